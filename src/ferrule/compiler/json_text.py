@@ -1,0 +1,171 @@
+"""JSON text to values, with our own scanner for places. The scanner runs only when somebody asks where something is."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from ferrule.compiler.compose import MAX_DEPTH, Composed, Unparsable
+from ferrule.compiler.scalars import MAX_DIGITS
+from ferrule.model.document import Issue
+from ferrule.model.place import Node, Places, Span
+from ferrule.model.value import JsonValue
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
+_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]')
+
+
+class _Repeated(Exception):
+    """A member name occurs twice; the scanner will say where."""
+
+
+def load(text: str) -> tuple[JsonValue, tuple[Issue, ...]]:
+    """The value of a JSON text and what the reader noticed. Raises Unparsable."""
+    try:
+        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_int=_integer)
+    except _Repeated:
+        refuse_deep(text)
+        composed = compose(text)
+        return composed.value, composed.issues
+    except json.JSONDecodeError as error:
+        raise Unparsable(f"not valid JSON: {error.msg}", error.lineno, error.colno) from None
+    except RecursionError:
+        refuse_deep(text)
+        raise Unparsable(f"nested more than {MAX_DEPTH} levels deep", 1) from None
+    if _deeper_than(value, MAX_DEPTH):
+        refuse_deep(text)
+    return value, ()
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise _Repeated
+    return members
+
+
+def _refuse_constant(word: str) -> None:
+    raise Unparsable(f"{word} is not JSON", 1)
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > MAX_DIGITS:
+        raise Unparsable(f"a number of {len(digits)} digits cannot be used", 1)
+    return int(digits)
+
+
+def _deeper_than(value: Any, limit: int) -> bool:
+    level = [value]
+    for _ in range(limit + 1):
+        level = (
+            [
+                child
+                for item in level
+                for child in (item.values() if isinstance(item, dict) else item)
+                if isinstance(child, dict | list)
+            ]
+            if level and isinstance(level[0], dict | list)
+            else []
+        )
+        if not level:
+            return False
+    return True
+
+
+def refuse_deep(text: str) -> None:
+    """Raise Unparsable where the nesting passes the limit, if it does."""
+    depth = 0
+    for match in _BRACKETS.finditer(text):
+        token = match[0]
+        if token in "{[":
+            depth += 1
+            if depth > MAX_DEPTH:
+                line, column = _position(text, match.start())
+                raise Unparsable(f"nested more than {MAX_DEPTH} levels deep", line, column, "flatten the definition")
+        elif token in "}]":
+            depth -= 1
+
+
+def _position(text: str, offset: int) -> tuple[int, int]:
+    return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
+
+
+class _Scan:
+    """One pass over the tokens of a valid JSON text."""
+
+    def __init__(self, text: str) -> None:
+        self.tokens = _TOKEN.finditer(text)
+        self.text = text
+        self.line = 1
+        self.line_start = 0
+        self.seen = 0
+        self.issues: list[Issue] = []
+
+    def next(self) -> tuple[str, Span]:
+        match = next(self.tokens)
+        start, end = match.span()
+        newlines = self.text.count("\n", self.seen, start)
+        if newlines:
+            self.line += newlines
+            self.line_start = self.text.rfind("\n", 0, start) + 1
+        self.seen = start
+        column = start - self.line_start + 1
+        return match[0], Span(self.line, column, self.line, column + end - start)
+
+
+def compose(text: str) -> Composed:
+    """Values and places of a JSON text that `json.loads` accepts, at most MAX_DEPTH deep."""
+    scan = _Scan(text)
+    origin = Span(1, 1, 1, 1)
+    value, node = _value(scan, *scan.next(), origin, ())
+    return Composed(value, Places(node), tuple(scan.issues), 1)
+
+
+def _value(scan: _Scan, token: str, span: Span, opener: Span | None, path: tuple[str | int, ...]) -> tuple[Any, Node]:
+    node = Node(span, opener or span, path)
+    if token == "{":
+        return _object(scan, node), node
+    if token == "[":
+        return _array(scan, node), node
+    return json.loads(token), node
+
+
+def _object(scan: _Scan, node: Node) -> dict[str, Any]:
+    members: dict[str, Any] = {}
+    token, span = scan.next()
+    while token != "}":
+        if token == ",":
+            token, span = scan.next()
+        key, key_span = json.loads(token), span
+        scan.next()  # the colon
+        path = (*node.written, key)
+        value, child = _value(scan, *scan.next(), key_span, path)
+        if key in members:
+            scan.issues.append(
+                Issue("duplicate_key", f"the member {key!r} is written twice", key_span.line, key_span.column, path)
+            )
+        else:
+            members[key] = value
+            node.children[key] = child
+        token, span = scan.next()
+    _end(node, span)
+    return members
+
+
+def _array(scan: _Scan, node: Node) -> list[Any]:
+    items: list[Any] = []
+    token, span = scan.next()
+    while token != "]":
+        if token == ",":
+            token, span = scan.next()
+        value, child = _value(scan, token, span, None, (*node.written, len(items)))
+        node.children[len(items)] = child
+        items.append(value)
+        token, span = scan.next()
+    _end(node, span)
+    return items
+
+
+def _end(node: Node, last: Span) -> None:
+    node.span = node.span._replace(end_line=last.end_line, end_column=last.end_column)

@@ -1,0 +1,89 @@
+"""Comments that silence a rule: `# ferrule: ignore[AML-13] the catalogue text is one sentence on purpose`.
+
+A comment at the end of a line speaks for that line, one on a line of its own for the next line that is no comment, and
+`ignore-file[…]` for the whole file. Several codes are separated by commas. Each needs a reason, and must be of use.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ferrule.model.diagnostic import Diagnostic, Severity
+from ferrule.model.report import Suppression
+
+MARKER = b"ferrule:"
+_COMMENT = re.compile(
+    r"(?:(?<=\s)|^)(?:#|<!--)\s*ferrule:\s*(ignore(?:-file)?)\s*\[([^\]\n]*)\]\s*:?\s*(.*?)\s*(?:-->)?\s*$"
+)
+UNUSED, UNEXPLAINED = "FER-3", "FER-4"
+
+
+def suppressions(text: str) -> tuple[Suppression, ...]:
+    """Every suppression comment of a text."""
+    found: list[Suppression] = []
+    lines = text.split("\n")
+    for number, line in enumerate(lines, start=1):
+        if "ferrule:" not in line:
+            continue
+        match = _COMMENT.search(line.rstrip("\r"))
+        if match is None:
+            continue
+        verb, codes, reason = match.groups()
+        rules = tuple(code.strip().upper() for code in codes.split(",") if code.strip())
+        covers = () if verb == "ignore-file" else (_spoken_for(lines, number, match.start()),)
+        found.append(Suppression(rules, number, match.start() + 1, covers, reason))
+    return tuple(found)
+
+
+def _spoken_for(lines: list[str], number: int, start: int) -> int:
+    if lines[number - 1][:start].strip():
+        return number
+    following = number
+    while following < len(lines) and lines[following].lstrip().startswith(("#", "<!--")):
+        following += 1
+    return following + 1
+
+
+def apply(
+    file: str, diagnostics: list[Diagnostic], comments: tuple[Suppression, ...], *, active: frozenset[str] | None = None
+) -> list[Diagnostic]:
+    """The diagnostics that remain, and what is wrong with the comments themselves.
+
+    `active` limits complaints about unused comments to rules that were run at all.
+    """
+    if not comments:
+        return diagnostics
+    used: set[tuple[int, str]] = set()
+    kept = [diagnostic for diagnostic in diagnostics if not _silenced(diagnostic, comments, used)]
+    for comment in comments:
+        kept.extend(_complaints(file, comment, used, active))
+    return kept
+
+
+def _silenced(diagnostic: Diagnostic, comments: tuple[Suppression, ...], used: set[tuple[int, str]]) -> bool:
+    hit = False
+    for comment in comments:
+        if diagnostic.rule in comment.rules and (not comment.covers or diagnostic.line in comment.covers):
+            used.add((comment.line, diagnostic.rule))
+            hit = True
+    return hit
+
+
+def _complaints(
+    file: str, comment: Suppression, used: set[tuple[int, str]], active: frozenset[str] | None
+) -> list[Diagnostic]:
+    def complain(rule: str, message: str, hint: str) -> Diagnostic:
+        end = comment.column + 1
+        return Diagnostic(
+            rule, Severity.WARNING, "", file, comment.line, comment.column, comment.line, end, message, hint
+        )
+
+    complaints = []
+    if not comment.reason:
+        message = f"the suppression of {', '.join(comment.rules) or 'nothing'} gives no reason"
+        complaints.append(complain(UNEXPLAINED, message, "say why after the brackets"))
+    for rule in comment.rules or ("nothing",):
+        if (comment.line, rule) not in used and (active is None or rule in active):
+            message = f"nothing here breaks {rule}, so its suppression has no use"
+            complaints.append(complain(UNUSED, message, "remove the comment"))
+    return complaints

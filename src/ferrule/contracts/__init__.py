@@ -1,0 +1,1 @@
+"""What a part must do: one Protocol per shelf. Together they are the whole extension surface of the compiler."""

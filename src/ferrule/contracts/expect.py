@@ -1,0 +1,139 @@
+"""The words tables of structural rules are written in: each makes an expectation, a function from a value to what is wrong.
+
+Every expectation carries a `describe` text, from which the rule pages are generated.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import date
+
+from ferrule.contracts.rule import Expectation
+from ferrule.model.value import JsonValue, is_integer, type_name
+
+
+def _described(describe: str, check: Callable[[JsonValue], str | None]) -> Expectation:
+    check.describe = describe  # type: ignore[attr-defined]  # functions take attributes
+    return check
+
+
+def describe(expectation: object) -> str:
+    """An expectation in words, for rule pages."""
+    return str(getattr(expectation, "describe", "as the rule says"))
+
+
+def string() -> Expectation:
+    """Text."""
+    return _described("a string", lambda v: None if isinstance(v, str) else f"must be a string, not {_a(v)}")
+
+
+def filled_string() -> Expectation:
+    """Text that is not blank."""
+
+    def check(value: JsonValue) -> str | None:
+        if not isinstance(value, str):
+            return f"must be a string, not {_a(value)}"
+        return None if value.strip() else "must not be empty"
+
+    return _described("a non-empty string", check)
+
+
+def boolean() -> Expectation:
+    """`true` or `false`."""
+    return _described("true or false", lambda v: None if isinstance(v, bool) else f"must be true or false, not {_a(v)}")
+
+
+def mapping() -> Expectation:
+    """A mapping."""
+    return _described("a mapping", lambda v: None if isinstance(v, dict) else f"must be a mapping, not {_a(v)}")
+
+
+def sequence() -> Expectation:
+    """A list."""
+    return _described("a list", lambda v: None if isinstance(v, list) else f"must be a list, not {_a(v)}")
+
+
+def integer(minimum: int | None = None, maximum: int | None = None) -> Expectation:
+    """A whole number, perhaps within bounds."""
+    if minimum is not None and maximum is not None:
+        bounds = f" from {minimum} to {maximum}"
+    elif minimum is not None:
+        bounds = f" of at least {minimum}"
+    else:
+        bounds = "" if maximum is None else f" of at most {maximum}"
+
+    def check(value: JsonValue) -> str | None:
+        if not is_integer(value):
+            return f"must be an integer{bounds}, not {_a(value)}"
+        if (minimum is not None and value < minimum) or (maximum is not None and value > maximum):
+            return f"must be an integer{bounds}, not {_show(value)}"
+        return None
+
+    return _described(f"an integer{bounds}", check)
+
+
+def one_of(*words: str) -> Expectation:
+    """One of a closed set of words."""
+    known = frozenset(words)
+    listed = ", ".join(words)
+
+    def check(value: JsonValue) -> str | None:
+        if isinstance(value, str) and value in known:
+            return None
+        return f"must be one of {listed}, not {_show(value)}"
+
+    return _described(f"one of {listed}", check)
+
+
+def matching(pattern: str, meaning: str) -> Expectation:
+    """Text that matches a pattern as a whole; `meaning` completes "must be …"."""
+    compiled = re.compile(pattern)
+
+    def check(value: JsonValue) -> str | None:
+        if not isinstance(value, str):
+            return f"must be {meaning}, not {_a(value)}"
+        return None if compiled.fullmatch(value) else f"must be {meaning}, not {_show(value)}"
+
+    return _described(meaning, check)
+
+
+def iso_date() -> Expectation:
+    """A real calendar date, `YYYY-MM-DD`."""
+    shape = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+    def check(value: JsonValue) -> str | None:
+        if isinstance(value, str) and shape.fullmatch(value):
+            try:
+                date.fromisoformat(value)
+            except ValueError:
+                return f"must be a real calendar date, which {value} is not"
+            return None
+        return f"must be a date such as 2026-04-30, not {_show(value)}"
+
+    return _described("a calendar date, YYYY-MM-DD", check)
+
+
+def _a(value: JsonValue) -> str:
+    word = type_name(value)
+    if word == "null":
+        return word
+    return f"{'an' if word[0] in 'aio' else 'a'} {word}"
+
+
+def _show(value: JsonValue) -> str:
+    """A value short enough for a message."""
+    if isinstance(value, str):
+        return repr(value if len(value) <= 60 else value[:57] + "…")
+    if value is None or isinstance(value, bool | dict | list):
+        return (
+            {None: "null", True: "true", False: "false"}.get(value, _a(value))
+            if not isinstance(value, dict | list)
+            else _a(value)
+        )
+    text = str(value)
+    return text if len(text) <= 40 else text[:37] + "…"
+
+
+show = _show
+"""A value short enough for a message; rules use it too."""

@@ -1,0 +1,194 @@
+"""What a rule is: a row of a table, or a class with a `check`. Rules name paths and never lines.
+
+`compiler/structure.py` runs the rows, `compiler/check.py` runs the classes; both hand them a `Subject`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from inspect import cleandoc
+from typing import ClassVar, NamedTuple, Protocol
+
+import msgspec
+
+from ferrule.model.diagnostic import Finding, Severity
+from ferrule.model.document import Document
+from ferrule.model.outline import AgentOutline, Library, RecordOutline, RoleOutline, ToolOutline
+from ferrule.model.value import MISSING, JsonValue, Missing, Path, dig
+
+
+class RuleInfo(msgspec.Struct, frozen=True):
+    """A rule's identity and page: what `ferrule rule CODE` prints and the reference is generated from."""
+
+    code: str
+    """The requirement id of the standard's digest: `AML-9`."""
+    name: str
+    """Named for the problem: `malformed-tool-id`."""
+    severity: Severity
+    """The usual severity; a finding may be milder or worse where the standard says so."""
+    summary: str
+    """One sentence: what is required."""
+    details: str = ""
+    """Why, a bad and a good example."""
+    since: str = "0.1"
+    fixable: bool = False
+
+
+class RuleSettings(msgspec.Struct, frozen=True):
+    """What rules may depend on besides the definition: nothing is read from the air."""
+
+    today: str
+    """ISO date for rules about age."""
+    approved_versions: tuple[str, ...] = ("1.2",)
+    """AML `spec_version` values this platform accepts (AML-8)."""
+    compat: bool = False
+    """Accept later OXP drafts with a warning (OXP-49)."""
+    namespace: str = "default"
+    """Namespace of AML tools."""
+
+
+class Subject:
+    """One definition as its rules see it: the value, and which parts of it are reported already.
+
+    Paths are relative to the definition. A check that needs a value already reported as an error must not be
+    evaluated, so rules read through `get`, which gives MISSING for such a value.
+    """
+
+    __slots__ = ("_errors", "base", "document", "findings", "kind", "settings", "value")
+
+    def __init__(
+        self, kind: str, document: Document, value: dict[str, JsonValue], settings: RuleSettings, base: Path = ()
+    ) -> None:
+        self.kind = kind
+        """Such as `aml.tool`."""
+        self.document = document
+        self.value = value
+        self.settings = settings
+        self.base = base
+        """Where the definition sits in its document; () for the root."""
+        self.findings: list[Finding] = []
+        self._errors: set[Path] = set()
+
+    def report(self, finding: Finding) -> None:
+        """Add a finding. Error paths become unsound for later checks."""
+        self.findings.append(finding)
+        if finding.severity is Severity.ERROR:
+            self._errors.add(finding.path)
+
+    def get(self, *path: str | int) -> JsonValue | Missing:
+        """The value at a path, or MISSING when it is absent or it, or something around it, is reported as an error."""
+        if self._errors and self.is_reported(path):
+            return MISSING
+        return dig(self.value, path)
+
+    def is_reported(self, path: Path) -> bool:
+        """True when an error was reported at this path or at something that contains it."""
+        errors = self._errors
+        return any(path[:length] in errors for length in range(len(path) + 1))
+
+    def has_error_below(self, path: Path) -> bool:
+        """True when an error was reported at this path or anywhere inside it."""
+        length = len(path)
+        return any(error[:length] == path for error in self._errors)
+
+
+Expectation = Callable[[JsonValue], "str | None"]
+"""Looks at a value that is present; gives what is wrong with it ("must be a string"), or None."""
+
+
+class Row(msgspec.Struct, frozen=True):
+    """One structural rule: what is expected at one path. Rows of a path are tried in order; the first failure is reported
+    and nothing below it is looked at."""
+
+    path: str
+    """Dotted; `[]` stands for every list item, `*` for every key: `spec.tools[].id`, `spec.services.*.type`."""
+    expect: Expectation | Required | Closed
+    rule: str
+    severity: Severity = Severity.ERROR
+    hint: str | None = None
+    when: tuple[str, frozenset[str]] | None = None
+    """Look only when the value at this path is one of these words: `("transport.type", frozenset({"lambda"}))`."""
+
+
+class Required(msgspec.Struct, frozen=True):
+    """The key must be written. Null (and, unless `blank_ok`, an empty string) counts as missing and is reported at the key."""
+
+    deep: bool = False
+    """Report it also when the enclosing mapping is missing as a whole."""
+    blank_ok: bool = False
+    null_ok: bool = False
+    describe: str = "required"
+
+
+class Closed(msgspec.Struct, frozen=True):
+    """A mapping that takes no other keys than these; each unknown key is reported at itself, with the nearest known name."""
+
+    keys: frozenset[str]
+    hints: dict[str, str] = {}
+    """What to say about particular unknown keys."""
+
+
+class Rule(Protocol):
+    """A rule that needs thought. Its docstring is its page: a sentence, then `Why:`, `Bad:` and `Good:`."""
+
+    code: ClassVar[str]
+    name: ClassVar[str]
+    severity: ClassVar[Severity]
+    since: ClassVar[str]
+
+    def check(self, subject: Subject) -> Iterable[Finding]:
+        """Every defect of this kind in the definition, with paths relative to it."""
+        ...
+
+
+class LibraryFinding(NamedTuple):
+    """A cross-file finding: on which definition, and what."""
+
+    outline: ToolOutline | AgentOutline | RoleOutline | RecordOutline
+    finding: Finding
+
+
+class LibraryRule(Protocol):
+    """A rule about several files at once. Reported on the referencing file, at the reference."""
+
+    code: ClassVar[str]
+    name: ClassVar[str]
+    severity: ClassVar[Severity]
+    since: ClassVar[str]
+
+    def check(self, library: Library, settings: RuleSettings) -> Iterable[LibraryFinding]:
+        """Every defect of this kind among all the definitions."""
+        ...
+
+
+class RuleSet(NamedTuple):
+    """The rules for one kind of definition: rows first, then classes in order."""
+
+    rows: tuple[Row, ...]
+    rules: tuple[Rule, ...]
+
+
+def info_of(rule: Rule | LibraryRule | type) -> RuleInfo:
+    """A rule class's page, from its attributes and docstring."""
+    doc = cleandoc(rule.__doc__ or "")
+    summary, _, details = doc.partition("\n\n")
+    return RuleInfo(
+        code=rule.code,  # type: ignore[union-attr]
+        name=rule.name,  # type: ignore[union-attr]
+        severity=rule.severity,  # type: ignore[union-attr]
+        summary=" ".join(summary.split()),
+        details=details,
+        since=rule.since,  # type: ignore[union-attr]
+        fixable=getattr(rule, "fixable", False),
+    )
+
+
+def infos(*groups: Iterable[RuleInfo]) -> Iterator[RuleInfo]:
+    """Join tables of pages."""
+    for group in groups:
+        yield from group
+
+
+def absent(value: JsonValue | Missing) -> bool:
+    """True for a value `Subject.get` could not give."""
+    return value is MISSING

@@ -1,0 +1,33 @@
+"""What the operator (or we) got wrong. Mistakes in definitions are diagnostics, never exceptions.
+
+FerruleError                 anything below; the command line prints it and exits with 2
+├── SettingsError            ferrule.toml or a command-line option cannot be used as written
+├── WorkspaceError           a path does not exist, or is not what a command needs
+├── CatalogError             a catalog file cannot be used
+│   └── SealError            its seal is missing, broken, or made with another key
+└── BuildRefused             the definitions have errors, so no catalog was made
+"""
+
+
+class FerruleError(Exception):
+    """Base of every exception Ferrule raises on purpose. The message says what to do next."""
+
+
+class SettingsError(FerruleError):
+    """A setting cannot be used as written."""
+
+
+class WorkspaceError(FerruleError):
+    """A path does not exist or is not what the command needs."""
+
+
+class CatalogError(FerruleError):
+    """A catalog file cannot be used."""
+
+
+class SealError(CatalogError):
+    """A catalog's seal is missing, broken, or made with a key this workspace does not trust."""
+
+
+class BuildRefused(FerruleError):
+    """The definitions have errors; nothing was built."""

@@ -1,0 +1,70 @@
+"""What is wrong with a definition. A rule makes a `Finding` (a path); `compiler/locate.py` makes it a `Diagnostic` (a place)."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+import msgspec
+
+from ferrule.model.value import Path
+
+
+class Severity(str, Enum):
+    """How bad it is. Only errors block a build."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+    @property
+    def rank(self) -> int:
+        """0 for the worst."""
+        return _RANK[self.value]
+
+
+_RANK = {"error": 0, "warning": 1, "info": 2}
+
+
+class Finding(msgspec.Struct, frozen=True, gc=False):
+    """One defect as a rule sees it: where in the value, not where in the file."""
+
+    rule: str
+    """The rule's code, such as `AML-9`."""
+    path: Path
+    """The offending value or key; for something missing, the path it should have. Relative to the definition."""
+    message: str
+    """What is wrong, naming the thing."""
+    severity: Severity = Severity.ERROR
+    hint: str | None = None
+    """What to do about it."""
+    on_key: bool = False
+    """True when the key itself is the mistake (unknown, forbidden, superseded), so the caret goes there."""
+    line: int = 0
+    """Set only by readers that know the place already; rules leave it 0."""
+    column: int = 0
+
+
+class Diagnostic(msgspec.Struct, frozen=True, gc=False):
+    """One defect at its exact place, in the shape `ferrule check --format json` prints."""
+
+    rule: str
+    severity: Severity
+    path: str
+    """Dotted, list positions in brackets: `spec.tools[0].id`."""
+    file: str
+    line: int
+    """1-based physical line; the front-matter delimiter counts."""
+    column: int
+    """1-based, in characters."""
+    end_line: int
+    end_column: int
+    """Just past the last character."""
+    message: str
+    hint: str | None = None
+    url: str | None = None
+    """The rule's documentation page."""
+
+    @property
+    def order(self) -> tuple[str, int, int, str, str]:
+        """Reading order: file, line, column, then rule."""
+        return (self.file, self.line, self.column, self.rule, self.path)

@@ -1,0 +1,14 @@
+"""The nearest known word to a misspelt one, for hints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """A hint that names the nearest known word, when one is near."""
+    if len(word) > 100:  # comparing takes quadratic time, and nothing known is that long
+        return None
+    near = get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return f"did you mean {near[0]!r}?" if near else None

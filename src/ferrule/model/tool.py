@@ -1,0 +1,125 @@
+"""The canonical tool, in Agent Tool 0.2.0 words. Every dialect compiles into it and emits from it.
+
+Schemas and dialect payloads stay raw JSON until somebody needs them: a tool in memory is little more than its bytes.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_args
+
+import msgspec
+
+Lifecycle = Literal["draft", "available", "disabled", "requires_setup", "deferred", "deprecated", "retired"]
+ToolKind = Literal[
+    "function",
+    "mcp_tool",
+    "openapi_operation",
+    "native_tool",
+    "browser_action",
+    "shell_command",
+    "code_execution",
+    "file_operation",
+    "web_search",
+    "retrieval",
+    "model_task",
+    "skill_tool",
+    "peer_agent_tool",
+    "policy_check",
+    "artifact_operation",
+    "evidence_export",
+    "custom",
+]
+LIFECYCLES: tuple[str, ...] = get_args(Lifecycle)
+TOOL_KINDS: tuple[str, ...] = get_args(ToolKind)
+
+CLOSED_WORLD_KINDS = frozenset({"file_operation", "policy_check", "artifact_operation", "evidence_export"})
+"""Kinds whose `is_open_world` is false when nothing is stated; every other kind is open (AT-44)."""
+
+Flag = bool | str
+"""A safety fact: a plain answer, or an expression asked per call (`classifier:<name>`, `same_as:<field>`)."""
+
+EMPTY = msgspec.Raw(b"{}")
+
+
+class SafetyFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What a tool may do, with the fail-closed defaults of AT-41 to AT-48 for whatever its definition does not state."""
+
+    is_read_only: Flag = False
+    is_concurrency_safe: Flag = False
+    is_destructive: Flag = False
+    is_open_world: Flag = True
+    requires_user_interaction: bool = False
+    strict: bool = True
+    interrupt_behavior: Literal["cancel", "block"] = "block"
+    classifier_input: Any = ""
+
+
+FACT_NAMES: tuple[str, ...] = SafetyFacts.__struct_fields__
+
+
+class Tool(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One callable capability, the same whatever dialect it was written in."""
+
+    tool_id: str
+    """Stable identity (AT-3)."""
+    namespace: str
+    """The collision boundary (AT-4)."""
+    name: str
+    """The primary callable name."""
+    description: str
+    """Guidance for the model."""
+    lifecycle: str
+    tool_kind: str
+    dialect: str
+    """The format it was written in: `aml`, `adl`, `oxp`, `agent_tool`."""
+    version: str | None = None
+    title: str | None = None
+    aliases: tuple[str, ...] = ()
+    search_hint: str | None = None
+    tags: tuple[str, ...] = ()
+    owner: str | None = None
+    capability_refs: tuple[str, ...] = ()
+    input_schema: msgspec.Raw = EMPTY
+    """JSON Schema of the arguments the model may send."""
+    runtime_input_schema: msgspec.Raw | None = None
+    """JSON Schema of the arguments after hooks and prompts, where it differs."""
+    output_schema: msgspec.Raw | None = None
+    """JSON Schema of the structured result; None when the dialect states none."""
+    facts: SafetyFacts = SafetyFacts()
+    inferred_facts: tuple[str, ...] = ()
+    """Facts that nobody stated and the fail-closed defaults filled in (AT-51)."""
+    approval_required: bool = False
+    max_calls_per_run: int | None = None
+    credentials: msgspec.Raw | None = None
+    """References to secrets, never their values."""
+    payload: msgspec.Raw = EMPTY
+    """The dialect's own compiled form, unknown fields included; what executors and emitters read."""
+
+
+def inferred(stated: dict[str, Any], **derived: Any) -> tuple[SafetyFacts, tuple[str, ...]]:
+    """Facts from what a definition states, what its dialect implies, and the fail-closed defaults for the rest.
+
+    `stated` facts count as declared. `derived` values fill the gaps and are marked as inferred, and so are the defaults.
+    """
+    values = {name: value for name, value in derived.items() if name not in stated} | stated
+    return SafetyFacts(**values), tuple(name for name in FACT_NAMES if name not in stated)
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Something compiled that is no tool: an agent, a role, a surface, a profile."""
+
+    kind: str
+    """`agent`, `role`, `manifest`, `surface`, `interface`, `execution_profile`, `permission_profile`, `scheduler_policy`."""
+    record_id: str
+    dialect: str
+    version: str | None = None
+    payload: msgspec.Raw = EMPTY
+
+
+class Compiled(msgspec.Struct, frozen=True):
+    """What one definition became."""
+
+    tools: tuple[Tool, ...] = ()
+    records: tuple[Record, ...] = ()
+    documentation: dict[str, dict[str, str]] = {}
+    """Editorial text by tool id; shown to people, never part of a payload (AML-3)."""

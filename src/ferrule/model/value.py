@@ -1,0 +1,85 @@
+"""JSON values and paths into them: the two words every other module uses. Knows nothing of files or rules."""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypeAlias, TypeGuard
+
+JsonValue: TypeAlias = "None | bool | int | float | str | list[Any] | dict[str, Any]"
+"""Any value a definition can hold. Members of containers are typed loosely so rules can narrow them with `isinstance`."""
+
+Path: TypeAlias = tuple[str | int, ...]
+"""Where a value sits: mapping keys as text, list positions as numbers, from the root of a document."""
+
+
+class Missing:
+    """The type of `MISSING`: nothing is written there (which is not the same as a written null)."""
+
+    __slots__ = ()
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __repr__(self) -> str:
+        return "MISSING"
+
+
+MISSING: Final = Missing()
+
+
+def dotted(path: Path) -> str:
+    """The path as people write it: `spec.tools[0].id`."""
+    text = ""
+    for step in path:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        else:
+            text += f".{step}" if text else step
+    return text
+
+
+def dig(value: object, path: Path) -> JsonValue | Missing:
+    """The value at a path, or MISSING when some step of it is not there."""
+    for step in path:
+        if isinstance(value, dict):
+            if step not in value:
+                return MISSING
+            value = value[step]
+        elif isinstance(value, list) and isinstance(step, int) and 0 <= step < len(value):
+            value = value[step]
+        else:
+            return MISSING
+    return value  # type: ignore[return-value]  # documents hold JSON values only
+
+
+def is_integer(value: object) -> TypeGuard[int]:
+    """A whole number; `true` is not one although Python says so."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def is_number(value: object) -> TypeGuard[int | float]:
+    """Any number; booleans are not."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def is_blank(value: object) -> bool:
+    """Null, or a string with nothing in it: written, yet says nothing."""
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
+def type_name(value: object) -> str:
+    """The JSON word for a value's type, for messages."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "boolean"
+        case int():
+            return "integer"
+        case float():
+            return "number"
+        case str():
+            return "string"
+        case list():
+            return "list"
+        case _:
+            return "mapping"

@@ -1,0 +1,53 @@
+"""Parts of one kind by name. Shelves list themselves as `module:attribute` strings, so a part loads only when it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Generic, TypeVar, cast
+
+from ferrule.errors import SettingsError
+
+T = TypeVar("T")
+
+
+class Registry(Generic[T]):
+    """The built-in parts of one shelf, joined with those other packages register under an entry-point group."""
+
+    def __init__(self, kind: str, builtin: Mapping[str, str], group: str | None = None) -> None:
+        self.kind = kind
+        self._group = group
+        self._references = dict(builtin)
+        self._joined = group is None
+
+    def get(self, name: str) -> T:
+        """The part of that name, loaded now if it was not. Unknown names are a settings error that lists the known ones."""
+        references = self._all()
+        if name not in references:
+            known = ", ".join(sorted(references))
+            raise SettingsError(f"unknown {self.kind} {name!r}; known: {known}")
+        return cast(T, _load(references[name]))
+
+    def names(self) -> tuple[str, ...]:
+        """Every registered name, built-in ones first."""
+        return tuple(self._all())
+
+    def __iter__(self) -> Iterator[T]:
+        return (self.get(name) for name in self.names())
+
+    def _all(self) -> dict[str, str]:
+        if not self._joined and self._group is not None:
+            for point in entry_points(group=self._group):
+                if point.name in self._references:
+                    raise SettingsError(f"two packages register the {self.kind} {point.name!r}; uninstall one of them")
+                self._references[point.name] = point.value
+            self._joined = True
+        return self._references
+
+
+@cache
+def _load(reference: str) -> object:
+    module, _, attribute = reference.partition(":")
+    return getattr(import_module(module), attribute)

@@ -1,0 +1,5 @@
+"""Rules."""
+
+from ferrule.contracts.rule import RuleSet
+
+RULES = RuleSet((), ())

@@ -1,0 +1,32 @@
+"""The readable table of contents of all rules. Strings load on first use, so checking one file stays quick."""
+
+RULE_SETS = {
+    "aml.tool": "ferrule.rules.aml.tool:RULES",
+    "aml.agent": "ferrule.rules.aml.agent:RULES",
+    "aml.role": "ferrule.rules.aml.role:RULES",
+    "adl.manifest": "ferrule.rules.adl.manifest:RULES",
+    "oxp.tool": "ferrule.rules.oxp.tool:RULES",
+    "agent_tool.declaration": "ferrule.rules.agent_tool.declaration:RULES",
+    "agent_tool.interface": "ferrule.rules.agent_tool.interface:RULES",
+    "agent_tool.execution_profile": "ferrule.rules.agent_tool.profiles:EXECUTION_RULES",
+    "agent_tool.permission_profile": "ferrule.rules.agent_tool.profiles:PERMISSION_RULES",
+    "agent_tool.scheduler_policy": "ferrule.rules.agent_tool.profiles:SCHEDULER_RULES",
+    "agent_tool.surface": "ferrule.rules.agent_tool.surface:RULES",
+}
+"""Rules of one kind of definition."""
+
+LIBRARY_RULES = {
+    "aml": "ferrule.rules.aml.library:LIBRARY_RULES",
+    "oxp": "ferrule.rules.oxp.library:LIBRARY_RULES",
+    "agent_tool": "ferrule.rules.agent_tool.library:LIBRARY_RULES",
+}
+"""Rules about several files at once, by standard: tuples of rules."""
+
+PAGES = {
+    "aml": "ferrule.rules.aml.pages:PAGES",
+    "adl": "ferrule.rules.adl.pages:PAGES",
+    "oxp": "ferrule.rules.oxp.pages:PAGES",
+    "agent_tool": "ferrule.rules.agent_tool.pages:PAGES",
+    "ferrule": "ferrule.rules.own:PAGES",
+}
+"""Documentation of every rule, by standard: tuples of RuleInfo."""

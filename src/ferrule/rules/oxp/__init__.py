@@ -1,0 +1,1 @@
+"""Rules of one standard; see `fields.py` for the structural ones."""

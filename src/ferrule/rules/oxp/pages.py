@@ -1,0 +1,5 @@
+"""Pages of the rules of this standard."""
+
+from ferrule.contracts.rule import RuleInfo
+
+PAGES: tuple[RuleInfo, ...] = ()

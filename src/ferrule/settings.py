@@ -1,0 +1,87 @@
+"""Everything configurable, typed, in one place: `ferrule.toml`. Unknown keys are errors, because a misspelt setting protects nobody."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import msgspec
+
+from ferrule.errors import SettingsError
+from ferrule.model.nearest import nearest
+
+FILE_NAME = "ferrule.toml"
+
+
+class Suppress(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Silences one rule in some files: `[[check.suppress]]`."""
+
+    rule: str
+    """The rule's code."""
+    reason: str
+    """Why; shown to whoever asks."""
+    path: str = "**"
+    """A glob over paths relative to the workspace."""
+
+
+class CheckSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[check]`"""
+
+    select: tuple[str, ...] = ()
+    """Only these rules (codes, or prefixes such as `AML`); empty means all."""
+    ignore: tuple[str, ...] = ()
+    """Rules to leave out everywhere."""
+    strict: bool = False
+    """Warnings fail the check too."""
+    compat: bool = False
+    """Accept later OXP drafts with a warning (OXP-49)."""
+    suppress: tuple[Suppress, ...] = ()
+    exclude: tuple[str, ...] = ()
+    """Globs of files never looked at."""
+
+
+class AmlSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[aml]`"""
+
+    approved_versions: tuple[str, ...] = ("1.2",)
+    """Values of `spec_version` this platform accepts (AML-8)."""
+
+
+class NetworkSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[network]`"""
+
+    allow: tuple[str, ...] = ()
+    """Hosts that tools may reach although they resolve to private addresses."""
+
+
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A workspace's settings."""
+
+    namespace: str | None = None
+    """Namespace of AML tools; the folder's name when not set."""
+    check: CheckSettings = CheckSettings()
+    aml: AmlSettings = AmlSettings()
+    network: NetworkSettings = NetworkSettings()
+
+
+def load_settings(root: Path) -> Settings:
+    """The settings of a workspace; defaults when it has no ferrule.toml. Raises SettingsError."""
+    file = root / FILE_NAME
+    if not file.is_file():
+        return Settings()
+    try:
+        values = tomllib.loads(file.read_text(encoding="utf-8"))
+        return msgspec.convert(values, Settings)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{file}: {error}") from None
+    except msgspec.ValidationError as error:
+        raise SettingsError(f"{file}: {error}{_advice(str(error))}") from None
+
+
+def _advice(message: str) -> str:
+    if "unknown field" not in message:
+        return ""
+    word = message.split("`")[1] if "`" in message else ""
+    known = [*Settings.__struct_fields__, *CheckSettings.__struct_fields__, *Suppress.__struct_fields__]
+    hint = nearest(word, known)
+    return f" ({hint})" if hint else ""
