@@ -1,4 +1,4 @@
-"""JSON Schema, through jsonschema-rs and nowhere else: is a schema sound, does a value fit, is a pattern a pattern.
+"""Soundness: is a schema sound, does a value fit, is a pattern a pattern.
 
 Formats are never asserted here and nothing is ever fetched.
 """
@@ -28,7 +28,7 @@ class SchemaDefect(NamedTuple):
     message: str
 
 
-def fits(schema: JsonValue, value: JsonValue) -> bool:
+def fits(schema: dict[str, Any] | bool, value: JsonValue) -> bool:
     """Whether a value is valid for a schema; True when the schema itself cannot be used."""
     try:
         return bool(jsonschema_rs.is_valid(schema, value, draft=jsonschema_rs.Draft7, validate_formats=False))

@@ -1,0 +1,1 @@
+"""JSON Schema through jsonschema-rs, wrapped here and nowhere else: soundness of schemas, and containment between them."""
