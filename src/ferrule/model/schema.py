@@ -1,0 +1,101 @@
+"""Walks JSON Schemas by position, for the rules of every dialect that embeds them.
+
+A word is a keyword only where a schema stands: names under `properties` are names, and what is inside `enum`, `const`,
+`default` and `examples` is data. Nothing here judges a schema; malformed operands are simply not descended into.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from ferrule.model.value import Path
+
+SCHEMA_KEYWORDS = frozenset(
+    {
+        "additionalItems",
+        "additionalProperties",
+        "contains",
+        "contentSchema",
+        "else",
+        "if",
+        "items",
+        "not",
+        "propertyNames",
+        "then",
+        "unevaluatedItems",
+        "unevaluatedProperties",
+    }
+)
+"""Keywords whose operand is a schema. (`items` may be a list of them in older drafts.)"""
+
+LIST_KEYWORDS = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
+"""Keywords whose operand is a list of schemas."""
+
+MAP_KEYWORDS = frozenset(
+    {"$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"}
+)
+"""Keywords whose operand maps names to schemas. (`dependencies` may also hold lists of names.)"""
+
+DATA_KEYWORDS = frozenset({"const", "default", "enum", "examples"})
+"""Keywords whose operand is data and never searched."""
+
+IN_PLACE = frozenset({"allOf", "anyOf", "else", "if", "not", "oneOf", "then", "dependencies", "dependentSchemas"})
+"""Keywords whose schemas describe the same value as the schema around them."""
+
+_DESCENT = SCHEMA_KEYWORDS | LIST_KEYWORDS | MAP_KEYWORDS
+
+
+class Position(NamedTuple):
+    """A mapping that stands where a schema is expected."""
+
+    path: Path
+    schema: dict[str, Any]
+    around: Position | None
+    """The schema this one is a branch of (`anyOf`, `then`, …), so that both describe the same value; None otherwise."""
+
+    def declares(self, name: str) -> bool:
+        """True when the schema, or one it is a branch of, lists the property."""
+        position: Position | None = self
+        while position is not None:
+            properties = position.schema.get("properties")
+            if isinstance(properties, dict) and name in properties:
+                return True
+            position = position.around
+        return False
+
+
+def positions(schema: object, path: Path = ()) -> Iterator[Position]:
+    """Every mapping in a schema position, from the root inwards. `true`, `false` and malformed schemas are not given."""
+    if not isinstance(schema, dict):
+        return
+    stack = [Position(path, schema, None)]
+    while stack:
+        position = stack.pop()
+        yield position
+        schema = position.schema
+        if not _DESCENT.isdisjoint(schema):
+            below = _below(position, schema)
+            below.reverse()
+            stack += below
+
+
+def _below(position: Position, schema: dict[str, Any]) -> list[Position]:
+    found: list[Position] = []
+    for keyword, operand in schema.items():
+        if keyword not in _DESCENT:
+            continue
+        around = position if keyword in IN_PLACE else None
+        path = (*position.path, keyword)
+        if isinstance(operand, dict):
+            if keyword in MAP_KEYWORDS:
+                for name, member in operand.items():
+                    if isinstance(member, dict):
+                        found.append(Position((*path, name), member, around))
+            elif keyword in SCHEMA_KEYWORDS:
+                found.append(Position(path, operand, around))
+        elif isinstance(operand, list) and (keyword in LIST_KEYWORDS or keyword == "items"):
+            for index, member in enumerate(operand):
+                if isinstance(member, dict):
+                    found.append(Position((*path, index), member, around))
+    return found
