@@ -66,7 +66,7 @@ class Position(NamedTuple):
 
 
 def positions(schema: object, path: Path = ()) -> Iterator[Position]:
-    """Every mapping in a schema position, from the root inwards. `true`, `false` and malformed schemas are not given."""
+    """Every mapping in a schema position, from the root inwards; `true`, `false` and malformed ones are left out."""
     if not isinstance(schema, dict):
         return
     stack = [Position(path, schema, None)]
