@@ -1,0 +1,72 @@
+# Every verb of the project. `make` alone lists them.
+# PYTHON chooses the interpreter for the environment (3.11 or newer): make test PYTHON=python3.13
+SHELL := /bin/sh
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+WORKERS ?= 2
+SIZE ?= 10000
+ROUNDS ?= 3
+ONLY ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check format bench soak docs new wheel clean
+
+help:  ## list the verbs
+	@echo "Ferrule: the tools of AI agents, checked like code. Start with 'make run'."
+	@echo
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)$$/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-14s %s\n", $$1, $$2 }'
+
+run: $(VENV)/.ready  ## check and show the demo workspace, which has one deliberate mistake in it
+	@$(BIN)/python scripts/demo.py
+
+test: $(VENV)/.ready-test  ## run every test (WORKERS=2)
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal $(ARGS)
+
+check: $(VENV)/.ready-test  ## format, lint, types, import layers, generated files
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python scripts/generate_docs.py --check
+
+format: $(VENV)/.ready-test  ## rewrite the sources in the project's format and mend what lint can mend
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.ready bench/peers/.venv/.ready  ## compare with the plain way (ONLY=check, SIZE=1000 for a quick look)
+	$(BIN)/python -m bench.run --size $(SIZE) --rounds $(ROUNDS) $(if $(ONLY),--only $(ONLY)) $(ARGS)
+
+soak: $(VENV)/.ready-test  ## the long forms of the randomised tests
+	FERRULE_SOAK=1 $(BIN)/pytest -n $(WORKERS) -k "property or fuzz or soak" $(ARGS)
+
+docs: $(VENV)/.ready  ## write docs/reference from the sources
+	$(BIN)/python scripts/generate_docs.py
+
+new: $(VENV)/.ready  ## write the skeleton of a new part: make new KIND=rule NAME=undescribed-parameter STANDARD=aml CODE=AML-35
+	$(BIN)/python scripts/new_part.py --kind "$(KIND)" --name "$(NAME)" $(if $(STANDARD),--standard "$(STANDARD)") $(if $(CODE),--code "$(CODE)")
+
+wheel: $(VENV)/.ready-test  ## build the wheel into dist/
+	rm -rf dist && $(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .
+
+clean:  ## remove everything that was set up or generated here
+	rm -rf $(VENV) bench/peers/.venv bench/work dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+# Set-up. Each stamp is remade only when what it depends on changed.
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "Ferrule needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1). Try: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.ready: pyproject.toml src/ferrule/__init__.py | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[all]'
+	@touch $@
+
+$(VENV)/.ready-test: pyproject.toml scripts/groups.py $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $$($(BIN)/python scripts/groups.py test check)
+	@touch $@
+
+bench/peers/.venv/.ready: bench/peers.txt
+	$(PYTHON) -m venv bench/peers/.venv
+	bench/peers/.venv/bin/python -m pip install --quiet --disable-pip-version-check --requirement bench/peers.txt
+	@touch $@

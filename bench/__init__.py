@@ -1,0 +1,1 @@
+"""Benchmarks: the same work done by Ferrule and by others, side by side. `make bench` runs them."""
