@@ -1,0 +1,88 @@
+"""The command line's front door: the table of commands, `--help`, `--version`, and the way to one command.
+
+Nothing is imported before a command is chosen, not even click, so `--help` is as quick as Python.
+Each command is a click command, named `command`, in a file of its own; `cli/run.py` runs it and gives the exit code.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from ferrule import __version__
+
+COMMANDS = (
+    # name, where it lives, what it does, heading in --help
+    ("init", "ferrule.cli.init:command", "Write a small workspace to begin with", "Define"),
+    ("check", "ferrule.cli.check:command", "Find the mistakes in definitions, and mend what can be mended", "Define"),
+    ("rule", "ferrule.cli.rule:command", "Explain one rule, or list them all", "Define"),
+    ("list", "ferrule.cli.list:command", "List the tools of a workspace", "Look"),
+    ("show", "ferrule.cli.show:command", "Show one tool in full", "Look"),
+    ("build", "ferrule.cli.build:command", "Compile the definitions into a sealed catalog", "Release"),
+    ("publish", "ferrule.cli.publish:command", "Record a built catalog as a release", "Release"),
+    ("diff", "ferrule.cli.diff:command", "Compare definitions with what is published", "Release"),
+    ("completion", "ferrule.cli.completion:command", "Print the completion script for a shell", "Shell"),
+)
+COMPLETION_VARIABLE = "_FERRULE_COMPLETE"
+
+OK, PROBLEMS_FOUND, COULD_NOT_RUN = 0, 1, 2
+"""Exit codes: nothing wrong; the definitions have errors; the command itself could not do its work."""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command line and give its exit code."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if COMPLETION_VARIABLE in os.environ and arguments is None:
+        return _call("ferrule.cli.completion:answer", os.environ[COMPLETION_VARIABLE])
+    if words[:1] == ["help"]:
+        words = [*words[1:2], "--help"]
+    first = words[0] if words else "--help"
+    if first in ("--help", "-h"):
+        return _print(help_text())
+    if first in ("--version", "-V"):
+        return _print(f"ferrule {__version__}\n")
+    for name, target, _, _ in COMMANDS:
+        if name == first:
+            return _call("ferrule.cli.run:run", name, target, words[1:])
+    return _call("ferrule.cli.run:refuse", first, tuple(entry[0] for entry in COMMANDS))
+
+
+def help_text() -> str:
+    """What `ferrule --help` prints."""
+    lines = [
+        "Usage: ferrule COMMAND [OPTIONS] [ARGUMENTS]",
+        "",
+        "Checks the tool definitions of AI agents (AML, ADL, OXP, Agent Tool) like a compiler",
+        "and builds them into a sealed catalog.",
+    ]
+    heading = ""
+    for name, _, summary, section in COMMANDS:
+        if section != heading:
+            lines += ["", f"{section}:"]
+            heading = section
+        lines.append(f"  {name:<11} {summary}")
+    lines += [
+        "",
+        "Options:",
+        "  -h, --help     Show this, or with a command the command's own help",
+        "  -V, --version  Show the version",
+        "",
+        "New here?  ferrule init my-tools && cd my-tools && ferrule check",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _call(target: str, *arguments: object) -> int:
+    module, _, attribute = target.partition(":")
+    __import__(module)
+    code: int = getattr(sys.modules[module], attribute)(*arguments)
+    return code
+
+
+def _print(text: str) -> int:
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that exiting does not complain again
+    return OK

@@ -1,0 +1,1 @@
+"""How diagnostics are shown: one file per format, listed in `builtin.py`."""

@@ -1,0 +1,122 @@
+"""`ferrule check`: the compiler's front end. Exit 0 no errors, 1 errors found, 2 could not run."""
+
+from __future__ import annotations
+
+from datetime import date
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import click
+
+from ferrule.cli.output import report_options, write_report
+from ferrule.cli.progress import ProgressBar
+from ferrule.model.nearest import nearest
+from ferrule.model.report import Report
+from ferrule.workspace import Workspace, rule_pages
+
+
+class Request(NamedTuple):
+    """What the user asked for."""
+
+    paths: tuple[str, ...]
+    format: str
+    output: str | None
+    is_strict: bool
+    options: dict[str, Any]
+    """Handed on to `Workspace.check`."""
+
+
+@click.command(
+    epilog="Exit code: 0 when there are no errors, 1 when there are (or warnings, with --strict), 2 when the check "
+    "could not run."
+)
+@click.argument("paths", nargs=-1, type=click.Path(), metavar="[PATH]...")
+@report_options
+@click.option("--select", multiple=True, metavar="RULES", help="Only these rules: AML-9,OXP (codes or prefixes).")
+@click.option("--ignore", multiple=True, metavar="RULES", help="Leave these rules out.")
+@click.option("--strict", is_flag=True, help="Warnings fail the check too.")
+@click.option("--now", metavar="DATE", help="The day to check dates against; today by default.")
+@click.option("--compat", is_flag=True, help="Accept later OXP drafts, with a warning.")
+@click.option("--fix", is_flag=True, help="Mend what can be mended safely, after showing the changes.")
+@click.option("--diff", "only_diff", is_flag=True, help="With --fix: only show the changes.")
+@click.option("--yes", is_flag=True, help="With --fix: do not ask.")
+@click.option("--watch", is_flag=True, help="Check again whenever a file changes.")
+@click.option("--no-cache", is_flag=True, help="Read every file again, even unchanged ones.")
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes to use; all cores by default.")
+def command(
+    paths: tuple[str, ...],
+    format: str,
+    output: str | None,
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    strict: bool,
+    now: str | None,
+    compat: bool,
+    fix: bool,
+    only_diff: bool,
+    yes: bool,
+    watch: bool,
+    no_cache: bool,
+    jobs: int | None,
+) -> int:
+    """Find the mistakes in the definitions of a workspace, or of the given files and folders."""
+    if (only_diff or yes) and not fix:
+        raise click.UsageError("--diff and --yes go with --fix")
+    if fix and watch:
+        raise click.UsageError("--fix and --watch do not go together: one would trigger the other")
+    options: dict[str, Any] = {"now": _date(now), "compat": True if compat else None}
+    given = {
+        "select": _codes(select, "--select"),
+        "ignore": _codes(ignore, "--ignore"),
+        "cache": False if no_cache else None,
+        "jobs": jobs,
+    }
+    options |= {name: value for name, value in given.items() if value not in ((), None)}
+    workspace = Workspace.open(paths[0] if paths else ".")
+    request = Request(paths, format, output, strict or workspace.settings.check.strict, options)
+    if watch:
+        return int(import_module("ferrule.cli.watch").watch(workspace, lambda: check(workspace, request)))
+    if fix:
+        return int(import_module("ferrule.cli.mend").mend(workspace, request, only_diff=only_diff, is_sure=yes))
+    return check(workspace, request)
+
+
+def check(workspace: Workspace, request: Request) -> int:
+    """One check, shown; gives the exit code."""
+    report = examine(workspace, request)
+    write_report(report, format=request.format, output=request.output, is_strict=request.is_strict)
+    return exit_code(report, request)
+
+
+def examine(workspace: Workspace, request: Request) -> Report:
+    """One check, with a progress bar if it takes long."""
+    with ProgressBar() as progress:
+        return workspace.check(request.paths, progress=progress, **request.options)
+
+
+def exit_code(report: Report, request: Request) -> int:
+    """0 for a clean report, 1 otherwise."""
+    return int(report.has_errors or (request.is_strict and report.summary.warnings > 0))
+
+
+def _date(text: str | None) -> str | None:
+    if text is None:
+        return None
+    try:
+        return date.fromisoformat(text).isoformat()
+    except ValueError:
+        raise click.UsageError(f"--now takes a date such as 2026-01-31, not {text!r}") from None
+
+
+def _codes(given: tuple[str, ...], option: str) -> tuple[str, ...]:
+    """Rule codes and prefixes, each known: a misspelt one would silently check nothing."""
+    words = tuple(word.strip().upper() for text in given for word in text.split(",") if word.strip())
+    if not words:
+        return ()
+    known = [page.code for page in rule_pages()]
+    prefixes = {code.partition("-")[0] for code in known}
+    for word in words:
+        if word not in known and word.removesuffix("-") not in prefixes:
+            hint = nearest(word, [*known, *prefixes]) or "`ferrule rule` lists them all"
+            raise click.UsageError(f"{option}: there is no rule {word!r}; {hint}")
+    return tuple(word.removesuffix("-") for word in words)

@@ -1,0 +1,54 @@
+"""Runs one command and turns what goes wrong into a message and an exit code. The front door is above, commands below."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+
+import click
+
+from ferrule.errors import FerruleError
+from ferrule.model.nearest import nearest
+
+INTERRUPTED, PIPE_CLOSED = 130, 141
+"""The codes shells give for a program ended by Ctrl-C, and by a reader that went away."""
+
+
+def run(name: str, target: str, arguments: list[str]) -> int:
+    """Load the command at `module:attribute` and run it; gives the exit code."""
+    try:
+        code = load(target).main(arguments, prog_name=f"ferrule {name}", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except click.ClickException as error:
+        error.show()
+        return 2
+    except FerruleError as error:
+        return fail(str(error))
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that exiting does not complain again
+        return PIPE_CLOSED
+    except (KeyboardInterrupt, click.Abort):
+        sys.stderr.write("\n")
+        return INTERRUPTED
+
+
+def load(target: str) -> click.Command:
+    """The command a table entry names."""
+    module, _, attribute = target.partition(":")
+    command: click.Command = getattr(import_module(module), attribute)
+    return command
+
+
+def refuse(word: str, known: tuple[str, ...]) -> int:
+    """An unknown command or option, with the nearest known command."""
+    kind = "option" if word.startswith("-") else "command"
+    hint = nearest(word, known) or "`ferrule --help` lists the commands"
+    return fail(f"there is no {kind} {word!r}; {hint}")
+
+
+def fail(message: str) -> int:
+    """Say on stderr why the command could not run."""
+    sys.stderr.write(f"ferrule: {message}\n")
+    return 2

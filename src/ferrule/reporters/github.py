@@ -1,0 +1,46 @@
+"""GitHub Actions annotations: one `::error …::message` line per diagnostic, shown beside the changed lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ferrule.contracts.reporter import Surroundings
+from ferrule.model.diagnostic import Diagnostic, Severity
+from ferrule.model.report import Report
+
+_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
+
+
+class GithubReporter:
+    """For logs of a GitHub workflow."""
+
+    def write(self, report: Report, surroundings: Surroundings) -> Iterator[str]:
+        """A line per diagnostic; nothing when there is none."""
+        for diagnostic in report.diagnostics:
+            yield _annotation(diagnostic)
+
+
+def _annotation(diagnostic: Diagnostic) -> str:
+    properties = {
+        "file": diagnostic.file,
+        "line": str(diagnostic.line),
+        "endLine": str(diagnostic.end_line),
+        "col": str(diagnostic.column),
+    }
+    if diagnostic.end_line == diagnostic.line:  # GitHub refuses an end column on another line
+        properties["endColumn"] = str(max(diagnostic.end_column, diagnostic.column))
+    properties["title"] = diagnostic.rule
+    listed = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
+    text = diagnostic.message if diagnostic.hint is None else f"{diagnostic.message}\nhelp: {diagnostic.hint}"
+    return f"::{_COMMANDS[diagnostic.severity]} {listed}::{_data(text)}\n"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+REPORTER = GithubReporter()

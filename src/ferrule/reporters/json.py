@@ -1,0 +1,22 @@
+"""The stable JSON form: `{"diagnostics": […], "summary": {…}}`, described in docs/guide/json-output.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from ferrule.contracts.reporter import Surroundings
+from ferrule.model.report import Report
+
+
+class JsonReporter:
+    """For programs. Every member is always present; what does not apply is null."""
+
+    def write(self, report: Report, surroundings: Surroundings) -> Iterator[str]:
+        """One JSON text, indented."""
+        yield msgspec.json.format(msgspec.json.encode(report), indent=2).decode()
+        yield "\n"
+
+
+REPORTER = JsonReporter()
