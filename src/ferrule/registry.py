@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Generic, TypeVar, cast
 
 from ferrule.errors import SettingsError
@@ -39,6 +38,8 @@ class Registry(Generic[T]):
 
     def _all(self) -> dict[str, str]:
         if not self._joined and self._group is not None:
+            from importlib.metadata import entry_points  # noqa: PLC0415  # half of the start-up time of a small check
+
             for point in entry_points(group=self._group):
                 if point.name in self._references:
                     raise SettingsError(f"two packages register the {self.kind} {point.name!r}; uninstall one of them")

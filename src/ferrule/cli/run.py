@@ -1,4 +1,4 @@
-"""Runs one command and turns what goes wrong into a message and an exit code. The front door is above, commands below."""
+"""Runs one command and turns what goes wrong into a message and an exit code. Commands never exit by themselves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A source line with carets under part of it, as a terminal shows it: tabs, wide and odd characters, very long lines."""
+"""A source line with carets under part of it, as a terminal shows it: tabs, wide and odd characters, long lines."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """JUnit XML, for the test pages of CI systems: one suite per file with something to say, one test case per diagnostic.
 
-An error is a failed test. A warning fails only in strict mode; otherwise it passes, as infos do, with its text as output.
+An error is a failed test. A warning fails only in strict mode; otherwise it passes, as infos do, its text as output.
 """
 
 from __future__ import annotations
