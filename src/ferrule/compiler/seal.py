@@ -1,0 +1,101 @@
+"""The workspace key: made once, kept outside every catalog; its public half is what others trust.
+
+The private half is a PEM file only its owner can read. The public half is a line of `ferrule.pub`, which may hold several.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import os
+from pathlib import Path
+
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+    load_pem_private_key,
+)
+
+from ferrule.errors import SealError
+
+KEY_FILE = ".ferrule/keys/workspace.key"
+PUBLIC_FILE = "ferrule.pub"
+_WORD = "ed25519"
+_PREAMBLE = "# Public keys whose sealed catalogs this workspace trusts, one a line. Keep this file in Git.\n"
+
+
+def make_key(path: str | os.PathLike[str]) -> bytes:
+    """Write a new private key, readable by its owner alone and ignored by Git; gives the public half. Never overwrites."""
+    file = Path(path)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    ignore = file.parent / ".gitignore"
+    if file.parent.name == "keys" and not ignore.exists():
+        ignore.write_text("*\n", encoding="utf-8")
+    key = Ed25519PrivateKey.generate()
+    pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    try:
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise SealError(f"{file} exists already; a key is never overwritten") from None
+    with os.fdopen(descriptor, "wb") as stream:
+        stream.write(pem)
+        stream.flush()
+        os.fsync(stream.fileno())
+    return public_half(key)
+
+
+def load_key(path: str | os.PathLike[str]) -> Ed25519PrivateKey:
+    """The private key in a file. Raises SealError, which never shows what the file holds."""
+    try:
+        key = load_pem_private_key(Path(path).read_bytes(), password=None)
+    except OSError as error:
+        raise SealError(f"the key {os.fspath(path)} cannot be read: {error.strerror}") from None
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        raise SealError(f"{os.fspath(path)} is not an unencrypted Ed25519 private key") from None
+    if not isinstance(key, Ed25519PrivateKey):
+        raise SealError(f"{os.fspath(path)} holds a key of another kind; catalogs are sealed with Ed25519")
+    return key
+
+
+def public_half(key: Ed25519PrivateKey) -> bytes:
+    """The 32 bytes others verify with."""
+    return key.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
+
+
+def trust(path: str | os.PathLike[str], public: bytes) -> bool:
+    """Add a public key to a workspace's `ferrule.pub`; False when it was there already."""
+    file = Path(path)
+    text = file.read_text(encoding="utf-8") if file.is_file() else _PREAMBLE
+    if public in _keys(text, file):
+        return False
+    line = f"{_WORD} {base64.b64encode(public).decode()}\n"
+    file.write_text(text + ("" if text.endswith("\n") else "\n") + line, encoding="utf-8")
+    return True
+
+
+def trusted_keys(path: str | os.PathLike[str]) -> tuple[bytes, ...]:
+    """The public keys of a `ferrule.pub`; none when there is no such file. Raises SealError for a line it cannot read."""
+    file = Path(path)
+    if not file.is_file():
+        return ()
+    return _keys(file.read_text(encoding="utf-8"), file)
+
+
+def _keys(text: str, file: Path) -> tuple[bytes, ...]:
+    keys = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        word, _, encoded = line.strip().partition(" ")
+        try:
+            key = base64.b64decode(encoded.split(" ")[0], validate=True)
+        except (binascii.Error, ValueError):
+            key = b""
+        if word != _WORD or len(key) != 32:
+            raise SealError(f"{file} line {number} is no public key; a line reads '{_WORD} <32 bytes in base64>'")
+        keys.append(key)
+    return tuple(keys)

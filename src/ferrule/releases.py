@@ -1,0 +1,1 @@
+"""Releases: builds, publishes and compares. Wiring beside `workspace.py`."""
