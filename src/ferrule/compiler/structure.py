@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import Any
 
 from ferrule.contracts.rule import Closed, Required, Row, Subject
@@ -28,9 +27,18 @@ class Branch:
         self.items: Branch | None = None
 
 
-@lru_cache(maxsize=64)
+_TREES: dict[int, tuple[tuple[Row, ...], Branch]] = {}
+
+
 def tree_of(rows: tuple[Row, ...]) -> Branch:
-    """The table as a tree, made once per table."""
+    """The table as a tree, made once per table. Known by identity: hashing a whole table would cost more than the walk."""
+    known = _TREES.get(id(rows))
+    if known is None:
+        known = _TREES[id(rows)] = (rows, _grown(rows))  # kept with its table, so the identity is never reused
+    return known[1]
+
+
+def _grown(rows: tuple[Row, ...]) -> Branch:
     root = Branch()
     for row in rows:
         branch = root
@@ -130,7 +138,8 @@ def _applies(subject: Subject, row: Row) -> bool:
     steps = tuple(path.split("."))
     if subject.is_reported(steps):
         return False
-    return dig(subject.value, steps) in words
+    word = dig(subject.value, steps)
+    return isinstance(word, str) and word in words
 
 
 def _label(path: Path) -> str:
