@@ -1,4 +1,4 @@
-"""Payloads to the bytes of a catalog. The same payloads give the same bytes on any machine: all is sorted, nothing is dated.
+"""Payloads to the bytes of a catalog. Equal payloads give equal bytes on any machine: all is sorted, nothing is dated.
 
 `model/catalog.py` reads what this writes.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -105,7 +106,7 @@ def _record_keys(records: list[Record], first: int) -> list[tuple[bytes, int]]:
     for number, record in enumerate(records, start=first):
         rank = (number - first).to_bytes(4, "big")
         keys[key_text(layout.RECORD, record.kind, record.record_id) + rank] = number
-    for before, after in zip(records, records[1:], strict=False):
+    for before, after in pairwise(records):
         if (before.kind, before.record_id, before.version) == (after.kind, after.record_id, after.version):
             raise BuildRefused(f"there are two definitions of the {after.kind} {after.record_id!r}; rename one of them")
     return list(keys.items())

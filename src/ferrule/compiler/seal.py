@@ -1,6 +1,6 @@
 """The workspace key: made once, kept outside every catalog; its public half is what others trust.
 
-The private half is a PEM file only its owner can read. The public half is a line of `ferrule.pub`, which may hold several.
+The private half is a PEM file that only its owner can read. The public half is a line of `ferrule.pub`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _PREAMBLE = "# Public keys whose sealed catalogs this workspace trusts, one a li
 
 
 def make_key(path: str | os.PathLike[str]) -> bytes:
-    """Write a new private key, readable by its owner alone and ignored by Git; gives the public half. Never overwrites."""
+    """Write a new private key, readable by its owner alone and ignored by Git; gives the public half."""
     file = Path(path)
     file.parent.mkdir(parents=True, exist_ok=True)
     ignore = file.parent / ".gitignore"
@@ -78,7 +78,7 @@ def trust(path: str | os.PathLike[str], public: bytes) -> bool:
 
 
 def trusted_keys(path: str | os.PathLike[str]) -> tuple[bytes, ...]:
-    """The public keys of a `ferrule.pub`; none when there is no such file. Raises SealError for a line it cannot read."""
+    """The public keys of a `ferrule.pub`; none when there is no such file. Raises SealError."""
     file = Path(path)
     if not file.is_file():
         return ()

@@ -131,7 +131,7 @@ class Catalog:
 
     def __len__(self) -> int:
         """How many tools."""
-        return self.counts[0]
+        return int(self.counts[0])
 
     @property
     def tools(self) -> Tools:
