@@ -1,56 +1,62 @@
-"""The wiring of the compiler: finds a workspace, picks parts from the shelves, and runs them. Also the public Python API.
+"""A folder of definitions and what can be asked of it: the wiring of the compiler, and the public Python API.
 
 workspace = Workspace.open("path")
-for diagnostic in workspace.check().diagnostics: ...
+for diagnostic in workspace.check().diagnostics:
+    print(diagnostic.file, diagnostic.line, diagnostic.message)
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
-from fnmatch import fnmatch
 from pathlib import Path
+from typing import NamedTuple
 
-from ferrule.compiler.check import Parts, check_file, check_library, merge
+import msgspec
+
+from ferrule.compiler import pool
+from ferrule.compiler.cache import Cache, cache_folder, own_key
+from ferrule.compiler.check import check_library, detect, merge
 from ferrule.compiler.discover import discover, load
-from ferrule.contracts.dialect import Dialect
-from ferrule.contracts.rule import LibraryRule, RuleInfo, RuleSet, RuleSettings
-from ferrule.dialects.builtin import DIALECTS
+from ferrule.compiler.filter import Filter
+from ferrule.compiler.read import read
+from ferrule.contracts.rule import RuleSettings
 from ferrule.errors import WorkspaceError
 from ferrule.model.diagnostic import Diagnostic
 from ferrule.model.outline import Library
 from ferrule.model.report import FileReport, Report, summarise
-from ferrule.registry import Registry
-from ferrule.rules.builtin import LIBRARY_RULES, PAGES, RULE_SETS
+from ferrule.model.tool import Compiled
+from ferrule.parts import parts, rule_pages
 from ferrule.settings import FILE_NAME, Settings, load_settings
+from ferrule.worker import check_task, decode
 
-DOCUMENTATION = "https://ferrule.dev/rules/"
-_dialects: Registry[Dialect] = Registry("dialect", DIALECTS)
-_rule_sets: Registry[RuleSet] = Registry("kind of definition", RULE_SETS)
-_library_rules: Registry[tuple[LibraryRule, ...]] = Registry("standard", LIBRARY_RULES)
-_pages: Registry[tuple[RuleInfo, ...]] = Registry("standard", PAGES)
+Progress = Callable[[int, int], None]
+"""Told how many files are done, and how many there are."""
+
 _MEMBER_FOLDERS = frozenset({"tools", "agents", "iam"})
+_CACHED_FROM = 64
+"""Fewer files are checked faster than a cache is opened."""
 
 
-def parts() -> Parts:
-    """The built-in dialects and rules."""
-    return Parts(tuple(_dialects), _rule_sets.get, _all_library_rules, page_of)
+class CompiledFile(NamedTuple):
+    """What one file's definitions became. Files with errors in them are compiled as far as they can be."""
+
+    file: str
+    compiled: tuple[Compiled, ...]
 
 
-def page_of(rule: str) -> str:
-    """The address of a rule's documentation page."""
-    return f"{DOCUMENTATION}{rule.lower()}"
+class Selection(NamedTuple):
+    """The files of one check."""
 
-
-def rule_pages() -> tuple[RuleInfo, ...]:
-    """Every rule's page, in the order of the standards."""
-    return tuple(page for pages in _pages for page in pages)
-
-
-def _all_library_rules() -> tuple[LibraryRule, ...]:
-    return tuple(rule for rules in _library_rules for rule in rules)
+    everything: tuple[pool.Task, ...]
+    """All that references may resolve to."""
+    wanted: frozenset[str]
+    """Names of those that are reported on."""
+    is_closed: bool
+    """True when a reference to something that is not there is an error."""
 
 
 class Workspace:
@@ -64,8 +70,11 @@ class Workspace:
 
     @classmethod
     def open(cls, path: str | Path = ".") -> Workspace:
-        """The workspace around a path: the nearest folder above it with a ferrule.toml, else the folder itself."""
-        start = Path(path).absolute()
+        """The workspace around a path: the nearest folder above it with a ferrule.toml, else the folder itself.
+
+        Raises WorkspaceError when there is no such path, SettingsError when ferrule.toml cannot be used.
+        """
+        start = Path(os.path.abspath(path))
         if not start.exists() and not start.is_symlink():
             raise WorkspaceError(f"there is no file or folder {str(path)!r}")
         folder = start if start.is_dir() else start.parent
@@ -87,54 +96,57 @@ class Workspace:
         *,
         now: str | None = None,
         compat: bool | None = None,
-        progress: Callable[[int, int], None] | None = None,
+        select: Sequence[str] = (),
+        ignore: Sequence[str] = (),
+        use_cache: bool = True,
+        jobs: int | None = None,
+        progress: Progress | None = None,
     ) -> Report:
-        """Check the workspace, or only some of its files and folders (references still resolve against all of it)."""
-        started = time.perf_counter()
-        settings = self._rule_settings(now, compat)
-        chosen, is_closed = self._chosen(paths)
-        everything = list(chosen) if not is_closed else self._all_files(chosen)
-        wanted = set(chosen)
-        named = {os.path.abspath(path) for path in paths if Path(path).is_file()}
-        the_parts = parts()
-        reports: list[FileReport] = []
-        shown: dict[str, str] = {}
-        for number, path in enumerate(everything):
-            name = show_path(path)
-            shown[name] = path
-            reports.append(check_file(load(path, name), the_parts, settings, named=path in named))
-            if progress is not None:
-                progress(number + 1, len(everything))
-        return self._report(reports, settings, {show_path(path) for path in wanted}, shown, is_closed, started)
+        """Check the workspace, or only some of its files and folders (references still resolve against all of it).
 
-    def _report(
-        self,
-        reports: list[FileReport],
-        settings: RuleSettings,
-        wanted: set[str],
-        shown: dict[str, str],
-        is_closed: bool,
-        started: float,
-    ) -> Report:
-        the_parts = parts()
-        outlines = tuple(outline for report in reports for outline in report.outlines)
-        folders = (
-            frozenset(entry.name for entry in os.scandir(self.root) if entry.is_dir()) if is_closed else frozenset()
+        `now` is the ISO date for rules about age. `select` and `ignore` take rule codes or prefixes such as `AML`.
+        """
+        started = time.perf_counter()
+        settings = self.rule_settings(now, compat)
+        chosen = Filter.of(
+            (*self.settings.check.select, *select),
+            (*self.settings.check.ignore, *ignore),
+            self.settings.check.suppress,
+            rule_pages,
         )
-        library = Library(outlines, is_closed=is_closed, folders=folders)
-        shared: dict[str, list[Diagnostic]] = {}
-        for diagnostic in check_library(library, the_parts, settings, lambda file: load(shown[file], file)):
-            shared.setdefault(diagnostic.file, []).append(diagnostic)
-        kept = [report for report in reports if report.file in wanted]
-        diagnostics = [found for report in kept for found in merge(report, shared.get(report.file, []))]
-        diagnostics.sort(key=lambda diagnostic: diagnostic.order)
+        selection = self.select(paths)
+        reports = self.reports(selection, settings, use_cache=use_cache, jobs=jobs, progress=progress)
+        shared = self._shared(reports, selection, settings)
+        diagnostics: list[Diagnostic] = []
+        kept = [report for report in reports if report.file in selection.wanted]
+        for report in kept:
+            if report.diagnostics or report.suppressions or report.file in shared:
+                diagnostics += chosen.of_file(report.file, merge(report, shared.get(report.file, []), chosen.active))
+        if not paths:
+            diagnostics += chosen.unused(self.root / FILE_NAME, FILE_NAME)
+        shown = sorted((self._shown(diagnostic) for diagnostic in diagnostics), key=lambda diagnostic: diagnostic.order)
         files = sum(report.dialect is not None or bool(report.diagnostics) for report in kept)
         tools = sum(report.tools for report in kept)
-        settled = tuple(diagnostics)
-        summary = summarise(settled, files=files, tools=tools, seconds=time.perf_counter() - started)
-        return Report(settled, summary)
+        seconds = time.perf_counter() - started
+        return Report(tuple(shown), summarise(tuple(shown), files=files, tools=tools, seconds=seconds))
 
-    def _rule_settings(self, now: str | None, compat: bool | None) -> RuleSettings:
+    def compile(self, paths: Sequence[str | Path] = ()) -> Iterator[CompiledFile]:
+        """The definitions in the canonical model, file by file. Definitions that cannot be compiled are left out."""
+        the_parts = parts()
+        for task in self.select(paths).everything:
+            documents = read(load(task.path, task.name))
+            dialect = next((found for document in documents if (found := detect(document, the_parts.dialects))), None)
+            if dialect is None:
+                continue
+            compiled = []
+            for document in documents:
+                if document.is_parsed:
+                    for definition in dialect.definitions(document)[0]:
+                        compiled.append(dialect.compile(document, definition, self.namespace))
+            yield CompiledFile(task.name, tuple(compiled))
+
+    def rule_settings(self, now: str | None = None, compat: bool | None = None) -> RuleSettings:
+        """What rules may depend on, from the settings file and the caller."""
         return RuleSettings(
             today=now or datetime.now(UTC).date().isoformat(),
             approved_versions=self.settings.aml.approved_versions,
@@ -142,35 +154,105 @@ class Workspace:
             namespace=self.namespace,
         )
 
-    def _chosen(self, paths: Sequence[str | Path]) -> tuple[list[str], bool]:
-        """The files to report on, and whether they are (part of) a whole workspace."""
-        if not paths:
-            return list(discover(str(self.root), self.settings.check.exclude)), True
-        chosen: dict[str, None] = {}
-        has_folder = False
-        for path in paths:
+    def reports(
+        self,
+        selection: Selection,
+        settings: RuleSettings,
+        *,
+        use_cache: bool = True,
+        jobs: int | None = None,
+        progress: Progress | None = None,
+    ) -> list[FileReport]:
+        """What every file gives on its own, from the cache where it is certainly unchanged."""
+        tasks = selection.everything
+        cache = self._cache(settings) if use_cache and len(tasks) >= _CACHED_FROM else None
+        known = {task.name: cache.find(task.name, task.path, named=task.named) for task in tasks} if cache else {}
+        left = [task for task in tasks if known.get(task.name) is None]
+        checked = pool.run(
+            left,
+            lambda task: check_task(task, settings),
+            decode,
+            msgspec.msgpack.encode(settings),
+            jobs=jobs or os.cpu_count() or 1,
+            worker="ferrule.worker",
+            progress=progress,
+        )
+        fresh = {task.name: result for task, result in zip(left, checked, strict=True)}
+        if cache is not None:
+            for task, result in zip(left, checked, strict=True):
+                cache.add(task.name, result.stat, result.digest, result.report, named=task.named)
+            cache.save()
+        return [known.get(task.name) or fresh[task.name].report for task in tasks]
+
+    def library(self, reports: Sequence[FileReport], *, is_closed: bool = True) -> Library:
+        """Everything the files define, by the names other files use."""
+        outlines = tuple(outline for report in reports for outline in report.outlines)
+        folders = (
+            frozenset(entry.name for entry in os.scandir(self.root) if entry.is_dir()) if is_closed else frozenset()
+        )
+        return Library(outlines, is_closed=is_closed, folders=folders)
+
+    def select(self, paths: Sequence[str | Path] = ()) -> Selection:
+        """The files a check of these paths concerns. Raises WorkspaceError for a path that is not there."""
+        chosen: dict[str, bool] = {}
+        is_closed = self.has_settings_file or not paths
+        for path in paths or (self.root,):
             absolute = os.path.abspath(path)
-            if Path(absolute).is_dir():
-                has_folder = True
-                chosen.update(dict.fromkeys(discover(absolute, self.settings.check.exclude)))
-            elif Path(absolute).exists() or Path(absolute).is_symlink():
-                chosen[absolute] = None
+            if os.path.isdir(absolute):
+                is_closed = True
+                for found in discover(absolute, self.settings.check.exclude):
+                    chosen.setdefault(found, False)
+            elif os.path.lexists(absolute):
+                chosen[absolute] = True
             else:
                 raise WorkspaceError(f"there is no file or folder {str(path)!r}")
-        return list(chosen), has_folder or self.has_settings_file
+        everything = dict(chosen)
+        if is_closed and paths:
+            for found in discover(str(self.root), self.settings.check.exclude):
+                everything.setdefault(found, False)
+        prefix = str(self.root) + os.sep
+        tasks = tuple(
+            pool.Task(path, path[len(prefix) :].replace(os.sep, "/") if path.startswith(prefix) else path, named)
+            for path, named in everything.items()
+        )
+        wanted = frozenset(task.name for task in tasks if task.path in chosen)
+        return Selection(tasks, wanted, is_closed)
 
-    def _all_files(self, chosen: list[str]) -> list[str]:
-        everything = dict.fromkeys(discover(str(self.root), self.settings.check.exclude))
-        everything.update(dict.fromkeys(chosen))
-        return list(everything)
+    def _shared(
+        self, reports: list[FileReport], selection: Selection, settings: RuleSettings
+    ) -> dict[str, list[Diagnostic]]:
+        library = self.library(reports, is_closed=selection.is_closed)
+        shared: dict[str, list[Diagnostic]] = {}
+        for diagnostic in check_library(library, parts(), settings, lambda name: load(str(self.root / name), name)):
+            shared.setdefault(diagnostic.file, []).append(diagnostic)
+        return shared
+
+    def _cache(self, settings: RuleSettings) -> Cache | None:
+        folder = cache_folder(dict(os.environ))
+        key = own_key(folder)
+        if key is None:
+            return None
+        place = hashlib.sha256(str(self.root).encode("utf-8", "surrogateescape")).hexdigest()[:32]
+        return Cache(folder / f"{place}.check", key, _fingerprint(settings))
+
+    def _shown(self, diagnostic: Diagnostic) -> Diagnostic:
+        """The diagnostic with its file as people see it: relative to the current folder when it is inside it."""
+        return msgspec.structs.replace(diagnostic, file=show_path(os.path.join(self.root, diagnostic.file)))
+
+
+def _fingerprint(settings: RuleSettings) -> str:
+    """Changes with the rules' settings and with any change of Ferrule itself."""
+    package = os.path.dirname(os.path.abspath(__file__))
+    state = hashlib.sha256(msgspec.msgpack.encode(settings))
+    for folder, _, names in sorted(os.walk(package)):
+        for name in sorted(names):
+            if name.endswith(".py"):
+                facts = os.stat(os.path.join(folder, name))
+                state.update(f"{name} {facts.st_size} {facts.st_mtime_ns}\n".encode())
+    return state.hexdigest()
 
 
 def show_path(path: str) -> str:
     """A path as people see it: relative to the current folder when it is inside it."""
     relative = os.path.relpath(path)
     return (path if relative.startswith("..") else relative).replace(os.sep, "/")
-
-
-def matches(file: str, pattern: str) -> bool:
-    """Glob match that lets `**` mean everything."""
-    return pattern == "**" or fnmatch(file, pattern)

@@ -153,7 +153,9 @@ def check_library(
     return diagnostics
 
 
-def merge(report: FileReport, shared: list[Diagnostic], active: frozenset[str] | None = None) -> list[Diagnostic]:
+def merge(
+    report: FileReport, shared: list[Diagnostic], active: Callable[[str], bool] = lambda rule: True
+) -> list[Diagnostic]:
     """One file's own diagnostics joined with the cross-file ones, one per key or value, suppressions applied."""
     if not shared and not report.suppressions:
         return list(report.diagnostics)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ferrule.compiler import json_text
 from ferrule.compiler.compose import Unparsable, compose_all
-from ferrule.compiler.quick import QuickLoader
+from ferrule.compiler.quick import quick_load
 from ferrule.model.document import Document, Issue, Source, Syntax
 from ferrule.model.value import JsonValue
 
@@ -94,7 +94,7 @@ def _front_matter(source: Source, text: str) -> list[Document]:
         )
         return [_broken(source, "front_matter", Issue("front_matter", message, 1, hint=hint))]
     front, body = parts
-    value: JsonValue = QuickLoader(front).load()
+    value: JsonValue = quick_load(front)
     issues: tuple[Issue, ...] = ()
     if value is None:
         documents = compose_all(front, first_line=2)
@@ -109,7 +109,7 @@ def _front_matter(source: Source, text: str) -> list[Document]:
 
 
 def _yaml(source: Source, text: str) -> list[Document]:
-    quick = QuickLoader(text).load()
+    quick = quick_load(text)
     if quick is not None:
         return [Document(source, "yaml", text, 1, quick)]
     return [

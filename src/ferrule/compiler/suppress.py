@@ -7,6 +7,7 @@ A comment at the end of a line speaks for that line, one on a line of its own fo
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from ferrule.model.diagnostic import Diagnostic, Severity
 from ferrule.model.report import Suppression
@@ -45,11 +46,15 @@ def _spoken_for(lines: list[str], number: int, start: int) -> int:
 
 
 def apply(
-    file: str, diagnostics: list[Diagnostic], comments: tuple[Suppression, ...], *, active: frozenset[str] | None = None
+    file: str,
+    diagnostics: list[Diagnostic],
+    comments: tuple[Suppression, ...],
+    *,
+    active: Callable[[str], bool] = lambda rule: True,
 ) -> list[Diagnostic]:
     """The diagnostics that remain, and what is wrong with the comments themselves.
 
-    `active` limits complaints about unused comments to rules that were run at all.
+    `active` tells whether findings of a rule are wanted; comments about others are not called unused.
     """
     if not comments:
         return diagnostics
@@ -70,7 +75,7 @@ def _silenced(diagnostic: Diagnostic, comments: tuple[Suppression, ...], used: s
 
 
 def _complaints(
-    file: str, comment: Suppression, used: set[tuple[int, str]], active: frozenset[str] | None
+    file: str, comment: Suppression, used: set[tuple[int, str]], active: Callable[[str], bool]
 ) -> list[Diagnostic]:
     def complain(rule: str, message: str, hint: str) -> Diagnostic:
         end = comment.column + 1
@@ -83,7 +88,7 @@ def _complaints(
         message = f"the suppression of {', '.join(comment.rules) or 'nothing'} gives no reason"
         complaints.append(complain(UNEXPLAINED, message, "say why after the brackets"))
     for rule in comment.rules or ("nothing",):
-        if (comment.line, rule) not in used and (active is None or rule in active):
+        if (comment.line, rule) not in used and active(rule):
             message = f"nothing here breaks {rule}, so its suppression has no use"
             complaints.append(complain(UNUSED, message, "remove the comment"))
     return complaints

@@ -1,0 +1,173 @@
+"""Remembers what unchanged files gave. A cache only ever saves time: anything doubtful about it is ignored.
+
+The file is sealed with a key of the user's own, so an entry made by somebody else (checked in, copied, forged) or damaged
+on disk does not open. An entry counts when the content's hash is the same; the hash is taken again unless size, times and
+inode are those of a moment safely before the cache was written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import secrets
+import tempfile
+import time
+from pathlib import Path
+
+import msgspec
+
+from ferrule.model.report import FileReport
+
+_MAGIC = b"ferrule check cache 1\n"
+_MAC_SIZE = 32
+_SETTLED_NS = 2_000_000_000
+"""A file changed less than this before the cache was written may have changed again within one clock tick."""
+
+
+class Stat(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """What the file system says of a file, as far as it changes when the file does."""
+
+    size: int
+    modified_ns: int
+    changed_ns: int
+    inode: int
+
+
+class Entry(msgspec.Struct, frozen=True, array_like=True):
+    """What one file gave, and how to know it is still that file."""
+
+    stat: Stat
+    digest: bytes
+    named: bool
+    """Checked as a file asked for by name, which may give other findings."""
+    report: FileReport
+
+
+class _Content(msgspec.Struct, array_like=True):
+    fingerprint: str
+    written_ns: int
+    entries: dict[str, Entry]
+
+
+_decoder = msgspec.msgpack.Decoder(_Content)
+
+
+def stat_of(path: str) -> Stat | None:
+    """The file's present state, or None when it cannot be told."""
+    try:
+        facts = os.stat(path)
+    except OSError:
+        return None
+    return Stat(facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino)
+
+
+def digest_of(data: bytes) -> bytes:
+    """The content's hash."""
+    return hashlib.blake2b(data, digest_size=20).digest()
+
+
+class Cache:
+    """The entries of one workspace. Look up, add, and `save` at the end."""
+
+    def __init__(self, file: Path | None, key: bytes, fingerprint: str) -> None:
+        self._file = file
+        self._key = key
+        self._fingerprint = fingerprint
+        self._fresh: dict[str, Entry] = {}
+        self._old: dict[str, Entry] = {}
+        self._written_ns = 0
+        content = self._read()
+        if content is not None and content.fingerprint == fingerprint:
+            self._old, self._written_ns = content.entries, content.written_ns
+
+    def find(self, name: str, path: str, *, named: bool) -> FileReport | None:
+        """What the file gave last time, if it is certainly the same file."""
+        entry = self._old.get(name)
+        if entry is None or entry.named != named:
+            return None
+        now = stat_of(path)
+        if now is None or now.size != entry.stat.size:
+            return None
+        if now != entry.stat or max(now.modified_ns, now.changed_ns) > self._written_ns - _SETTLED_NS:
+            if not _has_digest(path, entry.digest):
+                return None
+            entry = msgspec.structs.replace(entry, stat=now)
+        self._fresh[name] = entry
+        return entry.report
+
+    def add(self, name: str, stat: Stat | None, digest: bytes, report: FileReport, *, named: bool) -> None:
+        """Remember what a file gave."""
+        if stat is not None:
+            self._fresh[name] = Entry(stat, digest, named, report)
+
+    def save(self) -> None:
+        """Write the entries of this run, if they differ from what is there. A full or read-only disk is no error."""
+        if self._file is None or (self._fresh.keys() == self._old.keys() and self._is_unchanged()):
+            return
+        content = _Content(self._fingerprint, time.time_ns(), self._fresh)
+        data = msgspec.msgpack.encode(content)
+        try:
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(dir=self._file.parent)
+        except OSError:
+            return
+        try:
+            with os.fdopen(handle, "wb") as out:
+                out.write(_MAGIC + self._mac(data) + data)
+            os.replace(name, self._file)
+        except OSError:
+            Path(name).unlink(missing_ok=True)
+
+    def _is_unchanged(self) -> bool:
+        return all(self._old[name] is entry for name, entry in self._fresh.items())
+
+    def _read(self) -> _Content | None:
+        if self._file is None:
+            return None
+        try:
+            raw = self._file.read_bytes()
+            mac, data = raw[len(_MAGIC) :][:_MAC_SIZE], raw[len(_MAGIC) + _MAC_SIZE :]
+            if not raw.startswith(_MAGIC) or not hmac.compare_digest(mac, self._mac(data)):
+                return None
+            return _decoder.decode(data)
+        except (OSError, msgspec.MsgspecError):
+            return None
+
+    def _mac(self, data: bytes) -> bytes:
+        return hashlib.blake2b(data, key=self._key, digest_size=_MAC_SIZE).digest()
+
+
+def _has_digest(path: str, digest: bytes) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return digest_of(file.read()) == digest
+    except OSError:
+        return False
+
+
+def cache_folder(environment: dict[str, str]) -> Path:
+    """Where caches live: FERRULE_CACHE_DIR, else the user's cache folder."""
+    if chosen := environment.get("FERRULE_CACHE_DIR"):
+        return Path(chosen)
+    base = environment.get("XDG_CACHE_HOME") or os.path.join(environment.get("HOME", "/nonexistent"), ".cache")
+    return Path(base) / "ferrule"
+
+
+def own_key(folder: Path) -> bytes | None:
+    """This user's cache key, made on first use. None when it can be neither read nor made."""
+    file = folder / "key"
+    try:
+        key = file.read_bytes()
+    except FileNotFoundError:
+        key = secrets.token_bytes(32)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except OSError:
+            return None
+        with os.fdopen(descriptor, "wb") as out:
+            out.write(key)
+    except OSError:
+        return None
+    return key if len(key) == 32 else None

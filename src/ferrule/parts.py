@@ -1,0 +1,40 @@
+"""Picks the compiler's parts from the shelves: dialects, rules, and their pages. Loaded on first use."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from ferrule.compiler.check import Parts
+from ferrule.contracts.dialect import Dialect
+from ferrule.contracts.rule import LibraryRule, RuleInfo, RuleSet
+from ferrule.dialects.builtin import DIALECTS
+from ferrule.registry import Registry
+from ferrule.rules.builtin import LIBRARY_RULES, PAGES, RULE_SETS
+
+DOCUMENTATION = "https://ferrule.dev/rules/"
+
+dialects: Registry[Dialect] = Registry("dialect", DIALECTS)
+_rule_sets: Registry[RuleSet] = Registry("kind of definition", RULE_SETS)
+_library_rules: Registry[tuple[LibraryRule, ...]] = Registry("standard", LIBRARY_RULES)
+_pages: Registry[tuple[RuleInfo, ...]] = Registry("standard", PAGES)
+
+
+@cache
+def parts() -> Parts:
+    """The built-in dialects and rules."""
+    return Parts(tuple(dialects), _rule_sets.get, _all_library_rules, page_of)
+
+
+def page_of(rule: str) -> str:
+    """The address of a rule's documentation page."""
+    return f"{DOCUMENTATION}{rule.lower()}"
+
+
+@cache
+def rule_pages() -> tuple[RuleInfo, ...]:
+    """Every rule's page, in the order of the standards."""
+    return tuple(page for pages in _pages for page in pages)
+
+
+def _all_library_rules() -> tuple[LibraryRule, ...]:
+    return tuple(rule for rules in _library_rules for rule in rules)
