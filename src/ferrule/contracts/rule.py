@@ -54,7 +54,7 @@ class Subject:
     evaluated, so rules read through `get`, which gives MISSING for such a value.
     """
 
-    __slots__ = ("_errors", "base", "document", "findings", "kind", "settings", "value")
+    __slots__ = ("_errors", "base", "document", "findings", "kind", "memo", "settings", "value")
 
     def __init__(
         self, kind: str, document: Document, value: dict[str, JsonValue], settings: RuleSettings, base: Path = ()
@@ -67,6 +67,8 @@ class Subject:
         self.base = base
         """Where the definition sits in its document; () for the root."""
         self.findings: list[Finding] = []
+        self.memo: dict[str, object] = {}
+        """What one rule worked out and later ones can use again, by the name of the rule family."""
         self._errors: set[Path] = set()
 
     def report(self, finding: Finding) -> None:
@@ -80,6 +82,11 @@ class Subject:
         if self._errors and self.is_reported(path):
             return MISSING
         return dig(self.value, path)
+
+    @property
+    def has_errors(self) -> bool:
+        """True when any error was reported so far."""
+        return bool(self._errors)
 
     def is_reported(self, path: Path) -> bool:
         """True when an error was reported at this path or at something that contains it."""
