@@ -31,7 +31,7 @@ _TREES: dict[int, tuple[tuple[Row, ...], Branch]] = {}
 
 
 def tree_of(rows: tuple[Row, ...]) -> Branch:
-    """The table as a tree, made once per table. Known by identity: hashing a whole table would cost more than the walk."""
+    """The table as a tree, made once per table. Known by identity, since hashing it would cost more than the walk."""
     known = _TREES.get(id(rows))
     if known is None:
         known = _TREES[id(rows)] = (rows, _grown(rows))  # kept with its table, so the identity is never reused
