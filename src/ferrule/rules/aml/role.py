@@ -1,5 +1,11 @@
-"""Rules."""
+"""The rules of AML IAM role files, as far as one file shows."""
+
+from __future__ import annotations
 
 from ferrule.contracts.rule import RuleSet
+from ferrule.rules.aml.misnamed_definition import MisnamedRole
+from ferrule.rules.aml.role_fields import FIELDS
+from ferrule.rules.aml.unapproved_version import UnapprovedVersion
+from ferrule.rules.aml.weak_role import WeakRole
 
-RULES = RuleSet((), ())
+RULES = RuleSet(FIELDS, (UnapprovedVersion(), MisnamedRole(), WeakRole()))

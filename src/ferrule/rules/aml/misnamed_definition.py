@@ -1,0 +1,102 @@
+"""Agents and roles whose file is named for something else, and ids that two files claim."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from ferrule.contracts.rule import LibraryFinding, RuleSettings, Subject
+from ferrule.model.diagnostic import Finding, Severity
+from ferrule.model.outline import AgentOutline, Library, RoleOutline
+
+
+def stem_of(file: str, suffix: str) -> str:
+    """A file's name without its folder and ending."""
+    name = file.rsplit("/", 1)[-1]
+    return name.removesuffix(suffix) if name.endswith(suffix) else name.removesuffix(".md")
+
+
+class MisnamedAgent:
+    """An agent's file is named for its id.
+
+    Why: references are resolved by id, and people look for files by name.
+    Bad:  agents/helper.agent.md with `agent_id: support-agent`
+    Good: agents/support-agent.agent.md
+    """
+
+    code: ClassVar[str] = "AML-89"
+    name: ClassVar[str] = "incomplete-agent"
+    severity: ClassVar[Severity] = Severity.WARNING
+    since: ClassVar[str] = "0.1"
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """A warning at the id that differs from the file's name."""
+        return _misnamed(self.code, "agent_id", ".agent.md", subject)
+
+
+class MisnamedRole:
+    """A role's file is named for its id.
+
+    Why: references are resolved by id, and people look for files by name.
+    Bad:  iam/helper.iam.md with `iam_id: support-role`
+    Good: iam/support-role.iam.md
+    """
+
+    code: ClassVar[str] = "AML-95"
+    name: ClassVar[str] = "incomplete-role"
+    severity: ClassVar[Severity] = Severity.WARNING
+    since: ClassVar[str] = "0.1"
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """A warning at the id that differs from the file's name."""
+        return _misnamed(self.code, "iam_id", ".iam.md", subject)
+
+
+def _misnamed(code: str, key: str, suffix: str, subject: Subject) -> Iterator[Finding]:
+    identifier = subject.get(key)
+    if isinstance(identifier, str) and (stem := stem_of(subject.document.source.file, suffix)) != identifier:
+        message = f"`{key}` is {identifier!r} but the file is named {stem!r}"
+        yield Finding(code, (key,), message, Severity.WARNING, f"rename the file to {identifier}{suffix}")
+
+
+class ClaimedTwice:
+    """An id belongs to one file.
+
+    Why: a reference to an id that two files define is a guess.
+    Bad:  agents/a-bot.agent.md and agents/b-bot.agent.md, both with `agent_id: a-bot`
+    Good: one file per id
+    """
+
+    code: ClassVar[str] = "AML-89"
+    name: ClassVar[str] = "incomplete-agent"
+    severity: ClassVar[Severity] = Severity.ERROR
+    since: ClassVar[str] = "0.1"
+
+    def check(self, library: Library, settings: RuleSettings) -> Iterator[LibraryFinding]:
+        """An error at the id of the misnamed file, or of the later one."""
+        if not library.is_closed:
+            return
+        agents = [outline for outline in library.outlines if isinstance(outline, AgentOutline)]
+        yield from _repeated("AML-89", "agent_id", ".agent.md", [(agent, agent.agent_id) for agent in agents])
+        roles = [outline for outline in library.outlines if isinstance(outline, RoleOutline)]
+        yield from _repeated("AML-95", "iam_id", ".iam.md", [(role, role.iam_id) for role in roles])
+
+
+def _repeated(
+    code: str,
+    key: str,
+    suffix: str,
+    defined: list[tuple[AgentOutline, str | None]] | list[tuple[RoleOutline, str | None]],
+) -> Iterator[LibraryFinding]:
+    owners: dict[str, list[AgentOutline | RoleOutline]] = {}
+    for outline, identifier in defined:
+        if identifier is not None:
+            owners.setdefault(identifier, []).append(outline)
+    for identifier, claimants in owners.items():
+        if len(claimants) == 1:
+            continue
+        owner = next((one for one in claimants if stem_of(one.file, suffix) == identifier), claimants[0])
+        for claimant in claimants:
+            if claimant is not owner:
+                message = f"`{key}` {identifier!r} is already defined in {owner.file}"
+                yield LibraryFinding(claimant, Finding(code, (key,), message, hint="give each file its own id"))

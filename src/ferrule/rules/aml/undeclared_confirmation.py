@@ -1,0 +1,54 @@
+"""Confirmation lists that name tools the agent does not have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from ferrule.contracts.rule import Subject
+from ferrule.model.diagnostic import Finding, Severity
+from ferrule.model.nearest import nearest
+from ferrule.model.value import Missing, Path
+
+_LIST: Path = ("guardrails", "tool_calls", "require_user_confirmation_for")
+
+
+class UndeclaredConfirmation:
+    """An agent sets known policies, uses guardrails that exist, and asks for confirmation of its own tools.
+
+    Why: a misspelt policy, guardrail or tool name protects nobody, and looks as if it did.
+    Bad:  require_user_confirmation_for: [send-mail] beside tools: [{ref: send-email}]
+    Good: require_user_confirmation_for: [send-email]
+    """
+
+    code: ClassVar[str] = "AML-100"
+    name: ClassVar[str] = "idle-safeguard"
+    severity: ClassVar[Severity] = Severity.ERROR
+    since: ClassVar[str] = "0.1"
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """An error at each listed tool that the agent does not declare."""
+        listed = subject.get(*_LIST)
+        if not isinstance(listed, list) or not listed:
+            return
+        tools = subject.get("tools")
+        if isinstance(tools, dict):
+            tools = subject.get("tools", "refs") if "refs" in tools else []
+        if isinstance(tools, Missing):
+            if "tools" in subject.value:  # unreadable, and reported as such
+                return
+            tools = []
+        declared = set(_names(tools))
+        for index, tool in enumerate(listed):
+            if isinstance(tool, str) and tool not in declared:
+                message = f"confirmation is asked for {tool!r}, which is not among the agent's tools"
+                yield Finding(self.code, (*_LIST, index), message, hint=nearest(tool, declared))
+
+
+def _names(tools: Any) -> Iterator[str]:
+    """Every name a tool list gives, also in entries that are reported for their shape."""
+    for entry in tools if isinstance(tools, list) else ():
+        if isinstance(entry, str):
+            yield entry
+        elif isinstance(entry, dict):
+            yield from (entry[key] for key in ("ref", "tool_id", "name", "id") if isinstance(entry.get(key), str))

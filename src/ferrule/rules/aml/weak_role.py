@@ -1,0 +1,49 @@
+"""What makes a role wider or staler than its owner may think, as far as its own file shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+from typing import ClassVar
+
+from ferrule.contracts.rule import Subject
+from ferrule.model.diagnostic import Finding, Severity
+from ferrule.model.value import JsonValue, Missing
+
+OLDEST_DAYS = 180
+
+
+class WeakRole:
+    """A role asks for approval before actions, was reviewed within 180 days, and says which cloud identity it stands
+    for.
+
+    Why: a role is the last bound on what an agent can do, so it should not outlive the review that allowed it.
+    Bad:  tools: [{ref: send-email}], where send-email is an action
+    Good: tools: [{ref: send-email, approval_required: true}]
+    """
+
+    code: ClassVar[str] = "AML-97"
+    name: ClassVar[str] = "weak-role"
+    severity: ClassVar[Severity] = Severity.WARNING
+    since: ClassVar[str] = "0.1"
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """A stale date and a missing cloud block; grants of actions are looked at among all files."""
+        updated = _date(subject.get("meta", "last_updated"))
+        today = _date(subject.settings.today[:10])
+        if updated is not None and today is not None and (today - updated).days > OLDEST_DAYS:
+            message = f"the role was last updated on {updated}, more than {OLDEST_DAYS} days ago"
+            hint = "review its grants and set the date"
+            yield Finding(self.code, ("meta", "last_updated"), message, self.severity, hint)
+        if subject.value.get("cloud") is None:
+            message = "the role has no `cloud` block, so it names no identity to assume"
+            yield Finding(self.code, ("cloud",), message, self.severity, "add `cloud` with `provider` and its identity")
+
+
+def _date(value: JsonValue | Missing) -> date | None:
+    if not isinstance(value, str) or len(value) != 10:  # nothing but YYYY-MM-DD is a date here
+        return None
+    try:
+        return date.fromisoformat(value)
+    except ValueError:
+        return None
