@@ -6,6 +6,8 @@ their total expanded size is bounded; an alias inside its own anchor is cut and 
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from typing import Any, NamedTuple
 
 import yaml
@@ -21,6 +23,8 @@ MAX_DEPTH = 100
 MAX_NODES = 200_000
 """Nodes after aliases are expanded."""
 
+_ODD_BREAK = re.compile("[\x85\u2028\u2029]|\r(?!\n)")
+"""Breaks that libyaml counts as lines and editors do not."""
 _STR, _INT, _FLOAT, _BOOL, _NULL = (f"tag:yaml.org,2002:{word}" for word in ("str", "int", "float", "bool", "null"))
 
 
@@ -118,6 +122,7 @@ class _Composer:
         self.parser: Any = CParser(text)
         self.offset = first_line
         self.lines = text.split("\n")
+        self.starts = _line_starts(text) if _ODD_BREAK.search(text) else None
         self.stack: list[_Frame] = []
         self.issues: list[Issue] = []
         self.anchors: dict[str, _Anchored] = {}
@@ -182,8 +187,8 @@ class _Composer:
 
     def close(self, event: Any) -> None:
         frame = self.stack.pop()
-        mark = event.end_mark
-        frame.node.span = frame.node.span._replace(end_line=mark.line + self.offset, end_column=mark.column + 1)
+        end = self.span(event)
+        frame.node.span = frame.node.span._replace(end_line=end.end_line, end_column=end.end_column)
         for value, node in frame.merges:
             for key, member in value.items():
                 if key not in frame.value:
@@ -217,7 +222,10 @@ class _Composer:
         anchored = self.anchors.get(event.anchor)
         if anchored is None:
             raise Unparsable(f"the alias *{event.anchor} has no anchor before it", span.line, span.column)
-        self.add(anchored.value, anchored.node, None, anchored.size)
+        node = self.node(span)
+        node.target = anchored.node.target or anchored.node
+        node.children = node.target.children
+        self.add(anchored.value, node, None, anchored.size)
 
     # -- putting values where they belong
 
@@ -289,7 +297,18 @@ class _Composer:
 
     def span(self, event: Any) -> Span:
         start, end = event.start_mark, event.end_mark
+        if self.starts is not None:
+            return Span(*self.physical(start.index), *self.physical(end.index))
         return Span(start.line + self.offset, start.column + 1, end.line + self.offset, end.column + 1)
+
+    def physical(self, index: int) -> tuple[int, int]:
+        assert self.starts is not None
+        line = bisect_right(self.starts, index)
+        return line - 1 + self.offset, index - self.starts[line - 1] + 1
+
+
+def _line_starts(text: str) -> list[int]:
+    return [0, *(match.end() for match in re.finditer("\n", text))]
 
 
 def _mergeable(value: Any, node: Node) -> list[tuple[Any, Node]] | None:

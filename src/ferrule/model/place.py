@@ -19,7 +19,7 @@ class Span(NamedTuple):
 class Node:
     """One written value with its place; containers keep a child per key or item."""
 
-    __slots__ = ("children", "opener", "span", "written")
+    __slots__ = ("children", "opener", "span", "target", "written")
 
     def __init__(self, span: Span, opener: Span, written: Path) -> None:
         self.span = span
@@ -27,8 +27,10 @@ class Node:
         self.opener = opener
         """What opens it: its key, the `-` or `{` of a list item, the document's start for a root."""
         self.written = written
-        """The path at which it is written; differs from the path asked for when an alias or merge key led here."""
+        """The path at which it is written; differs from the path asked for below an alias or merge key."""
         self.children: dict[str | int, Node] = {}
+        self.target: Node | None = None
+        """The anchored node, when this is an alias of it; they share their children."""
 
 
 class Places:
@@ -43,6 +45,7 @@ class Places:
         for depth, step in enumerate(path):
             child = node.children.get(step)
             if child is None:
+                node = node.target or node
                 return node, False, node.written + path[depth:]
             node = child
         return node, True, node.written
