@@ -116,9 +116,8 @@ def _start(worker: str, reading: int, message: bytes) -> subprocess.Popen[bytes]
 def _collect(
     process: subprocess.Popen[bytes], decode: Callable[[bytes], Iterable[tuple[int, Any]]]
 ) -> Iterable[tuple[int, Any]]:
-    assert process.stdout is not None
-    data = process.stdout.read()
-    if process.wait() != 0:
+    data, _ = process.communicate()
+    if process.returncode != 0:
         return ()
     try:
         return decode(data)
