@@ -1,4 +1,4 @@
-"""Everything configurable, typed, in one place: `ferrule.toml`. Unknown keys are errors, because a misspelt setting protects nobody."""
+"""Everything configurable, typed, in one place: `ferrule.toml`. Unknown keys are errors: a misspelt setting protects nobody."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A second pair of hands: `python -m ferrule.worker` checks batches of files for `compiler/pool.py` and answers on standard output."""
+"""A second pair of hands: `python -m ferrule.worker` checks batches of files for `compiler/pool.py` and prints the answers."""
 
 from __future__ import annotations
 

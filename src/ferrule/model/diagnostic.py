@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 
 import msgspec
 
 from ferrule.model.value import Path
 
 
-class Severity(str, Enum):
+class Severity(StrEnum):
     """How bad it is. Only errors block a build."""
 
     ERROR = "error"

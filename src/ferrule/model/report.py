@@ -58,7 +58,7 @@ class Report(msgspec.Struct, frozen=True):
 
 def summarise(diagnostics: tuple[Diagnostic, ...], *, files: int, tools: int, seconds: float) -> Summary:
     """Count by severity."""
-    counts = {severity: 0 for severity in Severity}
+    counts = dict.fromkeys(Severity, 0)
     for diagnostic in diagnostics:
         counts[diagnostic.severity] += 1
     return Summary(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, TypeAlias, TypeGuard
 
-JsonValue: TypeAlias = "None | bool | int | float | str | list[Any] | dict[str, Any]"
+JsonValue: TypeAlias = "bool | int | float | str | list[Any] | dict[str, Any] | None"
 """Any value a definition can hold. Members of containers are typed loosely so rules can narrow them with `isinstance`."""
 
 Path: TypeAlias = tuple[str | int, ...]
