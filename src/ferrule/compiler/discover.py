@@ -33,8 +33,7 @@ def discover(root: str, exclude: tuple[str, ...] = ()) -> Iterator[str]:
         for entry in entries:
             if entry.name.startswith("."):
                 continue
-            relative = os.path.relpath(entry.path, root).replace(os.sep, "/")
-            if any(fnmatch(relative, pattern) for pattern in exclude):
+            if exclude and _is_excluded(entry.path, root, exclude):
                 continue
             if _is_folder(entry):
                 if entry.name not in _SKIPPED_FOLDERS:
@@ -42,6 +41,11 @@ def discover(root: str, exclude: tuple[str, ...] = ()) -> Iterator[str]:
             elif entry.name.lower().endswith(_ENDINGS):
                 yield entry.path
         pending.extend(reversed(folders))
+
+
+def _is_excluded(path: str, root: str, exclude: tuple[str, ...]) -> bool:
+    relative = os.path.relpath(path, root).replace(os.sep, "/")
+    return any(fnmatch(relative, pattern) for pattern in exclude)
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 from ferrule.compiler import json_text
 from ferrule.compiler.compose import Unparsable, compose_all
 from ferrule.compiler.quick import quick_load
 from ferrule.model.document import Document, Issue, Source, Syntax
 from ferrule.model.value import JsonValue
 
+_OPENING = re.compile(r"---\r?\n")
+_DELIMITER = re.compile(r"^---\r?$", re.MULTILINE)
 _WIDE_BOMS = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -66,20 +70,11 @@ def decode(data: bytes) -> str:
 
 def split_front_matter(text: str) -> tuple[str, str] | None:
     """The structured text and the body, or None when the first line is not `---` or no later line closes it."""
-    newline = text.find("\n")
-    if newline < 0 or text[:newline].removesuffix("\r") != "---":
+    opening = _OPENING.match(text)
+    closing = _DELIMITER.search(text, opening.end()) if opening else None
+    if opening is None or closing is None:
         return None
-    start = newline + 1
-    at = start
-    while True:
-        if text.startswith("---", at):
-            end = text.find("\n", at)
-            line = text[at:] if end < 0 else text[at:end]
-            if line.removesuffix("\r") == "---":
-                return text[start:at], "" if end < 0 else text[end + 1 :]
-        at = text.find("\n", at) + 1
-        if at == 0:
-            return None
+    return text[opening.end() : closing.start()], text[closing.end() + 1 :]
 
 
 def _front_matter(source: Source, text: str) -> list[Document]:
