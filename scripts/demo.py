@@ -1,4 +1,4 @@
-"""`make run`: checks and shows the demo workspace, then says what to try. Ends well although the demo has a mistake in it."""
+"""`make run`: checks and shows the demo workspace, then says what to try. The demo's mistake is no failure here."""
 
 from __future__ import annotations
 

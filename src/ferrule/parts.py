@@ -11,7 +11,9 @@ from ferrule.dialects.builtin import DIALECTS
 from ferrule.registry import Registry
 from ferrule.rules.builtin import LIBRARY_RULES, PAGES, RULE_SETS
 
-DOCUMENTATION = "https://ferrule.dev/rules/"
+DOCUMENTATION = "https://github.com/ferrule-dev/ferrule/blob/main/docs/reference/rules/"
+"""Where the generated rule pages can be read: one file per standard, the rule's code as anchor."""
+_PAGE_FILES = {"AML": "aml.md", "ADL": "adl.md", "OXP": "oxp.md", "AT": "agent-tool.md", "FER": "ferrule.md"}
 
 dialects: Registry[Dialect] = Registry("dialect", DIALECTS)
 _rule_sets: Registry[RuleSet] = Registry("kind of definition", RULE_SETS)
@@ -27,7 +29,7 @@ def parts() -> Parts:
 
 def page_of(rule: str) -> str:
     """The address of a rule's documentation page."""
-    return f"{DOCUMENTATION}{rule.lower()}"
+    return f"{DOCUMENTATION}{_PAGE_FILES.get(rule.partition('-')[0], 'index.md')}#{rule.lower()}"
 
 
 @cache

@@ -1,0 +1,60 @@
+"""The commands page, from the commands' options. Not click's own help text, which differs between versions."""
+
+from __future__ import annotations
+
+import click
+
+from ferrule.cli import COMMANDS, help_text
+from ferrule.cli.run import load
+from scripts.reference.fields import cell
+
+
+def page() -> str:
+    """Every command with its arguments and options."""
+    lines = ["# Commands", "", "```text", help_text().rstrip(), "```", ""]
+    for name, target, _, _ in COMMANDS:
+        lines += _section(name, load(target))
+    lines += [
+        "## Exit codes",
+        "",
+        "| code | meaning |",
+        "|---|---|",
+        "| 0 | done, and no errors in the definitions |",
+        "| 1 | the definitions have errors (or warnings, with `--strict`) |",
+        "| 2 | the command could not do its work; the reason is on stderr |",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _section(name: str, command: click.Command) -> list[str]:
+    arguments = [parameter for parameter in command.params if isinstance(parameter, click.Argument)]
+    options = [parameter for parameter in command.params if isinstance(parameter, click.Option)]
+    usage = " ".join(["ferrule", name, *(["[OPTIONS]"] if options else []), *(_argument(each) for each in arguments)])
+    lines = [f"## ferrule {name}", "", f"`{usage}`", ""]
+    if command.help:
+        lines += [_plain(command.help), ""]
+    if options:
+        lines += ["| option | |", "|---|---|"]
+        lines += [f"| `{_spelling(option)}` | {cell(_plain(option.help or ''))} |" for option in options]
+        lines.append("")
+    if command.epilog:
+        lines += [_plain(command.epilog), ""]
+    return lines
+
+
+def _argument(argument: click.Argument) -> str:
+    return argument.metavar or (argument.name or "").upper()
+
+
+def _spelling(option: click.Option) -> str:
+    words = ", ".join([*option.opts, *option.secondary_opts])
+    if option.is_flag:
+        return words
+    if isinstance(option.type, click.Choice):
+        return f"{words} {'/'.join(str(choice) for choice in option.type.choices)}"
+    return f"{words} {option.metavar or (option.type.name or 'value').upper()}"
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.replace("\b", "").split())
