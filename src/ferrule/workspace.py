@@ -190,7 +190,11 @@ class Workspace:
         folders = (
             frozenset(entry.name for entry in os.scandir(self.root) if entry.is_dir()) if is_closed else frozenset()
         )
-        return Library(outlines, is_closed=is_closed, folders=folders)
+        guardrails = None
+        if "guardrails" in folders:
+            files = (report.file for report in reports if report.file.startswith("guardrails/"))
+            guardrails = frozenset(file.rsplit("/", 1)[-1].split(".", 1)[0] for file in files)
+        return Library(outlines, is_closed=is_closed, folders=folders, guardrails=guardrails)
 
     def select(self, paths: Sequence[str | Path] = ()) -> Selection:
         """The files a check of these paths concerns. Raises WorkspaceError for a path that is not there."""

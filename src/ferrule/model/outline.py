@@ -84,13 +84,20 @@ class Library:
     """Everything a set of files defines, by the names other files use. Built once per check; read only."""
 
     def __init__(
-        self, outlines: tuple[Outline, ...], *, is_closed: bool = True, folders: frozenset[str] = frozenset()
+        self,
+        outlines: tuple[Outline, ...],
+        *,
+        is_closed: bool = True,
+        folders: frozenset[str] = frozenset(),
+        guardrails: frozenset[str] | None = None,
     ) -> None:
         self.outlines = outlines
         self.is_closed = is_closed
         """True when the files are a whole workspace, so a reference that is not found is an error."""
         self.folders = folders
         """Top-level folders of the workspace (`guardrails`, …)."""
+        self.guardrails = guardrails
+        """Names of the guardrails in the workspace's `guardrails` folder; None when it has no such folder."""
         self.tools: dict[str, list[ToolOutline]] = {}
         self.agents: dict[str, AgentOutline] = {}
         self.roles: dict[str, RoleOutline] = {}
