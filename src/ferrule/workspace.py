@@ -20,22 +20,23 @@ import msgspec
 from ferrule.compiler import pool
 from ferrule.compiler.cache import Cache, cache_folder, own_key
 from ferrule.compiler.check import check_library, detect, merge
-from ferrule.compiler.discover import discover, load
+from ferrule.compiler.discover import Walk, load
 from ferrule.compiler.filter import Filter
 from ferrule.compiler.read import read
 from ferrule.contracts.rule import RuleSettings
 from ferrule.errors import WorkspaceError
-from ferrule.model.diagnostic import Diagnostic
+from ferrule.model.diagnostic import Diagnostic, Severity
 from ferrule.model.outline import Library
 from ferrule.model.report import FileReport, Report, summarise
 from ferrule.model.tool import Compiled
-from ferrule.parts import parts, rule_pages
+from ferrule.parts import page_of, parts, rule_pages
 from ferrule.settings import FILE_NAME, Settings, load_settings
 from ferrule.worker import check_task, decode
 
 Progress = Callable[[int, int], None]
 """Told how many files are done, and how many there are."""
 
+UNFOLLOWED = "FER-6"
 _MEMBER_FOLDERS = frozenset({"tools", "agents", "iam"})
 _CACHED_FROM = 64
 """Fewer files are checked faster than a cache is opened."""
@@ -57,6 +58,8 @@ class Selection(NamedTuple):
     """Names of those that are reported on."""
     is_closed: bool
     """True when a reference to something that is not there is an error."""
+    problems: tuple[Diagnostic, ...] = ()
+    """Links and folders that could not be followed."""
 
 
 class Workspace:
@@ -117,7 +120,7 @@ class Workspace:
         selection = self.select(paths)
         reports = self.reports(selection, settings, use_cache=use_cache, jobs=jobs, progress=progress)
         shared = self._shared(reports, selection, settings)
-        diagnostics: list[Diagnostic] = []
+        diagnostics = [problem for problem in selection.problems if chosen.active(problem.rule)]
         kept = [report for report in reports if report.file in selection.wanted]
         for report in kept:
             if report.diagnostics or report.suppressions or report.file in shared:
@@ -187,9 +190,7 @@ class Workspace:
     def library(self, reports: Sequence[FileReport], *, is_closed: bool = True) -> Library:
         """Everything the files define, by the names other files use."""
         outlines = tuple(outline for report in reports for outline in report.outlines)
-        folders = (
-            frozenset(entry.name for entry in os.scandir(self.root) if entry.is_dir()) if is_closed else frozenset()
-        )
+        folders = _folders(self.root) if is_closed else frozenset()
         guardrails = None
         if "guardrails" in folders:
             files = (report.file for report in reports if report.file.startswith("guardrails/"))
@@ -199,28 +200,36 @@ class Workspace:
     def select(self, paths: Sequence[str | Path] = ()) -> Selection:
         """The files a check of these paths concerns. Raises WorkspaceError for a path that is not there."""
         chosen: dict[str, bool] = {}
+        problems: dict[str, str] = {}
         is_closed = self.has_settings_file or not paths
         for path in paths or (self.root,):
             absolute = os.path.abspath(path)
             if os.path.isdir(absolute):
                 is_closed = True
-                for found in discover(absolute, self.settings.check.exclude):
+                walk = Walk(absolute, self.settings.check.exclude)
+                for found in walk:
                     chosen.setdefault(found, False)
+                problems.update(walk.problems)
             elif os.path.lexists(absolute):
                 chosen[absolute] = True
             else:
                 raise WorkspaceError(f"there is no file or folder {str(path)!r}")
         everything = dict(chosen)
         if is_closed and paths:
-            for found in discover(str(self.root), self.settings.check.exclude):
+            for found in Walk(str(self.root), self.settings.check.exclude):
                 everything.setdefault(found, False)
-        prefix = str(self.root) + os.sep
-        tasks = tuple(
-            pool.Task(path, path[len(prefix) :].replace(os.sep, "/") if path.startswith(prefix) else path, named)
-            for path, named in everything.items()
-        )
+        tasks = tuple(pool.Task(path, self._name(path), named) for path, named in everything.items())
         wanted = frozenset(task.name for task in tasks if task.path in chosen)
-        return Selection(tasks, wanted, is_closed)
+        unfollowed = tuple(
+            Diagnostic(UNFOLLOWED, Severity.WARNING, "", self._name(path), 1, 1, 1, 1, why, url=page_of(UNFOLLOWED))
+            for path, why in problems.items()
+        )
+        return Selection(tasks, wanted, is_closed, unfollowed)
+
+    def _name(self, path: str) -> str:
+        """A path as reports and caches know it: relative to the root, with forward slashes, when it is inside."""
+        prefix = str(self.root).rstrip(os.sep) + os.sep
+        return path[len(prefix) :].replace(os.sep, "/") if path.startswith(prefix) else path
 
     def _shared(
         self, reports: list[FileReport], selection: Selection, settings: RuleSettings
@@ -242,6 +251,11 @@ class Workspace:
     def _shown(self, diagnostic: Diagnostic) -> Diagnostic:
         """The diagnostic with its file as people see it: relative to the current folder when it is inside it."""
         return msgspec.structs.replace(diagnostic, file=show_path(os.path.join(self.root, diagnostic.file)))
+
+
+def _folders(root: Path) -> frozenset[str]:
+    with os.scandir(root) as listing:
+        return frozenset(entry.name for entry in listing if entry.is_dir())
 
 
 def _fingerprint(settings: RuleSettings) -> str:

@@ -1,4 +1,4 @@
-"""Finds definition files. Never follows a link to a folder it has been in, never reads what is too large to be a definition."""
+"""Finds definition files. Never walks a folder twice, never reads what is too large to be a definition."""
 
 from __future__ import annotations
 
@@ -15,44 +15,69 @@ _ENDINGS = (".md", ".json", ".yaml", ".yml")
 _SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "dist", "build", "target"})
 
 
-def discover(root: str, exclude: tuple[str, ...] = ()) -> Iterator[str]:
-    """Paths under a folder that may hold definitions, in a stable order. Hidden folders and build output are skipped."""
-    seen: set[tuple[int, int]] = set()
-    pending = [root]
-    while pending:
-        folder = pending.pop()
-        try:
-            identity = os.stat(folder)
-            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-        except OSError:
-            continue
-        if (identity.st_dev, identity.st_ino) in seen:  # a link back to a folder already walked
-            continue
-        seen.add((identity.st_dev, identity.st_ino))
-        folders = []
+class Walk:
+    """One walk over a folder: iterate for the paths that may hold definitions, then look at `problems`."""
+
+    def __init__(self, root: str, exclude: tuple[str, ...] = ()) -> None:
+        self.root = root
+        self.exclude = exclude
+        self.problems: dict[str, str] = {}
+        """Links and folders that could not be followed, and why."""
+
+    def __iter__(self) -> Iterator[str]:
+        """Paths in a stable order. Hidden folders and build output are skipped."""
+        seen: set[tuple[int, int]] = set()
+        pending = [self.root]
+        while pending:
+            folder = pending.pop()
+            try:
+                identity = os.stat(folder)
+                with os.scandir(folder) as listing:
+                    entries = sorted(listing, key=lambda entry: entry.name)
+            except OSError as error:
+                self.problems[folder] = f"the folder cannot be read: {error.strerror or error}"
+                continue
+            if (identity.st_dev, identity.st_ino) in seen:
+                if _leads_back(folder):
+                    self.problems[folder] = "the link leads back to a folder around it, so it was not followed"
+                continue
+            seen.add((identity.st_dev, identity.st_ino))
+            folders: list[str] = []
+            yield from self._files(entries, folders)
+            pending.extend(reversed(folders))
+
+    def _files(self, entries: list[os.DirEntry[str]], folders: list[str]) -> Iterator[str]:
         for entry in entries:
-            if entry.name.startswith("."):
+            if entry.name.startswith(".") or (self.exclude and self._is_excluded(entry.path)):
                 continue
-            if exclude and _is_excluded(entry.path, root, exclude):
-                continue
-            if _is_folder(entry):
+            if self._is_folder(entry):
                 if entry.name not in _SKIPPED_FOLDERS:
                     folders.append(entry.path)
             elif entry.name.lower().endswith(_ENDINGS):
                 yield entry.path
-        pending.extend(reversed(folders))
+
+    def _is_folder(self, entry: os.DirEntry[str]) -> bool:
+        if not entry.is_symlink():
+            return entry.is_dir()
+        try:
+            return stat.S_ISDIR(os.stat(entry.path).st_mode)
+        except FileNotFoundError:
+            return False
+        except OSError:  # a link to itself, or links in a circle
+            if not entry.name.lower().endswith(_ENDINGS):  # those are reported when they are read
+                self.problems[entry.path] = "the link leads in a circle, so it was not followed"
+            return False
+
+    def _is_excluded(self, path: str) -> bool:
+        relative = os.path.relpath(path, self.root).replace(os.sep, "/")
+        return any(fnmatch(relative, pattern) for pattern in self.exclude)
 
 
-def _is_excluded(path: str, root: str, exclude: tuple[str, ...]) -> bool:
-    relative = os.path.relpath(path, root).replace(os.sep, "/")
-    return any(fnmatch(relative, pattern) for pattern in exclude)
-
-
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:
-        return False
+def _leads_back(link: str) -> bool:
+    """True when a folder reached through a link is one of those around the link."""
+    target = os.path.realpath(link)
+    around = os.path.realpath(os.path.dirname(link))
+    return around == target or around.startswith(target.rstrip(os.sep) + os.sep)
 
 
 def load(path: str, shown: str) -> Source:
@@ -69,7 +94,7 @@ def load(path: str, shown: str) -> Source:
         with open(path, "rb") as file:
             return Source(shown, file.read(MAX_BYTES + 1))
     except OSError as error:
-        reason = (
-            "it is a link that leads nowhere or in a circle" if os.path.islink(path) else error.strerror or str(error)
-        )
+        reason = error.strerror or str(error)
+        if os.path.islink(path):
+            reason = "it is a link that leads nowhere or in a circle"
         return Source(shown, b"", f"the file cannot be read: {reason}")

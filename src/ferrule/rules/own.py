@@ -39,4 +39,10 @@ PAGES = (
         Severity.ERROR,
         "A rule failed on this definition because of a bug in Ferrule. The other rules were still checked.",
     ),
+    RuleInfo(
+        "FER-6",
+        "unfollowed-folder",
+        Severity.WARNING,
+        "A folder could not be read, or a link leads in a circle, so what lies behind it was not checked.",
+    ),
 )
