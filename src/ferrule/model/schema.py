@@ -65,8 +65,11 @@ class Position(NamedTuple):
         return False
 
 
-def positions(schema: object, path: Path = ()) -> Iterator[Position]:
-    """Every mapping in a schema position, from the root inwards; `true`, `false` and malformed ones are left out."""
+def positions(schema: object, path: Path = (), *, skip: frozenset[str] = frozenset()) -> Iterator[Position]:
+    """Every mapping in a schema position, from the root inwards; `true`, `false` and malformed ones are left out.
+
+    What is inside the `skip` keywords is left out too.
+    """
     if not isinstance(schema, dict):
         return
     stack = [Position(path, schema, None)]
@@ -75,15 +78,15 @@ def positions(schema: object, path: Path = ()) -> Iterator[Position]:
         yield position
         schema = position.schema
         if not _DESCENT.isdisjoint(schema):
-            below = _below(position, schema)
+            below = _below(position, schema, skip)
             below.reverse()
             stack += below
 
 
-def _below(position: Position, schema: dict[str, Any]) -> list[Position]:
+def _below(position: Position, schema: dict[str, Any], skip: frozenset[str]) -> list[Position]:
     found: list[Position] = []
     for keyword, operand in schema.items():
-        if keyword not in _DESCENT:
+        if keyword not in _DESCENT or keyword in skip:
             continue
         around = position if keyword in IN_PLACE else None
         path = (*position.path, keyword)
