@@ -5,6 +5,7 @@ Schemas and dialect payloads stay raw JSON until somebody needs them: a tool in 
 
 from __future__ import annotations
 
+import json
 from typing import Any, Literal, get_args
 
 import msgspec
@@ -103,6 +104,14 @@ def inferred(stated: dict[str, Any], **derived: Any) -> tuple[SafetyFacts, tuple
     """
     values = {name: value for name, value in derived.items() if name not in stated} | stated
     return SafetyFacts(**values), tuple(name for name in FACT_NAMES if name not in stated)
+
+
+def raw(value: Any) -> msgspec.Raw:
+    """A JSON value as the bytes a tool carries."""
+    try:
+        return msgspec.Raw(msgspec.json.encode(value))
+    except (OverflowError, UnicodeEncodeError):  # numbers past 64 bits, text with half a character
+        return msgspec.Raw(json.dumps(value, separators=(",", ":")).encode())
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -6,6 +6,7 @@ RULE_SETS = {
     "aml.role": "ferrule.rules.aml.role:RULES",
     "adl.manifest": "ferrule.rules.adl.manifest:RULES",
     "oxp.tool": "ferrule.rules.oxp.tool:RULES",
+    "oxp.catalog": "ferrule.rules.oxp.tool:CATALOG_RULES",
     "agent_tool.declaration": "ferrule.rules.agent_tool.declaration:RULES",
     "agent_tool.interface": "ferrule.rules.agent_tool.interface:RULES",
     "agent_tool.execution_profile": "ferrule.rules.agent_tool.profiles:EXECUTION_RULES",
@@ -30,3 +31,8 @@ PAGES = {
     "ferrule": "ferrule.rules.own:PAGES",
 }
 """Documentation of every rule, by standard: tuples of RuleInfo."""
+
+FIXERS = {
+    "aml": "ferrule.rules.aml.fixes:FIXERS",
+}
+"""What `ferrule check --fix` can mend, by dialect."""

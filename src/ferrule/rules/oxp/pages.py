@@ -1,5 +1,30 @@
-"""Pages of the rules of this standard."""
+"""The page of every OXP rule."""
 
-from ferrule.contracts.rule import RuleInfo
+from __future__ import annotations
 
-PAGES: tuple[RuleInfo, ...] = ()
+from ferrule.contracts.rule import RuleInfo, info_of
+from ferrule.rules.oxp import fields
+from ferrule.rules.oxp.excluded_keyword import ExcludedKeyword
+from ferrule.rules.oxp.library import DuplicateId, MisleadingName
+from ferrule.rules.oxp.mismatched_version import MismatchedVersion
+from ferrule.rules.oxp.missing_schema import LaterDraft, MissingParameters
+from ferrule.rules.oxp.undescribed_parameter import UndescribedParameter
+from ferrule.rules.oxp.unsound_schema import UnsoundSchema
+
+_CLASSES = (
+    DuplicateId,
+    MismatchedVersion,
+    MisleadingName,
+    MissingParameters,
+    UndescribedParameter,
+    ExcludedKeyword,
+    UnsoundSchema,
+    LaterDraft,
+)
+
+
+def _number(page: RuleInfo) -> int:
+    return int(page.code.rpartition("-")[2])
+
+
+PAGES: tuple[RuleInfo, ...] = tuple(sorted((*fields.PAGES, *map(info_of, _CLASSES)), key=_number))

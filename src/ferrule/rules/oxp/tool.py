@@ -1,5 +1,16 @@
-"""Rules."""
+"""The rules of an OXP tool definition, in the order they run; and those of a catalog in a later draft's shape."""
+
+from __future__ import annotations
 
 from ferrule.contracts.rule import RuleSet
+from ferrule.rules.oxp.excluded_keyword import ExcludedKeyword
+from ferrule.rules.oxp.fields import ROWS
+from ferrule.rules.oxp.mismatched_version import MismatchedVersion
+from ferrule.rules.oxp.missing_schema import LaterDraft, MissingParameters
+from ferrule.rules.oxp.undescribed_parameter import UndescribedParameter
+from ferrule.rules.oxp.unsound_schema import UnsoundSchema
 
-RULES = RuleSet((), ())
+RULES = RuleSet(
+    ROWS, (MissingParameters(), MismatchedVersion(), ExcludedKeyword(), UnsoundSchema(), UndescribedParameter())
+)
+CATALOG_RULES = RuleSet((), (LaterDraft(),))
