@@ -14,9 +14,9 @@ from ferrule import __version__
 from ferrule.contracts.reporter import Reporter, Surroundings
 from ferrule.errors import WorkspaceError
 from ferrule.model.report import Report
+from ferrule.parts import page_of, rule_pages
 from ferrule.registry import Registry
 from ferrule.reporters.builtin import REPORTERS
-from ferrule.workspace import page_of, rule_pages
 
 _reporters: Registry[Reporter] = Registry("format", REPORTERS)
 _GUTTER = 8

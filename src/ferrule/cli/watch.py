@@ -9,7 +9,6 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
-from ferrule.compiler.discover import discover
 from ferrule.settings import FILE_NAME
 from ferrule.workspace import Workspace
 
@@ -21,7 +20,7 @@ def watch(workspace: Workspace, once: Callable[[], int]) -> int:
     """Call `once` now and after every change below the workspace, until Ctrl-C."""
     try:
         _run(once)
-        for _ in _changes(workspace.root):
+        for _ in _changes(workspace):
             _run(once)
     except KeyboardInterrupt:
         sys.stderr.write("\n")
@@ -36,23 +35,23 @@ def _run(once: Callable[[], int]) -> None:
     sys.stderr.flush()
 
 
-def _changes(root: Path) -> Iterator[object]:
+def _changes(workspace: Workspace) -> Iterator[object]:
     if find_spec("watchfiles") is not None:
-        yield from import_module("watchfiles").watch(root, raise_interrupt=True)
+        yield from import_module("watchfiles").watch(workspace.root, raise_interrupt=True)
         return
-    before = _look(root)
+    before = _look(workspace)
     while True:
         time.sleep(_EVERY)
-        after = _look(root)
+        after = _look(workspace)
         if after != before:
             before = after
             yield None
 
 
-def _look(root: Path) -> dict[str, tuple[int, int]]:
+def _look(workspace: Workspace) -> dict[str, tuple[int, int]]:
     """Every file that could matter, with its time and size."""
     seen = {}
-    for path in [str(root / FILE_NAME), *discover(str(root))]:
+    for path in [str(workspace.root / FILE_NAME), *(task.path for task in workspace.select().everything)]:
         try:
             facts = Path(path).stat()
             seen[path] = (facts.st_mtime_ns, facts.st_size)

@@ -1,0 +1,113 @@
+"""`ferrule rule [CODE]`: a rule's page, or the list of all rules by standard."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from itertools import groupby
+
+import click
+
+from ferrule.cli.mend import fixable_rules
+from ferrule.contracts.rule import RuleInfo
+from ferrule.errors import SettingsError
+from ferrule.model.nearest import nearest
+from ferrule.parts import page_of, rule_pages
+
+_STANDARDS = {
+    "AML": "AML 1.2 (Agent Modeling Language)",
+    "ADL": "ADL v1 (Agent Definition Language)",
+    "OXP": "OXP 1.0 (Open Tool Calling)",
+    "AT": "Agent Tool 0.2.0",
+    "FER": "Ferrule itself",
+}
+
+
+def _codes(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """For shell completion."""
+    return [page.code for page in rule_pages() if page.code.startswith(incomplete.upper())]
+
+
+@click.command()
+@click.argument("code", required=False, shell_complete=_codes)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+def command(code: str | None, as_json: bool) -> None:
+    """Explain the rule CODE (or its name), or list all rules."""
+    pages = rule_pages() if code is None else (find(code),)
+    if as_json:
+        listed = [_as_dict(page) for page in pages]
+        click.echo(json.dumps(listed if code is None else listed[0], indent=2, ensure_ascii=False))
+    elif code is None:
+        click.echo(_list(pages), nl=False)
+    else:
+        click.echo(_page(pages[0]), nl=False)
+
+
+def find(word: str) -> RuleInfo:
+    """The rule of that code or name, in any letter case. Raises SettingsError with the nearest known one."""
+    pages = rule_pages()
+    wanted = word.lower()
+    for page in pages:
+        if wanted in (page.code.lower(), page.name.lower()):
+            return page
+    hint = nearest(word.upper(), [page.code for page in pages]) or nearest(wanted, [page.name for page in pages])
+    raise SettingsError(f"there is no rule {word!r}; {hint or '`ferrule rule` lists them all'}")
+
+
+def _list(pages: tuple[RuleInfo, ...]) -> str:
+    lines = []
+    width = max(len(page.code) for page in pages)
+    for standard, group in groupby(pages, key=lambda page: page.code.partition("-")[0]):
+        lines += [click.style(_STANDARDS.get(standard, standard), bold=True)]
+        for page in group:
+            lines.append(f"  {page.code:<{width}}  {page.severity.value:<7}  {_first_sentence(page.summary)}")
+        lines.append("")
+    lines.append("`ferrule rule CODE` explains one of them.")
+    return "\n".join(lines) + "\n"
+
+
+def _first_sentence(text: str) -> str:
+    return textwrap.shorten(text, 96, placeholder=" …")
+
+
+def _page(page: RuleInfo) -> str:
+    lines = [
+        click.style(f"{page.code} {page.name}", bold=True) + f" ({page.severity.value}, since {page.since})",
+        "",
+        *textwrap.wrap(page.summary, 100),
+    ]
+    if page.details:
+        lines += ["", *page.details.rstrip().split("\n")]
+    if is_fixable(page):
+        lines += ["", "Some cases of it are mended by `ferrule check --fix`."]
+    lines += [
+        "",
+        "To live with it in one place, say why in a comment at the end of the line or on the line before:",
+        f"    # ferrule: ignore[{page.code}] the reason",
+        "or for many files in ferrule.toml:",
+        "    [[check.suppress]]",
+        f'    rule = "{page.code}"',
+        '    path = "tools/legacy-*"',
+        '    reason = "the reason"',
+        "",
+        page_of(page.code),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def is_fixable(page: RuleInfo) -> bool:
+    """True when some cases of it can be mended by themselves."""
+    return page.fixable or page.code in fixable_rules()
+
+
+def _as_dict(page: RuleInfo) -> dict[str, object]:
+    return {
+        "code": page.code,
+        "name": page.name,
+        "severity": page.severity.value,
+        "summary": page.summary,
+        "details": page.details,
+        "since": page.since,
+        "fixable": is_fixable(page),
+        "url": page_of(page.code),
+    }

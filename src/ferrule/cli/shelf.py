@@ -1,0 +1,131 @@
+"""The tools of a workspace for people: compiled where the file is sound, outlined where it has errors. For list and show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from ferrule.cli.progress import ProgressBar
+from ferrule.compiler.check import detect
+from ferrule.compiler.discover import load
+from ferrule.compiler.locate import locate
+from ferrule.compiler.read import read
+from ferrule.model.diagnostic import Finding, Severity
+from ferrule.model.outline import AgentOutline, RoleOutline, ToolOutline
+from ferrule.model.report import FileReport
+from ferrule.model.tool import Compiled, Tool
+from ferrule.parts import parts
+from ferrule.workspace import Workspace, show_path
+
+
+class Entry(NamedTuple):
+    """One tool on the shelf."""
+
+    file: str
+    outline: ToolOutline
+    tool: Tool | None
+    """None when its file has errors, so that nothing but its outline can be told."""
+    documentation: dict[str, str]
+    errors: int
+
+    @property
+    def lifecycle(self) -> str:
+        """The canonical word, or the dialect's own for a tool that was not compiled."""
+        return self.tool.lifecycle if self.tool is not None else self.outline.status or "unknown"
+
+    @property
+    def kind(self) -> str:
+        """The canonical tool kind."""
+        return self.tool.tool_kind if self.tool is not None else "unknown"
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """Tags its definition gives it."""
+        return self.tool.tags if self.tool is not None else ()
+
+    @property
+    def description(self) -> str:
+        """Its title or the beginning of its description, on one line."""
+        if self.tool is None:
+            return f"({self.errors} error{'' if self.errors == 1 else 's'}: ferrule check {self.file})"
+        return " ".join((self.tool.title or self.tool.description).split())
+
+
+class Users(NamedTuple):
+    """Who refers to a tool."""
+
+    agents: tuple[str, ...]
+    roles: tuple[str, ...]
+
+
+class Shelf(NamedTuple):
+    """Everything a workspace defines."""
+
+    entries: tuple[Entry, ...]
+    reports: tuple[FileReport, ...]
+
+    def users_of(self, entry: Entry) -> Users:
+        """Agents and roles that name the tool."""
+        agents, roles = [], []
+        if entry.outline.dialect == "aml":
+            for report in self.reports:
+                for outline in report.outlines:
+                    match outline:
+                        case AgentOutline() if entry.outline.tool_id in _refs(outline.value.get("tools")):
+                            agents.append(outline.agent_id or report.file)
+                        case RoleOutline() if entry.outline.tool_id in _refs(outline.value.get("tools")):
+                            roles.append(outline.iam_id or report.file)
+                        case _:
+                            pass
+        return Users(tuple(agents), tuple(roles))
+
+
+def _refs(tools: Any) -> set[str]:
+    listed = tools.get("refs") if isinstance(tools, dict) else tools
+    if not isinstance(listed, list):
+        return set()
+    return {ref for item in listed if isinstance(item, dict) and isinstance(ref := item.get("ref"), str)}
+
+
+def shelf_of(workspace: Workspace) -> Shelf:
+    """Every tool of a workspace, by namespace, name and version."""
+    selection = workspace.select()
+    with ProgressBar() as progress:
+        reports = workspace.reports(selection, workspace.rule_settings(), progress=progress)
+    entries: list[Entry] = []
+    for task, report in zip(selection.everything, reports, strict=True):
+        if report.tools:
+            entries += _entries(workspace, task.path, report)
+    entries.sort(key=lambda entry: (entry.outline.namespace, entry.outline.name, entry.outline.version or ""))
+    return Shelf(tuple(entries), tuple(reports))
+
+
+def _entries(workspace: Workspace, path: str, report: FileReport) -> Iterator[Entry]:
+    errors = sum(found.severity is Severity.ERROR for found in report.diagnostics)
+    compiled = [] if errors else _compiled(workspace, path, report.file)
+    tools = {(tool.tool_id, tool.version): tool for part in compiled for tool in part.tools}
+    texts = {name: text for part in compiled for name, text in part.documentation.items()}
+    for outline in report.outlines:
+        if isinstance(outline, ToolOutline):
+            tool = tools.get((outline.tool_id, outline.version))
+            yield Entry(show_path(path), outline, tool, texts.get(outline.tool_id, {}), errors)
+
+
+def _compiled(workspace: Workspace, path: str, name: str) -> list[Compiled]:
+    compiled: list[Compiled] = []
+    documents = read(load(path, name))
+    dialect = next((found for document in documents if (found := detect(document, parts().dialects))), None)
+    for document in documents if dialect is not None else ():
+        assert dialect is not None
+        for definition in dialect.definitions(document)[0]:
+            compiled.append(dialect.compile(document, definition, workspace.namespace))
+    return compiled
+
+
+def line_of(workspace: Workspace, entry: Entry) -> int:
+    """The line on which a tool's definition begins."""
+    documents = read(load(str(workspace.root / entry.outline.file), entry.outline.file))
+    if entry.outline.document >= len(documents) or not entry.outline.path:
+        return 1
+    place = Finding("", entry.outline.path, "", on_key=True)
+    return locate(documents[entry.outline.document], [place])[0].span.line

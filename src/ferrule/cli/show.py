@@ -1,0 +1,170 @@
+"""`ferrule show TOOL`: one tool in full, with what was inferred marked as such."""
+
+from __future__ import annotations
+
+import json
+import sys
+import textwrap
+from collections.abc import Iterator
+from typing import Any
+
+import click
+import msgspec
+
+from ferrule.cli.output import has_colour
+from ferrule.cli.schema_text import schema_lines
+from ferrule.cli.shelf import Entry, Shelf, line_of, shelf_of
+from ferrule.errors import WorkspaceError
+from ferrule.model.nearest import nearest
+from ferrule.model.tool import FACT_NAMES, Tool
+from ferrule.reporters.excerpt import cleaned
+from ferrule.workspace import Workspace
+
+_GUIDANCE = {"use_when": "use when", "avoid_when": "avoid when", "side_effects": "side effects"}
+
+
+def _names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """For shell completion."""
+    shelf = shelf_of(Workspace.open("."))
+    return [entry.outline.tool_id for entry in shelf.entries if entry.outline.tool_id.startswith(incomplete)]
+
+
+@click.command()
+@click.argument("tool", shell_complete=_names)
+@click.option("--workspace", "path", default=".", type=click.Path(), help="Look in the workspace around this path.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+def command(tool: str, path: str, as_json: bool) -> int:
+    """Show one tool in full. TOOL is its id or name; add @VERSION where there are several versions."""
+    workspace = Workspace.open(path)
+    shelf = shelf_of(workspace)
+    entries = _find(shelf, tool)
+    place = f"{entries[0].file}:{line_of(workspace, entries[0])}"
+    if as_json:
+        click.echo(json.dumps(_as_dict(entries[0], shelf, place), indent=2, ensure_ascii=False))
+    else:
+        for line in _page(entries[0], shelf, place):
+            sys.stdout.write(line + "\n")
+        for other in entries[1:]:
+            sys.stdout.write(f"\nalso: {_full_name(other)} in {cleaned(other.file)}\n")
+    return 0 if entries[0].tool is not None else 1
+
+
+def _find(shelf: Shelf, word: str) -> list[Entry]:
+    """The tools a word names, newest version first."""
+    name, _, version = word.partition("@")
+    found = [
+        entry
+        for entry in shelf.entries
+        if name in (entry.outline.tool_id, entry.outline.name, f"{entry.outline.namespace}.{entry.outline.name}")
+        and version in ("", entry.outline.version)
+    ]
+    if found:
+        return found[::-1]
+    known = {known for entry in shelf.entries for known in (entry.outline.tool_id, entry.outline.name)}
+    hint = nearest(name, known) or "`ferrule list` shows them all"
+    raise WorkspaceError(f"there is no tool {word!r} here; {hint}")
+
+
+def _full_name(entry: Entry) -> str:
+    version = f"@{entry.outline.version}" if entry.outline.version else ""
+    return cleaned(f"{entry.outline.tool_id}{version}")
+
+
+def _page(entry: Entry, shelf: Shelf, place: str) -> Iterator[str]:
+    bold = ("\x1b[1m{}\x1b[0m" if has_colour(sys.stdout) else "{}").format
+    yield bold(_full_name(entry))
+    tool = entry.tool
+    if tool is None:
+        yield f"  defined in  {cleaned(place)}"
+        yield f"Its file has {entry.errors} errors, so there is no more to show: ferrule check {cleaned(entry.file)}"
+        return
+    if tool.title:
+        yield cleaned(tool.title)
+    yield ""
+    yield from _wrapped(tool.description)
+    yield ""
+    yield from _identity(tool, place)
+    users = shelf.users_of(entry)
+    yield _row("agents", ", ".join(users.agents) or "none")
+    yield _row("roles", ", ".join(users.roles) or "none")
+    yield from ("", bold("safety"))
+    for name in FACT_NAMES:
+        mark = "  (inferred)" if name in tool.inferred_facts else ""
+        yield _row(name, _word(getattr(tool.facts, name)) + mark, 26)
+    yield _row("approval_required", _word(tool.approval_required), 26)
+    yield _row("max_calls_per_run", _word(tool.max_calls_per_run), 26)
+    if tool.credentials is not None:
+        yield _row("credentials", json.dumps(json.loads(bytes(tool.credentials)), ensure_ascii=False), 26)
+    yield from _guidance(tool, bold)
+    yield from _schema(bold("input"), tool.input_schema)
+    yield from _schema(bold("output"), tool.output_schema)
+    for heading, text in entry.documentation.items():
+        yield from ("", bold(cleaned(heading.replace("_", " "))))
+        yield from _wrapped(text)
+
+
+def _identity(tool: Tool, place: str) -> Iterator[str]:
+    yield _row("defined in", place)
+    yield _row("written in", tool.dialect)
+    yield _row("namespace", tool.namespace)
+    yield _row("kind", tool.tool_kind)
+    yield _row("lifecycle", tool.lifecycle)
+    yield _row("owner", tool.owner or "nobody named")
+    if tool.aliases:
+        yield _row("aliases", ", ".join(tool.aliases))
+    if tool.tags:
+        yield _row("tags", ", ".join(tool.tags))
+
+
+def _guidance(tool: Tool, bold: Any) -> Iterator[str]:
+    payload = json.loads(bytes(tool.payload))
+    guidance = payload.get("use_guidance") if isinstance(payload, dict) else None
+    for key, heading in _GUIDANCE.items():
+        said = guidance.get(key) if isinstance(guidance, dict) else None
+        if said:
+            yield from ("", bold(heading))
+            for item in said if isinstance(said, list) else [said]:
+                yield f"  - {cleaned(str(item))}"
+
+
+def _schema(heading: str, schema: msgspec.Raw | None) -> Iterator[str]:
+    yield from ("", heading)
+    lines = list(schema_lines(json.loads(bytes(schema)), 1)) if schema is not None else []
+    yield from map(cleaned, lines or ["  anything" if schema is not None else "  not stated"])
+
+
+def _row(label: str, value: str, width: int = 12) -> str:
+    return f"  {label:<{width}}{cleaned(value)}".rstrip()
+
+
+def _word(value: object) -> str:
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case None:
+            return "no limit"
+        case "":
+            return "empty"
+        case str():
+            return value
+        case _:
+            return json.dumps(value, ensure_ascii=False)
+
+
+def _wrapped(text: str) -> Iterator[str]:
+    for paragraph in text.strip().split("\n\n"):
+        yield from map(cleaned, textwrap.wrap(" ".join(paragraph.split()), 100) or [""])
+
+
+def _as_dict(entry: Entry, shelf: Shelf, place: str) -> dict[str, object]:
+    users = shelf.users_of(entry)
+    tool = json.loads(msgspec.json.encode(entry.tool)) if entry.tool is not None else None
+    return {
+        "tool": tool,
+        "outline": msgspec.to_builtins(entry.outline) if tool is None else None,
+        "documentation": entry.documentation,
+        "defined_in": place,
+        "agents": list(users.agents),
+        "roles": list(users.roles),
+        "errors": entry.errors,
+    }

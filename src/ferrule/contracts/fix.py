@@ -1,0 +1,143 @@
+"""What a fix is: edits to a file's text, and the change of its value they must amount to.
+
+A fixer reads a `Manuscript` (text, value and places of one YAML document) and offers fixes. `compiler/fix.py` applies
+one at a time, reads the result again, and keeps it only when the value changed exactly as promised. Nothing here writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from ferrule.model.place import Node, Places, Span
+from ferrule.model.value import Path
+
+
+class Edit(NamedTuple):
+    """Replaces a stretch of the file's text, by character offsets."""
+
+    start: int
+    end: int
+    text: str
+
+
+class Fix(NamedTuple):
+    """One mend of one defect."""
+
+    rule: str
+    """The rule whose diagnostic it answers."""
+    paths: tuple[Path, ...]
+    """Where that diagnostic may stand."""
+    edits: tuple[Edit, ...]
+    change: Callable[[dict[str, Any]], None]
+    """Does to the value what the edits do to the text; the proof that they do no more."""
+
+
+Fixer = Callable[["Manuscript"], Iterator[Fix]]
+
+
+class Fixers(NamedTuple):
+    """The fixers of one dialect."""
+
+    fixers: tuple[Fixer, ...]
+    rules: frozenset[str]
+    """Every rule they can answer."""
+
+
+class Lines(NamedTuple):
+    """Whole lines, by number from 1; `end` is just past the last."""
+
+    start: int
+    end: int
+
+
+class Manuscript:
+    """A file's text with the places of its one YAML document, and the words for editing it."""
+
+    def __init__(self, text: str, value: dict[str, Any], places: Places) -> None:
+        self.text = text
+        self.value = value
+        self.newline = "\r\n" if "\r\n" in text else "\n"
+        self._places = places
+        self._lines = text.split("\n")
+        self._starts = [0]
+        for line in self._lines:
+            self._starts.append(self._starts[-1] + len(line) + 1)
+
+    def node(self, path: Path) -> Node | None:
+        """The written value at a path; None when it is absent or comes from an alias or merge key."""
+        node, exists, written = self._places.find(path)
+        return node if exists and written == path else None
+
+    def written(self, span: Span) -> str:
+        """The text of a span, as written."""
+        return self.text[self.offset(span.line, span.column) : self.offset(span.end_line, span.end_column)]
+
+    def offset(self, line: int, column: int = 1) -> int:
+        """The character offset of a place; past the end of the text for the line after the last."""
+        return min(self._starts[line - 1] + column - 1, len(self.text))
+
+    def replaced(self, span: Span, text: str) -> Edit:
+        """Puts a text in the place of a span."""
+        return Edit(self.offset(span.line, span.column), self.offset(span.end_line, span.end_column), text)
+
+    def reworded(self, span: Span, word: str) -> Edit:
+        """Puts another word in the place of a scalar or key, in the quotes it has."""
+        old = self.written(span)
+        quote = old[0] if old[:1] in ("'", '"') else ""
+        return self.replaced(span, f"{quote}{word}{quote}")
+
+    def is_block_key(self, key: Span) -> bool:
+        """True when a key is the first thing on its line, so that other keys can be written on lines around it."""
+        return not self._lines[key.line - 1][: key.column - 1].strip(" ")
+
+    def lines_of(self, node: Node) -> Lines | None:
+        """The whole lines a block key and its value take, without blank lines after them; None for a key in a flow."""
+        if not self.is_block_key(node.opener):
+            return None
+        indent = node.opener.column - 1
+        opens_flow = self.written(node.span)[:1] in ("{", "[")
+        last = node.span.end_line if opens_flow else node.opener.line
+        number = last + 1
+        while number <= len(self._lines):
+            line = self._lines[number - 1].rstrip("\r")
+            content = line.lstrip(" ")
+            if content and len(line) - len(content) <= indent:
+                break
+            if content:
+                last = number
+            number += 1
+        return Lines(node.opener.line, last + 1)
+
+    def taken(self, lines: Lines) -> str:
+        """The text of whole lines, with a line end after the last."""
+        text = self.text[self.offset(lines.start) : self.offset(lines.end)]
+        return text if text.endswith("\n") else text + self.newline
+
+    def removed(self, lines: Lines) -> Edit:
+        """Takes whole lines away, and with them the blank lines that would be left doubled or last."""
+        start, end = lines
+        is_blank_before = not self._line(start - 1).strip()
+        if is_blank_before:
+            while not self._line(end).strip() and end <= len(self._lines):
+                end += 1
+        if self._line(end).rstrip() in ("---", ""):
+            while start > 1 and not self._line(start - 1).strip():
+                start -= 1
+        return Edit(self.offset(start), self.offset(end), "")
+
+    def indented(self, text: str, by: int) -> str:
+        """Every line that is not blank, moved to the right."""
+        return "\n".join(" " * by + line if line.strip() else line for line in text.split("\n"))
+
+    @property
+    def step(self) -> int:
+        """How many spaces this file indents by: what its first indented line has."""
+        for line in self._lines:
+            content = line.lstrip(" ")
+            if content.strip() and len(content) < len(line):
+                return len(line) - len(content)
+        return 2
+
+    def _line(self, number: int) -> str:
+        return self._lines[number - 1] if 0 < number <= len(self._lines) else ""

@@ -1,0 +1,173 @@
+"""Rewrites keys of older AML versions into today's (AML-16), where nothing has to be guessed.
+
+A secret named by `secrets:path` does not say which manager holds it, and a token endpoint is no token broker: those
+stay with a person.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from ferrule.contracts.fix import Edit, Fix, Fixer, Manuscript
+from ferrule.model.place import Span
+from ferrule.model.value import Path, dig
+
+_ENVIRONMENT = re.compile(r"env:([A-Za-z_][A-Za-z0-9_]*)")
+_SIMPLE_SCHEMES = frozenset({"none", "iam-role", "api-key", "bearer-token", "service-account"})
+_CREDENTIAL_KEYS = frozenset({"scheme", "header", "source", "name", "key", "token_source"})
+_ARN = "arn:aws:lambda:"
+
+
+def superseded_parameters(manuscript: Manuscript) -> Iterator[Fix]:
+    """Root `parameters` becomes `interface.input`."""
+    yield from _into_interface(manuscript, "parameters", "input")
+
+
+def superseded_response_schema(manuscript: Manuscript) -> Iterator[Fix]:
+    """Root `response_schema` becomes `interface.output`."""
+    yield from _into_interface(manuscript, "response_schema", "output")
+
+
+def _into_interface(manuscript: Manuscript, old: str, new: str) -> Iterator[Fix]:
+    node = manuscript.node((old,))
+    interface = manuscript.value.get("interface")
+    if node is None or not isinstance(manuscript.value[old], dict):
+        return
+    lines = manuscript.lines_of(node)
+    if lines is None or node.opener.column != 1:
+        return
+    block = manuscript.taken(lines)
+    block = new + block[len(manuscript.written(node.opener)) :]
+    if "interface" not in manuscript.value:
+        text = f"interface:{manuscript.newline}{manuscript.indented(block, manuscript.step)}"
+        edits: tuple[Edit, ...] | None = (Edit(manuscript.offset(lines.start), manuscript.offset(lines.end), text),)
+    else:
+        edits = _joined(manuscript, block, new) if isinstance(interface, dict) and new not in interface else None
+        if edits is not None:
+            edits = (*edits, manuscript.removed(lines))
+    if edits is None:
+        return
+
+    def change(value: dict[str, Any]) -> None:
+        value.setdefault("interface", {})[new] = value.pop(old)
+
+    yield Fix("AML-16", ((old,),), edits, change)
+
+
+def _joined(manuscript: Manuscript, block: str, new: str) -> tuple[Edit, ...] | None:
+    """The block as a member of the `interface` that is there: `input` as its first, `output` as its last."""
+    interface = manuscript.node(("interface",))
+    if interface is None or not interface.children:
+        return None
+    child = next(iter(interface.children.values()))
+    around = manuscript.lines_of(interface)
+    if around is None or not manuscript.is_block_key(child.opener) or child.opener.line == interface.opener.line:
+        return None
+    at = manuscript.offset(child.opener.line if new == "input" else around.end)
+    return (Edit(at, at, manuscript.indented(block, child.opener.column - 1)),)
+
+
+def superseded_auth(manuscript: Manuscript) -> Iterator[Fix]:
+    """`transport.auth` becomes `transport.credentials`, its `token_source: "env:X"` a source and a name."""
+    path = ("transport", "auth")
+    node = manuscript.node(path)
+    auth = dig(manuscript.value, path)
+    if node is None or not isinstance(auth, dict) or dig(manuscript.value, ("transport", "credentials")):
+        return
+    if auth.get("scheme") not in _SIMPLE_SCHEMES or not auth.keys() <= _CREDENTIAL_KEYS:
+        return
+    edits: tuple[Edit, ...] = (manuscript.reworded(node.opener, "credentials"),)
+    name = None
+    if "token_source" in auth:
+        name = _environment_name(auth)
+        source = _split_source(manuscript, (*path, "token_source"), name)
+        if name is None or source is None:
+            return
+        edits = (*edits, source)
+
+    def change(value: dict[str, Any]) -> None:
+        credentials = value["transport"].pop("auth")
+        if name is not None:
+            _name_source(credentials, name)
+        value["transport"]["credentials"] = credentials
+
+    yield Fix("AML-16", (path,), edits, change)
+
+
+def superseded_token_source(manuscript: Manuscript) -> Iterator[Fix]:
+    """`token_source: "env:X"` in credentials becomes a source and a name."""
+    path = ("transport", "credentials", "token_source")
+    credentials = dig(manuscript.value, path[:-1])
+    if not isinstance(credentials, dict):
+        return
+    name = _environment_name(credentials)
+    edit = _split_source(manuscript, path, name)
+    if name is None or edit is None:
+        return
+    found = name
+
+    def change(value: dict[str, Any]) -> None:
+        _name_source(value["transport"]["credentials"], found)
+
+    yield Fix("AML-16", (path,), (edit,), change)
+
+
+def _environment_name(credentials: dict[str, Any]) -> str | None:
+    source = credentials.get("token_source")
+    if not isinstance(source, str) or "source" in credentials or "name" in credentials:
+        return None
+    match = _ENVIRONMENT.fullmatch(source)
+    return match.group(1) if match else None
+
+
+def _split_source(manuscript: Manuscript, path: Path, name: str | None) -> Edit | None:
+    node = manuscript.node(path)
+    if node is None or name is None or node.span.end_line != node.opener.line:
+        return None
+    between = _between(manuscript, node.opener)
+    whole = Span(node.opener.line, node.opener.column, node.span.end_line, node.span.end_column)
+    return manuscript.replaced(whole, f'source: "env"{between}name: "{name}"')
+
+
+def _name_source(credentials: dict[str, Any], name: str) -> None:
+    del credentials["token_source"]
+    credentials |= {"source": "env", "name": name}
+
+
+def superseded_function_arn(manuscript: Manuscript) -> Iterator[Fix]:
+    """`function_arn` of a lambda becomes `provider: aws` and `function_id`."""
+    path = ("transport", "function_arn")
+    node = manuscript.node(path)
+    transport = manuscript.value.get("transport")
+    if node is None or not isinstance(transport, dict) or transport.get("type") != "lambda":
+        return
+    arn = transport["function_arn"]
+    if not isinstance(arn, str) or not arn.startswith(_ARN) or "function_id" in transport:
+        return
+    if transport.get("provider", "aws") != "aws":
+        return
+    provider = "" if "provider" in transport else f'provider: "aws"{_between(manuscript, node.opener)}'
+
+    def change(value: dict[str, Any]) -> None:
+        value["transport"]["function_id"] = value["transport"].pop("function_arn")
+        value["transport"]["provider"] = "aws"
+
+    yield Fix("AML-16", (path,), (manuscript.replaced(node.opener, f"{provider}function_id"),), change)
+
+
+def _between(manuscript: Manuscript, key: Span) -> str:
+    """What separates two members where this key stands: a new line in a block, a comma in a flow."""
+    if manuscript.is_block_key(key):
+        return manuscript.newline + " " * (key.column - 1)
+    return ", "
+
+
+SUPERSEDED: tuple[Fixer, ...] = (
+    superseded_parameters,
+    superseded_response_schema,
+    superseded_auth,
+    superseded_token_source,
+    superseded_function_arn,
+)
