@@ -1,0 +1,38 @@
+"""The reference is generated, complete and fresh, and the address of every rule leads to its section."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+from scripts.generate_docs import REFERENCE, ROOT, pages, stale
+
+from ferrule.parts import DOCUMENTATION, page_of, rule_pages
+from tests.docs.test_guides import anchors
+
+
+def test_generated_pages_are_fresh() -> None:
+    assert stale(pages()) == [], "run `make docs`"
+
+
+def test_every_rule_has_exactly_one_page() -> None:
+    codes = [info.code for info in rule_pages()]
+    assert sorted(codes) == sorted(set(codes))
+
+
+def test_every_rule_is_named_for_its_problem() -> None:
+    names = [info.name for info in rule_pages()]
+    assert sorted(names) == sorted(set(names)), "two rules share a name"
+    assert not [name for name in names if name != name.lower() or name.startswith(("no-", "must-"))]
+
+
+def test_the_address_of_a_rule_leads_to_its_section() -> None:
+    for info in rule_pages():
+        file, _, anchor = page_of(info.code).removeprefix(DOCUMENTATION).partition("#")
+        assert anchor in anchors(REFERENCE / "rules" / file), info.code
+
+
+def test_addresses_lie_below_the_project_own_repository() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    relative = Path("docs/reference/rules")
+    assert f"{project['urls']['Repository']}/blob/main/{relative.as_posix()}/" == DOCUMENTATION

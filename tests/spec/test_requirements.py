@@ -1,0 +1,104 @@
+"""Every requirement of the four standards is met, or listed with the reason why not yet."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from ferrule.parts import rule_pages
+
+HERE = Path(__file__).parent
+TESTS = HERE.parent
+CASES = TESTS / "rules" / "cases"
+COUNTS = {"aml": ("AML", 109), "adl": ("ADL", 54), "oxp": ("OXP", 50), "agent_tool": ("AT", 282)}
+_CODE = re.compile(r"\b(?:AML|ADL|OXP|AT|FER)-\d+\b")
+_MARK = re.compile(r"<-- (.+)$")
+_STATE = re.compile(r"(rule|diff|build|later|with [A-Z]+-\d+)(?:: (\S.*))?")
+
+
+class Markdown(NamedTuple):
+    """What one Markdown case says: the codes it expects, and those its heading or prose speaks of."""
+
+    marked: frozenset[str]
+    mentioned: frozenset[str]
+
+
+@cache
+def listed() -> dict[str, dict[str, str]]:
+    return tomllib.loads((HERE / "requirements.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def states() -> dict[str, str]:
+    return {code: state for table in listed().values() for code, state in table.items()}
+
+
+@cache
+def cases() -> list[Markdown]:
+    return [case for path in CASES.glob("**/*.md") for case in _cases_of(path.read_text(encoding="utf-8"))]
+
+
+def _cases_of(text: str) -> Iterator[Markdown]:
+    """The cases of one file. What the file says before its first case counts for each of them."""
+    preface, *sections = re.split(r"^## ", text, flags=re.MULTILINE)
+    shared = set(_CODE.findall(preface))
+    for section in sections:
+        pieces = re.split(r"^~~~.*$", section, flags=re.MULTILINE)
+        prose, blocks = pieces[::2], pieces[1::2]
+        marks = [mark for block in blocks for line in block.splitlines() for mark in _MARK.findall(line)]
+        marked = frozenset(code for mark in marks for code in _CODE.findall(mark))
+        yield Markdown(marked, frozenset(shared | {code for piece in prose for code in _CODE.findall(piece)}))
+
+
+def codes_in_state(word: str) -> list[str]:
+    return [code for code, state in states().items() if state.split(":")[0] == word]
+
+
+def test_every_id_of_every_standard_is_listed_once() -> None:
+    for table, (prefix, count) in COUNTS.items():
+        assert list(listed()[table]) == [f"{prefix}-{number}" for number in range(1, count + 1)]
+
+
+def test_every_state_is_known_and_every_gap_has_a_reason() -> None:
+    for code, state in states().items():
+        match = _STATE.fullmatch(state)
+        assert match, f"{code}: {state!r}"
+        if match[1] not in {"rule", "diff"}:
+            assert match[2], f"{code} needs a reason after {match[1]!r}"
+
+
+def test_what_is_checked_with_another_rule_names_one_that_exists() -> None:
+    for code, state in states().items():
+        if state.startswith("with "):
+            assert states()[state.split(":")[0].removeprefix("with ")] == "rule", code
+
+
+def test_every_reported_code_is_listed_as_checked() -> None:
+    for info in rule_pages():
+        if not info.code.startswith("FER-"):
+            assert states()[info.code].split(":")[0] in {"rule", "diff"}, info.code
+
+
+@pytest.mark.parametrize("code", codes_in_state("rule"))
+def test_rule_has_a_page_a_failing_and_a_passing_case(code: str) -> None:
+    assert code in {info.code for info in rule_pages()}, "no page"
+    assert any(code in case.marked for case in cases()), "no failing case"
+    assert any(code in case.mentioned and code not in case.marked for case in cases()), "no passing case speaks of it"
+
+
+@pytest.mark.parametrize("code", [*codes_in_state("diff"), *codes_in_state("build")])
+def test_what_diff_and_build_promise_is_cited_by_a_test(code: str) -> None:
+    cited = re.compile(rf"\b{code}\b|\b{code.lower().replace('-', '_')}(?!\d)")
+    files = [path for pattern in ("**/*.py", "**/*.md") for path in TESTS.glob(pattern) if HERE not in path.parents]
+    assert any(cited.search(path.read_text(encoding="utf-8")) for path in files)
+
+
+def test_no_case_expects_a_code_without_a_page() -> None:
+    known = {info.code for info in rule_pages()}
+    assert not {code for case in cases() for code in case.marked} - known
