@@ -1,0 +1,200 @@
+"""Values worth trying against a schema: its edges, its words, and just past them. Small, bounded and always the same.
+
+Nothing here promises that a value fits; whoever asks validates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from math import ceil, floor
+from typing import Any
+
+from ferrule.model.value import is_integer, is_number
+
+PER_SCHEMA = 40
+"""Values tried for one schema."""
+LONGEST = 300
+"""The longest string, and the longest list, that is ever made up."""
+DEEPEST = 8
+_TYPES = ("object", "array", "string", "integer", "number", "boolean", "null")
+_FORMATS = {
+    "date": "2026-01-31",
+    "date-time": "2026-01-31T12:30:00Z",
+    "time": "12:30:00Z",
+    "email": "someone@example.com",
+    "uri": "https://example.com/a",
+    "uuid": "123e4567-e89b-42d3-a456-426614174000",
+    "ipv4": "192.0.2.1",
+    "ipv6": "2001:db8::1",
+    "hostname": "example.com",
+    "uri-reference": "a/b",
+    "duration": "P1D",
+    "regex": "a",
+    "json-pointer": "/a",
+}
+_WORDS = (
+    "",
+    "a",
+    "A",
+    "0",
+    "1",
+    "abc",
+    "a b",
+    "-",
+    "é",
+    "aa",
+    "2026-01-31",
+    "someone@example.com",
+    "https://example.com/a",
+)
+_HOLLOW: tuple[Any, ...] = ({}, [], "", 0, 1, -1, 0.5, True, False, None)
+
+
+def samples(schema: object, depth: int = 0) -> list[Any]:
+    """Values that a schema's own text suggests, likeliest first."""
+    return list(islice(_distinct(_suggested(schema, depth)), PER_SCHEMA))
+
+
+def _suggested(schema: object, depth: int) -> Iterator[Any]:
+    if not isinstance(schema, dict) or depth > DEEPEST:
+        yield from _HOLLOW
+        return
+    if "const" in schema:
+        yield schema["const"]
+    enum = schema.get("enum")
+    if isinstance(enum, list):
+        yield from enum[:PER_SCHEMA]
+    branches = [
+        branch
+        for keyword in ("anyOf", "oneOf", "allOf")
+        if isinstance(schema.get(keyword), list)
+        for branch in schema[keyword]
+    ]
+    for branch in branches[:12]:
+        if isinstance(branch, dict):
+            around = {key: value for key, value in schema.items() if key not in ("anyOf", "oneOf", "allOf")}
+            yield from islice(_suggested(_joined(around, branch), depth + 1), 12)
+    for word in _types(schema):
+        yield from _of_type(word, schema, depth)
+    yield from _HOLLOW
+
+
+def _joined(around: dict[str, Any], branch: dict[str, Any]) -> dict[str, Any]:
+    """Both schemas in one, as far as their keywords can stand side by side."""
+    joined = around | branch
+    for keyword in ("properties", "patternProperties"):
+        if isinstance(around.get(keyword), dict) and isinstance(branch.get(keyword), dict):
+            joined[keyword] = around[keyword] | branch[keyword]
+    if isinstance(around.get("required"), list) and isinstance(branch.get("required"), list):
+        joined["required"] = around["required"] + branch["required"]
+    return joined
+
+
+def _types(schema: dict[str, Any]) -> Iterable[str]:
+    written = schema.get("type")
+    if isinstance(written, str):
+        return (written,)
+    if isinstance(written, list):
+        return [word for word in written if isinstance(word, str)]
+    if "properties" in schema or "required" in schema:
+        return ("object",)
+    return _TYPES
+
+
+def _of_type(word: str, schema: dict[str, Any], depth: int) -> Iterator[Any]:
+    match word:
+        case "string":
+            yield from _strings(schema)
+        case "integer" | "number":
+            yield from _numbers(schema, whole=word == "integer")
+        case "boolean":
+            yield from (True, False)
+        case "null":
+            yield None
+        case "array":
+            yield from _lists(schema, depth)
+        case "object":
+            yield from _objects(schema, depth)
+
+
+def _strings(schema: dict[str, Any]) -> Iterator[str]:
+    lowest, highest = _count(schema, "minLength", 0), _count(schema, "maxLength", None)
+    written = schema.get("format")
+    if isinstance(written, str) and written in _FORMATS:
+        yield _FORMATS[written]
+    for length in (lowest, highest, None if highest is None else highest + 1, lowest - 1, lowest + 1):
+        if length is not None and 0 <= length <= LONGEST:
+            yield "a" * length
+    yield from _WORDS
+    yield from _FORMATS.values()
+
+
+def _numbers(schema: dict[str, Any], *, whole: bool) -> Iterator[int | float]:
+    step = schema.get("multipleOf")
+    for keyword in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"):
+        bound = schema.get(keyword)
+        if is_number(bound) and abs(bound) < 1e300:
+            if whole:
+                yield from (floor(bound), ceil(bound), floor(bound) - 1, ceil(bound) + 1)
+            else:
+                yield from (bound, bound + 1, bound - 1, bound + 0.5, bound - 0.5)
+    if is_number(step) and 0 < step < 1e300:
+        yield from (step, step * 2, step * 3)
+    yield from (0, 1, -1, 2) if whole else (0, 1, -1, 0.5, 2)
+
+
+def _lists(schema: dict[str, Any], depth: int) -> Iterator[list[Any]]:
+    items = schema.get("items", True)
+    lowest, highest = _count(schema, "minItems", 0), _count(schema, "maxItems", None)
+    inner = samples(items, depth + 1)[:6] if not isinstance(items, list) else list(_HOLLOW)
+    lengths = (lowest, lowest + 1, highest, None if highest is None else highest + 1, lowest + 2)
+    for length in lengths:
+        if length is None or not 0 <= length <= LONGEST:
+            continue
+        for item in inner if length else inner[:1]:
+            yield [item] * length
+        yield [inner[at % len(inner)] for at in range(length)] if inner else []
+        if schema.get("uniqueItems") is True:
+            yield list(range(length))
+            yield [f"a{at}" for at in range(length)]
+
+
+def _objects(schema: dict[str, Any], depth: int) -> Iterator[dict[str, Any]]:
+    properties = schema.get("properties")
+    properties = properties if isinstance(properties, dict) else {}
+    required = [name for name in schema.get("required") or () if isinstance(name, str)]
+    first = {name: samples(properties.get(name, True), depth + 1) for name in required[:LONGEST]}
+    least = {name: values[0] for name, values in first.items() if values}
+    yield least
+    for name, values in first.items():
+        for value in values[1:6]:
+            yield least | {name: value}
+    for name, inner in islice(properties.items(), 20):
+        for value in samples(inner, depth + 1)[:6]:
+            yield least | {name: value}
+    yield least | {
+        name: values[0] for name in islice(properties, 50) if (values := samples(properties[name], depth + 1))
+    }
+    patterned = schema.get("patternProperties")
+    if isinstance(patterned, dict):
+        for inner in islice(patterned.values(), 4):
+            for value in samples(inner, depth + 1)[:3]:
+                yield from (least | {name: value} for name in ("a", "x", "x-a", "a_b", "1"))
+    additional = schema.get("additionalProperties", True)
+    for value in samples(additional, depth + 1)[:4] if additional is not True else (0, ""):
+        yield least | {"extra": value}
+
+
+def _count(schema: dict[str, Any], keyword: str, otherwise: Any) -> Any:
+    written = schema.get(keyword)
+    return written if is_integer(written) and written >= 0 else otherwise
+
+
+def _distinct(values: Iterable[Any]) -> Iterator[Any]:
+    seen: set[str] = set()
+    for value in values:
+        text = repr(value)
+        if text not in seen:
+            seen.add(text)
+            yield value
