@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from io import StringIO
 
 import click
 from rich.console import Console
@@ -72,7 +73,6 @@ def _as_dict(entry: Entry) -> dict[str, object]:
 
 
 def _print(entries: list[Entry]) -> None:
-    console = Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=10_000)
     table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False)
     for heading in ("namespace", "tool", "version", "dialect", "kind", "lifecycle"):
         table.add_column(heading, no_wrap=True)
@@ -88,7 +88,19 @@ def _print(entries: list[Entry]) -> None:
             Text(cleaned(entry.lifecycle), style=_LIFECYCLE_STYLES.get(entry.lifecycle, "")),
             Text(cleaned(entry.description), style="red" if entry.errors else ""),
         )
-    if entries:
-        console.print(table)
+    if entries and sys.stdout.isatty():
+        Console(highlight=False).print(table)
+    elif entries:
+        _print_whole(table)
     noun = "tool" if len(entries) == 1 else "tools"
     sys.stdout.write(f"{len(entries)} {noun}\n" if entries else "no tools found\n")
+
+
+def _print_whole(table: Table) -> None:
+    """For pipes and files: nothing is cut to a width."""
+    console = Console(file=StringIO(), width=10_000, highlight=False, no_color=True)
+    console.print(table)
+    written = console.file
+    assert isinstance(written, StringIO)
+    for line in written.getvalue().splitlines():
+        sys.stdout.write(line.rstrip() + "\n")

@@ -21,6 +21,8 @@ _STANDARDS = {
     "AT": "Agent Tool 0.2.0",
     "FER": "Ferrule itself",
 }
+_IN_JSON = ("OXP-", "AT-")
+"""Standards whose files are JSON, which has no comments."""
 
 
 def _codes(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
@@ -80,19 +82,24 @@ def _page(page: RuleInfo) -> str:
         lines += ["", *page.details.rstrip().split("\n")]
     if is_fixable(page):
         lines += ["", "Some cases of it are mended by `ferrule check --fix`."]
-    lines += [
-        "",
+    return "\n".join([*lines, "", *_suppressing(page.code), "", page_of(page.code)]) + "\n"
+
+
+def _suppressing(code: str) -> list[str]:
+    comment = [
         "To live with it in one place, say why in a comment at the end of the line or on the line before:",
-        f"    # ferrule: ignore[{page.code}] the reason",
+        f"    # ferrule: ignore[{code}] the reason",
         "or for many files in ferrule.toml:",
+    ]
+    if code.startswith(_IN_JSON):
+        comment = ["To live with it, say why in ferrule.toml:"]
+    return [
+        *comment,
         "    [[check.suppress]]",
-        f'    rule = "{page.code}"',
+        f'    rule = "{code}"',
         '    path = "tools/legacy-*"',
         '    reason = "the reason"',
-        "",
-        page_of(page.code),
     ]
-    return "\n".join(lines) + "\n"
 
 
 def is_fixable(page: RuleInfo) -> bool:
