@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
-from typing import Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 from ferrule.errors import SettingsError
 
@@ -52,3 +52,12 @@ class Registry(Generic[T]):
 def _load(reference: str) -> object:
     module, _, attribute = reference.partition(":")
     return getattr(import_module(module), attribute)
+
+
+def late(reference: str) -> Callable[..., Any]:
+    """The function at `module:attribute`, imported when it is first called: for what most runs never need."""
+
+    def call(*args: Any, **options: Any) -> Any:
+        return cast(Callable[..., Any], _load(reference))(*args, **options)
+
+    return call

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import tomllib
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from ferrule.errors import SettingsError
 from ferrule.model.nearest import nearest
+from ferrule.registry import late
+
+_parse: Callable[[str], dict[str, Any]] = late("tomllib:loads")
 
 FILE_NAME = "ferrule.toml"
 
@@ -70,12 +74,12 @@ def load_settings(root: Path) -> Settings:
     if not file.is_file():
         return Settings()
     try:
-        values = tomllib.loads(file.read_text(encoding="utf-8"))
+        values = _parse(file.read_text(encoding="utf-8"))
         return msgspec.convert(values, Settings)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{file}: {error}") from None
     except msgspec.ValidationError as error:
         raise SettingsError(f"{file}: {error}{_advice(str(error))}") from None
+    except ValueError as error:  # TOMLDecodeError and UnicodeDecodeError are kinds of it
+        raise SettingsError(f"{file}: {error}") from None
 
 
 def _advice(message: str) -> str:

@@ -7,10 +7,10 @@ import sys
 
 import msgspec
 
+from ferrule.compiler.batch import Job, Task, taken
 from ferrule.compiler.cache import Stat, digest_of, stat_of
 from ferrule.compiler.check import check_file
 from ferrule.compiler.discover import load
-from ferrule.compiler.pool import Job, Task, taken
 from ferrule.contracts.rule import RuleSettings
 from ferrule.model.report import FileReport
 from ferrule.parts import parts

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from ferrule.compiler import pool
+from ferrule.compiler.batch import Task
 from ferrule.compiler.cache import Cache, cache_folder, own_key
 from ferrule.compiler.check import check_library, detect, merge
 from ferrule.compiler.discover import Walk, load
@@ -30,14 +30,19 @@ from ferrule.model.outline import Library
 from ferrule.model.report import FileReport, Report, summarise
 from ferrule.model.tool import Compiled
 from ferrule.parts import page_of, parts, rule_pages
+from ferrule.registry import late
 from ferrule.settings import FILE_NAME, Settings, load_settings
-from ferrule.worker import check_task, decode
+from ferrule.worker import Checked, check_task, decode
+
+_check_shared: Callable[..., list[Checked]] = late("ferrule.compiler.pool:run")
 
 Progress = Callable[[int, int], None]
 """Told how many files are done, and how many there are."""
 
 UNFOLLOWED = "FER-6"
 _MEMBER_FOLDERS = frozenset({"tools", "agents", "iam"})
+_SHARED_FROM = 400
+"""Below this a second process costs more than it saves."""
 _CACHED_FROM = 64
 """Fewer files are checked faster than a cache is opened."""
 
@@ -52,7 +57,7 @@ class CompiledFile(NamedTuple):
 class Selection(NamedTuple):
     """The files of one check."""
 
-    everything: tuple[pool.Task, ...]
+    everything: tuple[Task, ...]
     """All that references may resolve to."""
     wanted: frozenset[str]
     """Names of those that are reported on."""
@@ -171,21 +176,33 @@ class Workspace:
         cache = self._cache(settings) if use_cache and len(tasks) >= _CACHED_FROM else None
         known = {task.name: cache.find(task.name, task.path, named=task.named) for task in tasks} if cache else {}
         left = [task for task in tasks if known.get(task.name) is None]
-        checked = pool.run(
-            left,
-            lambda task: check_task(task, settings),
-            decode,
-            msgspec.msgpack.encode(settings),
-            jobs=jobs or os.cpu_count() or 1,
-            worker="ferrule.worker",
-            progress=progress,
-        )
+        checked = self._check_all(left, settings, jobs or os.cpu_count() or 1, progress)
         fresh = {task.name: result for task, result in zip(left, checked, strict=True)}
         if cache is not None:
             for task, result in zip(left, checked, strict=True):
                 cache.add(task.name, result.stat, result.digest, result.report, named=task.named)
             cache.save()
         return [known.get(task.name) or fresh[task.name].report for task in tasks]
+
+    def _check_all(
+        self, tasks: list[Task], settings: RuleSettings, jobs: int, progress: Progress | None
+    ) -> list[Checked]:
+        if len(tasks) < _SHARED_FROM or jobs < 2:
+            checked = []
+            for number, task in enumerate(tasks, start=1):
+                checked.append(check_task(task, settings))
+                if progress is not None:
+                    progress(number, len(tasks))
+            return checked
+        return _check_shared(
+            tasks,
+            lambda task: check_task(task, settings),
+            decode,
+            msgspec.msgpack.encode(settings),
+            jobs=jobs,
+            worker="ferrule.worker",
+            progress=progress,
+        )
 
     def library(self, reports: Sequence[FileReport], *, is_closed: bool = True) -> Library:
         """Everything the files define, by the names other files use."""
@@ -218,7 +235,7 @@ class Workspace:
         if is_closed and paths:
             for found in Walk(str(self.root), self.settings.check.exclude):
                 everything.setdefault(found, False)
-        tasks = tuple(pool.Task(path, self._name(path), named) for path, named in everything.items())
+        tasks = tuple(Task(path, self._name(path), named) for path, named in everything.items())
         wanted = frozenset(task.name for task in tasks if task.path in chosen)
         unfollowed = tuple(
             Diagnostic(UNFOLLOWED, Severity.WARNING, "", self._name(path), 1, 1, 1, 1, why, url=page_of(UNFOLLOWED))
@@ -255,7 +272,7 @@ class Workspace:
 
 def _folders(root: Path) -> frozenset[str]:
     with os.scandir(root) as listing:
-        return frozenset(entry.name for entry in listing if entry.is_dir())
+        return frozenset(entry.name for entry in listing if os.path.isdir(entry.path))
 
 
 def _fingerprint(settings: RuleSettings) -> str:

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from ferrule.compiler import pool
+from ferrule.compiler.batch import Task
 from ferrule.workspace import Workspace
 
-TASKS = tuple(pool.Task(f"/p/{n}", f"{n}", False) for n in range(1000))
+TASKS = tuple(Task(f"/p/{n}", f"{n}", False) for n in range(1000))
 
 
 def run(worker: str, jobs: int = 3) -> list[str]:
@@ -21,21 +22,18 @@ def test_a_worker_that_dies_costs_nothing_but_time(worker: str) -> None:
     assert run(worker) == [task.name for task in TASKS]
 
 
-def test_one_process_is_enough() -> None:
-    assert run("unused", jobs=1) == [task.name for task in TASKS]
-
-
-def test_progress_is_told() -> None:
+def test_progress_is_told(tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
-    few = TASKS[:10]
-    pool.run(few, lambda task: 1, lambda data: [], b"\x90", jobs=1, worker="", progress=lambda a, b: told.append((a, b)))
+    for number in range(10):
+        (tmp_path / f"{number}.md").write_text("nothing")
+    Workspace.open(tmp_path).check(progress=lambda done, of: told.append((done, of)))
     assert told[-1] == (10, 10)
 
 
 def test_the_same_diagnostics_come_from_one_process_and_from_two(tmp_path: Path) -> None:
     folder = tmp_path / "tools"
     folder.mkdir()
-    for number in range(pool.MIN_FILES + 100):
+    for number in range(500):
         text = f"---\ntool_id: t-{number:04}\nstatus: {'active' if number % 7 else 'odd'}\n---\n"
         (folder / f"t-{number:04}.tool.md").write_text(text)
     workspace = Workspace.open(tmp_path)

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ferrule.compiler.compose import Unparsable, compose_all
+from ferrule.compiler.compose import compose_all
 from ferrule.compiler.quick import quick_load
+from ferrule.compiler.unparsable import Unparsable
 from tests.compiler.texts import DEFINITION, damaged, dumped
 
 

@@ -10,9 +10,8 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
-import secrets
-import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -107,17 +106,14 @@ class Cache:
             return
         content = _Content(self._fingerprint, time.time_ns(), self._fresh)
         data = msgspec.msgpack.encode(content)
+        draft = self._file.with_name(f"{self._file.name}.{os.getpid()}")
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(dir=self._file.parent)
+            draft.write_bytes(_MAGIC + self._mac(data) + data)
+            draft.replace(self._file)
         except OSError:
-            return
-        try:
-            with os.fdopen(handle, "wb") as out:
-                out.write(_MAGIC + self._mac(data) + data)
-            os.replace(name, self._file)
-        except OSError:
-            Path(name).unlink(missing_ok=True)
+            with suppress(OSError):
+                draft.unlink()
 
     def _is_unchanged(self) -> bool:
         return all(self._old[name] is entry for name, entry in self._fresh.items())
@@ -160,7 +156,7 @@ def own_key(folder: Path) -> bytes | None:
     try:
         key = file.read_bytes()
     except FileNotFoundError:
-        key = secrets.token_bytes(32)
+        key = os.urandom(32)
         try:
             folder.mkdir(parents=True, exist_ok=True)
             descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

@@ -14,35 +14,17 @@ import yaml
 from yaml._yaml import CParser
 
 from ferrule.compiler.scalars import UnusableNumber, plain
+from ferrule.compiler.unparsable import MAX_DEPTH, Composed, Unparsable
 from ferrule.model.document import Issue
 from ferrule.model.place import Node, Places, Span
 from ferrule.model.value import JsonValue, Path
 
-MAX_DEPTH = 100
-"""Deeper nesting is refused: no definition needs it, and every later step may then walk values without fear."""
 MAX_NODES = 200_000
 """Nodes after aliases are expanded."""
 
 _ODD_BREAK = re.compile("[\x85\u2028\u2029]|\r(?!\n)")
 """Breaks that libyaml counts as lines and editors do not."""
 _STR, _INT, _FLOAT, _BOOL, _NULL = (f"tag:yaml.org,2002:{word}" for word in ("str", "int", "float", "bool", "null"))
-
-
-class Composed(NamedTuple):
-    """One YAML document, read."""
-
-    value: JsonValue
-    places: Places
-    issues: tuple[Issue, ...]
-    first_line: int
-
-
-class Unparsable(Exception):
-    """The text is not usable YAML; carries the one issue to report."""
-
-    def __init__(self, message: str, line: int, column: int = 1, hint: str | None = None) -> None:
-        super().__init__(message)
-        self.issue = Issue("syntax", message, line, column, hint=hint)
 
 
 class _Frame:

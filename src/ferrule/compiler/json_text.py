@@ -6,8 +6,8 @@ import json
 import re
 from typing import Any
 
-from ferrule.compiler.compose import MAX_DEPTH, Composed, Unparsable
 from ferrule.compiler.scalars import MAX_DIGITS
+from ferrule.compiler.unparsable import MAX_DEPTH, Composed, Unparsable
 from ferrule.model.document import Issue
 from ferrule.model.place import Node, Places, Span
 from ferrule.model.value import JsonValue

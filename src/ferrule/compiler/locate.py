@@ -7,15 +7,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from ferrule.compiler import json_text
-from ferrule.compiler.compose import compose_all
+from ferrule.compiler.unparsable import Composed
 from ferrule.model.diagnostic import Diagnostic, Finding
 from ferrule.model.document import Document
 from ferrule.model.place import Places, Span
 from ferrule.model.value import Path, dotted
+from ferrule.registry import late
+
+compose_all: Callable[..., list[Composed]] = late("ferrule.compiler.compose:compose_all")
+compose_json: Callable[[str], Composed] = late("ferrule.compiler.json_text:compose")
 
 
 class Located(NamedTuple):
@@ -30,7 +33,7 @@ class Located(NamedTuple):
 def places_of(document: Document) -> Places:
     """The places of a document that was parsed."""
     if document.syntax == "json":
-        return json_text.compose(document.text).places
+        return compose_json(document.text).places
     first_line = document.first_line if document.syntax == "front_matter" else 1
     documents = compose_all(document.text, first_line)
     return documents[document.index].places

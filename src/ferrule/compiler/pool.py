@@ -7,7 +7,6 @@ makes exclusive. What a worker fails to deliver is done again by the caller, so 
 from __future__ import annotations
 
 import os
-import struct
 import subprocess
 import sys
 import tempfile
@@ -16,30 +15,11 @@ from typing import Any
 
 import msgspec
 
+from ferrule.compiler.batch import NUMBER, Job, Task, taken
+
 BATCH = 50
-_NUMBER = struct.Struct("<H")
 _MOST_BATCHES = 20_000
 """Two bytes a batch must fit into a pipe."""
-MIN_FILES = 400
-"""Below this a second process costs more than it saves."""
-
-
-class Task(msgspec.Struct, frozen=True, array_like=True):
-    """One file to work on."""
-
-    path: str
-    name: str
-    named: bool
-
-
-class Job(msgspec.Struct, frozen=True):
-    """Everything a worker needs to know."""
-
-    tasks: tuple[Task, ...]
-    batch: int
-    tickets: int
-    """File descriptor of the pipe with the batch numbers."""
-    settings: msgspec.Raw
 
 
 def run(
@@ -54,14 +34,11 @@ def run(
 ) -> list[Any]:
     """`work` done for every task, in order, with `jobs` processes. `worker` is the module the others run."""
     results: list[Any] = [None] * len(tasks)
-    if jobs < 2 or len(tasks) < MIN_FILES:
-        _alone(tasks, work, results, progress)
-        return results
     batch = max(BATCH, -(-len(tasks) // _MOST_BATCHES))
     count = -(-len(tasks) // batch)
     reading, writing = os.pipe()
     try:
-        os.write(writing, b"".join(_NUMBER.pack(number) for number in range(count)))
+        os.write(writing, b"".join(NUMBER.pack(number) for number in range(count)))
     finally:
         os.close(writing)
     try:
@@ -76,25 +53,10 @@ def run(
     for process in filter(None, workers):
         for index, result in _collect(process, decode):
             results[index] = result
-    _alone(tasks, work, results, None)
-    return results
-
-
-def taken(reading: int, batch: int, count: int) -> Iterable[int]:
-    """Task numbers for this process, until none are left."""
-    while ticket := os.read(reading, _NUMBER.size):
-        first = _NUMBER.unpack(ticket)[0] * batch
-        yield from range(first, min(first + batch, count))
-
-
-def _alone(
-    tasks: Sequence[Task], work: Callable[[Task], Any], results: list[Any], progress: Callable[[int, int], None] | None
-) -> None:
-    for index, task in enumerate(tasks):
+    for index, task in enumerate(tasks):  # what a worker did not deliver
         if results[index] is None:
             results[index] = work(task)
-            if progress is not None:
-                progress(index + 1, len(tasks))
+    return results
 
 
 def _start(worker: str, reading: int, message: bytes) -> subprocess.Popen[bytes] | None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
-from ferrule.compiler import json_text
-from ferrule.compiler.compose import Unparsable, compose_all
 from ferrule.compiler.quick import quick_load
+from ferrule.compiler.unparsable import Composed, Unparsable
 from ferrule.model.document import Document, Issue, Source, Syntax
 from ferrule.model.value import JsonValue
+from ferrule.registry import late
+
+compose_all: Callable[..., list[Composed]] = late("ferrule.compiler.compose:compose_all")
+load_json: Callable[[str], tuple[JsonValue, tuple[Issue, ...]]] = late("ferrule.compiler.json_text:load")
 
 _OPENING = re.compile(r"---\r?\n")
 _DELIMITER = re.compile(r"^---\r?$", re.MULTILINE)
@@ -25,7 +29,7 @@ def read(source: Source) -> list[Document]:
         if syntax == "front_matter":
             return _front_matter(source, text)
         if syntax == "json":
-            value, issues = json_text.load(text)
+            value, issues = load_json(text)
             return [Document(source, "json", text, 1, value, issues=issues)]
         return _yaml(source, text)
     except Unparsable as error:

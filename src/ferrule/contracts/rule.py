@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from inspect import cleandoc
 from typing import ClassVar, NamedTuple, Protocol
 
 import msgspec
@@ -15,6 +14,7 @@ from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.document import Document
 from ferrule.model.outline import AgentOutline, Library, RecordOutline, RoleOutline, ToolOutline
 from ferrule.model.value import MISSING, JsonValue, Missing, Path, dig
+from ferrule.registry import late
 
 
 class RuleInfo(msgspec.Struct, frozen=True):
@@ -175,9 +175,12 @@ class RuleSet(NamedTuple):
     rules: tuple[Rule, ...]
 
 
+_cleandoc: Callable[[str], str] = late("inspect:cleandoc")
+
+
 def info_of(rule: Rule | LibraryRule | type) -> RuleInfo:
     """A rule class's page, from its attributes and docstring."""
-    doc = cleandoc(rule.__doc__ or "")
+    doc = _cleandoc(rule.__doc__ or "")
     summary, _, details = doc.partition("\n\n")
     return RuleInfo(
         code=rule.code,  # type: ignore[union-attr]
