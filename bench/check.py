@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import shutil
@@ -29,9 +28,7 @@ class Bench:
         self.peers = peers
         self.unproven = unproven
         self.python = sys.executable
-        self.ferrule = [str(Path(sys.executable).parent / "ferrule")]
-        if not hasattr(importlib.import_module("ferrule.cli"), "main"):
-            self.ferrule = [sys.executable, str(HERE / "without_cli.py")]
+        self.ferrule = str(Path(sys.executable).parent / "ferrule")
         self.env = {**os.environ, "XDG_CACHE_HOME": str(WORK / "cache"), "PYTHONHASHSEED": "0"}
 
     def workspace(self, form: str, count: int) -> tuple[Path, int]:
@@ -47,7 +44,7 @@ class Bench:
 
     def check(self, folder: Path, *extra: str) -> Sample:
         """`ferrule check` of a folder, as a user runs it."""
-        return run([*self.ferrule, "check", str(folder), *extra], env=self.env, cwd=WORK)
+        return run([self.ferrule, "check", str(folder), *extra], env=self.env, cwd=WORK)
 
     def check_cold(self, folder: Path) -> Sample:
         """The same with nothing remembered."""
@@ -108,8 +105,8 @@ def start_up(bench: Bench) -> Iterator[Row]:
         max(20, bench.rounds),
         {
             "python -c pass": lambda: run([bench.python, "-c", "pass"], env=bench.env),
-            "ferrule --help": lambda: run([*bench.ferrule, "--help"], env=bench.env),
-            "ferrule check ONE FILE": lambda: run([*bench.ferrule, "check", one], env=bench.env),
+            "ferrule --help": lambda: run([bench.ferrule, "--help"], env=bench.env),
+            "ferrule check ONE FILE": lambda: run([bench.ferrule, "check", one], env=bench.env),
         },
     )
     yield from rows("check", "start-up", samples, ours="python -c pass", unit="ms")
