@@ -1,39 +1,223 @@
-"""aml."""
+"""AML 1.2: tools, agents and IAM roles as Markdown files with YAML front matter. Knows no rules.
+
+Recognised by what the front matter holds, or by the ending of the name; what a tool becomes is decided here and written
+back by `aml_emit.py`.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from typing import Any
 
 from ferrule.contracts.dialect import Definition, Emitted
+from ferrule.dialects.aml_emit import emitted
 from ferrule.model.diagnostic import Finding
 from ferrule.model.document import Document, Issue, Source
-from ferrule.model.outline import Outline
-from ferrule.model.tool import Compiled, Tool
+from ferrule.model.outline import AgentOutline, Outline, RoleOutline, ToolOutline
+from ferrule.model.sections import sections
+from ferrule.model.tool import Compiled, Record, SafetyFacts, Tool, inferred, raw
+from ferrule.model.value import JsonValue, is_integer
+
+_KINDS = {".tool.md": "aml.tool", ".agent.md": "aml.agent", ".iam.md": "aml.role"}
+_ID_KEYS = {"tool_id": "aml.tool", "agent_id": "aml.agent", "iam_id": "aml.role"}
+_RAW_ID = re.compile(rb"^(?:tool_id|agent_id|iam_id)[ \t]*:", re.MULTILINE)
+_START = re.compile(rb"(?:\xef\xbb\xbf)?---\r?\n")
+_HEAD = 65_536
+_TOOL_SHAPE = frozenset({"interface", "transport", "use_guidance", "error_codes", "parameters", "response_schema"})
+_AML_SHAPE = _TOOL_SHAPE | {"spec_version", "meta"}
+_STATUSES = {"draft": "draft", "active": "available", "deprecated": "deprecated", "disabled": "disabled"}
+_TYPES = frozenset({"retrieval", "action", "function", "human"})
+_SEMVER = re.compile(r"(?:0|[1-9][0-9]*)(?:\.(?:0|[1-9][0-9]*)){2}(?:[-+][0-9A-Za-z.+-]+)?")
+_DOCUMENTATION = {"purpose": "purpose", "side effects": "side_effects", "notes": "notes"}
+_NOTE_LENGTH = 300
+
+_TRANSPORT_DEFAULTS: dict[str, dict[str, JsonValue]] = {
+    "rest-api": {"timeout_ms": 5000},
+    "lambda": {"payload_format": "json"},
+    "message-queue": {"message_format": "json"},
+}
+_STATED_FACTS: dict[str, dict[str, Any]] = {
+    "retrieval": {"is_read_only": True, "is_concurrency_safe": True, "is_destructive": False},
+    "function": {"is_read_only": True, "is_concurrency_safe": True, "is_destructive": False},
+    "action": {"is_read_only": False},
+    "human": {"requires_user_interaction": True},
+}
+"""What a tool's type declares about its safety; the rest is inferred, fail-closed."""
 
 
 class AmlDialect:
+    """Tools, agents and roles in AML 1.2."""
+
     name = "aml"
 
     def claims_name(self, source: Source) -> bool:
-        return False
+        """A name with one of AML's endings, or front matter (however broken) with one of its ids."""
+        name = source.name.lower()
+        if name.endswith(tuple(_KINDS)):
+            return True
+        if not name.endswith(".md") or _START.match(source.data) is None:
+            return False
+        return _RAW_ID.search(source.data[:_HEAD].partition(b"\n---")[0]) is not None
 
     def detect(self, document: Document) -> bool:
-        return False
+        """Front matter with one of AML's ids, or with several of the blocks only AML has."""
+        if document.syntax != "front_matter":
+            return False
+        value = document.value
+        if not isinstance(value, dict):
+            return False
+        return not _ID_KEYS.keys().isdisjoint(value) or len(_AML_SHAPE.intersection(value)) >= 2
 
     def definitions(self, document: Document) -> tuple[list[Definition], list[Finding]]:
-        return [], []
+        """The front matter, which is one definition."""
+        value = document.value
+        if not isinstance(value, dict):
+            return [], []
+        return [Definition(_kind(document.source, value), (), value)], []
 
     def issue_rule(self, issue: Issue) -> str:
-        return "AML-2"
+        """A repeated key is AML-6, a schema that contains itself AML-26, all else front matter that cannot be used."""
+        if issue.kind == "duplicate_key":
+            return "AML-6"
+        return "AML-26" if issue.kind == "recursion" and issue.path[:1] == ("interface",) else "AML-2"
 
     def outline(self, document: Document, definition: Definition, namespace: str) -> Iterable[Outline]:
-        return ()
+        """What agents, roles and other tools need to know."""
+        value, file = definition.value, document.source.file
+        if definition.kind == "aml.agent":
+            return (AgentOutline(file, _text(value, "agent_id"), value),)
+        if definition.kind == "aml.role":
+            return (RoleOutline(file, _text(value, "iam_id"), value),)
+        tool_id = _text(value, "tool_id")
+        return () if tool_id is None else (_tool_outline(document, value, tool_id, namespace),)
 
     def compile(self, document: Document, definition: Definition, namespace: str) -> Compiled:
-        return Compiled()
+        """A tool in the model, or an agent or role as a record. An agent's body is behaviour and part of it."""
+        value: Any = definition.value
+        if definition.kind == "aml.agent":
+            payload = {**value, "body": sections(document.body)}
+            return Compiled(records=(_record("agent", value["agent_id"], value, payload),))
+        if definition.kind == "aml.role":
+            return Compiled(records=(_record("role", value["iam_id"], value, value),))
+        tool = _compiled_tool(value, namespace)
+        return Compiled(
+            (tool,), documentation={tool.tool_id: documentation} if (documentation := _notes(document)) else {}
+        )
 
     def emit(self, tool: Tool) -> Emitted:
-        return Emitted(None, ())
+        """The tool as the text of an AML file."""
+        return emitted(tool)
+
+
+def _kind(source: Source, value: dict[str, JsonValue]) -> str:
+    """By the one id that is written; else by name; else by shape."""
+    written = [kind for key, kind in _ID_KEYS.items() if key in value]
+    if len(written) == 1:
+        return written[0]
+    name = source.name.lower()
+    for suffix, kind in _KINDS.items():
+        if name.endswith(suffix):
+            return kind
+    return written[0] if written else "aml.tool"
+
+
+def _text(value: dict[str, JsonValue], key: str) -> str | None:
+    text = value.get(key)
+    return text if isinstance(text, str) and text.strip() else None
+
+
+def _tool_outline(document: Document, value: dict[str, Any], tool_id: str, namespace: str) -> ToolOutline:
+    version, status, kind = value.get("version"), value.get("status"), value.get("type")
+    approval, calls = value.get("approval_required"), value.get("max_calls_per_run")
+    return ToolOutline(
+        file=document.source.file,
+        dialect="aml",
+        namespace=namespace,
+        name=tool_id,
+        tool_id=tool_id,
+        document=document.index,
+        version=version if isinstance(version, str) and _SEMVER.fullmatch(version) else None,
+        status=status if isinstance(status, str) and status in _STATUSES else None,
+        type=kind if isinstance(kind, str) and kind in _TYPES else None,
+        approval_required=approval if isinstance(approval, bool) else None,
+        max_calls_per_run=calls if is_integer(calls) and calls >= 1 else None,
+        notes=_note(document) if status == "deprecated" else None,
+        name_path=("tool_id",),
+    )
+
+
+def _note(document: Document) -> str | None:
+    """The note that tells users of a deprecated tool where to go."""
+    text = sections(document.body).get("notes")
+    return None if text is None else " ".join(text.split())[:_NOTE_LENGTH]
+
+
+def _notes(document: Document) -> dict[str, str]:
+    if not document.body.strip():
+        return {}
+    written = sections(document.body)
+    return {member: written[heading] for heading, member in _DOCUMENTATION.items() if heading in written}
+
+
+def _record(kind: str, record_id: str, value: dict[str, Any], payload: dict[str, Any]) -> Record:
+    return Record(kind=kind, record_id=record_id, dialect="aml", version=_text(value, "version"), payload=raw(payload))
+
+
+def _compiled_tool(value: dict[str, Any], namespace: str) -> Tool:
+    meta, interface, transport = value["meta"], value["interface"], value.get("transport")
+    facts, unstated = _facts(value["type"], has_transport=isinstance(transport, dict))
+    payload = _payload(value)
+    return Tool(
+        tool_id=value["tool_id"],
+        namespace=namespace,
+        name=value["tool_id"],
+        description=meta["description"],
+        lifecycle=_STATUSES[value["status"]],
+        tool_kind=_tool_kind(value["type"], transport),
+        dialect="aml",
+        version=value["version"],
+        title=meta["name"],
+        tags=tuple(meta.get("tags", ())),
+        owner=meta["owner"],
+        input_schema=raw(interface["input"]),
+        output_schema=raw(interface["output"]),
+        facts=facts,
+        inferred_facts=unstated,
+        approval_required=value.get("approval_required", False),
+        max_calls_per_run=value.get("max_calls_per_run"),
+        credentials=raw(payload["transport"]["credentials"]) if isinstance(transport, dict) else None,
+        payload=raw(payload),
+    )
+
+
+def _tool_kind(kind: str, transport: Any) -> str:
+    if kind == "function":
+        return "function"
+    if isinstance(transport, dict) and transport.get("type") == "mcp":
+        return "mcp_tool"
+    return "retrieval" if kind == "retrieval" else "native_tool"
+
+
+def _facts(kind: str, *, has_transport: bool) -> tuple[SafetyFacts, tuple[str, ...]]:
+    stated = _STATED_FACTS[kind]
+    if kind == "function" and not has_transport:
+        stated = {**stated, "is_open_world": False}
+    return inferred(stated, is_open_world=has_transport)
+
+
+def _payload(value: dict[str, Any]) -> dict[str, Any]:
+    """The compiled form: the front matter with the transport's defaults written out (AML-87)."""
+    transport = value.get("transport")
+    if not isinstance(transport, dict):
+        return {key: member for key, member in value.items() if key != "transport"}
+    filled = {**_TRANSPORT_DEFAULTS.get(transport["type"], {}), **transport}
+    if transport["type"] == "rest-api":
+        filled["retry_policy"] = {"max_attempts": 3, **filled.get("retry_policy", {})}
+    credentials = filled["credentials"]
+    if credentials.get("source") == "gcp_secret_manager" and "version" not in credentials:
+        filled["credentials"] = {**credentials, "version": "latest"}
+    return {**value, "transport": filled}
 
 
 DIALECT = AmlDialect()

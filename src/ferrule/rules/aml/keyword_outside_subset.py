@@ -1,0 +1,93 @@
+"""Schema keywords AML does not document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from ferrule.contracts.rule import Subject
+from ferrule.model.diagnostic import Finding, Severity
+from ferrule.model.nearest import nearest
+from ferrule.rules.aml.interface import REFUSED, schemas
+
+DOCUMENTED = frozenset(
+    [
+        "type",
+        "properties",
+        "required",
+        "additionalProperties",
+        "items",
+        "minItems",
+        "maxItems",
+        "minLength",
+        "maxLength",
+        "pattern",
+        "format",
+        "minimum",
+        "maximum",
+        "exclusiveMinimum",
+        "exclusiveMaximum",
+        "enum",
+        "const",
+        "default",
+        "description",
+        "oneOf",
+        "anyOf",
+        "allOf",
+        "contentEncoding",
+        "contentMediaType",
+    ]
+)
+_DRAFT_07 = frozenset(
+    [
+        "not",
+        "if",
+        "then",
+        "else",
+        "patternProperties",
+        "uniqueItems",
+        "multipleOf",
+        "dependencies",
+        "contains",
+        "propertyNames",
+        "title",
+        "examples",
+        "$schema",
+        "$comment",
+        "additionalItems",
+        "minProperties",
+        "maxProperties",
+        "readOnly",
+        "writeOnly",
+    ]
+)
+_ELSEWHERE = REFUSED | {"sensitive"}
+_KNOWN = DOCUMENTED | _ELSEWHERE
+
+
+class KeywordOutsideSubset:
+    """Interface schemas use the keywords AML documents.
+
+    Why: other keywords may be ignored by platforms, and a misspelt one checks nothing.
+    Bad:  uniqueItems: true
+    Good: description: "Addresses, each only once."
+    """
+
+    code: ClassVar[str] = "AML-28"
+    name: ClassVar[str] = "keyword-outside-subset"
+    severity: ClassVar[Severity] = Severity.WARNING
+    since: ClassVar[str] = "0.1"
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """A finding at each keyword outside the subset."""
+        for path, schema, _ in schemas(subject):
+            if schema.keys() <= _KNOWN:
+                continue
+            for keyword in schema:
+                if keyword in _KNOWN:
+                    continue
+                if keyword in _DRAFT_07:
+                    message, hint = f"`{keyword}` is outside AML's subset of JSON Schema", None
+                else:
+                    message, hint = f"`{keyword}` is no JSON Schema keyword", nearest(keyword, DOCUMENTED)
+                yield Finding(self.code, (*path, keyword), message, Severity.WARNING, hint, on_key=True)

@@ -1,0 +1,57 @@
+"""Descriptions too short to choose a tool by, or too long to read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import ClassVar
+
+from ferrule.contracts.rule import Subject
+from ferrule.model.diagnostic import Finding, Severity
+
+_LEAST, _MOST = 2, 5
+_END = re.compile(r"""[.!?]+["'”’»)\]}]*(?=\s|\Z)""")
+_OPENING = re.compile(r"""\s*["'“‘«(\[{]*""")
+_ABBREVIATION = re.compile(r"(?<![^\W_])(?:e\.g|i\.e)\.\Z", re.IGNORECASE)
+
+
+class SentenceCount:
+    """`meta.description` is two to five sentences, written from the agent's point of view.
+
+    Why: the model chooses a tool by it; one sentence says too little, and six are not read to the end.
+    Bad:  description: Sends mail.
+    Good: description: Sends a mail to one customer. Use it after a case is closed.
+    """
+
+    code: ClassVar[str] = "AML-13"
+    name: ClassVar[str] = "unbalanced-description"
+    severity: ClassVar[Severity] = Severity.WARNING
+    since: ClassVar[str] = "0.1"
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """A finding at the description when it has too few or too many sentences."""
+        text = subject.get("meta", "description")
+        if not isinstance(text, str):
+            return
+        count = count_sentences(text)
+        if not _LEAST <= count <= _MOST:
+            said = "1 sentence" if count == 1 else f"{count} sentences"
+            message = f"`meta.description` has {said}; two to five are expected"
+            yield Finding(self.code, ("meta", "description"), message, Severity.WARNING)
+
+
+def count_sentences(text: str) -> int:
+    """Sentences of a text. One without an end mark counts too; `e.g.` and `i.e.` end none."""
+    text = text.strip()
+    count = end = 0
+    for match in _END.finditer(text):
+        if match.end() == len(text):
+            ends = True
+        else:
+            opening = _OPENING.match(text, match.end())
+            follower = text[opening.end() : opening.end() + 1] if opening else ""
+            ends = follower.isupper() or follower.isdigit()
+        if ends and not _ABBREVIATION.search(text, max(0, match.start() - 4), match.start() + 1):
+            count += 1
+            end = match.end()
+    return count + (end < len(text))

@@ -1,0 +1,67 @@
+"""Keys of earlier AML versions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from ferrule.contracts.rule import Subject
+from ferrule.model.diagnostic import Finding, Severity
+from ferrule.rules.aml.fields import SUPERSEDED_ROOT_KEYS
+from ferrule.rules.aml.transport_fields import SECRET_SCHEMES, TRANSPORT_KEYS
+
+_BROKER = "name the token broker with `provider` and `function_id` instead"
+_TOKEN_SOURCE = "write `source` and its fields, such as `source: env` and `name: …`"
+_OAUTH2_KEYS = dict.fromkeys(("token_url", "client_id", "client_secret", "grant_type"), _BROKER)
+_WARNING = Severity.WARNING
+
+
+class SupersededKey:
+    """Keys of earlier AML versions have moved; what is inside them is not read.
+
+    Why: a file that looks complete would be compiled without these parts.
+    Bad:  parameters: {type: object}
+    Good: interface: {input: {type: object}, output: {type: object}}
+    """
+
+    code: ClassVar[str] = "AML-16"
+    name: ClassVar[str] = "superseded-key"
+    severity: ClassVar[Severity] = Severity.WARNING
+    since: ClassVar[str] = "0.1"
+    fixable: ClassVar[bool] = True
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """One finding per old key, saying where its content belongs now."""
+        for key, hint in SUPERSEDED_ROOT_KEYS.items():
+            if key in subject.value:
+                yield _superseded((key,), hint)
+        transport = subject.get("transport")
+        if not isinstance(transport, dict):
+            return
+        kind = subject.get("transport", "type")
+        if isinstance(kind, str) and kind in TRANSPORT_KEYS:
+            if "auth" in transport:
+                yield _superseded(("transport", "auth"), "rename it to `credentials` and name the source of the secret")
+            if "function_arn" in transport and kind == "lambda":
+                hint = "write `provider: aws` and give the ARN as `function_id`"
+                yield _superseded(("transport", "function_arn"), hint)
+        credentials = transport.get("credentials")
+        if isinstance(credentials, dict):
+            yield from self._credentials(subject, credentials)
+
+    def _credentials(self, subject: Subject, credentials: dict[str, object]) -> Iterator[Finding]:
+        scheme = subject.get("transport", "credentials", "scheme")
+        if not isinstance(scheme, str) or (scheme != "oauth2" and scheme not in SECRET_SCHEMES):
+            return
+        if "token_source" in credentials:
+            yield _superseded(("transport", "credentials", "token_source"), _TOKEN_SOURCE)
+        if scheme == "oauth2":
+            for key, hint in _OAUTH2_KEYS.items():
+                if key in credentials:
+                    yield _superseded(("transport", "credentials", key), hint)
+
+
+def _superseded(path: tuple[str, ...], hint: str) -> Finding:
+    return Finding(
+        SupersededKey.code, path, f"`{path[-1]}` is a key of an earlier AML version", _WARNING, hint, on_key=True
+    )

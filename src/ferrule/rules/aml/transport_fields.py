@@ -1,0 +1,376 @@
+"""The table of structural rules for `transport` and its credentials in AML tool files, and the pages of its codes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ferrule.contracts.expect import filled_string, integer, mapping, matching, one_of, sequence, string
+from ferrule.contracts.rule import Closed, Expectation, Required, Row, RuleInfo
+from ferrule.model.diagnostic import Severity
+from ferrule.model.value import JsonValue, type_name
+
+TRANSPORT_KEYS = {
+    "rest-api": ("base_url", "endpoint", "timeout_ms", "retry_policy"),
+    "lambda": ("provider", "function_id", "invocation_type", "payload_format"),
+    "mcp": ("url", "tool_name", "protocol_version"),
+    "message-queue": ("provider", "queue_url", "message_format", "response_queue_url"),
+    "database": ("engine", "query_method"),
+}
+"""The keys of each kind of transport besides `type` and `credentials`."""
+CONNECTION_KEYS = frozenset(
+    [
+        "host",
+        "port",
+        "database",
+        "username",
+        "password",
+        "project",
+        "dataset",
+        "account",
+        "warehouse",
+        "schema",
+        "role",
+        "cluster_arn",
+    ]
+)
+"""What a database connection is made of; belongs in `credentials` or in the secret (AML-57)."""
+CREDENTIAL_KEYS = frozenset(
+    [
+        "scheme",
+        "source",
+        "provider",
+        "function_id",
+        "scopes",
+        "name",
+        "secret_id",
+        "region",
+        "project",
+        "secret",
+        "version",
+        "vault_url",
+        "secret_name",
+        "key",
+        "header",
+    ]
+)
+WRITTEN_SECRETS = frozenset(
+    [
+        "token",
+        "access_token",
+        "password",
+        "passwd",
+        "api_key",
+        "apikey",
+        "value",
+        "secret_value",
+        "secret_key",
+        "private_key",
+        "access_key_id",
+        "secret_access_key",
+    ]
+)
+"""Keys that would hold a secret itself rather than a reference to one (AML-71)."""
+SUPERSEDED_CREDENTIAL_KEYS = ("token_source", "token_url", "client_id", "client_secret", "grant_type")
+SECRET_SCHEMES = frozenset({"api-key", "bearer-token", "service-account"})
+"""Schemes that read a secret from a `source`."""
+SCHEMES = ("none", "iam-role", "api-key", "bearer-token", "oauth2", "service-account")
+SOURCES = ("env", "aws_secrets_manager", "gcp_secret_manager", "azure_key_vault")
+
+_CREDENTIALS = "transport.credentials"
+_METHODS = "(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS)"
+_CLOUDS = one_of("aws", "gcp", "azure")
+_WARNING = Severity.WARNING
+
+
+def _mapping_or_nothing(value: JsonValue) -> str | None:
+    return None if value is None or isinstance(value, dict) else f"must be a mapping, not {type_name(value)}"
+
+
+def _of(kind: str, key: str, rule: str, *expected: Expectation | Required, hint: str | None = None) -> Iterable[Row]:
+    """Rows for a key of one kind of transport."""
+    when = ("transport.type", frozenset({kind}))
+    return tuple(Row(f"transport.{key}", expect, rule, hint=hint, when=when) for expect in expected)
+
+
+def _closed(kind: str) -> Row:
+    superseded = {"auth"} | ({"function_arn"} if kind == "lambda" else set())
+    misplaced = CONNECTION_KEYS | {"connection_source"} if kind == "database" else frozenset()
+    known = frozenset({"type", "credentials", *TRANSPORT_KEYS[kind], *superseded}) | misplaced
+    return Row("transport", Closed(known), "AML-15", _WARNING, when=("transport.type", frozenset({kind})))
+
+
+def _with(schemes: Iterable[str], key: str, rule: str, *expected: Expectation | Required) -> Iterable[Row]:
+    """Rows for a key of the credentials under some schemes."""
+    when = (f"{_CREDENTIALS}.scheme", frozenset(schemes))
+    return tuple(Row(f"{_CREDENTIALS}.{key}", expect, rule, when=when) for expect in expected)
+
+
+_BASE_URL = matching(r"(?i:https?)://[^\s/?#]\S*(?<!/)", "an absolute http or https URL without a trailing slash")
+_ENDPOINT = matching(rf"{_METHODS} /.*", "a method and a path, such as `POST /send`")
+_DEEP_ENDPOINT = matching(rf"{_METHODS} /.+", "a method and a path longer than `/`")
+_FULL_URL = matching(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s/?#]\S*", "a full URL")
+_REST = ("transport.type", frozenset({"rest-api"}))
+
+TRANSPORT_FIELDS: tuple[Row, ...] = (
+    Row("transport", Required(), "AML-37", when=("type", frozenset({"retrieval", "action", "human"}))),
+    Row("transport", _mapping_or_nothing, "AML-37"),
+    *(_closed(kind) for kind in TRANSPORT_KEYS),
+    Row("transport.type", Required(), "AML-38"),
+    Row("transport.type", one_of(*TRANSPORT_KEYS), "AML-38"),
+    *_of("rest-api", "base_url", "AML-40", Required(), _BASE_URL),
+    *_of("rest-api", "endpoint", "AML-41", Required(), _ENDPOINT),
+    Row("transport.endpoint", _DEEP_ENDPOINT, "AML-41", _WARNING, when=_REST),
+    *_of("rest-api", "timeout_ms", "AML-42", integer(1)),
+    *_of("rest-api", "retry_policy", "AML-43", mapping()),
+    Row(
+        "transport.retry_policy",
+        Closed(frozenset({"max_attempts", "on_status", "backoff_ms"})),
+        "AML-15",
+        _WARNING,
+        when=_REST,
+    ),
+    *_of("rest-api", "retry_policy.max_attempts", "AML-43", integer(1)),
+    *_of("rest-api", "retry_policy.on_status", "AML-44", sequence()),
+    *_of("rest-api", "retry_policy.on_status[]", "AML-44", integer()),
+    *_of("rest-api", "retry_policy.backoff_ms", "AML-45", integer(0)),
+    *_of("lambda", "provider", "AML-47", Required(), _CLOUDS),
+    *_of("lambda", "function_id", "AML-48", Required(), string()),
+    *_of("lambda", "invocation_type", "AML-49", Required(), one_of("RequestResponse", "Event")),
+    *_of("lambda", "payload_format", "AML-50", one_of("json", "raw")),
+    *_of("mcp", "url", "AML-52", Required(), _FULL_URL),
+    *_of("mcp", "tool_name", "AML-52", Required(), string()),
+    *_of("mcp", "protocol_version", "AML-52", filled_string()),
+    *_of(
+        "message-queue",
+        "provider",
+        "AML-53",
+        Required(),
+        one_of("aws", "gcp", "azure", "kafka"),
+        hint="aws-sqs, gcp-pubsub and azure-servicebus are now written aws, gcp and azure",
+    ),
+    *_of("message-queue", "queue_url", "AML-54", Required(), string()),
+    *_of("message-queue", "message_format", "AML-54", one_of("json", "avro")),
+    *_of("message-queue", "response_queue_url", "AML-54", filled_string()),
+    *_of(
+        "database",
+        "engine",
+        "AML-55",
+        Required(),
+        one_of("postgresql", "mysql", "mssql", "bigquery", "snowflake", "rds-data-api"),
+    ),
+    *_of(
+        "database",
+        "query_method",
+        "AML-56",
+        Required(),
+        one_of("parameterised-sql", "orm"),
+        hint="the word is spelt `parameterised-sql`",
+    ),
+    Row(_CREDENTIALS, Required(), "AML-39", hint="a tool without authentication says `credentials: {scheme: none}`"),
+    Row(_CREDENTIALS, mapping(), "AML-39"),
+    Row(
+        _CREDENTIALS,
+        Closed(CREDENTIAL_KEYS | WRITTEN_SECRETS | {"token_source"}),
+        "AML-15",
+        _WARNING,
+        when=(f"{_CREDENTIALS}.scheme", SECRET_SCHEMES),
+    ),
+    Row(
+        _CREDENTIALS,
+        Closed(CREDENTIAL_KEYS | WRITTEN_SECRETS | frozenset(SUPERSEDED_CREDENTIAL_KEYS)),
+        "AML-15",
+        _WARNING,
+        when=(f"{_CREDENTIALS}.scheme", frozenset({"oauth2"})),
+    ),
+    Row(f"{_CREDENTIALS}.scheme", Required(), "AML-58"),
+    Row(f"{_CREDENTIALS}.scheme", one_of(*SCHEMES), "AML-58"),
+    *_with(SECRET_SCHEMES, "source", "AML-59", Required()),
+    Row(
+        f"{_CREDENTIALS}.source",
+        one_of(*SOURCES),
+        "AML-62",
+        hint="`env_aws` is no longer a source; keep the key pair in a secret manager",
+        when=(f"{_CREDENTIALS}.scheme", SECRET_SCHEMES | {"oauth2"}),
+    ),
+    *_with(["oauth2"], "provider", "AML-60", Required()),
+    *_with(["oauth2"], "provider", "AML-61", _CLOUDS),
+    *_with(["oauth2"], "function_id", "AML-60", Required()),
+    *_with(["oauth2"], "function_id", "AML-61", string()),
+    *_with(["oauth2"], "scopes", "AML-61", sequence()),
+    *_with(["oauth2"], "scopes[]", "AML-61", string()),
+    *_with(["api-key"], "header", "AML-65", Required(), string()),
+)
+
+
+def _page(code: str, name: str, summary: str, bad: str, good: str, why: str = "") -> RuleInfo:
+    details = (f"Why: {why}\n" if why else "") + f"Bad:  {bad}\nGood: {good}"
+    return RuleInfo(code, name, Severity.ERROR, summary, details)
+
+
+TRANSPORT_PAGES = (
+    _page(
+        "AML-37",
+        "missing-transport",
+        "Every tool has a `transport` mapping, except those of type function.",
+        "type: action, and no transport",
+        "type: action, transport: {type: rest-api, …}",
+        "without it the runtime does not know where to send the call.",
+    ),
+    _page(
+        "AML-38",
+        "unknown-transport",
+        "`transport.type` is rest-api, lambda, mcp, message-queue or database.",
+        "type: grpc",
+        "type: rest-api",
+    ),
+    _page(
+        "AML-39",
+        "missing-credentials",
+        "A transport has a `credentials` mapping, also when its scheme is none.",
+        "transport: {type: mcp, url: …, tool_name: …}",
+        "credentials: {scheme: none}",
+        "that a call needs no authentication is a decision, and decisions are written down.",
+    ),
+    _page(
+        "AML-40",
+        "malformed-base-url",
+        "`base_url` is an absolute http or https URL without a trailing slash.",
+        "base_url: https://mail.example.com/v1/",
+        "base_url: https://mail.example.com/v1",
+        "the path of `endpoint` is put after it as it stands.",
+    ),
+    _page(
+        "AML-41",
+        "malformed-endpoint",
+        "`endpoint` is an upper-case method and a path; a bare `/` gets a warning.",
+        "endpoint: post /send",
+        "endpoint: POST /send",
+    ),
+    _page(
+        "AML-42",
+        "malformed-timeout",
+        "`timeout_ms` is an integer of at least 1; 5000 when absent.",
+        "timeout_ms: 5s",
+        "timeout_ms: 5000",
+    ),
+    _page(
+        "AML-43",
+        "malformed-attempts",
+        "`retry_policy` is a mapping; `max_attempts` is an integer of at least 1 that counts the first call.",
+        "max_attempts: 0",
+        "max_attempts: 1",
+    ),
+    _page(
+        "AML-44",
+        "malformed-retry-status",
+        "`on_status` is a list of integer status codes.",
+        'on_status: ["429"]',
+        "on_status: [429, 503]",
+    ),
+    _page(
+        "AML-45",
+        "malformed-backoff",
+        "`backoff_ms` is an integer of at least 0.",
+        "backoff_ms: slow",
+        "backoff_ms: 200",
+    ),
+    _page(
+        "AML-47",
+        "unknown-function-provider",
+        "`provider` of a lambda transport is aws, gcp or azure.",
+        "provider: alibaba",
+        "provider: aws",
+    ),
+    _page(
+        "AML-49",
+        "unknown-invocation-type",
+        "`invocation_type` is RequestResponse or Event.",
+        "invocation_type: Async",
+        "invocation_type: Event",
+    ),
+    _page(
+        "AML-50",
+        "unknown-payload-format",
+        "`payload_format` is json (also when absent) or raw.",
+        "payload_format: xml",
+        "payload_format: json",
+    ),
+    _page(
+        "AML-52",
+        "incomplete-mcp-transport",
+        "An mcp transport has a full `url` and a `tool_name`; `protocol_version` is a text.",
+        "url: mcp.example.com",
+        "url: https://mcp.example.com/comms",
+    ),
+    _page(
+        "AML-53",
+        "unknown-queue-provider",
+        "`provider` of a message queue is aws, gcp, azure or kafka.",
+        "provider: aws-sqs",
+        "provider: aws",
+    ),
+    _page(
+        "AML-54",
+        "incomplete-queue",
+        "A message queue has a `queue_url`; `message_format` is json or avro, `response_queue_url` a text.",
+        "message_format: xml",
+        "message_format: json",
+    ),
+    _page(
+        "AML-55",
+        "unknown-engine",
+        "`engine` is postgresql, mysql, mssql, bigquery, snowflake or rds-data-api.",
+        "engine: sqlite",
+        "engine: postgresql",
+    ),
+    _page(
+        "AML-56",
+        "unknown-query-method",
+        "`query_method` is parameterised-sql or orm.",
+        "query_method: parameterized-sql",
+        "query_method: parameterised-sql",
+    ),
+    _page(
+        "AML-58",
+        "unknown-scheme",
+        "`scheme` is none, iam-role, api-key, bearer-token, oauth2 or service-account.",
+        "scheme: basic",
+        "scheme: bearer-token",
+    ),
+    _page(
+        "AML-59",
+        "missing-secret-source",
+        "api-key, bearer-token and service-account say with `source` where the secret is kept.",
+        "{scheme: bearer-token}",
+        "{scheme: bearer-token, source: env, name: MAIL_TOKEN}",
+    ),
+    _page(
+        "AML-60",
+        "missing-token-broker",
+        "oauth2 names the function that hands out tokens, by `provider` and `function_id`.",
+        "{scheme: oauth2}",
+        "{scheme: oauth2, provider: gcp, function_id: projects/p/locations/l/functions/broker}",
+    ),
+    _page(
+        "AML-61",
+        "malformed-token-broker",
+        "The token broker's `provider` is aws, gcp or azure, its `function_id` fits that provider, and `scopes` is a list.",
+        "scopes: mail.send",
+        "scopes: [mail.send]",
+    ),
+    _page(
+        "AML-62",
+        "unknown-secret-source",
+        "`source` is env, aws_secrets_manager, gcp_secret_manager or azure_key_vault.",
+        "source: hashicorp_vault",
+        "source: env",
+    ),
+    _page(
+        "AML-65",
+        "missing-key-header",
+        "api-key names the `header` that carries the key; there is no default.",
+        "{scheme: api-key, source: env, name: STOCK_KEY}",
+        "{scheme: api-key, header: X-Api-Key, source: env, name: STOCK_KEY}",
+    ),
+)
+"""Pages of the codes in this table."""

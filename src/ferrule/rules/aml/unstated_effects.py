@@ -1,0 +1,54 @@
+"""Actions that do not say what they do to the world."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import ClassVar
+
+from ferrule.contracts.rule import Subject
+from ferrule.model.diagnostic import Finding, Severity
+from ferrule.model.value import MISSING
+
+_FIRST_WORD = re.compile(r"[^\W_]+")
+_PATH = ("use_guidance", "side_effects")
+
+
+class UnstatedEffects:
+    """A tool of type action states its side effects, and does not say there are none.
+
+    Why: the model is warned with this text before it acts.
+    Bad:  side_effects: None
+    Good: side_effects: A mail goes out and cannot be called back.
+    """
+
+    code: ClassVar[str] = "AML-75"
+    name: ClassVar[str] = "unstated-side-effects"
+    severity: ClassVar[Severity] = Severity.WARNING
+    since: ClassVar[str] = "0.1"
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """A finding at `side_effects`, or at `use_guidance` where that is not written."""
+        if subject.get("type") != "action":
+            return
+        guidance = subject.get("use_guidance")
+        if not isinstance(guidance, dict) or subject.has_error_below(_PATH):
+            return
+        if says_none(guidance.get("side_effects", MISSING)):
+            message = "the side effects of an action are not stated"
+            hint = "say what changes in the world; a tool that changes nothing is of type retrieval or function"
+            yield Finding(self.code, _PATH, message, Severity.WARNING, hint)
+
+
+def says_none(effects: object) -> bool:
+    """True when side effects are absent, empty, or begin with the word "none"."""
+    if isinstance(effects, list):
+        if len(effects) > 1:
+            return False
+        effects = effects[0] if effects else None
+    if not isinstance(effects, str):
+        return True
+    if not effects.strip():
+        return True
+    word = _FIRST_WORD.search(effects)
+    return word is not None and word[0].lower() == "none"
