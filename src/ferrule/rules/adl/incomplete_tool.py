@@ -1,0 +1,67 @@
+"""User-defined tools that leave out, or leave empty, what only their author can say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from ferrule.contracts.rule import Subject
+from ferrule.model.builtin_tools import BUILTIN_TOOLS
+from ferrule.model.diagnostic import Finding, Severity
+from ferrule.model.nearest import nearest
+from ferrule.rules.adl.tools import tool_items, user_tools
+
+FIELDS = ("name", "description", "tags", "schema")
+_ABSENT = object()
+
+
+class AbsentToolField:
+    """A user-defined tool has a `name`, a `description`, `tags` and a `schema`; only a built-in may leave them out.
+
+    Why: without them nothing can be offered to a model.
+    Bad:  {id: search}
+    Good: {id: search, name: search, description: Search orders, tags: [orders], schema: {type: object, …}}
+    """
+
+    code: ClassVar = "ADL-10"
+    name: ClassVar = "absent-tool-field"
+    severity: ClassVar = Severity.ERROR
+    since: ClassVar = "0.1"
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """One finding per absent field, at the tool."""
+        for tool in user_tools(subject):
+            if tool.id is None:
+                continue
+            for field in FIELDS:
+                if field not in tool.value:
+                    hint = nearest(tool.id, BUILTIN_TOOLS) if len(tool.value) == 1 else None
+                    yield Finding(self.code, (*tool.path, field), f"tool {tool.id!r} has no `{field}`", hint=hint)
+
+
+class EmptyToolField:
+    """The `name`, `description`, `tags` and `schema` of a user-defined tool say something.
+
+    Why: an empty field passes for a filled one until a model has to choose between tools.
+    Bad:  tags: []
+    Good: tags: [orders]
+    """
+
+    code: ClassVar = "ADL-11"
+    name: ClassVar = "empty-tool-field"
+    severity: ClassVar = Severity.ERROR
+    since: ClassVar = "0.1"
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """Each field that is written but null or empty, at its key."""
+        for tool in tool_items(subject):
+            if tool.id is None:
+                continue
+            for field in FIELDS:
+                value = tool.value.get(field, _ABSENT)
+                if value or value is _ABSENT or subject.is_reported((*tool.path, field)):
+                    continue
+                if not tool.is_builtin:
+                    yield Finding(self.code, (*tool.path, field), f"`{field}` of tool {tool.id!r} is empty")
+                elif value is None:  # a built-in may leave it out or empty, but null is no text
+                    yield Finding("ADL-12", (*tool.path, field), f"`{field}` of tool {tool.id!r} is null")

@@ -1,0 +1,54 @@
+"""Services nobody asks for, and services that hide what is always there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from ferrule.contracts.rule import Subject
+from ferrule.model.diagnostic import Finding, Severity
+from ferrule.rules.adl.injection import ALWAYS_THERE
+from ferrule.rules.adl.tools import TOOLS, tool_items
+
+_SERVICES = ("spec", "services")
+
+
+class UnusedService:
+    """A service is injected into some tool, and is not called `logger` or `config`.
+
+    Why: a service nobody injects is dead weight, and one named like a built-in dependency hides it.
+    Bad:  services: {logger: {…}}
+    Good: services: {auditLog: {…}}
+    """
+
+    code: ClassVar = "ADL-35"
+    name: ClassVar = "unused-service"
+    severity: ClassVar = Severity.INFO
+    since: ClassVar = "0.1"
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """A warning for a name that hides a built-in dependency, else a note when nothing injects the service."""
+        services = subject.get(*_SERVICES)
+        if not isinstance(services, dict) or not services:
+            return
+        injected = _injected(subject)
+        for name in services:
+            path = (*_SERVICES, name)
+            if name in ALWAYS_THERE:
+                message = f"the service {name!r} hides the dependency that is always available under this name"
+                yield Finding(self.code, path, message, Severity.WARNING, "give it another name", on_key=True)
+            elif injected is not None and name not in injected:
+                yield Finding(self.code, path, f"no tool injects the service {name!r}", self.severity, on_key=True)
+
+
+def _injected(subject: Subject) -> set[str] | None:
+    """First segments of all entries; None when some `inject` is in error, so that nobody can say."""
+    names: set[str] = set()
+    if subject.has_errors and subject.is_reported(TOOLS):
+        return None
+    for tool in tool_items(subject):
+        entries = tool.value.get("inject", [])
+        if subject.has_errors and subject.has_error_below((*tool.path, "inject")):
+            return None
+        names.update(entry.partition(".")[0] for entry in entries if isinstance(entry, str))
+    return names

@@ -1,0 +1,54 @@
+"""Shapes of earlier ADL manifests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from ferrule.contracts.rule import Subject
+from ferrule.model.diagnostic import Finding, Severity
+from ferrule.model.value import Path, dotted
+
+_MOVED_ROOTS: tuple[tuple[Path, str], ...] = (
+    (("spec", "sandbox"), "move it to `spec.development.sandbox`"),
+    (("spec", "ai"), "move it to `spec.development.ai`"),
+)
+_AI: Path = ("spec", "development", "ai")
+_MOVED_IN_AI = {
+    "enabled": "remove it and enable each assistant under `spec.development.ai.orchestrators`",
+    **{
+        name: f"move it to `spec.development.ai.orchestrators.{name}`"
+        for name in ("claudecode", "codex", "gemini", "opencode", "infer")
+    },
+}
+
+
+class SupersededShape:
+    """A block or key of an earlier shape of the language, which newer readers reject.
+
+    Why: sandboxes and coding assistants moved under `spec.development`, and assistants under `orchestrators`.
+    Bad:  spec: {sandbox: {flox: {enabled: true}}}
+    Good: spec: {development: {sandbox: {flox: {enabled: true}}}}
+    """
+
+    code: ClassVar = "ADL-6"
+    name: ClassVar = "superseded-shape"
+    severity: ClassVar = Severity.ERROR
+    since: ClassVar = "0.1"
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """Each old key that is still written."""
+        spec = subject.get("spec")
+        if not isinstance(spec, dict):
+            return
+        for path, hint in _MOVED_ROOTS:
+            if path[-1] in spec:
+                yield self._finding(path, hint)
+        assistants = subject.get(*_AI) if "development" in spec else None
+        if isinstance(assistants, dict):
+            for key in assistants:
+                if key in _MOVED_IN_AI:
+                    yield self._finding((*_AI, key), _MOVED_IN_AI[key])
+
+    def _finding(self, path: Path, hint: str) -> Finding:
+        return Finding(self.code, path, f"`{dotted(path)}` is a superseded shape", hint=hint, on_key=True)

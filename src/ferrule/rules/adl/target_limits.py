@@ -1,0 +1,68 @@
+"""Features the generator has only for some target languages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from ferrule.contracts.rule import Subject
+from ferrule.model.diagnostic import Finding, Severity
+from ferrule.model.value import Path
+
+_MCP: Path = ("spec", "agent", "mcp")
+_TELEMETRY: Path = ("spec", "telemetry")
+_PROMETHEUS: Path = (*_TELEMETRY, "metrics", "exporter", "prometheus")
+
+
+class TargetLimits:
+    """MCP and telemetry have the form the language gives them and, once enabled, suit the target language.
+
+    Why: MCP clients are generated for Go and reach http servers only; Rust has no telemetry, TypeScript no Prometheus.
+    Bad:  mcp: {enabled: true, servers: [{name: files, transport: stdio, command: files}]}
+    Good: mcp: {enabled: true, servers: [{name: files, transport: http, url: "http://localhost:8080"}]}
+    """
+
+    code: ClassVar = "ADL-39"
+    name: ClassVar = "unsupported-feature"
+    severity: ClassVar = Severity.WARNING
+    since: ClassVar = "0.1"
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """Enabled features the target cannot have."""
+        spec = subject.get("spec")
+        if not isinstance(spec, dict):
+            return
+        language = subject.get("spec", "language")
+        targets = language if isinstance(language, dict) else None
+        if "agent" in spec:
+            yield from self._mcp(subject, targets)
+        if "telemetry" in spec:
+            yield from self._telemetry(subject, targets)
+
+    def _mcp(self, subject: Subject, targets: dict[str, Any] | None) -> Iterator[Finding]:
+        mcp = subject.get(*_MCP)
+        if not isinstance(mcp, dict) or subject.get(*_MCP, "enabled") is not True:
+            return
+        if targets is not None and "go" not in targets:
+            yield self._finding(_MCP, "MCP clients are generated for Go only")
+        servers = mcp.get("servers")
+        if servers is None and "servers" not in mcp:
+            yield self._finding((*_MCP, "servers"), "MCP is enabled without any servers")
+        elif servers == []:
+            yield self._finding(_MCP, "MCP is enabled without any servers")
+        elif isinstance(servers, list):
+            for index in range(len(servers)):
+                path = (*_MCP, "servers", index, "transport")
+                if subject.get(*path) in ("stdio", "sse"):
+                    yield self._finding(path, "generated MCP clients reach http servers only")
+
+    def _telemetry(self, subject: Subject, targets: dict[str, Any] | None) -> Iterator[Finding]:
+        if targets is None or subject.get(*_TELEMETRY, "enabled") is not True:
+            return
+        if "rust" in targets:
+            yield self._finding(_TELEMETRY, "telemetry is not generated for Rust")
+        if "typescript" in targets and isinstance(subject.get(*_PROMETHEUS), dict):
+            yield self._finding(_PROMETHEUS, "the Prometheus exporter is not generated for TypeScript")
+
+    def _finding(self, path: Path, message: str) -> Finding:
+        return Finding(self.code, path, message, self.severity)
