@@ -18,6 +18,7 @@ from ferrule.rules.aml.agent_links import (
 from ferrule.rules.aml.links import LinkedAgent, Links
 from ferrule.rules.aml.misnamed_definition import ClaimedTwice
 from ferrule.rules.aml.role_links import collection_findings, grant_findings
+from ferrule.rules.aml.tool_library import TOOL_LIBRARY_RULES
 from ferrule.rules.aml.tool_references import tool_findings
 
 _OF_AGENTS = (role_findings, tool_findings, knowledge_findings, guardrail_findings, observability_findings)
@@ -63,4 +64,4 @@ class RoleLinks:
                     yield LibraryFinding(role, finding)
 
 
-LIBRARY_RULES: tuple[LibraryRule, ...] = (ClaimedTwice(), AgentLinks(), RoleLinks())
+LIBRARY_RULES: tuple[LibraryRule, ...] = (*TOOL_LIBRARY_RULES, ClaimedTwice(), AgentLinks(), RoleLinks())
