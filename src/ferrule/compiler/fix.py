@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ferrule.compiler.compose import Unparsable
+from ferrule.compiler.unparsable import Unparsable
 from ferrule.compiler.locate import places_of
 from ferrule.compiler.read import decode, read
 from ferrule.contracts.fix import Edit, Fix, Fixers, Manuscript
