@@ -13,7 +13,8 @@ That error is there on purpose. Try next:
 
   .venv/bin/ferrule rule AML-91                     what the rule wants, and why
   edit demo/agents/service-desk.agent.md            mend 'refund-oder', then make run again
-  .venv/bin/ferrule show refund-order demo          one tool in full, with what was inferred about it
+  .venv/bin/ferrule show refund-order --workspace demo
+                                                    one tool in full, with what was inferred about it
   break any file in demo/ and check it              .venv/bin/ferrule check demo
   .venv/bin/ferrule init my-tools                   a workspace of your own
 
