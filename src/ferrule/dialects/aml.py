@@ -14,13 +14,17 @@ from ferrule.contracts.dialect import Definition, Emitted
 from ferrule.dialects.aml_emit import emitted
 from ferrule.model.diagnostic import Finding
 from ferrule.model.document import Document, Issue, Source
-from ferrule.model.outline import AgentOutline, Outline, RoleOutline, ToolOutline
+from ferrule.model.outline import AgentOutline, Outline, RecordOutline, RoleOutline, ToolOutline
 from ferrule.model.sections import sections
 from ferrule.model.tool import Compiled, Record, SafetyFacts, Tool, inferred, raw
 from ferrule.model.value import JsonValue, is_integer
 
 _KINDS = {".tool.md": "aml.tool", ".agent.md": "aml.agent", ".iam.md": "aml.role"}
 _ID_KEYS = {"tool_id": "aml.tool", "agent_id": "aml.agent", "iam_id": "aml.role"}
+_COLLECTION_ID = "collection_id"
+_NEIGHBOUR_IDS = frozenset({_COLLECTION_ID, "guardrail_id", "kb_id", "knowledge_base_id", "model_id"})
+_NEIGHBOUR_ENDINGS = (".collection.md", ".guardrail.md", ".kb.md", ".model.md")
+"""Other files of AML, which look like tools from afar. Of a collection one fact is kept; the rest are left alone."""
 _RAW_ID = re.compile(rb"^(?:tool_id|agent_id|iam_id)[ \t]*:", re.MULTILINE)
 _START = re.compile(rb"(?:\xef\xbb\xbf)?---\r?\n")
 _HEAD = 65_536
@@ -67,7 +71,11 @@ class AmlDialect:
         value = document.value
         if not isinstance(value, dict):
             return False
-        return not _ID_KEYS.keys().isdisjoint(value) or len(_AML_SHAPE.intersection(value)) >= 2
+        if not _ID_KEYS.keys().isdisjoint(value) or _is_collection(value):
+            return True
+        if not _NEIGHBOUR_IDS.isdisjoint(value) or document.source.name.lower().endswith(_NEIGHBOUR_ENDINGS):
+            return False
+        return len(_AML_SHAPE.intersection(value)) >= 2
 
     def definitions(self, document: Document) -> tuple[list[Definition], list[Finding]]:
         """The front matter, which is one definition."""
@@ -89,6 +97,8 @@ class AmlDialect:
             return (AgentOutline(file, _text(value, "agent_id"), value),)
         if definition.kind == "aml.role":
             return (RoleOutline(file, _text(value, "iam_id"), value),)
+        if definition.kind == "aml.collection":
+            return _collection_outline(file, value)
         tool_id = _text(value, "tool_id")
         return () if tool_id is None else (_tool_outline(document, value, tool_id, namespace),)
 
@@ -100,6 +110,8 @@ class AmlDialect:
             return Compiled(records=(_record("agent", value["agent_id"], value, payload),))
         if definition.kind == "aml.role":
             return Compiled(records=(_record("role", value["iam_id"], value, value),))
+        if definition.kind == "aml.collection":
+            return Compiled()
         tool = _compiled_tool(value, namespace)
         return Compiled(
             (tool,), documentation={tool.tool_id: documentation} if (documentation := _notes(document)) else {}
@@ -112,6 +124,8 @@ class AmlDialect:
 
 def _kind(source: Source, value: dict[str, JsonValue]) -> str:
     """By the one id that is written; else by name; else by shape."""
+    if _is_collection(value):
+        return "aml.collection"
     written = [kind for key, kind in _ID_KEYS.items() if key in value]
     if len(written) == 1:
         return written[0]
@@ -120,6 +134,20 @@ def _kind(source: Source, value: dict[str, JsonValue]) -> str:
         if name.endswith(suffix):
             return kind
     return written[0] if written else "aml.tool"
+
+
+def _is_collection(value: dict[str, JsonValue]) -> bool:
+    return _COLLECTION_ID in value and _ID_KEYS.keys().isdisjoint(value)
+
+
+def _collection_outline(file: str, value: dict[str, Any]) -> tuple[Outline, ...]:
+    """What roles need to know of a collection: whether it takes writes (AML-96)."""
+    collection_id, writeback = _text(value, _COLLECTION_ID), value.get("writeback")
+    if collection_id is None:
+        return ()
+    enabled = writeback.get("enabled") if isinstance(writeback, dict) else writeback
+    refs = {"writeback": "off"} if enabled is False or enabled == "off" else {}
+    return (RecordOutline(file, "collection", collection_id, refs=refs),)
 
 
 def _text(value: dict[str, JsonValue], key: str) -> str | None:

@@ -4,6 +4,7 @@ RULE_SETS = {
     "aml.tool": "ferrule.rules.aml.tool:RULES",
     "aml.agent": "ferrule.rules.aml.agent:RULES",
     "aml.role": "ferrule.rules.aml.role:RULES",
+    "aml.collection": "ferrule.rules.aml.role:COLLECTION_RULES",
     "adl.manifest": "ferrule.rules.adl.manifest:RULES",
     "oxp.tool": "ferrule.rules.oxp.tool:RULES",
     "oxp.catalog": "ferrule.rules.oxp.tool:CATALOG_RULES",

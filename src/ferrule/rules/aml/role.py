@@ -9,3 +9,5 @@ from ferrule.rules.aml.unapproved_version import UnapprovedVersion
 from ferrule.rules.aml.weak_role import WeakRole
 
 RULES = RuleSet(FIELDS, (UnapprovedVersion(), MisnamedRole(), WeakRole()))
+COLLECTION_RULES = RuleSet((), ())
+"""Collections are read for what roles say about them, and not checked themselves."""
