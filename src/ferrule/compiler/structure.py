@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ferrule.contracts.rule import Closed, Required, Row, Subject
+from ferrule.contracts.rule import Closed, Expectation, Required, Row, Subject
 from ferrule.model.diagnostic import Finding
 from ferrule.model.nearest import nearest
 from ferrule.model.value import Path, dig, dotted, is_blank
@@ -13,18 +13,37 @@ from ferrule.model.value import Path, dig, dotted, is_blank
 _STEP = re.compile(r"\[\]|[^.\[\]]+")
 
 
+class Condition:
+    """When a row applies: the word at some path is one of these. Rows of a table that say the same share one."""
+
+    __slots__ = ("steps", "words")
+
+    def __init__(self, path: str, words: frozenset[str]) -> None:
+        self.steps = tuple(path.split("."))
+        self.words = words
+
+
+Check = tuple[Row, Condition | None]
+
+
 class Branch:
     """The rows of one path, and the branches below it."""
 
-    __slots__ = ("any_key", "checks", "closed", "items", "keys", "required")
+    __slots__ = ("any_key", "checks", "closed", "deeper", "items", "keys", "may_be_missed", "members", "required")
 
     def __init__(self) -> None:
-        self.checks: list[Row] = []
-        self.required: list[Row] = []
-        self.closed: list[Row] = []
+        self.checks: list[tuple[Expectation, Row, Condition | None]] = []
+        self.required: list[Check] = []
+        self.closed: list[tuple[frozenset[str], Row, Condition | None]] = []
         self.keys: dict[str, Branch] = {}
         self.any_key: Branch | None = None
         self.items: Branch | None = None
+        self.members: tuple[tuple[str, Branch], ...] = ()
+        """`keys`, settled once the table is read."""
+        self.deeper = False
+        """True when there is anything to look at inside the value."""
+        self.may_be_missed = False
+        """True when its absence may be a defect."""
 
 
 _TREES: dict[int, tuple[tuple[Row, ...], Branch]] = {}
@@ -40,16 +59,19 @@ def tree_of(rows: tuple[Row, ...]) -> Branch:
 
 def _grown(rows: tuple[Row, ...]) -> Branch:
     root = Branch()
+    conditions: dict[tuple[str, frozenset[str]], Condition] = {}
     for row in rows:
         branch = root
         for step in _STEP.findall(row.path):
             branch = _step(branch, step)
+        condition = None if row.when is None else conditions.setdefault(row.when, Condition(*row.when))
         if isinstance(row.expect, Required):
-            branch.required.append(row)
+            branch.required.append((row, condition))
         elif isinstance(row.expect, Closed):
-            branch.closed.append(row)
+            branch.closed.append((row.expect.keys, row, condition))
         else:
-            branch.checks.append(row)
+            branch.checks.append((row.expect, row, condition))
+    _settle(root)
     return root
 
 
@@ -63,83 +85,114 @@ def _step(branch: Branch, step: str) -> Branch:
     return branch.keys.setdefault(step, Branch())
 
 
-def check_structure(subject: Subject, rows: tuple[Row, ...]) -> None:
-    """Report every structural defect of the definition to the subject."""
-    _visit(subject, tree_of(rows), subject.value, ())
+def _settle(branch: Branch) -> None:
+    for child in (*branch.keys.values(), branch.any_key, branch.items):
+        if child is not None:
+            _settle(child)
+    branch.members = tuple(branch.keys.items())
+    branch.deeper = bool(branch.members or branch.closed or branch.any_key or branch.items)
+    branch.may_be_missed = bool(branch.required) or any(child.may_be_missed for child in branch.keys.values())
 
 
-def _visit(subject: Subject, branch: Branch, value: Any, path: Path) -> None:
-    for row in branch.checks:
-        if row.when is not None and not _applies(subject, row):
-            continue
-        problem = row.expect(value)  # type: ignore[operator]  # Required and Closed are kept apart by tree_of
-        if problem is not None:
-            subject.report(Finding(row.rule, path, f"{_label(path)} {problem}", row.severity, row.hint))
-            return
-    if isinstance(value, dict):
-        for row in branch.closed:
-            if row.when is None or _applies(subject, row):
-                _close(subject, row, value, path)
-        for key, child in branch.keys.items():
-            _member(subject, child, value, key, path)
-        if branch.any_key is not None:
-            for key, member in value.items():
-                if key not in branch.keys:
-                    _visit(subject, branch.any_key, member, (*path, key))
-    elif isinstance(value, list) and branch.items is not None:
-        for index, item in enumerate(value):
-            _visit(subject, branch.items, item, (*path, index))
+class _Walk:
+    """One walk over one definition. Conditions are decided once, and again after each report, which may unsettle them."""
 
+    __slots__ = ("decided", "subject")
 
-def _member(subject: Subject, child: Branch, value: dict[str, Any], key: str, path: Path) -> None:
-    below = (*path, key)
-    if key not in value:
-        _absent(subject, child, below, enclosing_is_there=True)
-        return
-    member = value[key]
-    for row in child.required:
-        expected: Required = row.expect  # type: ignore[assignment]
-        if _counts_as_missing(member, expected) and (row.when is None or _applies(subject, row)):
-            subject.report(Finding(row.rule, below, f"{_label(below)} is empty", row.severity, row.hint))
-            return
-    _visit(subject, child, member, below)
+    def __init__(self, subject: Subject) -> None:
+        self.subject = subject
+        self.decided: dict[Condition, bool] = {}
 
+    def applies(self, condition: Condition) -> bool:
+        """Whether the word is one of the condition's, and is not itself reported."""
+        known = self.decided.get(condition)
+        if known is None:
+            subject = self.subject
+            if subject.has_errors and subject.is_reported(condition.steps):
+                known = False
+            else:
+                word = dig(subject.value, condition.steps)
+                known = isinstance(word, str) and word in condition.words
+            self.decided[condition] = known
+        return known
 
-def _absent(subject: Subject, branch: Branch, path: Path, *, enclosing_is_there: bool) -> None:
-    """Report a key that is not written; inside a block that is missing as a whole only what is required `deep`ly."""
-    for row in branch.required:
-        expected: Required = row.expect  # type: ignore[assignment]
-        if (enclosing_is_there or expected.deep) and (row.when is None or _applies(subject, row)):
-            subject.report(Finding(row.rule, path, f"{_label(path)} is missing", row.severity, row.hint))
-            return
-    for key, child in branch.keys.items():
-        _absent(subject, child, (*path, key), enclosing_is_there=False)
+    def report(self, row: Row, path: Path, problem: str) -> None:
+        """Add a finding for a row."""
+        self.decided.clear()
+        self.subject.report(Finding(row.rule, path, f"{_label(path)} {problem}", row.severity, row.hint))
 
-
-def _counts_as_missing(value: Any, expected: Required) -> bool:
-    if value is None:
-        return not expected.null_ok
-    return not expected.blank_ok and is_blank(value)
-
-
-def _close(subject: Subject, row: Row, value: dict[str, Any], path: Path) -> None:
-    closed: Closed = row.expect  # type: ignore[assignment]
-    for key in value:
-        if key in closed.keys:
-            continue
+    def report_unknown(self, row: Row, path: Path, key: str) -> None:
+        """Add a finding for a key a closed mapping does not take."""
+        self.decided.clear()
+        closed: Closed = row.expect  # type: ignore[assignment]  # kept with closed rows only
         hint = closed.hints.get(key) or nearest(key, closed.keys) or row.hint
         where = f" in {_label(path)}" if path else ""
-        subject.report(Finding(row.rule, (*path, key), f"unknown key {key!r}{where}", row.severity, hint, on_key=True))
+        finding = Finding(row.rule, (*path, key), f"unknown key {key!r}{where}", row.severity, hint, on_key=True)
+        self.subject.report(finding)
 
 
-def _applies(subject: Subject, row: Row) -> bool:
-    assert row.when is not None
-    path, words = row.when
-    steps = tuple(path.split("."))
-    if subject.is_reported(steps):
-        return False
-    word = dig(subject.value, steps)
-    return isinstance(word, str) and word in words
+def check_structure(subject: Subject, rows: tuple[Row, ...]) -> None:
+    """Report every structural defect of the definition to the subject."""
+    _visit(_Walk(subject), tree_of(rows), subject.value, (), None)
+
+
+def _visit(walk: _Walk, branch: Branch, value: Any, around: Path, step: str | int | None) -> None:
+    """Check the value at `step` of the container at `around`; the path is put together only when it is needed."""
+    for expect, row, condition in branch.checks:
+        if condition is None or walk.applies(condition):
+            problem = expect(value)
+            if problem is not None:
+                walk.report(row, around if step is None else (*around, step), problem)
+                return
+    if branch.deeper:
+        if isinstance(value, dict):
+            _visit_mapping(walk, branch, value, around if step is None else (*around, step))
+        elif branch.items is not None and isinstance(value, list):
+            path = around if step is None else (*around, step)
+            for index, item in enumerate(value):
+                _visit(walk, branch.items, item, path, index)
+
+
+def _visit_mapping(walk: _Walk, branch: Branch, value: dict[str, Any], path: Path) -> None:
+    for keys, row, condition in branch.closed:
+        if not value.keys() <= keys and (condition is None or walk.applies(condition)):
+            for key in value:
+                if key not in keys:
+                    walk.report_unknown(row, path, key)
+    for key, child in branch.members:
+        if key in value:
+            member = value[key]
+            if not (child.required and is_blank(member) and _is_missed(walk, child, member, (*path, key))):
+                _visit(walk, child, member, path, key)
+        elif child.may_be_missed:
+            _absent(walk, child, (*path, key), enclosing_is_there=True)
+    if branch.any_key is not None:
+        for key, member in value.items():
+            if key not in branch.keys:
+                _visit(walk, branch.any_key, member, path, key)
+
+
+def _is_missed(walk: _Walk, branch: Branch, value: Any, path: Path) -> bool:
+    """Report a blank value that counts as missing."""
+    for row, condition in branch.required:
+        expected: Required = row.expect  # type: ignore[assignment]  # kept with required rows only
+        is_fine = expected.null_ok if value is None else expected.blank_ok
+        if not is_fine and (condition is None or walk.applies(condition)):
+            walk.report(row, path, "is empty")
+            return True
+    return False
+
+
+def _absent(walk: _Walk, branch: Branch, path: Path, *, enclosing_is_there: bool) -> None:
+    """Report a key that is not written; inside a block that is missing as a whole only what is required `deep`ly."""
+    for row, condition in branch.required:
+        expected: Required = row.expect  # type: ignore[assignment]  # kept with required rows only
+        if (enclosing_is_there or expected.deep) and (condition is None or walk.applies(condition)):
+            walk.report(row, path, "is missing")
+            return
+    for key, child in branch.members:
+        if child.may_be_missed:
+            _absent(walk, child, (*path, key), enclosing_is_there=False)
 
 
 def _label(path: Path) -> str:

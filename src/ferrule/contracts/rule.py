@@ -91,7 +91,7 @@ class Subject:
     def is_reported(self, path: Path) -> bool:
         """True when an error was reported at this path or at something that contains it."""
         errors = self._errors
-        return any(path[:length] in errors for length in range(len(path) + 1))
+        return bool(errors) and any(path[:length] in errors for length in range(len(path) + 1))
 
     def has_error_below(self, path: Path) -> bool:
         """True when an error was reported at this path or anywhere inside it."""
