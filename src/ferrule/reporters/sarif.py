@@ -18,7 +18,7 @@ from ferrule.model.diagnostic import Diagnostic, Severity
 from ferrule.model.report import Report
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-HOME = "https://ferrule.dev"
+HOME = "https://github.com/ferrule-dev/ferrule"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
 
