@@ -13,7 +13,7 @@ from ferrule.reporters.builtin import REPORTERS
 from tests.reporters.sample import CLEAN, REPORT, surroundings
 
 GOLDEN = Path(__file__).parent / "golden"
-REGISTRY: Registry[Reporter] = Registry("format", REPORTERS)
+REGISTRY: Registry[Reporter] = Registry("shape", REPORTERS)
 
 
 def _compare(name: str, text: str) -> None:
@@ -23,14 +23,14 @@ def _compare(name: str, text: str) -> None:
     assert text.encode() == file.read_bytes()
 
 
-@pytest.mark.parametrize("format", REPORTERS)
-def test_problems_are_shown_as_recorded(format: str) -> None:
-    _compare(f"problems.{format}", "".join(REGISTRY.get(format).write(REPORT, surroundings())))
+@pytest.mark.parametrize("shape", REPORTERS)
+def test_problems_are_shown_as_recorded(shape: str) -> None:
+    _compare(f"problems.{shape}", "".join(REGISTRY.get(shape).write(REPORT, surroundings())))
 
 
-@pytest.mark.parametrize("format", REPORTERS)
-def test_a_clean_report_is_shown_as_recorded(format: str) -> None:
-    _compare(f"clean.{format}", "".join(REGISTRY.get(format).write(CLEAN, surroundings())))
+@pytest.mark.parametrize("shape", REPORTERS)
+def test_a_clean_report_is_shown_as_recorded(shape: str) -> None:
+    _compare(f"clean.{shape}", "".join(REGISTRY.get(shape).write(CLEAN, surroundings())))
 
 
 def test_a_terminal_gets_colours() -> None:
