@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
+from bench import memory
 from bench.generate import write_workspace
 from bench.measure import Row, Sample, interleaved, rows, run
 
@@ -31,11 +32,11 @@ class Bench:
         self.ferrule = str(Path(sys.executable).parent / "ferrule")
         self.env = {**os.environ, "XDG_CACHE_HOME": str(WORK / "cache"), "PYTHONHASHSEED": "0"}
 
-    def workspace(self, form: str, count: int) -> tuple[Path, int]:
+    def workspace(self, form: str, count: int, **how: int) -> tuple[Path, int]:
         """A freshly written workspace and the number of mistakes planted in it."""
         folder = WORK / f"{form}-{count}"
         shutil.rmtree(folder, ignore_errors=True)
-        return folder, write_workspace(folder, form, count)
+        return folder, write_workspace(folder, form, count, **how)
 
     def forget(self, folder: Path) -> None:
         """Remove every cache of ours."""
@@ -112,6 +113,12 @@ def start_up(bench: Bench) -> Iterator[Row]:
     yield from rows("check", "start-up", samples, ours="python -c pass", unit="ms")
 
 
+def held(bench: Bench) -> Iterator[Row]:
+    """What a loaded catalog takes."""
+    folder, _ = bench.workspace("aml", bench.size, faulty_percent=0)
+    yield from memory.catalogued(folder, bench.python, bench.peers, bench.rounds)
+
+
 def growth(bench: Bench) -> Iterator[Row]:
     """The same work in three sizes; time per file should stay level."""
     for count in (bench.size // 10, bench.size, bench.size * 10):
@@ -132,4 +139,5 @@ def run_group(bench: Bench) -> Iterator[Row]:
     WORK.mkdir(exist_ok=True)
     yield from start_up(bench)
     yield from cold_and_warm(bench)
+    yield from held(bench)
     yield from growth(bench)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bench.aml import aml_agent, aml_role, aml_tool
 from bench.forms import adl_manifest, agent_tool_declaration, oxp_definition
-from bench.sketches import SEED, Sketch, sketches
+from bench.sketches import FAULTY_PERCENT, SEED, Sketch, sketches
 
 FORMS = ("aml", "oxp", "oxp-catalog", "adl", "agent-tool")
 CATALOG_SIZE = 100
@@ -22,12 +22,12 @@ ADL_TOOLS = 10
 TOOLS_PER_AGENT = 200
 
 
-def write_workspace(folder: Path, form: str, count: int, seed: int = SEED) -> int:
+def write_workspace(folder: Path, form: str, count: int, *, faulty_percent: int = FAULTY_PERCENT) -> int:
     """Write `count` tools in one form; returns how many mistakes were planted."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "ferrule.toml").write_text('namespace = "bench"\n')
     planted = 0
-    tools = sketches(count, seed)
+    tools = sketches(count, SEED, faulty_percent)
     match form:
         case "aml":
             planted = _write_aml(folder, tools, count)

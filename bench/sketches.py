@@ -126,7 +126,7 @@ class Sketch(NamedTuple):
         )
 
 
-def sketches(count: int, seed: int = SEED) -> Iterator[Sketch]:
+def sketches(count: int, seed: int = SEED, faulty_percent: int = FAULTY_PERCENT) -> Iterator[Sketch]:
     """`count` different tools."""
     draw = random.Random(seed)
     for number in range(count):
@@ -145,7 +145,7 @@ def sketches(count: int, seed: int = SEED) -> Iterator[Sketch]:
             tuple(draw.sample(FIELDS, draw.randint(1, 2))),
             transport,
             f"{draw.randint(1, 4)}.{draw.randint(0, 9)}.{draw.randint(0, 9)}",
-            draw.randrange(100) < FAULTY_PERCENT,
+            draw.randrange(100) < faulty_percent,
         )
 
 
