@@ -45,10 +45,10 @@ class Entry(NamedTuple):
 
     @property
     def description(self) -> str:
-        """Its title or the beginning of its description, on one line."""
+        """What it does, on one line."""
         if self.tool is None:
             return f"({self.errors} error{'' if self.errors == 1 else 's'}: ferrule check {self.file})"
-        return " ".join((self.tool.title or self.tool.description).split())
+        return " ".join(self.tool.description.split())
 
 
 class Users(NamedTuple):
