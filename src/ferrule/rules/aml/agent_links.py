@@ -43,7 +43,7 @@ def role_findings(agent: LinkedAgent) -> Iterator[Finding]:
     if not links.has_role(name):
         yield Finding(rule, ("role",), f"there is no role {name!r}", hint=links.near_role(name))
         return
-    role = links.library.roles.get(name)
+    role = links.role(name)
     status = None if role is None else role.value.get("status")
     if status == "disabled":
         yield Finding(rule, ("role",), f"the role {name!r} is disabled")

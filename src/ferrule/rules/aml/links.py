@@ -9,6 +9,7 @@ from ferrule.model.nearest import nearest
 from ferrule.model.outline import AgentOutline, Library, RoleOutline, ToolOutline
 from ferrule.model.value import is_blank
 from ferrule.rules.aml.agent_fields import is_tool_definition
+from ferrule.rules.aml.misnamed_definition import stem_of
 
 _MOST_GUESSES = 200
 """Comparing with thousands of names takes milliseconds, and nobody reads the two hundredth hint."""
@@ -19,6 +20,7 @@ class Links:
 
     def __init__(self, library: Library) -> None:
         self.library = library
+        self._roles = _by_id(self.roles())
         self._grants: dict[tuple[str, str], Grants] = {}
         self._guesses: dict[tuple[str, str], str | None] = {}
         self._tool_names: list[str] | None = None
@@ -32,8 +34,17 @@ class Links:
         return [outline for outline in self.library.outlines if isinstance(outline, RoleOutline)]
 
     def tool(self, ref: str) -> ToolOutline | None:
-        """The AML tool of this id, if its file can be read."""
+        """The AML tool of this id, if its file can be read; of several the one whose file is named for it."""
+        group = self.library.tools.get(ref)
+        if group is not None and len(group) > 1:
+            for tool in group:
+                if tool.dialect == "aml" and stem_of(tool.file, ".tool.md") == ref:
+                    return tool
         return self.library.aml_tool(ref)
+
+    def role(self, name: str) -> RoleOutline | None:
+        """The role of this id, if its file can be read; of several the one whose file is named for it."""
+        return self._roles.get(name)
 
     def has_tool(self, ref: str) -> bool:
         """True when there is such a tool, or a file of that name that cannot be read."""
@@ -41,7 +52,7 @@ class Links:
 
     def has_role(self, name: str) -> bool:
         """True when there is such a role, or a file of that name that cannot be read."""
-        return name in self.library.roles or ("role", name) in self.library.broken
+        return name in self._roles or ("role", name) in self.library.broken
 
     def grants(self, role: RoleOutline, key: str) -> Grants:
         """A role's grants of one kind, read once."""
@@ -59,7 +70,7 @@ class Links:
 
     def near_role(self, name: str) -> str | None:
         """A hint that names the nearest role."""
-        return self._guess("role", name, list(self.library.roles))
+        return self._guess("role", name, list(self._roles))
 
     def _guess(self, kind: str, name: str, known: list[str]) -> str | None:
         if (kind, name) not in self._guesses:
@@ -67,6 +78,14 @@ class Links:
                 return None
             self._guesses[kind, name] = nearest(name, known)
         return self._guesses[kind, name]
+
+
+def _by_id(roles: list[RoleOutline]) -> dict[str, RoleOutline]:
+    found: dict[str, RoleOutline] = {}
+    for role in roles:
+        if role.iam_id is not None and (role.iam_id not in found or stem_of(role.file, ".iam.md") == role.iam_id):
+            found[role.iam_id] = role
+    return found
 
 
 class LinkedAgent:
@@ -98,5 +117,5 @@ class LinkedAgent:
 
     def _role(self) -> RoleOutline | None:
         name = self.role_name
-        role = None if name is None else self.links.library.roles.get(name)
+        role = None if name is None else self.links.role(name)
         return None if role is None or role.value.get("status") == "disabled" else role
