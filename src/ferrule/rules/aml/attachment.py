@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple, cast
+
+from ferrule.contracts.rule import Subject
+from ferrule.model.value import Path
+from ferrule.rules.aml.interface import schemas
 
 _MODES = frozenset({"inline", "ref"})
 _ALWAYS = ("transfer", "filename", "mime_type", "max_size_bytes")
+_NAME = "attachments"
 
 
 class Attachment(NamedTuple):
     """A schema that describes a file."""
 
+    path: Path
+    schema: dict[str, Any]
     properties: dict[str, Any]
     inline: bool
     """The file may travel inside the arguments."""
@@ -28,7 +36,22 @@ class Attachment(NamedTuple):
         return _ALWAYS if self.inline and self.ref else self.members
 
 
-def attachment_of(schema: dict[str, Any]) -> Attachment | None:
+def attachments(subject: Subject) -> Iterable[Attachment]:
+    """Every attachment of the interface, looked for once."""
+    found = cast("list[Attachment] | None", subject.memo.get(_NAME))
+    if found is None:
+        found = []
+        for path, schema, _ in schemas(subject):
+            properties = schema.get("properties")
+            if isinstance(properties, dict) and "transfer" in properties:
+                attachment = attachment_of(schema, path)
+                if attachment is not None:
+                    found.append(attachment)
+        subject.memo[_NAME] = found
+    return found
+
+
+def attachment_of(schema: dict[str, Any], path: Path = ()) -> Attachment | None:
     """The attachment an object schema describes: one whose `transfer` can only be inline or ref. None for any other."""
     properties = schema.get("properties")
     if not isinstance(properties, dict) or "transfer" not in properties:
@@ -37,7 +60,7 @@ def attachment_of(schema: dict[str, Any]) -> Attachment | None:
     if word != "object" and not (isinstance(word, list) and "object" in word):
         return None
     modes = _modes(properties["transfer"])
-    return None if modes is None else Attachment(properties, "inline" in modes, "ref" in modes)
+    return None if modes is None else Attachment(path, schema, properties, "inline" in modes, "ref" in modes)
 
 
 def _modes(transfer: Any) -> frozenset[str] | None:

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from ferrule.contracts.rule import Subject
 from ferrule.model.diagnostic import Finding, Severity
+from ferrule.rules.aml.transport import transport_of
 from ferrule.rules.aml.transport_fields import CONNECTION_KEYS
 
 _MISPLACED = CONNECTION_KEYS | {"connection_source"}
@@ -27,12 +28,10 @@ class ExposedConnection:
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """A finding at each connection key directly under `transport`."""
-        if subject.get("transport", "type") != "database":
+        transport = transport_of(subject)
+        if transport.kind != "database" or _MISPLACED.isdisjoint(transport.block):
             return
-        transport = subject.get("transport")
-        if not isinstance(transport, dict) or _MISPLACED.isdisjoint(transport):
-            return
-        for key in transport:
+        for key in transport.block:
             if key in _MISPLACED:
                 message = f"`{key}` belongs inside `credentials`, not directly under `transport`"
                 hint = "name the secret with `source` and its fields" if key == "connection_source" else None

@@ -8,7 +8,7 @@ from typing import ClassVar
 from ferrule.contracts.rule import Subject
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.rules.aml.fields import GOVERNANCE_KEYS
-from ferrule.rules.aml.interface import schemas
+from ferrule.rules.aml.interface import keywords, schemas
 
 _KEYS = frozenset(GOVERNANCE_KEYS)
 
@@ -32,6 +32,8 @@ class GovernanceDefault:
             for key in GOVERNANCE_KEYS:
                 if key in subject.value and not subject.has_error_below((key,)):
                     yield _note((key,))
+        if "sensitive" not in keywords(subject):
+            return
         for path, schema, _ in schemas(subject):
             if "sensitive" in schema:
                 if isinstance(schema["sensitive"], bool):

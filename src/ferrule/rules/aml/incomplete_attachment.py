@@ -9,8 +9,7 @@ from ferrule.contracts.expect import show
 from ferrule.contracts.rule import Subject
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.value import Path
-from ferrule.rules.aml.attachment import Attachment, attachment_of
-from ferrule.rules.aml.interface import schemas
+from ferrule.rules.aml.attachment import Attachment, attachments
 
 _EXPECTED: dict[str, tuple[tuple[str, str], ...]] = {
     "transfer": (),
@@ -37,22 +36,18 @@ class IncompleteAttachment:
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """One finding per member that is undeclared, optional or of the wrong kind."""
-        for path, schema, _ in schemas(subject):
-            if "properties" in schema:
-                attachment = attachment_of(schema)
-                if attachment is not None:
-                    yield from self._members(subject, path, schema, attachment)
+        for attachment in attachments(subject):
+            yield from self._members(subject, attachment)
 
-    def _members(
-        self, subject: Subject, path: Path, schema: dict[str, Any], attachment: Attachment
-    ) -> Iterator[Finding]:
+    def _members(self, subject: Subject, attachment: Attachment) -> Iterator[Finding]:
+        path = attachment.path
         for member in attachment.members:
             at = (*path, "properties", member)
             if member not in attachment.properties:
                 yield Finding(self.code, at, f"the attachment does not declare `{member}`")
             elif subject.is_reported(at):
                 continue
-            elif member in attachment.required and not _is_required(subject, path, schema, member):
+            elif member in attachment.required and not _is_required(attachment.schema, member):
                 yield Finding(self.code, (*path, "required", member), f"the attachment does not require `{member}`")
             else:
                 yield from self._keywords(subject, at, attachment.properties[member])
@@ -69,7 +64,7 @@ class IncompleteAttachment:
             return
 
 
-def _is_required(subject: Subject, path: Path, schema: dict[str, Any], member: str) -> bool:
+def _is_required(schema: dict[str, Any], member: str) -> bool:
     if "required" not in schema:
         return False
     required = schema["required"]

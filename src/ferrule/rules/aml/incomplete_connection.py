@@ -8,6 +8,7 @@ from typing import ClassVar
 from ferrule.contracts.rule import Subject
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.value import is_blank
+from ferrule.rules.aml.transport import transport_of
 
 _BLOCK = ("transport", "credentials")
 _SERVER = ("host", "port", "database", "username")
@@ -37,10 +38,11 @@ class IncompleteConnection:
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """A finding at each field the engine needs."""
-        if subject.get("transport", "type") != "database" or subject.get(*_BLOCK, "scheme") != "iam-role":
+        transport = transport_of(subject)
+        if transport.kind != "database" or transport.scheme != "iam-role":
             return
-        engine, credentials = subject.get("transport", "engine"), subject.get(*_BLOCK)
-        if not isinstance(engine, str) or not isinstance(credentials, dict):
+        engine, credentials = subject.get("transport", "engine"), transport.credentials
+        if not isinstance(engine, str):
             return
         for field in _NEEDED.get(engine, ()):
             if field not in credentials:

@@ -8,6 +8,7 @@ from typing import ClassVar
 from ferrule.contracts.rule import Subject
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.value import type_name
+from ferrule.rules.aml.transport import transport_of
 from ferrule.rules.aml.transport_fields import SECRET_SCHEMES
 
 _BLOCK = ("transport", "credentials")
@@ -38,11 +39,11 @@ class IncompleteSecretSource:
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """A finding at each field of the source that is missing, empty or no text."""
-        credentials = subject.get(*_BLOCK)
-        if not isinstance(credentials, dict):
+        credentials, scheme = transport_of(subject)[2:]
+        if scheme not in SECRET_SCHEMES:
             return
-        scheme, source = subject.get(*_BLOCK, "scheme"), subject.get(*_BLOCK, "source")
-        if not isinstance(scheme, str) or scheme not in SECRET_SCHEMES or not isinstance(source, str):
+        source = subject.get(*_BLOCK, "source")
+        if not isinstance(source, str):
             return
         required, optional = _FIELDS.get(source, ((), ()))
         for field in required:

@@ -8,7 +8,7 @@ from typing import ClassVar
 from ferrule.contracts.rule import Subject
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.nearest import nearest
-from ferrule.rules.aml.interface import REFUSED, schemas
+from ferrule.rules.aml.interface import REFUSED, keywords, schemas
 
 DOCUMENTED = frozenset(
     [
@@ -80,6 +80,8 @@ class KeywordOutsideSubset:
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """A finding at each keyword outside the subset."""
+        if keywords(subject) <= _KNOWN:
+            return
         for path, schema, _ in schemas(subject):
             if schema.keys() <= _KNOWN:
                 continue

@@ -42,10 +42,6 @@ class MalformedKeyword:
                         yield Finding(self.code, (*path, keyword, *below), f"`{label}` {problem}")
 
 
-def _is_schema(value: object) -> bool:
-    return isinstance(value, dict | bool)
-
-
 def _properties(value: Any) -> Iterator[Defect]:
     if not isinstance(value, dict):
         yield (), "must be a mapping of names to schemas"
@@ -69,8 +65,16 @@ def _branches(value: Any) -> Iterator[Defect]:
         yield (), "must be a list of at least one schema"
         return
     for index, member in enumerate(value):
-        if not _is_schema(member):
+        if not isinstance(member, dict | bool):
             yield (index,), _SCHEMA
+
+
+def _string(value: Any) -> tuple[Defect, ...]:
+    return () if isinstance(value, str) else (((), "must be a string"),)
+
+
+def _schema(value: Any) -> tuple[Defect, ...]:
+    return () if isinstance(value, dict | bool) else (((), f"{_SCHEMA} (a list of schemas is none)"),)
 
 
 def _simple(fits: Callable[[Any], bool], problem: str) -> Callable[[Any], tuple[Defect, ...]]:
@@ -86,10 +90,8 @@ def _is_bound(value: Any) -> bool:
     return is_number(value) and (isinstance(value, int) or math.isfinite(value))
 
 
-_schema = _simple(_is_schema, f"{_SCHEMA} (a list of schemas is not)")
 _count = _simple(_is_count, "must be an integer of at least 0")
 _bound = _simple(_is_bound, "must be a number")
-_string = _simple(lambda value: isinstance(value, str), "must be a string")
 _JUDGES: dict[str, Callable[[Any], Any]] = {
     "properties": _properties,
     "required": _names,

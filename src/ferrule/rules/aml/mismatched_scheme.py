@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from ferrule.contracts.rule import Subject
 from ferrule.model.diagnostic import Finding, Severity
+from ferrule.rules.aml.transport import transport_of
 
 _WEB = frozenset({"none", "api-key", "bearer-token", "oauth2"})
 _CLOUD = frozenset({"iam-role", "service-account"})
@@ -30,9 +31,8 @@ class MismatchedScheme:
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """A finding at `scheme` when the transport does not usually take it."""
-        kind = subject.get("transport", "type")
-        scheme = subject.get("transport", "credentials", "scheme")
-        if isinstance(kind, str) and isinstance(scheme, str) and scheme not in _ALLOWED.get(kind, (scheme,)):
+        _, kind, _, scheme = transport_of(subject)
+        if kind is not None and scheme is not None and scheme not in _ALLOWED[kind]:
             usual = ", ".join(sorted(_ALLOWED[kind]))
             message = f"the scheme {scheme} is unusual for {kind}"
             path = ("transport", "credentials", "scheme")

@@ -10,6 +10,7 @@ from ferrule.contracts.expect import show
 from ferrule.contracts.rule import Subject
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.value import Path
+from ferrule.rules.aml.transport import transport_of
 
 
 class _Shape(NamedTuple):
@@ -43,9 +44,10 @@ class MisshapenFunctionId:
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """A finding at the function id of a lambda transport, or of a token broker (under AML-61)."""
-        if subject.get("transport", "type") == "lambda":
+        transport = transport_of(subject)
+        if transport.kind == "lambda":
             yield from _judged(subject, ("transport",), self.code)
-        if subject.get("transport", "credentials", "scheme") == "oauth2":
+        if transport.scheme == "oauth2":
             yield from _judged(subject, ("transport", "credentials"), "AML-61")
 
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ferrule.contracts.rule import Subject
 from ferrule.model.diagnostic import Finding, Severity
-from ferrule.rules.aml.interface import REFUSED, schemas
+from ferrule.rules.aml.interface import REFUSED, keywords, schemas
 
 
 class RefusedReference:
@@ -26,6 +26,8 @@ class RefusedReference:
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """One finding per refused keyword."""
+        if REFUSED.isdisjoint(keywords(subject)):
+            return
         for path, schema, _ in schemas(subject):
             if REFUSED.isdisjoint(schema):
                 continue

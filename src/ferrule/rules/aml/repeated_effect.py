@@ -8,6 +8,7 @@ from typing import ClassVar
 from ferrule.contracts.rule import Subject
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.value import MISSING, is_integer
+from ferrule.rules.aml.transport import transport_of
 
 _POLICY = ("transport", "retry_policy")
 _DEFAULT_ATTEMPTS = 3
@@ -28,7 +29,7 @@ class RepeatedEffect:
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """A finding at `max_attempts`, or at `on_status` where that is not written."""
-        if subject.get("type") != "action" or subject.get("transport", "type") != "rest-api":
+        if transport_of(subject).kind != "rest-api" or subject.get("type") != "action":
             return
         on_status = subject.get(*_POLICY, "on_status")
         if not isinstance(on_status, list) or not on_status or subject.has_error_below((*_POLICY, "on_status")):

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 from ferrule.contracts.rule import Subject
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.value import Path, is_number
-from ferrule.rules.aml.attachment import attachment_of
-from ferrule.rules.aml.interface import schemas
+from ferrule.rules.aml.attachment import attachments
 
 _LIMIT = 1_048_576
+_RISK = ("data_classification", "input_pii_risk")
 
 
 class RiskyInline:
@@ -29,16 +29,12 @@ class RiskyInline:
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """A finding at a limit above 1 MB, and at `transfer` of an inline input under personal-data risk."""
-        at_risk = subject.get("data_classification", "input_pii_risk") is True
-        for path, schema, _ in schemas(subject):
-            if "properties" not in schema:
+        for attachment in attachments(subject):
+            if not attachment.inline:
                 continue
-            attachment = attachment_of(schema)
-            if attachment is None or not attachment.inline:
-                continue
-            below = (*path, "properties")
+            below = (*attachment.path, "properties")
             yield from self._limit((*below, "max_size_bytes"), attachment.properties.get("max_size_bytes"))
-            if at_risk and path[1] == "input":
+            if attachment.path[1] == "input" and subject.get(*_RISK) is True:
                 message = "a file that may hold personal data is sent inline, so it can end up in logs"
                 hint = "prefer `ref`, and `log_args: redacted`"
                 yield Finding(self.code, (*below, "transfer"), message, Severity.WARNING, hint)

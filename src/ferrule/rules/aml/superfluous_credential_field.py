@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from ferrule.contracts.rule import Subject
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.nearest import nearest
+from ferrule.rules.aml.transport import transport_of
 from ferrule.rules.aml.transport_fields import CONNECTION_KEYS, CREDENTIAL_KEYS, WRITTEN_SECRETS
 
 _BLOCK = ("transport", "credentials")
@@ -30,18 +31,14 @@ class SuperfluousCredentialField:
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """A finding at each field besides `scheme`; for a database at unknown ones only (under AML-15)."""
-        scheme = subject.get(*_BLOCK, "scheme")
-        if scheme not in ("none", "iam-role"):
-            return
-        credentials: Any = subject.get(*_BLOCK)
+        _, kind, credentials, scheme = transport_of(subject)
         if scheme == "none":
-            yield from self._extra(credentials, "none")
-            return
-        kind = subject.get("transport", "type")
-        if kind == "database":
-            yield from _unknown(credentials)
-        elif isinstance(kind, str):
-            yield from self._extra(credentials, "iam-role")
+            yield from self._extra(credentials, scheme)
+        elif scheme == "iam-role":
+            if kind == "database":
+                yield from _unknown(credentials)
+            elif kind is not None:
+                yield from self._extra(credentials, scheme)
 
     def _extra(self, credentials: dict[str, Any], scheme: str) -> Iterator[Finding]:
         for key in credentials:

@@ -8,7 +8,8 @@ from typing import ClassVar
 from ferrule.contracts.rule import Subject
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.rules.aml.fields import SUPERSEDED_ROOT_KEYS
-from ferrule.rules.aml.transport_fields import SECRET_SCHEMES, TRANSPORT_KEYS
+from ferrule.rules.aml.transport import transport_of
+from ferrule.rules.aml.transport_fields import SECRET_SCHEMES
 
 _BROKER = "name the token broker with `provider` and `function_id` instead"
 _TOKEN_SOURCE = "write `source` and its fields, such as `source: env` and `name: …`"
@@ -35,25 +36,14 @@ class SupersededKey:
         for key, hint in SUPERSEDED_ROOT_KEYS.items():
             if key in subject.value:
                 yield _superseded((key,), hint)
-        transport = subject.get("transport")
-        if not isinstance(transport, dict):
-            return
-        kind = subject.get("transport", "type")
-        if isinstance(kind, str) and kind in TRANSPORT_KEYS:
-            if "auth" in transport:
+        block, kind, credentials, scheme = transport_of(subject)
+        if kind is not None:
+            if "auth" in block:
                 yield _superseded(("transport", "auth"), "rename it to `credentials` and name the source of the secret")
-            if "function_arn" in transport and kind == "lambda":
+            if "function_arn" in block and kind == "lambda":
                 hint = "write `provider: aws` and give the ARN as `function_id`"
                 yield _superseded(("transport", "function_arn"), hint)
-        credentials = transport.get("credentials")
-        if isinstance(credentials, dict):
-            yield from self._credentials(subject, credentials)
-
-    def _credentials(self, subject: Subject, credentials: dict[str, object]) -> Iterator[Finding]:
-        scheme = subject.get("transport", "credentials", "scheme")
-        if not isinstance(scheme, str) or (scheme != "oauth2" and scheme not in SECRET_SCHEMES):
-            return
-        if "token_source" in credentials:
+        if "token_source" in credentials and (scheme == "oauth2" or scheme in SECRET_SCHEMES):
             yield _superseded(("transport", "credentials", "token_source"), _TOKEN_SOURCE)
         if scheme == "oauth2":
             for key, hint in _OAUTH2_KEYS.items():

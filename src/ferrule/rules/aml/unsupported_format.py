@@ -9,7 +9,7 @@ from ferrule.contracts.expect import show
 from ferrule.contracts.rule import Subject
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.nearest import nearest
-from ferrule.rules.aml.interface import schemas
+from ferrule.rules.aml.interface import keywords, schemas
 
 FORMATS = frozenset({"date", "date-time", "time", "email", "uri", "uuid", "ipv4", "ipv6"})
 
@@ -29,6 +29,8 @@ class UnsupportedFormat:
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """A finding at each other format."""
+        if "format" not in keywords(subject):
+            return
         for path, schema, _ in schemas(subject):
             if "format" in schema:
                 value = schema["format"]

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from ferrule.contracts.rule import Subject
 from ferrule.model.diagnostic import Finding, Severity
+from ferrule.rules.aml.transport import transport_of
 from ferrule.rules.aml.transport_fields import WRITTEN_SECRETS
 
 _BLOCK = ("transport", "credentials")
@@ -27,8 +28,8 @@ class WrittenSecret:
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """A finding at each key that would hold a secret. The value is never shown."""
-        credentials = subject.get(*_BLOCK)
-        if not isinstance(credentials, dict) or WRITTEN_SECRETS.isdisjoint(credentials):
+        credentials = transport_of(subject).credentials
+        if WRITTEN_SECRETS.isdisjoint(credentials):
             return
         for key in credentials:
             if key in WRITTEN_SECRETS:

@@ -1,0 +1,45 @@
+"""How a tool is reached, read once and shared by the rules about it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, cast
+
+from ferrule.contracts.rule import Subject
+
+_NAME = "transport"
+
+
+class Transport(NamedTuple):
+    """The sound parts of `transport`; what is missing or reported as an error is None (or empty)."""
+
+    block: dict[str, Any]
+    kind: str | None
+    credentials: dict[str, Any]
+    scheme: str | None
+
+
+_NONE = Transport({}, None, {}, None)
+
+
+def transport_of(subject: Subject) -> Transport:
+    """The transport of a tool whose structure has been checked."""
+    known = cast("Transport | None", subject.memo.get(_NAME))
+    if known is None:
+        known = subject.memo[_NAME] = _read(subject)
+    return known
+
+
+def _read(subject: Subject) -> Transport:
+    block = subject.get("transport")
+    if not isinstance(block, dict):
+        return _NONE
+    credentials = subject.get("transport", "credentials")
+    if not isinstance(credentials, dict):
+        return Transport(block, _word(subject, block, "transport", "type"), {}, None)
+    scheme = _word(subject, credentials, "transport", "credentials", "scheme")
+    return Transport(block, _word(subject, block, "transport", "type"), credentials, scheme)
+
+
+def _word(subject: Subject, block: dict[str, Any], *path: str) -> str | None:
+    word = block.get(path[-1])
+    return word if isinstance(word, str) and not (subject.has_errors and subject.is_reported(path)) else None
