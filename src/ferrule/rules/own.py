@@ -15,7 +15,7 @@ PAGES = (
     RuleInfo(
         "FER-2",
         "unrecognised-definition",
-        Severity.WARNING,
+        Severity.INFO,
         "A file that was asked for by name holds none of the dialects Ferrule knows.",
         "Files found by walking a folder are skipped silently when they hold no definition.",
     ),
