@@ -113,7 +113,7 @@ def _unrecognised(source: Source, documents: list[Document], parts: Parts, *, na
     else:
         hint = "a definition is an AML Markdown file, an ADL manifest, OXP JSON or an Agent Tool record"
         finding = Finding(
-            UNRECOGNISED, (), "no known dialect is recognised in this file", Severity.WARNING, hint, line=1
+            UNRECOGNISED, (), "no known dialect is recognised in this file", Severity.INFO, hint, line=1
         )
     located = locate(documents[0], [finding]) if documents else []
     diagnostics = tuple(diagnostic_of(item, source.file, parts.page_of(finding.rule)) for item in located)
