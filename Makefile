@@ -8,6 +8,7 @@ WORKERS ?= 2
 SIZE ?= 10000
 ROUNDS ?= 3
 ONLY ?=
+SOAK ?= 50
 
 .DEFAULT_GOAL := help
 .PHONY: help run test check format bench soak docs new wheel clean
@@ -21,12 +22,12 @@ run: $(VENV)/.ready  ## check and show the demo workspace, which has one deliber
 	@$(BIN)/python scripts/demo.py
 
 test: $(VENV)/.ready-test  ## run every test (WORKERS=2)
-	$(BIN)/pytest -n $(WORKERS) --dist worksteal $(ARGS)
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal --hypothesis-seed=0 $(ARGS)
 
 check: $(VENV)/.ready-test  ## format, lint, types, import layers, generated files
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
+	$(BIN)/mypy src tests bench scripts
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/generate_docs.py --check
 
@@ -37,8 +38,9 @@ format: $(VENV)/.ready-test  ## rewrite the sources in the project's format and 
 bench: $(VENV)/.ready bench/peers/.venv/.ready  ## compare with the plain way (ONLY=check, SIZE=1000 for a quick look)
 	$(BIN)/python -m bench.run --size $(SIZE) --rounds $(ROUNDS) $(if $(ONLY),--only $(ONLY)) $(ARGS)
 
-soak: $(VENV)/.ready-test  ## the long forms of the randomised tests
-	FERRULE_SOAK=1 $(BIN)/pytest -n $(WORKERS) -k "property or fuzz or soak" $(ARGS)
+soak: $(VENV)/.ready-test  ## the randomised tests over and over, each time with another seed (SOAK=50 rounds)
+	@for seed in $$(seq 1 $(SOAK)); do echo "round $$seed of $(SOAK)"; \
+	  $(BIN)/pytest -q -n $(WORKERS) -m hypothesis --hypothesis-seed=$$seed $(ARGS) || exit 1; done
 
 docs: $(VENV)/.ready  ## write docs/reference from the sources
 	$(BIN)/python scripts/generate_docs.py
@@ -59,14 +61,14 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.ready: pyproject.toml src/ferrule/__init__.py | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[all]'
+	$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[all]'
 	@touch $@
 
 $(VENV)/.ready-test: pyproject.toml scripts/groups.py $(VENV)/.ready
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check $$($(BIN)/python scripts/groups.py test check)
+	$(BIN)/python -m pip install -qq --disable-pip-version-check $$($(BIN)/python scripts/groups.py test check)
 	@touch $@
 
 bench/peers/.venv/.ready: bench/peers.txt
 	$(PYTHON) -m venv bench/peers/.venv
-	bench/peers/.venv/bin/python -m pip install --quiet --disable-pip-version-check --requirement bench/peers.txt
+	bench/peers/.venv/bin/python -m pip install -qq --disable-pip-version-check --requirement bench/peers.txt
 	@touch $@
