@@ -66,6 +66,8 @@ class RecordOutline(msgspec.Struct, frozen=True, tag_field="outline", tag="recor
     namespace: str | None = None
     aliases: tuple[str, ...] = ()
     refs: dict[str, str] = {}
+    has_classifier_input: bool = True
+    """False for an interface whose `classifier_input` is absent or empty."""
 
 
 class BrokenOutline(msgspec.Struct, frozen=True, tag_field="outline", tag="broken"):

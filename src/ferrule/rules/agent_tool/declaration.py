@@ -1,5 +1,37 @@
-"""Rules."""
+"""The rules of a tool declaration, in the order they run; embedded records are checked along."""
+
+from __future__ import annotations
 
 from ferrule.contracts.rule import RuleSet
+from ferrule.rules.agent_tool.contracts import MissingInputContract, MissingOutputContract, UnsoundSchema
+from ferrule.rules.agent_tool.discovery import CustomKind, UnsearchableHint, Untitled
+from ferrule.rules.agent_tool.fields import DECLARATION
+from ferrule.rules.agent_tool.flag_expressions import CircularExpression, UnknownExpression
+from ferrule.rules.agent_tool.identity import MismatchedIdentity
+from ferrule.rules.agent_tool.leaked_field import LeakedField
+from ferrule.rules.agent_tool.profile_lint import UnfamiliarKind, UnfamiliarWord, VagueShellProfile
+from ferrule.rules.agent_tool.schema_version import OutdatedVersion
+from ferrule.rules.agent_tool.security import CredentialValue, MissingPermissionProfile, UnclassifiableTool
 
-RULES = RuleSet((), ())
+RULES = RuleSet(
+    DECLARATION,
+    (
+        OutdatedVersion(),
+        UnsearchableHint(),
+        Untitled(),
+        CustomKind(),
+        MissingInputContract(),
+        MissingOutputContract(),
+        UnsoundSchema(),
+        LeakedField(),
+        MismatchedIdentity(),
+        UnknownExpression(),
+        CircularExpression(),
+        MissingPermissionProfile(),
+        UnclassifiableTool(),
+        CredentialValue(),
+        UnfamiliarWord(),
+        UnfamiliarKind(),
+        VagueShellProfile(),
+    ),
+)

@@ -1,7 +1,13 @@
-"""Rules."""
+"""The rules of profiles and scheduler policies that stand alone."""
+
+from __future__ import annotations
 
 from ferrule.contracts.rule import RuleSet
+from ferrule.rules.agent_tool.profile_fields import EXECUTION, PERMISSION, SCHEDULER
+from ferrule.rules.agent_tool.profile_lint import UnfamiliarKind, UnfamiliarWord, VagueShellProfile
+from ferrule.rules.agent_tool.schema_version import OutdatedVersion
+from ferrule.rules.agent_tool.security import CredentialValue
 
-EXECUTION_RULES = RuleSet((), ())
-PERMISSION_RULES = RuleSet((), ())
-SCHEDULER_RULES = RuleSet((), ())
+EXECUTION_RULES = RuleSet(EXECUTION, (OutdatedVersion(), UnfamiliarKind(), VagueShellProfile()))
+PERMISSION_RULES = RuleSet(PERMISSION, (OutdatedVersion(), CredentialValue(), UnfamiliarWord()))
+SCHEDULER_RULES = RuleSet(SCHEDULER, (OutdatedVersion(),))

@@ -27,7 +27,7 @@ class ExcludedKeyword:
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         for placed in schemas_of(subject):
-            for position in examined(placed):
+            for position in examined(subject, placed):
                 if EXCLUDED.isdisjoint(position.schema):
                     continue
                 for key in position.schema:

@@ -12,9 +12,6 @@ from ferrule.model.value import Path
 EXCLUDED = frozenset({"$ref", "$defs", "definitions", "$id", "$anchor", "$dynamicRef", "schemas"})
 """Keywords OXP leaves out of JSON Schema (OXP-11)."""
 
-_NESTED = ("$defs", "definitions")
-"""The excluded keywords that hold schemas."""
-
 PARAMETERS: Path = ("input_schema", "parameters")
 
 
@@ -46,17 +43,13 @@ def schemas_of(subject: Subject) -> Iterator[Placed]:
         yield Placed(("output_schema",), output)
 
 
-def examined(placed: Placed) -> Iterator[Position]:
-    """Every schema inside, except what lies below an excluded keyword."""
-    closed: set[Path] = set()
-    for position in positions(placed.schema, placed.path):
-        path = position.path
-        if closed and any(path[:length] in closed for length in range(len(placed.path) + 1, len(path) + 1)):
-            continue
-        yield position
-        for key in _NESTED:
-            if key in position.schema:
-                closed.add((*path, key))
+def examined(subject: Subject, placed: Placed) -> list[Position]:
+    """Every schema inside, except what lies below an excluded keyword. Walked once per definition."""
+    key = "oxp." + str(placed.path[0])
+    known = subject.memo.get(key)
+    if known is None:
+        known = subject.memo[key] = list(positions(placed.schema, placed.path, skip=EXCLUDED))
+    return known  # type: ignore[return-value]  # only this function writes the key
 
 
 def pruned(schema: Any, excluded: frozenset[Path], path: Path) -> Any:

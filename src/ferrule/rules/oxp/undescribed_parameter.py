@@ -29,7 +29,7 @@ class UndescribedParameter:
         parameters = parameters_of(subject)
         if parameters is None:
             return
-        for position in examined(parameters):
+        for position in examined(subject, parameters):
             members = position.schema.get("properties")
             if not isinstance(members, dict):
                 continue
