@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.effective import COLLECTION_ACCESS, DENY, KNOWLEDGE_ACCESS, access_of, references
-from ferrule.model.nearest import nearest
 from ferrule.model.value import Path
 from ferrule.rules.aml.links import LinkedAgent
 from ferrule.rules.aml.tool_references import ForbiddenAccess, ungranted
@@ -73,7 +72,7 @@ def guardrail_findings(agent: LinkedAgent) -> Iterator[Finding]:
     for path, guardrail in _guardrails(agent.value.get("guardrails"), ("guardrails",)):
         if guardrail not in known:
             message = f"there is no guardrail {guardrail!r}"
-            yield Finding(UndeclaredConfirmation.code, path, message, hint=nearest(guardrail, known))
+            yield Finding(UndeclaredConfirmation.code, path, message, hint=agent.links.near_guardrail(guardrail))
 
 
 def _guardrails(value: Any, path: Path) -> Iterator[tuple[Path, str]]:

@@ -11,8 +11,8 @@ from ferrule.model.value import is_blank
 from ferrule.rules.aml.agent_fields import is_tool_definition
 from ferrule.rules.aml.misnamed_definition import stem_of
 
-_MOST_GUESSES = 200
-"""Comparing with thousands of names takes milliseconds, and nobody reads the two hundredth hint."""
+_COMPARISONS = 20_000
+"""How many names are compared for hints; a workspace full of broken references needs no hint for each."""
 
 
 class Links:
@@ -72,9 +72,13 @@ class Links:
         """A hint that names the nearest role."""
         return self._guess("role", name, list(self._roles))
 
+    def near_guardrail(self, name: str) -> str | None:
+        """A hint that names the nearest guardrail."""
+        return self._guess("guardrail", name, list(self.library.guardrails or ()))
+
     def _guess(self, kind: str, name: str, known: list[str]) -> str | None:
         if (kind, name) not in self._guesses:
-            if len(self._guesses) >= _MOST_GUESSES:
+            if len(self._guesses) >= max(3, _COMPARISONS // (len(known) or 1)):
                 return None
             self._guesses[kind, name] = nearest(name, known)
         return self._guesses[kind, name]

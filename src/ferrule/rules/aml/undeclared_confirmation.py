@@ -10,6 +10,8 @@ from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.nearest import nearest
 from ferrule.model.value import Missing, Path
 
+_COMPARISONS = 5_000
+"""How many names are compared for hints; longer lists do without."""
 _LIST: Path = ("guardrails", "tool_calls", "require_user_confirmation_for")
 
 
@@ -42,7 +44,8 @@ class UndeclaredConfirmation:
         for index, tool in enumerate(listed):
             if isinstance(tool, str) and tool not in declared:
                 message = f"confirmation is asked for {tool!r}, which is not among the agent's tools"
-                yield Finding(self.code, (*_LIST, index), message, hint=nearest(tool, declared))
+                hint = nearest(tool, declared) if len(declared) * index < _COMPARISONS else None
+                yield Finding(self.code, (*_LIST, index), message, hint=hint)
 
 
 def _names(tools: Any) -> Iterator[str]:
