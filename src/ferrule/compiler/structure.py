@@ -29,7 +29,18 @@ Check = tuple[Row, Condition | None]
 class Branch:
     """The rows of one path, and the branches below it."""
 
-    __slots__ = ("any_key", "checks", "closed", "deeper", "items", "keys", "may_be_missed", "members", "required")
+    __slots__ = (
+        "any_key",
+        "checks",
+        "closed",
+        "deeper",
+        "items",
+        "keys",
+        "may_be_missed",
+        "members",
+        "plain",
+        "required",
+    )
 
     def __init__(self) -> None:
         self.checks: list[tuple[Expectation, Row, Condition | None]] = []
@@ -44,6 +55,8 @@ class Branch:
         """True when there is anything to look at inside the value."""
         self.may_be_missed = False
         """True when its absence may be a defect."""
+        self.plain: tuple[Expectation, Row] | None = None
+        """The one row to check, where it has no condition and nothing lies below it."""
 
 
 _TREES: dict[int, tuple[tuple[Row, ...], Branch]] = {}
@@ -91,6 +104,8 @@ def _settle(branch: Branch) -> None:
             _settle(child)
     branch.members = tuple(branch.keys.items())
     branch.deeper = bool(branch.members or branch.closed or branch.any_key or branch.items)
+    if len(branch.checks) == 1 and branch.checks[0][2] is None and not branch.deeper:
+        branch.plain = branch.checks[0][:2]
     branch.may_be_missed = bool(branch.required) or any(child.may_be_missed for child in branch.keys.values())
 
 
@@ -162,8 +177,12 @@ def _visit_mapping(walk: _Walk, branch: Branch, value: dict[str, Any], path: Pat
     for key, child in branch.members:
         if key in value:
             member = value[key]
-            if not (child.required and is_blank(member) and _is_missed(walk, child, member, (*path, key))):
+            if child.required and is_blank(member) and _is_missed(walk, child, member, (*path, key)):
+                continue
+            if child.plain is None:
                 _visit(walk, child, member, path, key)
+            elif (problem := child.plain[0](member)) is not None:  # most keys have one unconditional row and no inside
+                walk.report(child.plain[1], (*path, key), problem)
         elif child.may_be_missed:
             _absent(walk, child, (*path, key), enclosing_is_there=True)
     if branch.any_key is not None:
