@@ -18,9 +18,14 @@ INTERRUPTED, PIPE_CLOSED = 130, 141
 def run(name: str, target: str, arguments: list[str]) -> int:
     """Load the command at `module:attribute` and run it; gives the exit code."""
     try:
-        code = load(target).main(arguments, prog_name=f"ferrule {name}", standalone_mode=False)
+        command = load(target)
+        # Not `command.main`: its answer to a closed pipe is 1, which here means "errors found".
+        with command.make_context(f"ferrule {name}", arguments) as context:
+            code = command.invoke(context)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
+    except click.exceptions.Exit as done:
+        return done.exit_code
     except click.ClickException as error:
         error.show()
         return 2

@@ -1,0 +1,88 @@
+"""Help, version, misspelt commands, and what the command line does when something is wrong with the run itself."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+import ferrule as package
+from ferrule.cli import COMMANDS, help_text
+from tests.cli.run import ferrule
+
+
+@pytest.mark.parametrize("arguments", [(), ("--help",), ("-h",), ("help",)])
+def test_help_lists_every_command(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    ran = ferrule(*arguments, folder=tmp_path)
+    assert (ran.code, ran.out, ran.err) == (0, help_text(), "")
+    assert all(f"  {name} " in ran.out for name, *_ in COMMANDS)
+
+
+def test_help_loads_no_command_and_no_library(tmp_path: Path) -> None:
+    script = "import sys; from ferrule.cli import main; main(['--help']); print(*sorted(sys.modules), file=sys.stderr)"
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=tmp_path)
+    loaded = set(ran.stderr.split())
+    assert not loaded & {"click", "rich", "msgspec", "yaml", "jsonschema_rs", "cryptography", "ferrule.workspace"}
+
+
+def test_a_small_check_loads_nothing_heavy(workspace: Path) -> None:
+    script = (
+        "import sys; from ferrule.cli import main; main(['check', 'tools/send-reply.tool.md']);"
+        "print(*sorted(sys.modules), file=sys.stderr)"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=workspace)
+    assert "no problems" in ran.stdout
+    assert not set(ran.stderr.split()) & {"rich", "cryptography", "importlib.metadata", "asyncio", "rich.console"}
+
+
+def test_version_is_the_packages(tmp_path: Path) -> None:
+    assert ferrule("--version", folder=tmp_path).out == f"ferrule {package.__version__}\n"
+
+
+def test_a_misspelt_command_gets_the_nearest(tmp_path: Path) -> None:
+    ran = ferrule("chek", folder=tmp_path)
+    assert ran.code == 2
+    assert "did you mean 'check'?" in ran.err
+    assert ran.out == ""
+
+
+@pytest.mark.parametrize("name", [name for name, target, *_ in COMMANDS if find_spec(target.partition(":")[0])])
+def test_every_command_has_help(name: str, tmp_path: Path) -> None:
+    ran = ferrule(name, "--help", folder=tmp_path)
+    assert ran.code == 0
+    assert ran.out.startswith(f"Usage: ferrule {name}")
+    assert ferrule("help", name, folder=tmp_path).out == ran.out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("check", "--no-such-option"), ("check", "nowhere"), ("check", "--now", "yesterday"), ("check", "--jobs", "0")],
+)
+def test_what_cannot_run_exits_with_2_and_says_why_on_stderr(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    ran = ferrule(*arguments, folder=tmp_path)
+    assert ran.code == 2
+    assert ran.out == ""
+    assert ran.err.strip()
+    assert "Traceback" not in ran.err
+
+
+def test_unusable_settings_exit_with_2(tmp_path: Path) -> None:
+    (tmp_path / "ferrule.toml").write_text("[check]\nstrikt = true\n")
+    ran = ferrule("check", folder=tmp_path)
+    assert ran.code == 2
+    assert "strict" in ran.err
+
+
+def test_a_reader_that_goes_away_is_no_error_message(workspace: Path) -> None:
+    script = "import sys; from ferrule.cli import main; sys.exit(main(['rule']))"
+    process = subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=workspace
+    )
+    assert process.stdout is not None and process.stderr is not None
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait(timeout=30) == 141

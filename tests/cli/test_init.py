@@ -1,0 +1,56 @@
+"""`ferrule init`: what it writes is right, readable, and never in the way of what is there."""
+
+from __future__ import annotations
+
+import json
+import stat
+import tomllib
+from pathlib import Path
+
+import msgspec
+
+from ferrule.cli.init import FILES
+from ferrule.settings import Settings
+from tests.cli.run import ferrule
+
+
+def test_a_new_workspace_checks_clean_in_every_dialect(tmp_path: Path) -> None:
+    ran = ferrule("init", "mine", folder=tmp_path)
+    assert ran.code == 0
+    assert all(name in ran.out for name in FILES)
+    report = json.loads(ferrule("check", "--strict", "--format", "json", folder=tmp_path / "mine").out)
+    assert report["diagnostics"] == []
+    assert report["summary"]["tools"] == 5
+    listed = json.loads(ferrule("list", "--json", folder=tmp_path / "mine").out)
+    assert {tool["dialect"] for tool in listed} == {"aml", "adl", "oxp", "agent_tool"}
+    assert not any(tool["errors"] for tool in listed)
+
+
+def test_existing_files_are_never_touched(tmp_path: Path) -> None:
+    (tmp_path / "tools").mkdir()
+    mine = tmp_path / "tools" / "send-reply.tool.md"
+    mine.write_text("mine")
+    ran = ferrule("init", folder=tmp_path)
+    assert ran.code == 2
+    assert "send-reply.tool.md exists already" in ran.err
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["send-reply.tool.md", "tools"]
+    assert mine.read_text() == "mine"
+
+
+def test_the_key_is_private_and_ignored_by_git(tmp_path: Path) -> None:
+    ferrule("init", folder=tmp_path)
+    key = tmp_path / ".ferrule" / "keys" / "workspace.key"
+    assert stat.S_IMODE(key.stat().st_mode) == 0o600
+    assert ".ferrule/" in (tmp_path / ".gitignore").read_text()
+
+
+def test_every_setting_shown_in_a_comment_is_a_real_one(workspace: Path) -> None:
+    text = (workspace / "ferrule.toml").read_text()
+    lines = []
+    for line in text.split("\n"):
+        shown = line.removeprefix("# ")
+        is_setting = line.startswith("#") and ("[[" in shown or " = " in shown)
+        lines.append(shown if is_setting else line)
+    settings = msgspec.convert(tomllib.loads("\n".join(lines)), Settings)
+    assert settings.check.suppress[0].rule == "AML-13"
+    assert settings.aml.approved_versions == Settings().aml.approved_versions

@@ -1,0 +1,103 @@
+"""`ferrule rule`, `list`, `show` and `completion`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ferrule.parts import rule_pages
+from tests.cli.run import ferrule
+
+
+def test_rule_prints_a_page_by_code_or_name(tmp_path: Path) -> None:
+    ran = ferrule("rule", "fer-4", folder=tmp_path)
+    assert ran.code == 0
+    assert ran.out.startswith("FER-4 unexplained-suppression (warning")
+    assert "# ferrule: ignore[FER-4]" in ran.out
+    assert ferrule("rule", "unexplained-suppression", folder=tmp_path).out == ran.out
+
+
+def test_rule_lists_all_by_standard(tmp_path: Path) -> None:
+    listed = ferrule("rule", folder=tmp_path).out
+    assert all(f"  {page.code} " in listed for page in rule_pages())
+    as_json = json.loads(ferrule("rule", "--json", folder=tmp_path).out)
+    assert [rule["code"] for rule in as_json] == [page.code for page in rule_pages()]
+
+
+def test_an_unknown_rule_gets_the_nearest(tmp_path: Path) -> None:
+    ran = ferrule("rule", "FER-44", folder=tmp_path)
+    assert ran.code == 2
+    assert "did you mean 'FER-4'?" in ran.err
+
+
+def test_list_filters(workspace: Path) -> None:
+    def names(*options: str) -> list[str]:
+        return [tool["name"] for tool in json.loads(ferrule("list", "--json", *options, folder=workspace).out)]
+
+    assert names("--dialect", "aml") == ["find-customer", "send-reply"]
+    assert names("--tag", "customers", "--tag", "write") == ["send-reply"]
+    assert names("--kind", "retrieval", "--namespace", "tools-of-ours") == ["find-customer"]
+    assert names("--lifecycle", "disabled") == []
+
+
+def test_list_shows_tools_of_broken_files_too(broken: Path) -> None:
+    ran = ferrule("list", folder=broken)
+    assert ran.code == 0
+    line = next(line for line in ran.out.split("\n") if "send-reply" in line)
+    assert "ferrule check tools/send-reply.tool.md" in line
+
+
+def test_show_marks_what_was_inferred_and_names_the_users(workspace: Path) -> None:
+    ran = ferrule("show", "send-reply", folder=workspace)
+    assert ran.code == 0
+    assert ran.out.startswith("send-reply@1.0.0\nSend reply\n")
+    assert "tools/send-reply.tool.md:1" in ran.out
+    assert "(inferred)" in ran.out
+    lines = [line.strip() for line in ran.out.split("\n")]
+    assert "agents      support" in lines
+    assert "roles       support-role" in lines
+    assert "subject*: string, at most 120 characters. Subject line." in lines
+
+
+def test_show_json_holds_the_tool(workspace: Path) -> None:
+    shown = json.loads(ferrule("show", "find-customer@1.0.0", "--json", folder=workspace).out)
+    assert shown["tool"]["tool_kind"] == "retrieval"
+    assert shown["agents"] == ["support"]
+
+
+def test_show_of_a_broken_tool_says_where_to_look(broken: Path) -> None:
+    ran = ferrule("show", "send-reply", folder=broken)
+    assert ran.code == 1
+    assert "ferrule check tools/send-reply.tool.md" in ran.out
+
+
+def test_an_unknown_tool_gets_the_nearest(workspace: Path) -> None:
+    ran = ferrule("show", "send-replay", folder=workspace)
+    assert ran.code == 2
+    assert "did you mean 'send-reply'?" in ran.err
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_prints_a_script_for_each_shell(shell: str, tmp_path: Path) -> None:
+    ran = ferrule("completion", shell, folder=tmp_path)
+    assert ran.code == 0
+    assert f"_FERRULE_COMPLETE={shell}_complete" in ran.out
+
+
+def test_completion_completes_commands_options_rules_and_tools(workspace: Path) -> None:
+    def offered(words: str) -> list[str]:
+        environment = {
+            "_FERRULE_COMPLETE": "bash_complete",
+            "COMP_WORDS": words,
+            "COMP_CWORD": str(len(words.split(" ")) - 1),
+        }
+        answers = ferrule(folder=workspace, environment=environment).out.split()
+        return [answer.partition(",")[2] for answer in answers]
+
+    assert offered("ferrule ch") == ["check"]
+    assert "--format" in offered("ferrule check --f")
+    assert offered("ferrule check --format sa") == ["sarif"]
+    assert "FER-4" in offered("ferrule rule FER")
+    assert offered("ferrule show send") == ["send-reply"]
