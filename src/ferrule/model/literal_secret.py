@@ -6,7 +6,10 @@ import re
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _LAST_WORDS = frozenset(
-    "token secret password passwd credential credentials authorization apikey accesskey privatekey".split()
+    {
+        *("token", "secret", "password", "passwd", "credential", "credentials", "authorization"),
+        *("apikey", "accesskey", "privatekey"),
+    }
 )
 _KEY_KINDS = frozenset({"api", "access", "private"})
 _LOOKS_SECRET = re.compile(

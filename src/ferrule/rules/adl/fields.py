@@ -19,8 +19,10 @@ LICENSES = (
 LICENSE = one_of(*LICENSES)
 PINNED = ListOf(matching(r"\S+@\S+", "a package with its version, such as name@1.2.3"))
 SPEC_KEYS = frozenset(
-    "capabilities server language card documentation examples agent config services acronyms tools skills artifacts "
-    "hooks scm development deployment telemetry".split()
+    {
+        *("capabilities", "server", "language", "card", "documentation", "examples", "agent", "config", "services"),
+        *("acronyms", "tools", "skills", "artifacts", "hooks", "scm", "development", "deployment", "telemetry"),
+    }
 )
 SUPERSEDED_SPEC_KEYS = frozenset({"sandbox", "ai"})
 """Known to have existed; `superseded_shape.py` reports them."""
