@@ -6,12 +6,14 @@ import copy
 import time
 from typing import Any
 
+import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ferrule.compiler.read import read
 from ferrule.compiler.structure import check_structure
 from ferrule.contracts.rule import RuleSettings, Subject
+from ferrule.dialects.aml import DIALECT
 from ferrule.model.document import Document, Source
 from ferrule.model.outline import AgentOutline, Library, Outline, RoleOutline, ToolOutline
 from ferrule.rules.aml import agent, role
@@ -106,6 +108,14 @@ def test_any_value_anywhere_is_answered(
     known = {page.code for page in PAGES} | {"AML-1", "AML-8"}
     agent_value = _changed(AGENT.value, agent_path, agent_new)
     assert _check(agent_value, _changed(ROLE.value, role_path, role_new)) <= known
+
+
+def test_a_number_of_any_size_can_be_stored() -> None:
+    text = (HERE / "bases/agents/support-agent.agent.md").read_bytes().replace(b"0.2", b"1" + b"0" * 40)
+    document = read(Source("agents/support-agent.agent.md", text))[0]
+    (outline,) = DIALECT.outline(document, DIALECT.definitions(document)[0][0], "x")
+    assert isinstance(outline, AgentOutline)
+    assert msgspec.msgpack.decode(msgspec.msgpack.encode(outline), type=AgentOutline) == outline
 
 
 def test_every_page_says_why_and_shows_good_and_bad() -> None:

@@ -26,6 +26,8 @@ _NEIGHBOUR_IDS = frozenset({_COLLECTION_ID, "guardrail_id", "kb_id", "knowledge_
 _NEIGHBOUR_ENDINGS = (".collection.md", ".guardrail.md", ".kb.md", ".model.md")
 """Other files of AML, which look like tools from afar. Of a collection one fact is kept; the rest are left alone."""
 _RAW_ID = re.compile(rb"^(?:tool_id|agent_id|iam_id)[ \t]*:", re.MULTILINE)
+_MANY_DIGITS = re.compile(r"[0-9A-Fa-f]{16}")
+_LARGEST = 2**63 - 1
 _START = re.compile(rb"(?:\xef\xbb\xbf)?---\r?\n")
 _HEAD = 65_536
 _TOOL_SHAPE = frozenset({"interface", "transport", "use_guidance", "error_codes", "parameters", "response_schema"})
@@ -93,6 +95,8 @@ class AmlDialect:
     def outline(self, document: Document, definition: Definition, namespace: str) -> Iterable[Outline]:
         """What agents, roles and other tools need to know."""
         value, file = definition.value, document.source.file
+        if _MANY_DIGITS.search(document.text):
+            value = _clamped(value)
         if definition.kind == "aml.agent":
             return (AgentOutline(file, _text(value, "agent_id"), value),)
         if definition.kind == "aml.role":
@@ -148,6 +152,17 @@ def _collection_outline(file: str, value: dict[str, Any]) -> tuple[Outline, ...]
     enabled = writeback.get("enabled") if isinstance(writeback, dict) else writeback
     refs = {"writeback": "off"} if enabled is False or enabled == "off" else {}
     return (RecordOutline(file, "collection", collection_id, refs=refs),)
+
+
+def _clamped(value: Any) -> Any:
+    """The value with every integer within 64 bits, which is what outlines are stored with."""
+    if isinstance(value, dict):
+        return {key: _clamped(member) for key, member in value.items()}
+    if isinstance(value, list):
+        return [_clamped(item) for item in value]
+    if is_integer(value):
+        return max(-_LARGEST, min(_LARGEST, value))
+    return value
 
 
 def _text(value: dict[str, JsonValue], key: str) -> str | None:
