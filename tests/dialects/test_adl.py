@@ -92,6 +92,18 @@ def test_broken_text_is_claimed_only_when_it_opens_a_manifest(text: bytes, is_cl
     assert DIALECT.claims_name(Source("x.yaml", text)) is is_claimed
 
 
+def test_markdown_about_manifests_is_no_manifest() -> None:
+    text = b"# How to\n\n```yaml\napiVersion: adl.inference-gateway.com/v1\n```\n"
+    assert not DIALECT.claims_name(Source("README.md", text))
+
+
+def test_a_manifest_after_another_document_is_one_finding() -> None:
+    text = b"apiVersion: v1\nkind: Service\n---\napiVersion: adl.inference-gateway.com/v1\nkind: Agent\n"
+    outcomes = [DIALECT.definitions(part) for part in read(Source("x.yaml", text))]
+    assert [definitions for definitions, _ in outcomes] == [[], []]
+    assert [(finding.rule, finding.line) for _, findings in outcomes for finding in findings] == [("ADL-1", 3)]
+
+
 def test_outlines_name_the_sound_tools() -> None:
     value = manifest(tools=[{"id": "read"}, user_tool(), user_tool(), {"id": "no-good"}, 7])
     outlines = list(DIALECT.outline(document(json.dumps(value)), Definition("adl.manifest", (), value), "elsewhere"))

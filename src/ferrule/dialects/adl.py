@@ -19,7 +19,7 @@ from ferrule.model.diagnostic import Finding
 from ferrule.model.document import Document, Issue, Source
 from ferrule.model.literal_secret import is_literal_secret
 from ferrule.model.outline import Outline, ToolOutline
-from ferrule.model.tool import Compiled, Record, Tool, inferred
+from ferrule.model.tool import Compiled, Record, Tool, inferred, raw
 from ferrule.model.value import JsonValue, Path, dig
 
 FAMILY = "adl.inference-gateway.com"
@@ -36,8 +36,10 @@ class AdlDialect:
     name = "adl"
 
     def claims_name(self, source: Source) -> bool:
-        """True when a line of the raw text opens a manifest of the family; file names say nothing in ADL."""
-        return FAMILY.encode() in source.data and _WRITTEN.search(source.data) is not None
+        """True when a line of the raw text opens a manifest of the family; Markdown only talks about them."""
+        if FAMILY.encode() not in source.data or source.name.lower().endswith((".md", ".markdown")):
+            return False
+        return _WRITTEN.search(source.data) is not None
 
     def detect(self, document: Document) -> bool:
         """True for the family's `apiVersion`, or for an agent whose `spec` has the blocks only ADL has."""
@@ -64,6 +66,8 @@ class AdlDialect:
             ]
         if not isinstance(document.value, dict):
             return [], [Finding("ADL-1", (), "a manifest is a mapping with apiVersion, kind, metadata and spec")]
+        if not self.detect(document):  # something else, in a file whose later document is a manifest
+            return [], []
         return [Definition("adl.manifest", (), document.value)], []
 
     def issue_rule(self, issue: Issue) -> str:
@@ -95,7 +99,7 @@ class AdlDialect:
         manifest = definition.value
         agent, version = _text(manifest, "metadata", "name") or namespace, _text(manifest, "metadata", "version")
         tools = tuple(_tool(manifest, item, agent, version) for _, item in _sound_tools(manifest))
-        payload = msgspec.Raw(msgspec.json.encode(_without_secrets(manifest)))
+        payload = raw(_without_secrets(manifest))
         record = Record(kind="manifest", record_id=agent, dialect=self.name, version=version, payload=payload)
         return Compiled(tools, (record,))
 
@@ -153,11 +157,11 @@ def _tool(manifest: dict[str, Any], item: dict[str, Any], agent: str, version: s
         dialect="adl",
         version=version,
         tags=tuple(tags or ()),
-        input_schema=msgspec.Raw(msgspec.json.encode(schema or {})),
+        input_schema=raw(schema or {}),
         facts=facts,
         inferred_facts=unstated,
         credentials=_credentials(manifest, item),
-        payload=msgspec.Raw(msgspec.json.encode(payload)),
+        payload=raw(payload),
     )
 
 
@@ -174,11 +178,11 @@ def _credentials(manifest: dict[str, Any], item: dict[str, Any]) -> msgspec.Raw 
             group = rest.partition(".")[0]
             wanted = [config.get(group)] if group else [value for name, value in config.items() if name != "tools"]
             names.update(name for value in wanted for name in _PLACEHOLDER.findall(_flat(value)))
-    return msgspec.Raw(msgspec.json.encode({"environment": sorted(names)})) if names else None
+    return raw({"environment": sorted(names)}) if names else None
 
 
 def _flat(value: JsonValue) -> str:
-    return msgspec.json.encode(value).decode()
+    return bytes(raw(value)).decode()
 
 
 def _without_secrets(manifest: dict[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from ferrule.contracts.rule import Subject
 from ferrule.model.diagnostic import Finding, Severity
+from ferrule.model.value import MISSING
 from ferrule.rules.adl.builtin_tool import SETTINGS
 from ferrule.rules.adl.tools import TOOLS, tool_items
 
@@ -33,8 +34,7 @@ class SkillNeeds:
         skills = subject.get(*_SKILLS)
         if not isinstance(skills, list) or not skills:
             return
-        spec = subject.value["spec"]
-        if isinstance(spec, dict) and "agent" in spec and (reason := _missing_reader(subject)):
+        if subject.get("spec", "agent") is not MISSING and (reason := _missing_reader(subject)):
             yield Finding(self.code, _SKILLS, reason, self.severity)
         for index, skill in enumerate(skills):
             if isinstance(skill, dict) and skill.get("bare") is True:
