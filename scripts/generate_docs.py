@@ -17,7 +17,8 @@ from scripts.reference import commands, json_output, parts, rules, settings
 
 ROOT = Path(__file__).parent.parent
 REFERENCE = ROOT / "docs" / "reference"
-NOTE = "<!-- Written by scripts/generate_docs.py from {source}. Edit that, then run `make docs`. -->\n\n"
+MARK = "<!-- Written by scripts/generate_docs.py"
+NOTE = MARK + " from {source}. Edit that, then run `make docs`. -->\n\n"
 PAGES: dict[str, tuple[str, Callable[[], str]]] = {
     "settings.md": ("src/ferrule/settings.py", settings.page),
     "commands.md": ("src/ferrule/cli", commands.page),
@@ -37,9 +38,9 @@ def pages() -> dict[str, str]:
 def stale(written: dict[str, str]) -> list[str]:
     """Names of pages on disk that differ from what the sources say, and of pages nothing generates any more."""
     differing = [name for name, text in written.items() if _read(REFERENCE / name) != text]
-    known = {REFERENCE / name for name in written} | {REFERENCE / "index.md"}
-    orphans = [str(path.relative_to(REFERENCE)) for path in REFERENCE.rglob("*.md") if path not in known]
-    return sorted(differing + orphans)
+    known = {REFERENCE / name for name in written}
+    orphans = [path for path in REFERENCE.rglob("*.md") if path not in known and (_read(path) or "").startswith(MARK)]
+    return sorted(differing + [str(path.relative_to(REFERENCE)) for path in orphans])
 
 
 def _read(path: Path) -> str | None:
