@@ -12,7 +12,7 @@ from ferrule.compiler.locate import Located, diagnostic_of, locate, settle
 from ferrule.compiler.read import decode, read
 from ferrule.compiler.structure import check_structure
 from ferrule.contracts.dialect import Definition, Dialect
-from ferrule.contracts.rule import LibraryRule, RuleSet, RuleSettings, Subject
+from ferrule.contracts.rule import LibraryFinding, LibraryRule, RuleSet, RuleSettings, Subject
 from ferrule.model.diagnostic import Diagnostic, Finding, Severity
 from ferrule.model.document import Document, Issue, Source
 from ferrule.model.outline import BrokenOutline, Library, Outline
@@ -92,8 +92,7 @@ def _check_definition(
             for finding in rule.check(subject):
                 subject.report(finding)
         except Exception as error:  # a bug of ours must not hide the other findings
-            message = f"the rule {rule.code} failed on this definition: {type(error).__name__}"
-            subject.report(Finding(CRASHED, (), message, hint="this is a bug in Ferrule; please report it"))
+            subject.report(_crash(rule.code, error))
     if not definition.path:
         return subject.findings
     return [msgspec.structs.replace(finding, path=definition.path + finding.path) for finding in subject.findings]
@@ -140,7 +139,7 @@ def check_library(
     """Findings that need several files. A file is read again only when it has such a finding."""
     by_place: dict[tuple[str, int], list[Finding]] = {}
     for rule in parts.library_rules():
-        for outline, finding in rule.check(library, settings):
+        for outline, finding in _guarded(rule, library, settings):
             base: Any = getattr(outline, "path", ())
             if base:
                 finding = msgspec.structs.replace(finding, path=base + finding.path)
@@ -153,19 +152,35 @@ def check_library(
     return diagnostics
 
 
+def _guarded(rule: LibraryRule, library: Library, settings: RuleSettings) -> list[LibraryFinding]:
+    try:
+        return list(rule.check(library, settings))
+    except Exception as error:  # a bug of ours must not hide the other findings
+        first = next((outline for outline in library.outlines if not isinstance(outline, BrokenOutline)), None)
+        if first is None:
+            return []
+        return [LibraryFinding(first, _crash(rule.code, error))]
+
+
+def _crash(code: str, error: Exception) -> Finding:
+    message = f"the rule {code} failed on this definition: {type(error).__name__}"
+    return Finding(CRASHED, (), message, hint="this is a bug in Ferrule; please report it")
+
+
 def merge(
     report: FileReport, shared: list[Diagnostic], active: Callable[[str], bool] = lambda rule: True
 ) -> list[Diagnostic]:
     """One file's own diagnostics joined with the cross-file ones, one per key or value, suppressions applied."""
     if not shared and not report.suppressions:
         return list(report.diagnostics)
-    best: dict[str, Diagnostic] = {}
+    best: dict[tuple[str, int], Diagnostic] = {}  # with the line, since a file's documents may have paths in common
     unplaced: list[Diagnostic] = []
     for diagnostic in (*report.diagnostics, *shared):
         if not diagnostic.path:
             unplaced.append(diagnostic)
             continue
-        known = best.get(diagnostic.path)
+        place = (diagnostic.path, diagnostic.line)
+        known = best.get(place)
         if known is None or diagnostic.severity.rank < known.severity.rank:
-            best[diagnostic.path] = diagnostic
+            best[place] = diagnostic
     return suppress.apply(report.file, unplaced + list(best.values()), report.suppressions, active=active)

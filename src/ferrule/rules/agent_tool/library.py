@@ -121,7 +121,7 @@ class UnresolvedReference:
                 if key in _KINDS and _KINDS[key][0] in held and _find(library, key, ref) is None:
                     kind = _KINDS[key][0].replace("_", " ")
                     yield LibraryFinding(outline, Finding(self.code, (key,), f"there is no {kind} {ref!r}"))
-            described_by = described.get(outline.tool_id) if _is_declaration(outline) else None
+            described_by = described.get(outline.tool_id or "") if _is_declaration(outline) else None
             if described_by is not None and "interface_ref" not in outline.refs:
                 message = f"the interface {described_by.record_id!r} is not referred to"
                 yield LibraryFinding(outline, Finding(self.code, ("interface_ref",), message, Severity.WARNING))
