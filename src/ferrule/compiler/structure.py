@@ -38,6 +38,7 @@ class Branch:
         "keys",
         "may_be_missed",
         "members",
+        "misses_deeply",
         "plain",
         "required",
     )
@@ -55,6 +56,8 @@ class Branch:
         """True when there is anything to look at inside the value."""
         self.may_be_missed = False
         """True when its absence may be a defect."""
+        self.misses_deeply = False
+        """True when its absence may be a defect even where everything around it is absent too."""
         self.plain: tuple[Expectation, Row] | None = None
         """The one row to check, where it has no condition and nothing lies below it."""
 
@@ -106,7 +109,9 @@ def _settle(branch: Branch) -> None:
     branch.deeper = bool(branch.members or branch.closed or branch.any_key or branch.items)
     if len(branch.checks) == 1 and branch.checks[0][2] is None and not branch.deeper:
         branch.plain = branch.checks[0][:2]
-    branch.may_be_missed = bool(branch.required) or any(child.may_be_missed for child in branch.keys.values())
+    is_deep = any(isinstance(row.expect, Required) and row.expect.deep for row, _ in branch.required)
+    branch.misses_deeply = is_deep or any(child.misses_deeply for child in branch.keys.values())
+    branch.may_be_missed = branch.misses_deeply or bool(branch.required)
 
 
 class _Walk:
@@ -210,7 +215,7 @@ def _absent(walk: _Walk, branch: Branch, path: Path, *, enclosing_is_there: bool
             walk.report(row, path, "is missing")
             return
     for key, child in branch.members:
-        if child.may_be_missed:
+        if child.misses_deeply:
             _absent(walk, child, (*path, key), enclosing_is_there=False)
 
 
