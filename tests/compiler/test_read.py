@@ -131,6 +131,8 @@ def test_bad_front_matter_is_one_issue_on_line_1(text: str) -> None:
         ("x.json", b'{"a":' * 150 + b"1" + b"}" * 150, 1, "levels deep"),
         ("x.json", b'{"a": NaN}', 1, "NaN"),
         ("x.json", b"", 1, "not valid JSON"),
+        ("x.json", b'{"a":\n"\\ud83d"}', 2, "half of a surrogate pair"),
+        ("x.json", b'{"a": "\\ude00"}', 1, "half of a surrogate pair"),
     ],
 )
 def test_unusable_text_is_one_clear_issue(name: str, data: bytes, line: int, words: str) -> None:

@@ -105,7 +105,10 @@ class Cache:
         if self._file is None or (self._fresh.keys() == self._old.keys() and self._is_unchanged()):
             return
         content = _Content(self._fingerprint, time.time_ns(), self._fresh)
-        data = msgspec.msgpack.encode(content)
+        try:
+            data = msgspec.msgpack.encode(content)
+        except (OverflowError, ValueError):  # an outline holds a number or text that cannot be stored
+            return
         draft = self._file.with_name(f"{self._file.name}.{os.getpid()}")
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)

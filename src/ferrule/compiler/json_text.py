@@ -13,6 +13,10 @@ from ferrule.model.place import Node, Places, Span
 from ferrule.model.value import JsonValue
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
+_HALF_CHARACTER = re.compile(
+    r"""(?<!\\)(?:\\\\)*(?P<half>\\u(?:d[89ab][0-9a-f]{2}(?!\\ud[c-f][0-9a-f]{2})|(?<!\\ud[89ab][0-9a-f]{2}\\u)d[c-f][0-9a-f]{2}))""",
+    re.IGNORECASE,
+)
 _BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]')
 
 
@@ -25,6 +29,7 @@ def load(text: str) -> tuple[JsonValue, tuple[Issue, ...]]:
     try:
         value = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_int=_integer)
     except _Repeated:
+        refuse_half_characters(text)
         refuse_deep(text)
         composed = compose(text)
         return composed.value, composed.issues
@@ -35,6 +40,8 @@ def load(text: str) -> tuple[JsonValue, tuple[Issue, ...]]:
         raise Unparsable(f"nested more than {MAX_DEPTH} levels deep", 1) from None
     if _deeper_than(value, MAX_DEPTH):
         refuse_deep(text)
+    if "\\u" in text:
+        refuse_half_characters(text)
     return value, ()
 
 
@@ -85,6 +92,14 @@ def refuse_deep(text: str) -> None:
                 raise Unparsable(f"nested more than {MAX_DEPTH} levels deep", line, column, "flatten the definition")
         elif token in "}]":
             depth -= 1
+
+
+def refuse_half_characters(text: str) -> None:
+    """Raise Unparsable at an escape that writes half of a surrogate pair: no other format can carry it."""
+    match = _HALF_CHARACTER.search(text)
+    if match is not None:
+        line, column = _position(text, match.start("half"))
+        raise Unparsable(f"{match['half']} is half of a surrogate pair, not a character", line, column)
 
 
 def _position(text: str, offset: int) -> tuple[int, int]:
