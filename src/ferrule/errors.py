@@ -31,3 +31,8 @@ class SealError(CatalogError):
 
 class BuildRefused(FerruleError):
     """The definitions have errors; nothing was built."""
+
+    def __init__(self, message: str, report: object = None) -> None:
+        super().__init__(message)
+        self.report = report
+        """The `Report` with the errors, where there is one."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from functools import cache
 
 from ferrule.compiler.check import Parts
+from ferrule.contracts.compat import CompatRule
 from ferrule.contracts.dialect import Dialect
 from ferrule.contracts.rule import LibraryRule, RuleInfo, RuleSet
 from ferrule.dialects.builtin import DIALECTS
 from ferrule.registry import Registry
-from ferrule.rules.builtin import LIBRARY_RULES, PAGES, RULE_SETS
+from ferrule.rules.builtin import COMPAT_RULES, LIBRARY_RULES, PAGES, RULE_SETS
 
 DOCUMENTATION = "https://github.com/ferrule-dev/ferrule/blob/main/docs/reference/rules/"
 """Where the generated rule pages can be read: one file per standard, the rule's code as anchor."""
@@ -18,6 +19,7 @@ _PAGE_FILES = {"AML": "aml.md", "ADL": "adl.md", "OXP": "oxp.md", "AT": "agent-t
 dialects: Registry[Dialect] = Registry("dialect", DIALECTS)
 _rule_sets: Registry[RuleSet] = Registry("kind of definition", RULE_SETS)
 _library_rules: Registry[tuple[LibraryRule, ...]] = Registry("standard", LIBRARY_RULES)
+_compat_rules: Registry[tuple[CompatRule, ...]] = Registry("set of compatibility rules", COMPAT_RULES)
 _pages: Registry[tuple[RuleInfo, ...]] = Registry("standard", PAGES)
 
 
@@ -36,6 +38,11 @@ def page_of(rule: str) -> str:
 def rule_pages() -> tuple[RuleInfo, ...]:
     """Every rule's page, in the order of the standards."""
     return tuple(page for pages in _pages for page in pages)
+
+
+def compat_rules() -> tuple[CompatRule, ...]:
+    """The rules about what was published and what would be."""
+    return tuple(rule for rules in _compat_rules for rule in rules)
 
 
 def _all_library_rules() -> tuple[LibraryRule, ...]:

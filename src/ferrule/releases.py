@@ -1,1 +1,248 @@
-"""Releases: builds, publishes and compares. Wiring beside `workspace.py`."""
+"""Building, publishing and comparing a workspace: the wiring of the compiler's second half.
+
+built = build(Workspace.open("."))
+published = publish(Workspace.open("."), by="ada", at="2026-01-31T12:00:00Z")
+difference = diff(Workspace.open("."))
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from ferrule.compiler import release as records
+from ferrule.compiler.build import Contents, contents_of
+from ferrule.compiler.compare import compare
+from ferrule.compiler.discover import load
+from ferrule.compiler.gather import Piece, gather
+from ferrule.compiler.judge import Places, judge
+from ferrule.compiler.release import Release, write_whole
+from ferrule.compiler.seal import KEY_FILE, PUBLIC_FILE, load_key, make_key, public_half, trust, trusted_keys
+from ferrule.errors import BuildRefused, CatalogError, WorkspaceError
+from ferrule.model.catalog import Catalog
+from ferrule.model.change import Comparison
+from ferrule.model.diagnostic import Diagnostic, Severity
+from ferrule.model.report import Report, summarise
+from ferrule.parts import compat_rules, parts
+from ferrule.sides import Side, side_of_catalog, side_of_path, side_of_revision
+from ferrule.workspace import Workspace, show_path
+
+CATALOG_FILE = ".ferrule/catalog.ferrule"
+_SECRETS = frozenset({"AML-71", "OXP-16"})
+"""Rules that find secret values. No suppression lets those into a catalog."""
+_ROLELESS = "AML-93"
+
+
+class Built(NamedTuple):
+    """A catalog that was made."""
+
+    path: Path
+    digest: str
+    contents: Contents
+    report: Report
+    """The check before it: no errors, perhaps warnings."""
+    new_key: Path | None
+    """The private key, when it had to be made first."""
+    seconds: float
+
+
+class Published(NamedTuple):
+    """The outcome of publishing."""
+
+    release: Release
+    is_new: bool
+    """False when the last release has the same content, so nothing was done."""
+    built: Built
+    difference: Difference | None
+    """What changed since the release before; None for the first."""
+
+
+class Difference(NamedTuple):
+    """Two states compared, and what is wrong with going from one to the other."""
+
+    comparison: Comparison
+    report: Report
+    published: str
+    """What was compared, in words."""
+    candidate: str
+    texts: Mapping[str, str]
+    """Texts of files that are shown but not on disk."""
+
+
+def build(
+    workspace: Workspace,
+    output: str | Path | None = None,
+    *,
+    key_file: str | Path | None = None,
+    now: str | None = None,
+) -> Built:
+    """Check a workspace and write its sealed catalog. Raises BuildRefused (with the report) when there are errors."""
+    started = time.perf_counter()
+    contents, _, report = _compiled(workspace, now)
+    key, new_key = workspace_key(workspace, key_file)
+    data = contents.sealed(key)
+    path = Path(output) if output is not None else workspace.root / CATALOG_FILE
+    write_whole(path, data)
+    digest = Catalog.from_bytes(data, [public_half(key)]).digest
+    return Built(path, digest, contents, report, new_key, time.perf_counter() - started)
+
+
+def load_catalog(workspace: Workspace, path: str | Path | None = None) -> Catalog:
+    """The workspace's built catalog. Raises CatalogError when there is none, or its seal does not hold."""
+    file = Path(path) if path is not None else workspace.root / CATALOG_FILE
+    if not file.exists():
+        raise CatalogError(f"there is no catalog {show_path(str(file))}; make one with 'ferrule build'")
+    return Catalog.load(file, trusted_keys(workspace.root / PUBLIC_FILE))
+
+
+def publish(
+    workspace: Workspace,
+    *,
+    by: str,
+    at: str,
+    message: str | None = None,
+    approved_by: str | None = None,
+    key_file: str | Path | None = None,
+    now: str | None = None,
+) -> Published:
+    """Build, compare with the last release, and record a new one. Raises BuildRefused (with the report) on any error."""
+    started = time.perf_counter()
+    contents, pieces, report = _compiled(workspace, now)
+    _refuse_roleless(pieces, report, workspace)
+    key, new_key = workspace_key(workspace, key_file)
+    folder = workspace.root / records.FOLDER
+    history = records.releases(folder, trusted_keys(workspace.root / PUBLIC_FILE))
+    difference = diff(workspace, now=now) if history else None
+    if difference is not None and difference.report.has_errors:
+        raise BuildRefused("the change from the last release has errors; nothing was published", difference.report)
+    data = contents.sealed(key)
+    catalog = Catalog.from_bytes(data, [public_half(key)])
+    path = workspace.root / CATALOG_FILE
+    last = history[-1] if history else None
+    is_new = last is None or last.digest != catalog.digest
+    if is_new or last is None:
+        draft = Release(
+            number=len(history) + 1,
+            digest=catalog.digest,
+            released_at=at,
+            released_by=by,
+            approved_by=approved_by,
+            message=message,
+            tools={tool.tool_id: tool.version or "" for tool in contents.tools},
+            previous=records.digest_of_record(folder, last) if last is not None else None,
+        )
+        last = records.record(folder, draft, data, key)
+    write_whole(path, data)
+    built = Built(path, catalog.digest, contents, report, new_key, time.perf_counter() - started)
+    return Published(last, is_new, built, difference)
+
+
+def diff(
+    workspace: Workspace, published: str | None = None, candidate: str | None = None, *, now: str | None = None
+) -> Difference:
+    """Compare what was published (by default the last release) with a candidate (by default the workspace)."""
+    started = time.perf_counter()
+    with (
+        _side(workspace, published) if published is not None else last_release(workspace) as old,
+        _side(workspace, candidate) if candidate is not None else side_of_path(workspace, str(workspace.root)) as new,
+    ):
+        comparison = compare(old.snapshot, new.snapshot)
+        places = Places(old.source_of, new.source_of, old.shown, new.shown)
+        diagnostics = tuple(judge(comparison, compat_rules(), parts(), workspace.rule_settings(now), places))
+        texts = {
+            diagnostic.file: text for diagnostic in diagnostics if (text := _text(diagnostic, new, old)) is not None
+        }
+    files = len({part.outline.file for part in new.snapshot.parts})
+    seconds = time.perf_counter() - started
+    summary = summarise(diagnostics, files=files, tools=len(new.snapshot.parts), seconds=seconds)
+    return Difference(comparison, Report(diagnostics, summary), old.name, new.name, texts)
+
+
+def last_release(workspace: Workspace) -> Side:
+    """The workspace as it was released last. Raises WorkspaceError when it never was."""
+    folder, keys = workspace.root / records.FOLDER, trusted_keys(workspace.root / PUBLIC_FILE)
+    history = records.releases(folder, keys)
+    if not history:
+        raise WorkspaceError(
+            "nothing is published yet, so there is nothing to compare with;"
+            " name two states ('ferrule diff OLD NEW'), or publish first"
+        )
+    last = history[-1]
+    catalog = Catalog.load(folder / last.catalog_name, keys)
+    if catalog.digest != last.digest:
+        raise CatalogError(f"{folder / last.catalog_name} is not the catalog that release {last.number} names")
+    return side_of_catalog(catalog, f"release {last.number}")
+
+
+def workspace_key(workspace: Workspace, key_file: str | Path | None = None) -> tuple[Ed25519PrivateKey, Path | None]:
+    """The key that seals the workspace's catalogs, and its path when it had to be made."""
+    path = Path(key_file) if key_file is not None else workspace.root / KEY_FILE
+    made = None
+    if key_file is None and not path.exists():
+        try:
+            make_key(path)
+        except OSError as error:
+            raise WorkspaceError(f"cannot write the key {path}: {error.strerror}") from None
+        made = path
+    key = load_key(path)
+    trust(workspace.root / PUBLIC_FILE, public_half(key))
+    return key, made
+
+
+def _side(workspace: Workspace, name: str) -> Side:
+    if os.path.lexists(name):
+        return side_of_path(workspace, name)
+    return side_of_revision(workspace, name)
+
+
+def _compiled(workspace: Workspace, now: str | None) -> tuple[Contents, list[Piece], Report]:
+    """What a clean workspace compiles to: exactly the bytes that were checked, or an error."""
+    tasks = workspace.select().everything
+    sources = [load(task.path, task.name) for task in tasks]
+    report = workspace.check(now=now)
+    if report.has_errors:
+        raise BuildRefused("the definitions have errors; nothing was built", report)
+    _refuse_secrets(workspace, now)
+    if workspace.select().everything != tasks or sources != [load(task.path, task.name) for task in tasks]:
+        raise WorkspaceError("files changed while they were being checked; run the command again")
+    pieces = list(gather(sources, parts().dialects, workspace.namespace))
+    return contents_of(pieces), pieces, report
+
+
+def _refuse_secrets(workspace: Workspace, now: str | None) -> None:
+    found = [
+        diagnostic
+        for report in workspace.reports(workspace.select(), workspace.rule_settings(now))
+        for diagnostic in report.diagnostics
+        if diagnostic.rule in _SECRETS and diagnostic.severity is Severity.ERROR
+    ]
+    if found:
+        report = Report(tuple(found), summarise(tuple(found), files=1, tools=0, seconds=0.0))
+        raise BuildRefused("secret values never go into a catalog, whatever is suppressed; nothing was built", report)
+
+
+def _refuse_roleless(pieces: list[Piece], report: Report, workspace: Workspace) -> None:
+    """An agent without a role is a warning when checked and an error when published (AML-93)."""
+    roleless = {
+        show_path(os.path.join(workspace.root, piece.file))
+        for piece in pieces
+        if piece.definition.kind == "aml.agent" and not piece.definition.value.get("role")
+    }
+    errors = tuple(
+        msgspec.structs.replace(diagnostic, severity=Severity.ERROR)
+        for diagnostic in report.diagnostics
+        if diagnostic.rule == _ROLELESS and diagnostic.file in roleless
+    )
+    if errors:
+        summary = summarise(errors, files=len(errors), tools=0, seconds=report.summary.seconds)
+        raise BuildRefused("an agent needs a role to be published; nothing was published", Report(errors, summary))
+
+
+def _text(diagnostic: Diagnostic, new: Side, old: Side) -> str | None:
+    return new.text_of(diagnostic.file) or old.text_of(diagnostic.file)

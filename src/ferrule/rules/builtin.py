@@ -24,11 +24,17 @@ LIBRARY_RULES = {
 }
 """Rules about several files at once, by standard: tuples of rules."""
 
+COMPAT_RULES = {
+    "compat": "ferrule.rules.compat.pages:COMPAT_RULES",
+}
+"""Rules about what was published and what would be: tuples of rules."""
+
 PAGES = {
     "aml": "ferrule.rules.aml.pages:PAGES",
     "adl": "ferrule.rules.adl.pages:PAGES",
     "oxp": "ferrule.rules.oxp.pages:PAGES",
     "agent_tool": "ferrule.rules.agent_tool.pages:PAGES",
+    "compat": "ferrule.rules.compat.pages:PAGES",
     "ferrule": "ferrule.rules.own:PAGES",
 }
 """Documentation of every rule, by standard: tuples of RuleInfo."""

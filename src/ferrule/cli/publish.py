@@ -1,0 +1,72 @@
+"""`ferrule publish`: builds a workspace and records it as a release, if the change from the last one is sound."""
+
+from __future__ import annotations
+
+import getpass
+import json
+from datetime import UTC, datetime
+
+import click
+
+from ferrule.cli.build import as_dict, key_file, show_refusal, told
+from ferrule.errors import BuildRefused
+from ferrule.releases import Published, publish
+from ferrule.workspace import Workspace
+
+
+@click.command(
+    epilog="Releases are kept in .ferrule/releases and never rewritten. Exit code: 0 published (or nothing new), "
+    "1 the definitions or the change have errors, 2 could not run."
+)
+@click.argument("path", default=".", type=click.Path())
+@click.option("-m", "--message", help="What this release is about.")
+@click.option("--approved-by", metavar="NAME", help="Who approved it.")
+@click.option("--by", metavar="NAME", help="Who publishes; you by default.")
+@click.option("--format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to tell.")
+@click.option("--now", metavar="DATE", help="The day to check dates against; today by default.")
+def command(
+    path: str, message: str | None, approved_by: str | None, by: str | None, format: str, now: str | None
+) -> int:
+    """Record the workspace around PATH (by default: here) as a release."""
+    at = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    try:
+        done = publish(
+            Workspace.open(path),
+            by=by or _user(),
+            at=at,
+            message=message,
+            approved_by=approved_by,
+            key_file=key_file(),
+            now=now,
+        )
+    except BuildRefused as refused:
+        return show_refusal(refused, format)
+    click.echo(json.dumps(_as_dict(done), indent=2) if format == "json" else _told(done))
+    return 0
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container without a name for its user
+        return "unknown"
+
+
+def _told(done: Published) -> str:
+    if not done.is_new:
+        return f"nothing to publish: release {done.release.number} has the same content"
+    approved = f", approved by {done.release.approved_by}" if done.release.approved_by else ""
+    return f"{told(done.built)}\npublished release {done.release.number} by {done.release.released_by}{approved}"
+
+
+def _as_dict(done: Published) -> dict[str, object]:
+    release = done.release
+    return {
+        "release": release.number,
+        "is_new": done.is_new,
+        "released_at": release.released_at,
+        "released_by": release.released_by,
+        "approved_by": release.approved_by,
+        "message": release.message,
+        **as_dict(done.built),
+    }

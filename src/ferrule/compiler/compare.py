@@ -1,0 +1,210 @@
+"""What changed between two snapshots of a workspace, tool by tool. The rules of `rules/compat/` judge the outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from ferrule.compiler.gather import Piece
+from ferrule.compiler.pack import canonical, digest_of
+from ferrule.compiler.schema_changes import narrowed, weakened, without_new_names
+from ferrule.model.catalog import Catalog
+from ferrule.model.change import SOFT, Comparison, Part, Snapshot, ToolChange
+from ferrule.model.effective import references
+from ferrule.model.outline import AgentOutline, Outline, RoleOutline, ToolOutline
+from ferrule.model.semver import Bump, bump_between, parse_version
+from ferrule.model.tool import Record, Tool
+from ferrule.model.value import MISSING
+from ferrule.validation.containment import Answer, contains, without_annotations
+
+Key = tuple[str, str]
+"""Dialect and tool id: what a tool is known by across versions and namespaces."""
+
+
+def snapshot_of_pieces(
+    pieces: Iterable[Piece],
+    *,
+    is_full: bool = True,
+    broken: frozenset[tuple[str, str]] = frozenset(),
+    folders: frozenset[str] = frozenset(),
+) -> Snapshot:
+    """A snapshot of definition files."""
+    parts: list[Part] = []
+    outlines: list[Outline] = []
+    for piece in pieces:
+        outlines += piece.outlines
+        tools = {(tool.tool_id, tool.version): tool for tool in (piece.compiled.tools if piece.compiled else ())}
+        for outline in piece.outlines:
+            if isinstance(outline, ToolOutline):
+                parts.append(_part(outline, piece, tools.get((outline.tool_id, outline.version))))
+    return _snapshot(parts, outlines, is_full=is_full, broken=broken, folders=folders)
+
+
+def snapshot_of_catalog(catalog: Catalog) -> Snapshot:
+    """A snapshot of a sealed catalog. Its outlines name the files their definitions would have."""
+    parts = []
+    outlines: list[Outline] = []
+    for number, tool in enumerate(catalog.tools):
+        outline = _outline_of(tool)
+        digest = catalog.digest_at(number)
+        facts = _decoded(tool.payload) or {}
+        parts.append(Part(outline, digest, digest, _decoded(tool.input_schema), _decoded(tool.output_schema), facts))
+        outlines.append(outline)
+    for record in catalog.records():
+        outlines += _outlines_of(record)
+    return _snapshot(parts, outlines)
+
+
+def _snapshot(parts: list[Part], outlines: list[Outline], **more: Any) -> Snapshot:
+    agents = {o.agent_id: o for o in outlines if isinstance(o, AgentOutline) and o.agent_id is not None}
+    roles = {o.iam_id: o for o in outlines if isinstance(o, RoleOutline) and o.iam_id is not None}
+    return Snapshot(tuple(parts), agents, roles, tuple(outlines), **more)
+
+
+def _part(outline: ToolOutline, piece: Piece, tool: Tool | None) -> Part:
+    value = piece.definition.value
+    payload = canonical(tool) if tool is not None else b""
+    digest = digest_of(payload) if tool is not None else ""
+    if piece.dialect == "adl" and tool is not None:  # one manifest holds many tools
+        return Part(outline, digest, digest, *_schemas(tool), _decoded(tool.payload) or {})
+    content = digest_of(canonical(value))
+    if tool is not None:
+        return Part(outline, content, digest, *_schemas(tool), value)
+    interface = value.get("interface")
+    interface = interface if isinstance(interface, dict) else {}
+    return Part(outline, content, "", interface.get("input"), interface.get("output"), value)
+
+
+def _schemas(tool: Tool) -> tuple[Any, Any]:
+    return _decoded(tool.input_schema), _decoded(tool.output_schema)
+
+
+def _decoded(text: msgspec.Raw | None) -> Any:
+    return None if text is None else msgspec.json.decode(text)
+
+
+def _outline_of(tool: Tool) -> ToolOutline:
+    payload = _decoded(tool.payload)
+    payload = payload if isinstance(payload, dict) else {}
+    status, kind = payload.get("status"), payload.get("type")
+    return ToolOutline(
+        file=f"tools/{tool.tool_id}.tool.md",
+        dialect=tool.dialect,
+        namespace=tool.namespace,
+        name=tool.name,
+        tool_id=tool.tool_id,
+        version=tool.version,
+        status=status if isinstance(status, str) else tool.lifecycle,
+        type=kind if isinstance(kind, str) else tool.tool_kind,
+        approval_required=tool.approval_required or None,
+        max_calls_per_run=tool.max_calls_per_run,
+        aliases=tool.aliases,
+    )
+
+
+def _outlines_of(record: Record) -> list[Outline]:
+    payload = _decoded(record.payload)
+    value = payload.get("definition", payload) if isinstance(payload, dict) else {}
+    match record.kind:
+        case "agent":
+            return [AgentOutline(f"agents/{record.record_id}.agent.md", record.record_id, value)]
+        case "role":
+            return [RoleOutline(f"iam/{record.record_id}.iam.md", record.record_id, value)]
+        case _:
+            return []
+
+
+def compare(published: Snapshot, candidate: Snapshot) -> Comparison:
+    """Every tool of either side with what became of it, in order of name."""
+    before, after = _by_key(published.parts), _by_key(candidate.parts)
+    changes: list[ToolChange] = []
+    for key in sorted({*before, *after}):
+        old_parts, new_parts = before.get(key, []), after.get(key, [])
+        if not new_parts and not candidate.is_full:
+            continue
+        for old, new in _paired(old_parts, new_parts):
+            impact = _users(key[1], published, candidate) if key[0] == "aml" else ((), ())
+            changes.append(_change(old, new, impact))
+    return Comparison(published, candidate, tuple(changes))
+
+
+def _by_key(parts: Iterable[Part]) -> dict[Key, list[Part]]:
+    table: dict[Key, list[Part]] = {}
+    for part in parts:
+        table.setdefault((part.outline.dialect, part.outline.tool_id), []).append(part)
+    return table
+
+
+def _paired(old: list[Part], new: list[Part]) -> list[tuple[Part | None, Part | None]]:
+    """Versions that match by number; of the rest, each new one against the newest old one."""
+    if not old or not new:
+        return [(part, None) for part in old] or [(None, part) for part in new]
+    by_version = {part.outline.version: part for part in old}
+    pairs: list[tuple[Part | None, Part | None]] = []
+    taken = set()
+    latest = max(old, key=lambda part: parse_version(part.outline.version) or (-1,))
+    for part in new:
+        same = by_version.get(part.outline.version)
+        match = same if same is not None else latest
+        taken.add(match.outline.version)
+        pairs.append((match, part))
+    if len(old) > 1:  # several versions side by side: those that went are told too
+        pairs += [(part, None) for part in old if part.outline.version not in taken]
+    return pairs
+
+
+def _change(old: Part | None, new: Part | None, users: tuple[tuple[str, ...], tuple[str, ...]]) -> ToolChange:
+    agents, roles = users
+    if old is None or new is None:
+        needed = Bump.MAJOR if new is None else Bump.NONE
+        return ToolChange(old, new, needed=needed, agents=agents, roles=roles)
+    before, after = parse_version(old.outline.version), parse_version(new.outline.version)
+    made = bump_between(before, after) if before and after else None
+    if old.content == new.content:
+        return ToolChange(old, new, made=made, agents=agents, roles=roles)
+    narrow, example, is_undecided = _input_changes(old.input_schema, new.input_schema)
+    weak = tuple(weakened(*map(without_annotations, (old.output_schema, new.output_schema))))
+    change = ToolChange(old, new, narrow, weak, example, is_undecided, _fields(old.facts, new.facts))
+    return change._replace(needed=_needed(change), made=made, agents=agents, roles=roles)
+
+
+def _input_changes(old: Any, new: Any) -> tuple[Any, Any, bool]:
+    old, new = without_annotations(old), without_annotations(new)
+    changes = tuple(narrowed(old, new))
+    if not isinstance(old, dict | bool) or not isinstance(new, dict | bool):
+        return changes, MISSING, False
+    answer, example = contains(without_new_names(old, new), new)
+    if answer is Answer.ACCEPTS_ALL and all(change.kind in SOFT for change in changes):
+        return (), example, False
+    return changes, example, answer is Answer.UNDECIDED and not changes
+
+
+def _fields(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(key for key in sorted({*old, *new}) if old.get(key) != new.get(key))
+
+
+def _needed(change: ToolChange) -> Bump:
+    if change.narrowed or change.example is not MISSING:
+        return Bump.MAJOR
+    assert change.old is not None and change.new is not None, "both sides were compared"
+    schemas = ((part.input_schema, part.output_schema) for part in (change.old, change.new))
+    one, other = ([without_annotations(schema) for schema in pair] for pair in schemas)
+    return Bump.MINOR if one != other else Bump.PATCH
+
+
+def _users(tool_id: str, *snapshots: Snapshot) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    agents = {
+        agent_id
+        for snapshot in snapshots
+        for agent_id, agent in snapshot.agents.items()
+        if any(entry.ref == tool_id for entry in references(agent.value, "tools").entries)
+    }
+    roles = {
+        iam_id
+        for snapshot in snapshots
+        for iam_id, role in snapshot.roles.items()
+        if any(entry.ref == tool_id for entry in references(role.value, "tools").entries)
+    }
+    return tuple(sorted(agents)), tuple(sorted(roles))

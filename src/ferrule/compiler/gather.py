@@ -1,0 +1,82 @@
+"""Definition files to what they compile to: the raw material of a build and of a comparison. Judges nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from ferrule.compiler.check import detect
+from ferrule.compiler.read import read
+from ferrule.contracts.dialect import Definition, Dialect
+from ferrule.model.document import Document, Source
+from ferrule.model.outline import Outline
+from ferrule.model.tool import Compiled
+from ferrule.model.value import Path, dotted
+
+_ENDINGS = {".tool.md": "tool", ".agent.md": "agent", ".iam.md": "role"}
+
+
+class Piece(NamedTuple):
+    """One definition: where it stands, what others see of it, what it became."""
+
+    file: str
+    dialect: str
+    definition: Definition
+    outlines: tuple[Outline, ...]
+    compiled: Compiled | None
+    """None when it has mistakes that keep it from being compiled."""
+
+
+def gather(
+    sources: Iterable[Source], dialects: tuple[Dialect, ...], namespace: str, broken: set[tuple[str, str]] | None = None
+) -> Iterator[Piece]:
+    """Every definition of these files, in order. Kind and stem of AML files that cannot be parsed are added to `broken`."""
+    for source in sources:
+        documents = read(source)
+        dialect = next((found for document in documents if (found := detect(document, dialects))), None)
+        if dialect is None:
+            continue
+        for document in documents:
+            if not document.is_parsed:
+                if broken is not None:
+                    broken.update(_stem(source))
+                continue
+            for definition in dialect.definitions(document)[0]:
+                outlines = tuple(dialect.outline(document, definition, namespace))
+                compiled = _attempt(dialect, document, definition, namespace)
+                yield Piece(source.file, dialect.name, definition, outlines, compiled)
+
+
+def _stem(source: Source) -> set[tuple[str, str]]:
+    return {(kind, source.name.removesuffix(end)) for end, kind in _ENDINGS.items() if source.name.endswith(end)}
+
+
+def _attempt(dialect: Dialect, document: Document, definition: Definition, namespace: str) -> Compiled | None:
+    try:
+        return dialect.compile(document, definition, namespace)
+    except Exception:  # dialects promise nothing about definitions with errors
+        return None
+
+
+def unsealable(value: Any, path: Path = ()) -> str | None:
+    """Where a definition holds what canonical JSON cannot say: an endless number, or half a character."""
+    if isinstance(value, float):
+        return None if math.isfinite(value) else f"`{dotted(path)}` is {value}, which JSON has no number for"
+    if isinstance(value, str):
+        return f"`{dotted(path)}` holds half a character" if _is_halved(value) else None
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if _is_halved(key):
+                return f"a key under `{dotted(path)}` holds half a character"
+            if found := unsealable(inner, (*path, key)):
+                return found
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            if found := unsealable(inner, (*path, index)):
+                return found
+    return None
+
+
+def _is_halved(text: str) -> bool:
+    return not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text)

@@ -1,0 +1,157 @@
+"""What can be compared: folders and files of definitions, sealed catalogs, and revisions of a Git repository."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import tarfile
+import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+
+from ferrule.compiler.compare import snapshot_of_catalog, snapshot_of_pieces
+from ferrule.compiler.discover import Walk, load
+from ferrule.compiler.gather import gather
+from ferrule.compiler.seal import PUBLIC_FILE, trusted_keys
+from ferrule.errors import WorkspaceError
+from ferrule.model.catalog import MAGIC, Catalog
+from ferrule.model.change import Snapshot
+from ferrule.model.document import Source
+from ferrule.parts import parts
+from ferrule.workspace import Workspace, show_path
+
+
+class Side:
+    """One side of a comparison. Used as a context manager, because a revision lives in a temporary folder."""
+
+    def __init__(
+        self,
+        name: str,
+        snapshot: Snapshot,
+        source_of: Callable[[str], Source | None],
+        shown: Callable[[str], str],
+        keep: ExitStack | None = None,
+    ) -> None:
+        self.name = name
+        """In words: `release 3`, a path, a revision."""
+        self.snapshot = snapshot
+        self.source_of = source_of
+        """The file of a definition; None when there is none, as in a catalog."""
+        self.shown = shown
+        """How a file is named to people."""
+        self._keep = keep
+
+    def text_of(self, shown: str) -> str | None:
+        """The text of a file by its shown name, for excerpts."""
+        for outline in self.snapshot.outlines:
+            if self.shown(outline.file) == shown and (source := self.source_of(outline.file)) is not None:
+                return source.data.decode("utf-8-sig", "replace")
+        return None
+
+    def __enter__(self) -> Side:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._keep is not None:
+            self._keep.close()
+
+
+def side_of_catalog(catalog: Catalog, name: str) -> Side:
+    """A sealed catalog."""
+    return Side(name, snapshot_of_catalog(catalog), lambda file: None, lambda file: file)
+
+
+def side_of_path(
+    workspace: Workspace, path: str, shown: Callable[[str], str] = show_path, name: str | None = None
+) -> Side:
+    """A folder or file of definitions, or a catalog file."""
+    absolute = os.path.abspath(path)
+    if _is_catalog(absolute):
+        folders = {workspace.root, Workspace.open(absolute).root}
+        keys = [key for folder in sorted(folders) for key in trusted_keys(folder / PUBLIC_FILE)]
+        return side_of_catalog(Catalog.load(absolute, keys), name or show_path(absolute))
+    is_full = os.path.isdir(absolute)
+    files = list(Walk(absolute, workspace.settings.check.exclude)) if is_full else [absolute]
+    broken: set[tuple[str, str]] = set()
+    sources = (load(file, file) for file in files)
+    pieces = list(gather(sources, parts().dialects, workspace.namespace, broken))
+    folders_of = frozenset(entry.name for entry in os.scandir(absolute) if entry.is_dir()) if is_full else frozenset()
+    snapshot = snapshot_of_pieces(pieces, is_full=is_full, broken=frozenset(broken), folders=folders_of)
+    return Side(name or show_path(absolute), snapshot, lambda file: load(file, file), shown)
+
+
+def _is_catalog(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False
+
+
+def side_of_revision(workspace: Workspace, revision: str) -> Side:
+    """The workspace, or the path after a colon, as a Git revision has it: `HEAD~1`, `main:tools`."""
+    root = str(workspace.root)
+    if _git(root, "rev-parse", "--is-inside-work-tree") is None:
+        raise WorkspaceError(f"there is no file or folder {revision!r}, and {root} is in no Git repository to look in")
+    prefix = (_git(root, "rev-parse", "--show-prefix") or b"").decode().strip()
+    named = revision if ":" in revision else f"{revision}:{prefix}"
+    found = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", named)
+    if found is None:
+        raise WorkspaceError(f"there is no file, folder or Git revision {revision!r}")
+    thing = found.decode().strip()
+    keep = ExitStack()
+    folder = keep.enter_context(tempfile.TemporaryDirectory(prefix="ferrule-"))
+    try:
+        path = _extracted(root, thing, Path(folder), Path(named.partition(":")[2]).name or "definition")
+        base = workspace.root if ":" not in revision else Path(_top(root)) / named.partition(":")[2]
+        side = side_of_path(workspace, str(path), lambda file: _as_in(base, path, file), name=revision)
+    except BaseException:
+        keep.close()
+        raise
+    side._keep = keep
+    return side
+
+
+def _as_in(base: Path, path: Path, file: str) -> str:
+    """A file of the temporary folder by the name it has in the repository."""
+    relative = os.path.relpath(file, path)
+    return show_path(str(base if relative == "." else base / relative))
+
+
+def _top(root: str) -> str:
+    return (_git(root, "rev-parse", "--show-toplevel") or b"").decode().strip()
+
+
+def _extracted(root: str, thing: str, folder: Path, name: str) -> Path:
+    kind = (_git(root, "cat-file", "-t", thing) or b"").decode().strip()
+    if kind == "blob":
+        file = folder / name
+        file.write_bytes(_git(root, "cat-file", "blob", thing) or b"")
+        return file
+    data = _git(root, "archive", "--format=tar", thing)
+    if data is None:
+        raise WorkspaceError(f"Git cannot give the files of {thing}")
+    target = folder / "tree"
+    target.mkdir()
+    with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+        archive.extractall(target, filter="data")
+    return target
+
+
+def _git(root: str, *arguments: str) -> bytes | None:
+    """What a Git command prints; None when it fails or there is no Git."""
+    try:
+        done = subprocess.run(["git", "-C", root, *arguments], capture_output=True, timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout if done.returncode == 0 else None
+
+
+def is_definitions(path: str) -> bool:
+    """True for a folder, or a file that is no catalog."""
+    return os.path.lexists(path) and not _is_catalog(os.path.abspath(path))
