@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ferrule.model.value import Path
 from ferrule.validation.ecma import pattern_defect
-from ferrule.validation.soundness import schema_defects
+from ferrule.validation.soundness import fits, schema_defects
 
 DRAFT_4 = "http://json-schema.org/draft-04/schema#"
 
@@ -117,3 +117,9 @@ def test_hostile_patterns_and_schemas_stay_cheap() -> None:
     assert len(schema_defects({"pattern": "(" * 50_000})) == 1
     loop = {"properties": {str(n): {"$ref": f"#/properties/{(n + 1) % 500}"} for n in range(500)}}
     assert schema_defects(loop) == []
+
+
+def test_a_value_is_held_against_a_schema_without_fetching_anything() -> None:
+    assert fits({"type": "string"}, "a") and not fits({"type": "string"}, 5)
+    assert fits({"type": "strng"}, 5), "an unsound schema is another finding"
+    assert fits({"$ref": "http://unreachable.invalid/schema.json"}, 5)

@@ -87,7 +87,7 @@ def _draft(version: str) -> _Draft:
 def fits(schema: dict[str, Any] | bool, value: JsonValue) -> bool:
     """Whether a value is valid for a schema; True when the schema itself cannot be used."""
     try:
-        return bool(jsonschema_rs.is_valid(schema, value, draft=jsonschema_rs.Draft7, validate_formats=False))
+        return jsonschema_rs.is_valid(schema, value, draft=jsonschema_rs.Draft7, validate_formats=False, offline=True)
     except Exception:  # an unusable schema is another rule's finding
         return True
 
