@@ -17,15 +17,20 @@ _ENTRY = re.compile(rf"{IDENTIFIER}(?:\.{IDENTIFIER})*")
 ALWAYS_THERE = frozenset({"logger", "config"})
 
 
-def _entries(subject: Subject) -> Iterator[tuple[Path, str]]:
-    """The sound entries of every user-defined tool."""
-    for tool in user_tools(subject):
-        if not isinstance(tool.value.get("inject"), list):
-            continue
-        for index, entry in enumerate(tool.value["inject"]):
-            path = (*tool.path, "inject", index)
-            if isinstance(entry, str) and not subject.is_reported(path):
-                yield path, entry
+def _entries(subject: Subject) -> list[tuple[Path, str]]:
+    """The entries of every user-defined tool that no error was reported on so far."""
+    known: list[tuple[Path, str]] | None = subject.memo.get("adl.entries")  # type: ignore[assignment]
+    if known is None:
+        known = subject.memo["adl.entries"] = [
+            ((*tool.path, "inject", index), entry)
+            for tool in user_tools(subject)
+            if isinstance(tool.value.get("inject"), list)
+            for index, entry in enumerate(tool.value["inject"])
+            if isinstance(entry, str)
+        ]
+    if subject.has_errors:
+        return [item for item in known if not subject.is_reported(item[0])]
+    return known
 
 
 class MalformedInjection:

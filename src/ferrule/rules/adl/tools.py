@@ -44,6 +44,10 @@ def _items(subject: Subject) -> list[ToolItem]:
     return items
 
 
-def user_tools(subject: Subject) -> list[ToolItem]:
+def user_tools(subject: Subject) -> tuple[ToolItem, ...]:
     """The tools that are no built-ins, so that the rules for user-defined ones hold."""
-    return [tool for tool in tool_items(subject) if not tool.is_builtin]
+    known = subject.memo.get("adl.user_tools")
+    if known is None:
+        known = tuple(tool for tool in tool_items(subject) if not tool.is_builtin)
+        subject.memo["adl.user_tools"] = known
+    return known  # type: ignore[return-value]  # the memo is untyped
