@@ -74,9 +74,9 @@ class VagueShellProfile:
         profile = record_of(subject, "execution_profile")
         if profile is None or profile.value.get("execution_kind") != "shell":
             return
-        said = profile.value.keys()
+        said = set(profile.value)
         if record_of(subject, "interface") is not None:  # then AT-50 asks for the classifier input
-            said = said | {"classifier_input"}
+            said.add("classifier_input")
         missing = [fact for fact, keys in _SHELL_FACTS if said.isdisjoint(keys)]
         if missing:
             message = f"this shell profile does not say: {', '.join(missing)}"
