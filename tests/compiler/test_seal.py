@@ -17,7 +17,7 @@ from ferrule.compiler.pack import canonical, pack
 from ferrule.compiler.seal import load_key, make_key, public_half, trust, trusted_keys
 from ferrule.errors import BuildRefused, CatalogError, SealError
 from ferrule.model.catalog import Catalog, documentation_key
-from ferrule.model.tool import Record, Tool
+from ferrule.model.tool import Record, SafetyFacts, Tool
 
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 TRUSTED = (public_half(KEY),)
@@ -40,6 +40,23 @@ def a_tool(name: str = "search", **changes: object) -> Tool:
 
 def opened(*tools: Tool, records: tuple[Record, ...] = ()) -> Catalog:
     return Catalog.from_bytes(pack(tools, records, {}, KEY), TRUSTED)
+
+
+def test_what_goes_in_comes_out() -> None:
+    whole = a_tool(
+        output_schema=msgspec.Raw(b"null"),
+        credentials=msgspec.Raw(b'{"source":"env"}'),
+        runtime_input_schema=msgspec.Raw(b"{}"),
+        facts=SafetyFacts(is_read_only=True),
+        inferred_facts=("strict",),
+        aliases=("look",),
+        tags=("a",),
+        payload=msgspec.Raw(b'{"x_unknown":[1,2.5,null]}'),
+    )
+    for tool in (whole, a_tool()):
+        found = opened(tool).tools[0]
+        assert canonical(found) == canonical(tool)
+        assert found.credentials is None or bytes(found.credentials) == b'{"source":"env"}'
 
 
 def test_order_of_input_and_of_keys_does_not_change_the_bytes() -> None:

@@ -56,10 +56,15 @@ def contents_of(pieces: Iterable[Piece]) -> Contents:
         for tool in piece.compiled.tools:
             if texts := piece.compiled.documentation.get(tool.tool_id):
                 documentation[documentation_key(tool)] = texts
-    described = {(record.kind, record.record_id): record for record in records if record.kind in REFERRED_BY}
-    joined = tuple(_linked(tool, described) for tool in tools)
+    joined = linked(tools, records)
     agents = _Agents(pieces, joined, records)
     return Contents(joined, tuple(agents.join(record) for record in records), documentation)
+
+
+def linked(tools: Iterable[Tool], records: Iterable[Record]) -> tuple[Tool, ...]:
+    """The tools, each with the Agent Tool records it points at."""
+    described = {(record.kind, record.record_id): record for record in records if record.kind in REFERRED_BY}
+    return tuple(_linked(tool, described) for tool in tools)
 
 
 def _linked(tool: Tool, described: Mapping[tuple[str, str], Record]) -> Tool:

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from ferrule.compiler.build import linked
 from ferrule.compiler.gather import Piece
 from ferrule.compiler.pack import canonical, digest_of
 from ferrule.compiler.schema_changes import narrowed, weakened, without_new_names
@@ -33,9 +34,12 @@ def snapshot_of_pieces(
     """A snapshot of definition files."""
     parts: list[Part] = []
     outlines: list[Outline] = []
+    pieces = list(pieces)
+    records = [record for piece in pieces if piece.compiled for record in piece.compiled.records]
     for piece in pieces:
         outlines += piece.outlines
-        tools = {(tool.tool_id, tool.version): tool for tool in (piece.compiled.tools if piece.compiled else ())}
+        compiled = linked(piece.compiled.tools if piece.compiled else (), records)
+        tools = {(tool.tool_id, tool.version): tool for tool in compiled}
         for outline in piece.outlines:
             if isinstance(outline, ToolOutline):
                 parts.append(_part(outline, piece, tools.get((outline.tool_id, outline.version))))
@@ -50,7 +54,7 @@ def snapshot_of_catalog(catalog: Catalog) -> Snapshot:
         outline = _outline_of(tool)
         digest = catalog.digest_at(number)
         facts = _decoded(tool.payload) or {}
-        parts.append(Part(outline, digest, digest, _decoded(tool.input_schema), _decoded(tool.output_schema), facts))
+        parts.append(Part(outline, "", digest, _decoded(tool.input_schema), _decoded(tool.output_schema), facts))
         outlines.append(outline)
     for record in catalog.records():
         outlines += _outlines_of(record)
@@ -67,11 +71,9 @@ def _part(outline: ToolOutline, piece: Piece, tool: Tool | None) -> Part:
     value = piece.definition.value
     payload = canonical(tool) if tool is not None else b""
     digest = digest_of(payload) if tool is not None else ""
-    if piece.dialect == "adl" and tool is not None:  # one manifest holds many tools
-        return Part(outline, digest, digest, *_schemas(tool), _decoded(tool.payload) or {})
-    content = digest_of(canonical(value))
+    content = digest_of(canonical(value)) if piece.dialect == "aml" else ""  # a manifest holds many tools
     if tool is not None:
-        return Part(outline, content, digest, *_schemas(tool), value)
+        return Part(outline, content, digest, *_schemas(tool), _decoded(tool.payload) or {})
     interface = value.get("interface")
     interface = interface if isinstance(interface, dict) else {}
     return Part(outline, content, "", interface.get("input"), interface.get("output"), value)
@@ -162,7 +164,7 @@ def _change(old: Part | None, new: Part | None, users: tuple[tuple[str, ...], tu
         return ToolChange(old, new, needed=needed, agents=agents, roles=roles)
     before, after = parse_version(old.outline.version), parse_version(new.outline.version)
     made = bump_between(before, after) if before and after else None
-    if old.content == new.content:
+    if old.says_the_same(new):
         return ToolChange(old, new, made=made, agents=agents, roles=roles)
     narrow, example, is_undecided = _input_changes(old.input_schema, new.input_schema)
     weak = tuple(weakened(*map(without_annotations, (old.output_schema, new.output_schema))))

@@ -31,8 +31,27 @@ SEAL_PREFIX = b"ferrule catalog 1\n"
 DOCUMENTATION_PREFIX = b"ferrule documentation 1\n"
 ID, NAME, ALIAS, RECORD = b"i", b"n", b"a", b"r"
 
-_decode_tool = msgspec.json.Decoder(Tool).decode
+_ABSENT = msgspec.Raw(b"")
+_OPTIONAL = ("runtime_input_schema", "output_schema", "credentials")
+# msgspec takes no raw JSON beside None, so a tool is decoded into a twin whose optional parts are raw or absent.
+_Twin = msgspec.defstruct(
+    "_Twin",
+    [
+        (
+            field.name,
+            msgspec.Raw if field.name in _OPTIONAL else field.type,
+            _ABSENT if field.name in _OPTIONAL else field.default,
+        )
+        for field in msgspec.structs.fields(Tool)
+        if not field.required
+    ]
+    + [(field.name, field.type) for field in msgspec.structs.fields(Tool) if field.required],
+    kw_only=True,
+    gc=False,
+)
+_decode_twin = msgspec.json.Decoder(_Twin).decode
 _decode_record = msgspec.json.Decoder(Record).decode
+_FIELDS = Tool.__struct_fields__
 _REBUILD = "build it again with 'ferrule build'"
 
 
@@ -187,7 +206,8 @@ class Catalog:
 
     def tool_at(self, number: int) -> Tool:
         """The tool at a position, decoded. Its schemas stay bytes of the catalog."""
-        return _decode_tool(self._payload(number))
+        twin = _decode_twin(self._payload(number))
+        return Tool(**{name: part for name in _FIELDS if (part := getattr(twin, name)) is not _ABSENT})
 
     def record_at(self, number: int) -> Record:
         """The record at a position (records follow the tools), decoded."""

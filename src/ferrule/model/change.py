@@ -34,13 +34,19 @@ class Part(NamedTuple):
 
     outline: ToolOutline
     content: str
-    """Fingerprint of what the definition says; equal fingerprints mean nothing changed."""
+    """Fingerprint of what the definition's file says; empty for a tool from a catalog."""
     digest: str
     """Content digest of the compiled tool; empty when it could not be compiled."""
     input_schema: Any
     output_schema: Any
     facts: Mapping[str, Any]
-    """The definition by its top-level fields, to tell which of them changed."""
+    """The compiled definition by its top-level fields, to tell which of them changed."""
+
+    def says_the_same(self, other: Part) -> bool:
+        """True when nothing changed: by what the files say, or by what was compiled where one side has no file."""
+        if self.content and other.content:
+            return self.content == other.content
+        return self.digest == other.digest
 
 
 class Snapshot(NamedTuple):
@@ -94,7 +100,7 @@ class ToolChange(NamedTuple):
             return "added"
         if self.new is None:
             return "removed"
-        return "unchanged" if self.old.content == self.new.content else "changed"
+        return "unchanged" if self.old.says_the_same(self.new) else "changed"
 
 
 class Comparison(NamedTuple):

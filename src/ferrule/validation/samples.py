@@ -125,9 +125,22 @@ def _strings(schema: dict[str, Any]) -> Iterator[str]:
         yield _FORMATS[written]
     for length in (lowest, highest, None if highest is None else highest + 1, lowest - 1, lowest + 1):
         if length is not None and 0 <= length <= LONGEST:
+            if isinstance(written, str):
+                yield _stretched(written, length)
             yield "a" * length
     yield from _WORDS
     yield from _FORMATS.values()
+
+
+def _stretched(written: str, length: int) -> str:
+    """Text of a format, as long as asked where the format lets it grow."""
+    shortest = _FORMATS.get(written, "a")
+    missing = max(0, length - len(shortest))
+    if written in ("email", "hostname"):
+        labels = ("a" * 49 + ".") * 6
+        head, _, tail = shortest.rpartition("example.com")
+        return f"{head}{labels[-missing:] if missing else ''}example.com{tail}"
+    return shortest + "a" * missing if written in ("uri", "uri-reference", "regex", "json-pointer") else shortest
 
 
 def _numbers(schema: dict[str, Any], *, whole: bool) -> Iterator[int | float]:

@@ -36,5 +36,6 @@ class StaleVersion:
                 message = f"{tool_id!r} {after} is published already, with other content"
             else:
                 message = f"{tool_id!r} {after} is not greater than {before}, the latest published version"
-            hint = f"changed: {', '.join(change.fields)}; use {next_version(before, change.needed)} or higher"
+            changed = f"changed: {', '.join(change.fields)}; " if change.fields else ""
+            hint = f"{changed}use {next_version(before, change.needed)} or higher"
             yield CompatFinding(change.new.outline, Finding(self.code, VERSION, message, hint=hint))
