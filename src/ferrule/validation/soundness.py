@@ -6,14 +6,16 @@ words lead to further schemas in which draft is the table below.
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import Any, NamedTuple
+from functools import cache, lru_cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
-
-import jsonschema_rs
 
 from ferrule.model.value import MISSING, JsonValue, Path, dig
 from ferrule.validation.ecma import pattern_defect
+
+if TYPE_CHECKING:
+    import jsonschema_rs
 
 
 class SchemaDefect(NamedTuple):
@@ -54,11 +56,11 @@ _ADDRESSES = {
     "https://json-schema.org/draft/2020-12/schema": "2020-12",
 }
 _CLASSES = {
-    "4": jsonschema_rs.Draft4Validator,
-    "6": jsonschema_rs.Draft6Validator,
-    "7": jsonschema_rs.Draft7Validator,
-    "2019-09": jsonschema_rs.Draft201909Validator,
-    "2020-12": jsonschema_rs.Draft202012Validator,
+    "4": "Draft4Validator",
+    "6": "Draft6Validator",
+    "7": "Draft7Validator",
+    "2019-09": "Draft201909Validator",
+    "2020-12": "Draft202012Validator",
 }
 _SINGLE = frozenset({"additionalProperties", "not", "items"})
 _LISTS = frozenset({"allOf", "anyOf", "oneOf"})
@@ -68,10 +70,16 @@ _SINCE_7 = _SINCE_6 | {"if", "then", "else"}
 _SINCE_2019 = _SINCE_7 | {"contentSchema", "unevaluatedItems", "unevaluatedProperties"}
 
 
+@cache
+def _library() -> Any:
+    """jsonschema-rs, loaded when first needed: most AML files never ask for it."""
+    return import_module("jsonschema_rs")
+
+
 @lru_cache(maxsize=8)
 def _draft(version: str) -> _Draft:
     address = next(address for address, name in _ADDRESSES.items() if name == version)
-    meta = _CLASSES[version]({"$schema": address, "$ref": address}, validate_formats=False)
+    meta = getattr(_library(), _CLASSES[version])({"$schema": address, "$ref": address}, validate_formats=False)
     single, lists, maps = _SINGLE, _LISTS, _MAPS
     single |= {"6": _SINCE_6, "7": _SINCE_7, "2019-09": _SINCE_2019, "2020-12": _SINCE_2019}.get(version, frozenset())
     if version == "2020-12":
@@ -87,7 +95,8 @@ def _draft(version: str) -> _Draft:
 def fits(schema: dict[str, Any] | bool, value: JsonValue) -> bool:
     """Whether a value is valid for a schema; True when the schema itself cannot be used."""
     try:
-        return jsonschema_rs.is_valid(schema, value, draft=jsonschema_rs.Draft7, validate_formats=False, offline=True)
+        library = _library()
+        return bool(library.is_valid(schema, value, draft=library.Draft7, validate_formats=False, offline=True))
     except Exception:  # an unusable schema is another rule's finding
         return True
 
