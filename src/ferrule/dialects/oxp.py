@@ -43,13 +43,13 @@ _FOREIGN = ("inputSchema", "tool_kind", "tool_id", "schema_version", "interface_
 
 def is_definition(value: object) -> bool:
     """Whether a value plainly is an OXP tool definition, perhaps one with mistakes."""
-    if not isinstance(value, dict) or any(key in value for key in _FOREIGN):
+    if not isinstance(value, dict):
         return False
     has_schema = "input_schema" in value or "output_schema" in value
     identity = value.get("id")
     if isinstance(identity, str) and _LIKE_ID.fullmatch(identity):
         return has_schema or all(key in value for key in ("name", "description", "version"))
-    if not has_schema or sum(key in value for key in _MEMBERS) < 4:
+    if not has_schema or any(key in value for key in _FOREIGN) or sum(key in value for key in _MEMBERS) < 4:
         return False
     wrapper = value.get("input_schema")
     return "id" in value or "version" in value or (isinstance(wrapper, dict) and "parameters" in wrapper)
@@ -69,7 +69,7 @@ class OxpDialect:
             return True
         if b"urn:oxp:" in data and b'"tools"' in data:
             return True
-        return _RAW_ID.search(data) is not None and (b'"description"' in data or b'"version"' in data)
+        return _RAW_ID.search(data) is not None and b'"name"' in data
 
     def detect(self, document: Document) -> bool:
         """A definition, a list with one in it, or a catalog."""
