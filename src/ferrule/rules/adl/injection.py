@@ -122,12 +122,12 @@ class UndefinedInjection:
                     continue
                 config = config or _names(subject, "config")
                 if config.is_known and group not in config.names:
-                    hint = nearest(group, config.names)
+                    hint = config.nearest(group)
                     yield Finding(self.code, path, f"`spec.config` has no group {group[:60]!r}", hint=hint)
             elif first not in ALWAYS_THERE:
                 services = services or _names(subject, "services")
                 if services.is_known and first not in services.names:
-                    hint = nearest(first, services.names)
+                    hint = services.nearest(first)
                     yield Finding(self.code, path, f"`spec.services` has no service {first[:60]!r}", hint=hint)
 
 
@@ -137,6 +137,10 @@ class _Names:
     def __init__(self, value: JsonValue | Missing, *, is_written: bool) -> None:
         self.names: dict[str, object] = value if isinstance(value, dict) else {}
         self.is_known = isinstance(value, dict) or not is_written
+
+    def nearest(self, name: str) -> str | None:
+        """A hint, unless there are so many names that looking for one takes long."""
+        return nearest(name, self.names) if len(self.names) <= 100 else None
 
 
 def _names(subject: Subject, block: str) -> _Names:

@@ -43,12 +43,18 @@ class UnusedService:
 
 def _injected(subject: Subject) -> set[str] | None:
     """First segments of all entries; None when some `inject` is in error, so that nobody can say."""
-    names: set[str] = set()
-    if subject.has_errors and subject.is_reported(TOOLS):
+    if subject.has_errors and any(_hides_injections(finding) for finding in subject.findings):
         return None
+    names: set[str] = set()
     for tool in tool_items(subject):
-        entries = tool.value.get("inject", [])
-        if subject.has_errors and subject.has_error_below((*tool.path, "inject")):
-            return None
-        names.update(entry.partition(".")[0] for entry in entries if isinstance(entry, str))
+        if "inject" in tool.value:
+            names.update(entry.partition(".")[0] for entry in tool.value["inject"])
     return names
+
+
+def _hides_injections(finding: Finding) -> bool:
+    """An error at the tools as a whole, at one of them, or in its `inject`."""
+    path = finding.path
+    if finding.severity is not Severity.ERROR or path[:2] != TOOLS[: len(path)]:
+        return False
+    return len(path) <= 3 or path[3] == "inject"

@@ -40,8 +40,11 @@ class UnsoundToolSchema:
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Each offending keyword."""
+        unsound: set[Path] = set()
+        subject.memo["adl.unsound_schemas"] = unsound
         for path, schema in _schemas(subject):
             for defect in schema_defects(schema):
+                unsound.add(path)
                 where = f"`{defect.path[-1]}`" if defect.path else "the schema"
                 yield Finding(self.code, path + defect.path, f"{where} {defect.message}")
 
@@ -61,8 +64,9 @@ class UnusualToolSchema:
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """A root that is no object, and required names that are not declared; not asked of an unsound schema."""
+        unsound: set[Path] = subject.memo.get("adl.unsound_schemas", set())  # type: ignore[assignment]
         for path, schema in _schemas(subject):
-            if subject.has_errors and subject.has_error_below(path):
+            if path in unsound:
                 continue
             if "type" in schema:
                 if schema["type"] != "object":
