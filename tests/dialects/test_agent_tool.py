@@ -162,6 +162,12 @@ def test_export_is_four_complete_records() -> None:
     assert (execution["execution_kind"], permission["risk_level"]) == ("shell", "high")
 
 
+def test_export_makes_up_no_record_that_lives_elsewhere() -> None:
+    emitted: Any = DIALECT.emit(compiled(DECLARATION | {"permission_profile_ref": "elsewhere"})).value
+    assert [kind_of(record) for record in emitted] == ["declaration", "interface", "execution_profile"]
+    assert emitted[0]["permission_profile_ref"] == "elsewhere"
+
+
 def test_internal_fields_are_listed_and_marked_on_export() -> None:
     contract = {
         "runtime_input_schema": {"properties": {"a": {"visibility": "internal"}, "b": {}, "c": {}}},
@@ -189,8 +195,10 @@ def test_parse_emit_parse_is_stable_and_keeps_unknown_fields(
         value = [declaration | {"interface_ref": "i1", "permission_profile_ref": "p1"}, interface, profile]
     emitted: Any = DIALECT.emit(compiled(value)).value
     assert DIALECT.emit(compiled(emitted)).value == emitted
-    for record, unknown in zip((emitted[0], emitted[1], emitted[3]), (one, two, three), strict=True):
-        assert record | unknown == record
+    by_kind = {kind_of(record): record for record in emitted}
+    kinds = ("declaration", "interface", "permission_profile")
+    for kind, unknown in zip(kinds, (one, two, three), strict=True):
+        assert by_kind[kind] | unknown == by_kind[kind]
     assert emitted[0]["input_contract"] | four == emitted[0]["input_contract"]
     first, again = compiled(value), compiled(emitted)
     assert (first.facts, first.inferred_facts, first.input_schema) == (

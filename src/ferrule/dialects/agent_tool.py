@@ -260,25 +260,36 @@ def _mapping(schema: Any) -> dict[str, Any]:
 
 
 def _records(tool: Tool, declaration: dict[str, Any]) -> list[dict[str, Any]]:
-    """The declaration with its embedded records taken out, linked by reference, and made complete."""
-    records = {kind: dict(declaration.pop(key, None) or {}) for kind, key in EMBEDDED_AS.items()}
+    """The declaration and the records that describe it, linked by reference.
+
+    A record that is referred to and was not found lives in another system; none is made up in its place.
+    """
     declaration = declaration | {"schema_version": VERSION}
     if isinstance(contract := declaration.get("input_contract"), dict):
         declaration["input_contract"] = _marked(contract)
-    for kind, record in records.items():
+    records = [declaration]
+    for kind, key in EMBEDDED_AS.items():
+        embedded = declaration.pop(key, None)
         reference = declaration.get(REFERRED_BY[kind])
-        identity = record.get(_IDS[kind]) or reference or f"{EMBEDDED_AS[kind]}:{tool.namespace}.{tool.name}"
+        if embedded is None and reference:
+            continue
+        record: dict[str, Any] = dict(embedded or {})
+        identity = record.get(_IDS[kind]) or reference or f"{key}:{tool.namespace}.{tool.name}"
         declaration[REFERRED_BY[kind]] = reference or identity
-        records[kind] = record | {"schema_version": VERSION, _IDS[kind]: identity}
-    interface = records["interface"]
-    facts = {fact: getattr(tool.facts, fact) for fact in FACT_NAMES}
-    interface |= {"tool_id": tool.tool_id} | facts | {"inferred_facts": list(tool.inferred_facts)}
-    execution, permission = records["execution_profile"], records["permission_profile"]
-    execution.setdefault("execution_kind", _EXECUTED_BY.get(tool.tool_kind, "embedded_runtime"))
-    permission.setdefault("risk_level", "medium" if tool.facts.is_read_only is True else "high")
-    if tool.approval_required:
-        permission["approval_required"] = True
-    return [declaration, interface, execution, permission]
+        record |= {"schema_version": VERSION, _IDS[kind]: identity}
+        records.append(_completed(tool, kind, record))
+    return records
+
+
+def _completed(tool: Tool, kind: str, record: dict[str, Any]) -> dict[str, Any]:
+    """A record with what the tool knows: facts in the interface, the kind of execution, the risk."""
+    if kind == "interface":
+        facts = {fact: getattr(tool.facts, fact) for fact in FACT_NAMES}
+        return record | {"tool_id": tool.tool_id} | facts | {"inferred_facts": list(tool.inferred_facts)}
+    if kind == "execution_profile":
+        return {"execution_kind": _EXECUTED_BY.get(tool.tool_kind, "embedded_runtime")} | record
+    risk = "medium" if tool.facts.is_read_only is True else "high"
+    return {"risk_level": risk} | record | ({"approval_required": True} if tool.approval_required else {})
 
 
 _EXECUTED_BY = {
