@@ -44,7 +44,10 @@ def _section(name: str, command: click.Command) -> list[str]:
 
 
 def _argument(argument: click.Argument) -> str:
-    return argument.metavar or (argument.name or "").upper()
+    if argument.metavar:
+        return argument.metavar
+    name = (argument.name or "").upper()
+    return name if argument.required else f"[{name}]"
 
 
 def _spelling(option: click.Option) -> str:

@@ -73,7 +73,7 @@ def _paragraph(label: str, lines: list[str]) -> list[str]:
     if label not in {"Bad", "Good"}:
         text = " ".join(line.strip() for line in lines)
         return [f"**{label}:** {text}" if label else text, ""]
-    if len(lines) == 1 and ("`" in lines[0] or " " not in lines[0].strip("`{}[]\"'") or not lines[0].strip()):
+    if len(lines) == 1:
         text = lines[0] if "`" in lines[0] else f"`{lines[0]}`"
         return [f"**{label}:** {text}", ""]
     code = [line for line in lines if line.strip()]

@@ -48,19 +48,25 @@ class Diagnostic(msgspec.Struct, frozen=True, gc=False):
     """One defect at its exact place, in the shape `ferrule check --format json` prints."""
 
     rule: str
+    """The rule's code, such as `AML-9`."""
     severity: Severity
+    """Only errors block a build."""
     path: str
     """Dotted, list positions in brackets: `spec.tools[0].id`."""
     file: str
+    """Relative to the current folder when it lies inside it."""
     line: int
     """1-based physical line; the front-matter delimiter counts."""
     column: int
     """1-based, in characters."""
     end_line: int
+    """The line on which the offending text ends."""
     end_column: int
     """Just past the last character."""
     message: str
+    """What is wrong, naming the thing."""
     hint: str | None = None
+    """What to do about it."""
     url: str | None = None
     """The rule's documentation page."""
 

@@ -38,10 +38,15 @@ class Summary(msgspec.Struct, frozen=True):
     files: int
     """Files that hold a definition, or should."""
     tools: int
+    """Tools defined in those files."""
     errors: int
+    """Diagnostics of that severity; a build needs 0."""
     warnings: int
+    """Diagnostics of that severity."""
     infos: int
+    """Diagnostics of that severity."""
     seconds: float
+    """How long the check took."""
 
 
 class Report(msgspec.Struct, frozen=True):
