@@ -17,7 +17,7 @@ from ferrule.compiler.pack import canonical, digest_of, pack
 from ferrule.errors import BuildRefused
 from ferrule.model.catalog import documentation_key
 from ferrule.model.effective import effective_tools, tool_choice
-from ferrule.model.linkage import EMBEDDED_AS, REFERRED_BY, apply_record
+from ferrule.model.linkage import EMBEDDED_AS, REFERRED_BY, apply_record, ids_meant
 from ferrule.model.outline import AgentOutline, RoleOutline, ToolOutline
 from ferrule.model.tool import Record, Tool, raw
 
@@ -74,7 +74,8 @@ def _linked(tool: Tool, described: Mapping[tuple[str, str], Record]) -> Tool:
     for kind, key in REFERRED_BY.items():
         payload = msgspec.json.decode(tool.payload)
         named = payload.get(key)
-        record = described.get((kind, named)) if isinstance(named, str) else None
+        meant = ids_meant(kind, named) if isinstance(named, str) else ()
+        record = next((described[kind, name] for name in meant if (kind, name) in described), None)
         if record is not None and EMBEDDED_AS[kind] not in payload:
             tool = apply_record(tool, kind, msgspec.json.decode(record.payload))
     return tool

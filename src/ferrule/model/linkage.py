@@ -26,6 +26,20 @@ REFERRED_BY = {
 """The key of a declaration that names a record of a kind."""
 
 
+_WORDS = {
+    "interface": ("tool_interface:", "interface:"),
+    "execution_profile": ("execution_profile:",),
+    "permission_profile": ("permission_profile:",),
+}
+
+
+def ids_meant(kind: str, reference: str) -> tuple[str, ...]:
+    """The ids a reference may mean, the likeliest first: as written, and without or with the word for its kind."""
+    words = _WORDS[kind]
+    bare = next((reference.removeprefix(word) for word in words if reference.startswith(word)), None)
+    return (reference, bare) if bare is not None else (reference, *(word + reference for word in words))
+
+
 def apply_interface(tool: Tool, interface: dict[str, Any]) -> Tool:
     """The tool with what its interface states."""
     return apply_record(tool, "interface", interface)

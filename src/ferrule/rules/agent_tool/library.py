@@ -7,16 +7,13 @@ from typing import ClassVar
 
 from ferrule.contracts.rule import LibraryFinding, LibraryRule, RuleSettings
 from ferrule.model.diagnostic import Finding, Severity
+from ferrule.model.linkage import REFERRED_BY, ids_meant
 from ferrule.model.outline import Library, RecordOutline, ToolOutline
 from ferrule.rules.agent_tool.identity import MismatchedIdentity
 from ferrule.rules.agent_tool.security import CLASSIFIED_KINDS, UnclassifiableTool
 
-_KINDS = {
-    "interface_ref": ("interface", ("tool_interface:", "interface:")),
-    "execution_profile_ref": ("execution_profile", ("execution_profile:",)),
-    "permission_profile_ref": ("permission_profile", ("permission_profile:",)),
-}
-"""The kind of record each reference names, and the words it may put before the id."""
+_KINDS = {key: kind for kind, key in REFERRED_BY.items()}
+"""The kind of record each reference names."""
 
 
 class NameCollision:
@@ -118,9 +115,10 @@ class UnresolvedReference:
             if not isinstance(outline, ToolOutline | RecordOutline):
                 continue
             for key, ref in outline.refs.items():
-                if key in _KINDS and _KINDS[key][0] in held and _find(library, key, ref) is None:
-                    kind = _KINDS[key][0].replace("_", " ")
-                    yield LibraryFinding(outline, Finding(self.code, (key,), f"there is no {kind} {ref!r}"))
+                kind = _KINDS.get(key)
+                if kind in held and _find(library, key, ref) is None:
+                    message = f"there is no {kind.replace('_', ' ')} {ref!r}"
+                    yield LibraryFinding(outline, Finding(self.code, (key,), message))
             described_by = described.get(outline.tool_id or "") if _is_declaration(outline) else None
             if described_by is not None and "interface_ref" not in outline.refs:
                 message = f"the interface {described_by.record_id!r} is not referred to"
@@ -169,15 +167,10 @@ class UnlikeInterface:
 
 
 def _find(library: Library, key: str, ref: str) -> RecordOutline | None:
-    """The record a reference names, with or without the word for its kind before the id."""
-    kind, prefixes = _KINDS[key]
-    records = library.records
-    found = records.get((kind, ref))
-    if found is None:
-        bare = next((ref.removeprefix(prefix) for prefix in prefixes if ref.startswith(prefix)), None)
-        candidates = [bare] if bare is not None else [prefix + ref for prefix in prefixes]
-        found = next((records[kind, name] for name in candidates if (kind, name) in records), None)
-    return found
+    """The record a reference names."""
+    kind = _KINDS[key]
+    found = (library.records.get((kind, name)) for name in ids_meant(kind, ref))
+    return next((record for record in found if record is not None), None)
 
 
 LIBRARY_RULES: tuple[LibraryRule, ...] = (NameCollision(), AmbiguousAlias(), UnresolvedReference(), UnlikeInterface())
