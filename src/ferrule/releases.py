@@ -183,16 +183,15 @@ def last_release(workspace: Workspace) -> Side:
 def workspace_key(workspace: Workspace, key_file: str | Path | None = None) -> tuple[Ed25519PrivateKey, Path | None]:
     """The key that seals the workspace's catalogs, and its path when it had to be made."""
     path = Path(key_file) if key_file is not None else workspace.root / KEY_FILE
-    made = None
-    if key_file is None and not path.exists():
-        try:
+    is_new = key_file is None and not path.exists()
+    try:
+        if is_new:
             make_key(path)
-        except OSError as error:
-            raise WorkspaceError(f"cannot write the key {path}: {error.strerror}") from None
-        made = path
-    key = load_key(path)
-    trust(workspace.root / PUBLIC_FILE, public_half(key))
-    return key, made
+        key = load_key(path)
+        trust(workspace.root / PUBLIC_FILE, public_half(key))
+    except OSError as error:
+        raise WorkspaceError(f"cannot write {error.filename or path}: {error.strerror}") from None
+    return key, path if is_new else None
 
 
 def _side(workspace: Workspace, name: str) -> Side:

@@ -10,6 +10,7 @@ import click
 import msgspec
 
 from ferrule.cli.output import read_text, report_options, write_report
+from ferrule.errors import WorkspaceError
 from ferrule.model.change import ToolChange
 from ferrule.model.semver import Bump
 from ferrule.model.value import MISSING
@@ -76,8 +77,7 @@ def _about(change: ToolChange) -> Iterator[str]:
     )
     yield f"{_SIGNS[change.word]} {outline.tool_id} {versions}"
     if change.word == "changed":
-        if change.fields:
-            yield f"    changed: {', '.join(change.fields)}"
+        yield f"    changed: {', '.join(change.fields) or 'version'}"
         yield from (f"    breaks callers: {item.text}" for item in change.narrowed)
         if change.example is not MISSING:
             yield f"    for example: `{_json(change.example)}` was accepted and no longer is"
@@ -114,8 +114,11 @@ def _write_json(difference: Difference, output: str | None) -> None:
     if output is None:
         sys.stdout.write(text)
         return
-    with open(output, "w", encoding="utf-8") as file:
-        file.write(text)
+    try:
+        with open(output, "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise WorkspaceError(f"cannot write {output!r}: {error.strerror}") from None
 
 
 def _as_dict(change: ToolChange) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from ferrule.compiler.gather import Piece, unsealable
+from ferrule.compiler.gather import Piece
 from ferrule.compiler.instructions import instructions
 from ferrule.compiler.pack import canonical, digest_of, pack
 from ferrule.errors import BuildRefused
@@ -47,8 +47,6 @@ def contents_of(pieces: Iterable[Piece]) -> Contents:
     records: list[Record] = []
     documentation: dict[str, Mapping[str, str]] = {}
     for piece in pieces:
-        if problem := unsealable(piece.definition.value):
-            raise BuildRefused(f"{piece.file} cannot be sealed: {problem}")
         if piece.compiled is None:
             raise BuildRefused(f"{piece.file} could not be compiled; 'ferrule check' may tell why")
         tools += piece.compiled.tools

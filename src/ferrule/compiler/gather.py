@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ferrule.compiler.check import detect
 from ferrule.compiler.read import read
@@ -12,7 +11,6 @@ from ferrule.contracts.dialect import Definition, Dialect
 from ferrule.model.document import Document, Source
 from ferrule.model.outline import Outline
 from ferrule.model.tool import Compiled
-from ferrule.model.value import Path, dotted
 
 _ENDINGS = {".tool.md": "tool", ".agent.md": "agent", ".iam.md": "role"}
 
@@ -57,26 +55,3 @@ def _attempt(dialect: Dialect, document: Document, definition: Definition, names
         return dialect.compile(document, definition, namespace)
     except Exception:  # dialects promise nothing about definitions with errors
         return None
-
-
-def unsealable(value: Any, path: Path = ()) -> str | None:
-    """Where a definition holds what canonical JSON cannot say: an endless number, or half a character."""
-    if isinstance(value, float):
-        return None if math.isfinite(value) else f"`{dotted(path)}` is {value}, which JSON has no number for"
-    if isinstance(value, str):
-        return f"`{dotted(path)}` holds half a character" if _is_halved(value) else None
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            if _is_halved(key):
-                return f"a key under `{dotted(path)}` holds half a character"
-            if found := unsealable(inner, (*path, key)):
-                return found
-    elif isinstance(value, list):
-        for index, inner in enumerate(value):
-            if found := unsealable(inner, (*path, index)):
-                return found
-    return None
-
-
-def _is_halved(text: str) -> bool:
-    return not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text)

@@ -16,7 +16,7 @@ from ferrule.model.change import Comparison, Snapshot
 from ferrule.model.diagnostic import Diagnostic, Finding
 from ferrule.model.document import Source
 from ferrule.model.effective import references
-from ferrule.model.outline import AgentOutline, BrokenOutline, Library, Outline, RoleOutline, ToolOutline
+from ferrule.model.outline import AgentOutline, BrokenOutline, Library, Outline, RecordOutline, RoleOutline, ToolOutline
 from ferrule.model.value import dig
 
 _UNRESOLVED = frozenset({"AML-91", "AML-95"})
@@ -57,8 +57,8 @@ def recheck(
         _key(item)
         for item in _findings(_tools(published), _Users(published, None).outlines, parts, settings, published)
     }
-    tools = _tools(candidate) if candidate.is_full else _overlaid(published, candidate)
-    for outline, finding in _findings(tools, new.outlines, parts, settings, candidate):
+    tools = _replaced(published, candidate) if candidate.is_full else _overlaid(published, candidate)
+    for outline, finding in _findings(tools, new.outlines, parts, settings, published):
         if _key((outline, finding)) in before:
             continue
         if finding.rule in _UNRESOLVED and _named(outline, finding) in vanished:
@@ -103,6 +103,17 @@ def _tools(snapshot: Snapshot) -> list[Outline]:
     stems = [BrokenOutline("", kind, stem) for kind, stem in sorted(snapshot.broken)]
     kept: list[Outline] = [o for o in snapshot.outlines if not isinstance(o, AgentOutline | RoleOutline)]
     return kept + list(stems)
+
+
+def _replaced(published: Snapshot, candidate: Snapshot) -> list[Outline]:
+    """The candidate's tools, with whatever else agents and roles may name and the candidate does not bring along."""
+    new = _tools(candidate)
+    named = {(o.kind, o.record_id) for o in new if isinstance(o, RecordOutline)}
+    kept: list[Outline] = [
+        o for o in published.outlines if isinstance(o, RecordOutline) and (o.kind, o.record_id) not in named
+    ]
+    kept += [BrokenOutline("", kind, stem) for kind, stem in sorted(published.broken) if kind != "tool"]
+    return new + kept
 
 
 def _overlaid(published: Snapshot, candidate: Snapshot) -> list[Outline]:
