@@ -8,7 +8,7 @@ from typing import Any
 from ferrule.contracts.rule import Closed, Expectation, Required, Row, Subject
 from ferrule.model.diagnostic import Finding
 from ferrule.model.nearest import nearest
-from ferrule.model.value import Path, dig, dotted, is_blank
+from ferrule.model.value import Path, dig, dotted
 
 _STEP = re.compile(r"\[\]|[^.\[\]]+")
 
@@ -38,6 +38,7 @@ class Branch:
         "keys",
         "may_be_missed",
         "members",
+        "missed_when",
         "misses_deeply",
         "plain",
         "required",
@@ -58,6 +59,8 @@ class Branch:
         """True when its absence may be a defect."""
         self.misses_deeply = False
         """True when its absence may be a defect even where everything around it is absent too."""
+        self.missed_when: Condition | None = None
+        """The condition of its absence being a defect, where there is only one and nothing lies below it."""
         self.plain: tuple[Expectation, Row] | None = None
         """The one row to check, where it has no condition and nothing lies below it."""
 
@@ -111,6 +114,8 @@ def _settle(branch: Branch) -> None:
         branch.plain = branch.checks[0][:2]
     is_deep = any(isinstance(row.expect, Required) and row.expect.deep for row, _ in branch.required)
     branch.misses_deeply = is_deep or any(child.misses_deeply for child in branch.keys.values())
+    if len(branch.required) == 1 and not branch.misses_deeply:
+        branch.missed_when = branch.required[0][1]
     branch.may_be_missed = branch.misses_deeply or bool(branch.required)
 
 
@@ -168,9 +173,19 @@ def _visit(walk: _Walk, branch: Branch, value: Any, around: Path, step: str | in
         if isinstance(value, dict):
             _visit_mapping(walk, branch, value, around if step is None else (*around, step))
         elif branch.items is not None and isinstance(value, list):
-            path = around if step is None else (*around, step)
-            for index, item in enumerate(value):
-                _visit(walk, branch.items, item, path, index)
+            _visit_items(walk, branch.items, value, around if step is None else (*around, step))
+
+
+def _visit_items(walk: _Walk, branch: Branch, items: list[Any], path: Path) -> None:
+    if branch.plain is None:
+        for index, item in enumerate(items):
+            _visit(walk, branch, item, path, index)
+        return
+    expect, row = branch.plain
+    for index, item in enumerate(items):
+        problem = expect(item)
+        if problem is not None:
+            walk.report(row, (*path, index), problem)
 
 
 def _visit_mapping(walk: _Walk, branch: Branch, value: dict[str, Any], path: Path) -> None:
@@ -182,13 +197,17 @@ def _visit_mapping(walk: _Walk, branch: Branch, value: dict[str, Any], path: Pat
     for key, child in branch.members:
         if key in value:
             member = value[key]
-            if child.required and is_blank(member) and _is_missed(walk, child, member, (*path, key)):
+            if (
+                child.required
+                and (member is None or (member.__class__ is str and (not member or member.isspace())))
+                and _is_missed(walk, child, member, (*path, key))
+            ):
                 continue
             if child.plain is None:
                 _visit(walk, child, member, path, key)
             elif (problem := child.plain[0](member)) is not None:  # most keys have one unconditional row and no inside
                 walk.report(child.plain[1], (*path, key), problem)
-        elif child.may_be_missed:
+        elif child.may_be_missed and (child.missed_when is None or walk.applies(child.missed_when)):
             _absent(walk, child, (*path, key), enclosing_is_there=True)
     if branch.any_key is not None:
         for key, member in value.items():

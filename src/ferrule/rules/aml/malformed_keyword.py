@@ -35,6 +35,8 @@ class MalformedKeyword:
             if subject.has_errors and subject.is_reported(path):  # inside what this very loop has reported
                 continue
             for keyword, operand in schema.items():
+                if _USUAL.get(keyword) is operand.__class__:
+                    continue
                 judge = _JUDGES.get(keyword)
                 if judge is not None:
                     for below, problem in judge(operand):
@@ -92,6 +94,16 @@ def _is_bound(value: Any) -> bool:
 
 _count = _simple(_is_count, "must be an integer of at least 0")
 _bound = _simple(_is_bound, "must be a number")
+_USUAL: dict[str, type] = {
+    "type": str,
+    "description": str,
+    "format": str,
+    "items": dict,
+    "additionalProperties": bool,
+    "minimum": int,
+    "maximum": int,
+}
+"""What almost every operand is: sound for its keyword (`type` has a rule of its own), and told apart quickly."""
 _JUDGES: dict[str, Callable[[Any], Any]] = {
     "properties": _properties,
     "required": _names,

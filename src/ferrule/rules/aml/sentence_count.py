@@ -12,6 +12,7 @@ from ferrule.model.diagnostic import Finding, Severity
 _LEAST, _MOST = 2, 5
 _END = re.compile(r"""[.!?]+["'”’»)\]}]*(?=\s|\Z)""")
 _OPENING = re.compile(r"""\s*["'“‘«(\[{]*""")
+_ABBREVIATED = (".g", ".e")
 _ABBREVIATION = re.compile(r"(?<![^\W_])(?:e\.g|i\.e)\.\Z", re.IGNORECASE)
 
 
@@ -45,13 +46,18 @@ def count_sentences(text: str) -> int:
     text = text.strip()
     count = end = 0
     for match in _END.finditer(text):
-        if match.end() == len(text):
-            ends = True
-        else:
-            opening = _OPENING.match(text, match.end())
-            follower = text[opening.end() : opening.end() + 1] if opening else ""
-            ends = follower.isupper() or follower.isdigit()
-        if ends and not _ABBREVIATION.search(text, max(0, match.start() - 4), match.start() + 1):
-            count += 1
-            end = match.end()
+        after = match.end()
+        if after < len(text):
+            follower = text[after + 1]  # white space never ends the text
+            if not (follower.isupper() or follower.isdigit()):
+                opening = _OPENING.match(text, after)
+                at = opening.end() if opening else after
+                follower = text[at : at + 1]
+                if not (follower.isupper() or follower.isdigit()):
+                    continue
+        start = match.start()
+        if text[start - 2 : start].lower() in _ABBREVIATED and _ABBREVIATION.search(text, max(0, start - 4), start + 1):
+            continue
+        count += 1
+        end = after
     return count + (end < len(text))
