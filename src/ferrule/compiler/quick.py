@@ -53,9 +53,11 @@ def quick_load(text: str) -> dict[str, Any] | None:
         text = text.replace("\r\n", "\n")
     if text.startswith("---\n"):
         text = text[4:]
-    if _ODD_CHARACTER.search(text) or not text.endswith("\n"):
+    if not text.endswith("\n"):
         return None
     lines = text.split("\n")
+    if not "".join(lines).isprintable() and _ODD_CHARACTER.search(text):  # the first test is the quick one
+        return None
     if len(lines) > _MAX_LINES:
         return None
     try:
