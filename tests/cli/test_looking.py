@@ -56,15 +56,15 @@ def test_show_marks_what_was_inferred_and_names_the_users(workspace: Path) -> No
     assert "tools/send-reply.tool.md:1" in ran.out
     assert "(inferred)" in ran.out
     lines = [line.strip() for line in ran.out.split("\n")]
-    assert "agents      support" in lines
-    assert "roles       support-role" in lines
+    assert "agents      support (approval required)" in lines
+    assert "roles       support-role (approval required, at most 3 a run)" in lines
     assert "subject*: string, at most 120 characters. Subject line." in lines
 
 
 def test_show_json_holds_the_tool(workspace: Path) -> None:
     shown = json.loads(ferrule("show", "find-customer@1.0.0", "--json", folder=workspace).out)
     assert shown["tool"]["tool_kind"] == "retrieval"
-    assert shown["agents"] == ["support"]
+    assert [use["name"] for use in shown["agents"]] == ["support"]
 
 
 def test_show_of_a_broken_tool_says_where_to_look(broken: Path) -> None:

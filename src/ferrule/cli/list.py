@@ -73,10 +73,10 @@ def _as_dict(entry: Entry) -> dict[str, object]:
 
 
 def _print(entries: list[Entry]) -> None:
-    table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False)
+    table = Table(box=None, pad_edge=False, header_style="bold", expand=sys.stdout.isatty())
     for heading in ("namespace", "tool", "version", "dialect", "kind", "lifecycle"):
         table.add_column(heading, no_wrap=True)
-    table.add_column("what it does", no_wrap=True, overflow="ellipsis")
+    table.add_column("what it does", no_wrap=True, overflow="ellipsis", ratio=1, min_width=20)
     for entry in entries:
         outline = entry.outline
         table.add_row(

@@ -56,7 +56,7 @@ def describe(schema: Any) -> str:
         return "nothing"
     if "const" in schema:
         return f"always {_value(schema['const'])}"
-    limits = [words.format(schema[keyword]) for keyword, words in _LIMITS.items() if keyword in schema]
+    limits = [_limit(words, schema[keyword]) for keyword, words in _LIMITS.items() if keyword in schema]
     if isinstance(schema.get("enum"), list):
         limits.insert(0, "one of " + ", ".join(_value(value) for value in schema["enum"]))
     if "default" in schema:
@@ -77,3 +77,8 @@ def _kind(schema: dict[str, Any]) -> str:
 
 def _value(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
+
+
+def _limit(words: str, value: object) -> str:
+    text = words.format(value)
+    return text.removesuffix("s") if value == 1 and words.endswith("s") else text

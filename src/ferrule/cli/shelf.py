@@ -14,6 +14,7 @@ from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.outline import AgentOutline, RoleOutline, ToolOutline
 from ferrule.model.report import FileReport
 from ferrule.model.tool import Compiled, Tool
+from ferrule.model.value import is_integer
 from ferrule.parts import parts
 from ferrule.workspace import Workspace, show_path
 
@@ -51,11 +52,19 @@ class Entry(NamedTuple):
         return " ".join(self.tool.description.split())
 
 
+class Use(NamedTuple):
+    """One agent or role that names a tool, and what it adds."""
+
+    name: str
+    approval_required: bool
+    max_calls_per_run: int | None
+
+
 class Users(NamedTuple):
     """Who refers to a tool."""
 
-    agents: tuple[str, ...]
-    roles: tuple[str, ...]
+    agents: tuple[Use, ...]
+    roles: tuple[Use, ...]
 
 
 class Shelf(NamedTuple):
@@ -66,25 +75,29 @@ class Shelf(NamedTuple):
 
     def users_of(self, entry: Entry) -> Users:
         """Agents and roles that name the tool."""
-        agents, roles = [], []
+        agents: list[Use] = []
+        roles: list[Use] = []
         if entry.outline.dialect == "aml":
             for report in self.reports:
                 for outline in report.outlines:
                     match outline:
-                        case AgentOutline() if entry.outline.tool_id in _refs(outline.value.get("tools")):
-                            agents.append(outline.agent_id or report.file)
-                        case RoleOutline() if entry.outline.tool_id in _refs(outline.value.get("tools")):
-                            roles.append(outline.iam_id or report.file)
+                        case AgentOutline():
+                            agents += _uses(outline.agent_id or report.file, outline.value, entry.outline.tool_id)
+                        case RoleOutline():
+                            roles += _uses(outline.iam_id or report.file, outline.value, entry.outline.tool_id)
                         case _:
                             pass
         return Users(tuple(agents), tuple(roles))
 
 
-def _refs(tools: Any) -> set[str]:
+def _uses(name: str, value: dict[str, Any], tool_id: str) -> Iterator[Use]:
+    tools = value.get("tools")
     listed = tools.get("refs") if isinstance(tools, dict) else tools
-    if not isinstance(listed, list):
-        return set()
-    return {ref for item in listed if isinstance(item, dict) and isinstance(ref := item.get("ref"), str)}
+    for item in listed if isinstance(listed, list) else ():
+        if isinstance(item, dict) and item.get("ref") == tool_id:
+            limit = item.get("max_calls_per_run")
+            yield Use(name, item.get("approval_required") is True, limit if is_integer(limit) else None)
+            return
 
 
 def shelf_of(workspace: Workspace) -> Shelf:

@@ -13,7 +13,7 @@ import msgspec
 
 from ferrule.cli.output import has_colour
 from ferrule.cli.schema_text import schema_lines
-from ferrule.cli.shelf import Entry, Shelf, line_of, shelf_of
+from ferrule.cli.shelf import Entry, Shelf, Use, line_of, shelf_of
 from ferrule.errors import WorkspaceError
 from ferrule.model.nearest import nearest
 from ferrule.model.tool import FACT_NAMES, Tool
@@ -85,8 +85,8 @@ def _page(entry: Entry, shelf: Shelf, place: str) -> Iterator[str]:
     yield ""
     yield from _identity(tool, place)
     users = shelf.users_of(entry)
-    yield _row("agents", ", ".join(users.agents) or "none")
-    yield _row("roles", ", ".join(users.roles) or "none")
+    yield _row("agents", ", ".join(map(_use, users.agents)) or "none")
+    yield _row("roles", ", ".join(map(_use, users.roles)) or "none")
     yield from ("", bold("safety"))
     for name in FACT_NAMES:
         mark = "  (inferred)" if name in tool.inferred_facts else ""
@@ -114,6 +114,13 @@ def _identity(tool: Tool, place: str) -> Iterator[str]:
         yield _row("aliases", ", ".join(tool.aliases))
     if tool.tags:
         yield _row("tags", ", ".join(tool.tags))
+
+
+def _use(use: Use) -> str:
+    added = ["approval required"] if use.approval_required else []
+    if use.max_calls_per_run is not None:
+        added.append(f"at most {use.max_calls_per_run} a run")
+    return f"{use.name} ({', '.join(added)})" if added else use.name
 
 
 def _guidance(tool: Tool, bold: Any) -> Iterator[str]:
@@ -164,7 +171,7 @@ def _as_dict(entry: Entry, shelf: Shelf, place: str) -> dict[str, object]:
         "outline": msgspec.to_builtins(entry.outline) if tool is None else None,
         "documentation": entry.documentation,
         "defined_in": place,
-        "agents": list(users.agents),
-        "roles": list(users.roles),
+        "agents": [use._asdict() for use in users.agents],
+        "roles": [use._asdict() for use in users.roles],
         "errors": entry.errors,
     }
