@@ -108,7 +108,8 @@ def side_of_revision(workspace: Workspace, revision: str) -> Side:
     folder = keep.enter_context(tempfile.TemporaryDirectory(prefix="ferrule-"))
     try:
         path = _extracted(root, thing, Path(folder), Path(named.partition(":")[2]).name or "definition")
-        base = workspace.root if ":" not in revision else Path(_top(root)) / named.partition(":")[2]
+        inside = named.partition(":")[2]
+        base = workspace.root if ":" not in revision else Path(root if inside.startswith("./") else _top(root)) / inside
         side = side_of_path(workspace, str(path), lambda file: _as_in(base, path, file), name=revision)
     except BaseException:
         keep.close()
@@ -133,7 +134,7 @@ def _extracted(root: str, thing: str, folder: Path, name: str) -> Path:
         file = folder / name
         file.write_bytes(_git(root, "cat-file", "blob", thing) or b"")
         return file
-    data = _git(root, "archive", "--format=tar", thing)
+    data = _git(_top(root), "archive", "--format=tar", thing)  # from a subfolder Git would look for it in the tree
     if data is None:
         raise WorkspaceError(f"Git cannot give the files of {thing}")
     target = folder / "tree"
