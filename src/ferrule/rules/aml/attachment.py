@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, NamedTuple, cast
 
 from ferrule.contracts.rule import Subject
@@ -36,7 +35,7 @@ class Attachment(NamedTuple):
         return _ALWAYS if self.inline and self.ref else self.members
 
 
-def attachments(subject: Subject) -> Iterable[Attachment]:
+def attachments(subject: Subject) -> list[Attachment]:
     """Every attachment of the interface, looked for once."""
     found = cast("list[Attachment] | None", subject.memo.get(_NAME))
     if found is None:

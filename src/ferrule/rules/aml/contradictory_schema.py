@@ -10,7 +10,7 @@ from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.schema import Position
 from ferrule.model.value import Path, is_number
 from ferrule.rules.aml.attachment import attachment_of
-from ferrule.rules.aml.interface import schemas
+from ferrule.rules.aml.interface import schemas, unsound
 from ferrule.validation.soundness import fits
 
 _BOUNDS = (("minimum", "maximum"), ("minLength", "maxLength"), ("minItems", "maxItems"))
@@ -41,21 +41,22 @@ class ContradictorySchema:
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """A finding at each undeclared name, lower bound and default."""
+        broken = unsound(subject)
         for position in schemas(subject):
             schema = position.schema
             if _TELLING.isdisjoint(schema):
                 continue
             if "required" in schema and "$ref" not in schema:
-                yield from self._undeclared(subject, position, schema["required"])
+                yield from self._undeclared(position, schema["required"])
             for lower, upper in _BOUNDS:
                 if lower in schema and upper in schema:
                     least, most = schema[lower], schema[upper]
                     if is_number(least) and is_number(most) and least > most:
                         yield self._warn((*position.path, lower), f"`{lower}` is greater than `{upper}`")
-            if "default" in schema and not _default_fits(subject, position.path, schema):
+            if "default" in schema and position.path not in broken and not _default_fits(schema):
                 yield self._warn((*position.path, "default"), "the default does not fit its own schema")
 
-    def _undeclared(self, subject: Subject, position: Position, required: Any) -> Iterator[Finding]:
+    def _undeclared(self, position: Position, required: Any) -> Iterator[Finding]:
         properties = position.schema.get("properties")
         if not isinstance(required, list) or not (properties is None or isinstance(properties, dict)):
             return
@@ -66,7 +67,7 @@ class ContradictorySchema:
             if not isinstance(name, str) or name in seen or (properties and name in properties):
                 continue
             seen.add(name)
-            if position.declares(name) or _is_attachment_member(subject, position, name):
+            if position.declares(name) or _is_attachment_member(position, name):
                 continue
             yield self._warn((*position.path, "required", index), f"{name!r} is required but not in `properties`")
 
@@ -74,14 +75,12 @@ class ContradictorySchema:
         return Finding(self.code, path, message, Severity.WARNING)
 
 
-def _is_attachment_member(subject: Subject, position: Position, name: str) -> bool:
+def _is_attachment_member(position: Position, name: str) -> bool:
     attachment = attachment_of(position.schema)
     return attachment is not None and name in attachment.members
 
 
-def _default_fits(subject: Subject, path: Path, schema: dict[str, Any]) -> bool:
-    if subject.has_errors and subject.has_error_below(path):
-        return True
+def _default_fits(schema: dict[str, Any]) -> bool:
     default = schema["default"]
     word = schema.get("type")
     if schema.keys() <= _SILENT and isinstance(word, str):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, ClassVar
 
 from ferrule.contracts.expect import show
@@ -10,6 +10,7 @@ from ferrule.contracts.rule import Subject
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.value import Path
 from ferrule.rules.aml.attachment import Attachment, attachments
+from ferrule.rules.aml.interface import unsound
 
 _EXPECTED: dict[str, tuple[tuple[str, str], ...]] = {
     "transfer": (),
@@ -36,27 +37,30 @@ class IncompleteAttachment:
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """One finding per member that is undeclared, optional or of the wrong kind."""
-        for attachment in attachments(subject):
-            yield from self._members(subject, attachment)
+        found = attachments(subject)
+        if found:
+            broken = unsound(subject)
+            for attachment in found:
+                yield from self._members(attachment, broken)
 
-    def _members(self, subject: Subject, attachment: Attachment) -> Iterator[Finding]:
+    def _members(self, attachment: Attachment, broken: Collection[Path]) -> Iterator[Finding]:
         path = attachment.path
         for member in attachment.members:
             at = (*path, "properties", member)
             if member not in attachment.properties:
                 yield Finding(self.code, at, f"the attachment does not declare `{member}`")
-            elif subject.is_reported(at):
-                continue
+            elif not isinstance(attachment.properties[member], dict | bool):
+                continue  # no schema at all, which is another rule's finding
             elif member in attachment.required and not _is_required(attachment.schema, member):
                 yield Finding(self.code, (*path, "required", member), f"the attachment does not require `{member}`")
             else:
-                yield from self._keywords(subject, at, attachment.properties[member])
+                yield from self._keywords(at, broken, attachment.properties[member])
 
-    def _keywords(self, subject: Subject, at: Path, schema: Any) -> Iterator[Finding]:
+    def _keywords(self, at: Path, broken: Collection[Path], schema: Any) -> Iterator[Finding]:
         member = str(at[-1])
         for keyword, wanted in _EXPECTED[member]:
             written = schema.get(keyword) if isinstance(schema, dict) else None
-            if written in (wanted, [wanted]) or subject.has_error_below((*at, keyword)):
+            if written in (wanted, [wanted]) or (*at, keyword) in broken:
                 continue
             said = f"has {show(written)}" if written is not None else "has none"
             message = f"`{member}` of an attachment needs `{keyword}: {wanted}` and {said}"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import NamedTuple, cast
 
 from ferrule.contracts.rule import Subject
+from ferrule.model.diagnostic import Severity
 from ferrule.model.schema import Position, positions
+from ferrule.model.value import Path
 
 SIDES = ("input", "output")
 REFUSED = frozenset({"$ref", "$id", "definitions", "$defs", "$anchor", "$recursiveRef", "$dynamicRef"})
@@ -30,6 +32,20 @@ def schemas(subject: Subject) -> Iterable[Position]:
 def keywords(subject: Subject) -> set[str]:
     """Every keyword that occurs in those schemas, so that a rule about others need not look at each."""
     return _interface(subject).keywords
+
+
+def unsound(subject: Subject) -> Collection[Path]:
+    """The paths at or below which an error has been reported so far: one look-up each, however many errors there are."""
+    if not subject.has_errors:
+        return ()
+    found: set[Path] = set()
+    for finding in subject.findings:
+        if finding.severity is Severity.ERROR:
+            path = finding.path
+            while path and path not in found:
+                found.add(path)
+                path = path[:-1]
+    return found
 
 
 def _interface(subject: Subject) -> _Interface:
