@@ -61,7 +61,7 @@ def test_malformed_operands_are_left_alone() -> None:
 
 
 def test_keywords_can_be_skipped_and_paths_begin_where_asked() -> None:
-    schema = {"definitions": {"a": {}}, "items": {}}
+    schema: Any = {"definitions": {"a": {}}, "items": {}}
     assert paths(schema, path=("input",), skip=frozenset({"definitions"})) == [("input",), ("input", "items")]
 
 
