@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import stat
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -37,11 +38,24 @@ def test_existing_files_are_never_touched(tmp_path: Path) -> None:
     assert mine.read_text() == "mine"
 
 
-def test_the_key_is_private_and_ignored_by_git(tmp_path: Path) -> None:
+def test_the_key_is_private_and_ignored_by_git_while_releases_are_kept(tmp_path: Path) -> None:
     ferrule("init", folder=tmp_path)
     key = tmp_path / ".ferrule" / "keys" / "workspace.key"
     assert stat.S_IMODE(key.stat().st_mode) == 0o600
-    assert ".ferrule/" in (tmp_path / ".gitignore").read_text()
+    release = tmp_path / ".ferrule" / "releases" / "one.json"
+    release.parent.mkdir()
+    release.write_text("{}")
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    added = subprocess.run(["git", "add", "-An", "."], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+    assert "releases/one.json" in added
+    assert "ferrule.pub" in added
+    assert "keys" not in added
+
+
+def test_a_new_workspace_can_be_built_and_published(workspace: Path) -> None:
+    assert ferrule("build", folder=workspace).code == 0
+    assert ferrule("publish", "-m", "first", folder=workspace).code == 0
+    assert ferrule("diff", folder=workspace).code == 0
 
 
 def test_every_setting_shown_in_a_comment_is_a_real_one(workspace: Path) -> None:
