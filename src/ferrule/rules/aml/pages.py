@@ -6,7 +6,7 @@ from ferrule.contracts.rule import RuleInfo, info_of
 from ferrule.rules.aml.agent_pages import PAGES as AGENT_PAGES
 from ferrule.rules.aml.fields import FIELD_PAGES
 from ferrule.rules.aml.tool import TOOL_RULES
-from ferrule.rules.aml.transport_fields import TRANSPORT_PAGES
+from ferrule.rules.aml.transport_pages import TRANSPORT_PAGES
 
 
 def _number(page: RuleInfo) -> int:
