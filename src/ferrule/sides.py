@@ -43,13 +43,14 @@ class Side:
         self.shown = shown
         """How a file is named to people."""
         self._keep = keep
+        self._files: dict[str, str] | None = None
 
     def text_of(self, shown: str) -> str | None:
         """The text of a file by its shown name, for excerpts."""
-        for outline in self.snapshot.outlines:
-            if self.shown(outline.file) == shown and (source := self.source_of(outline.file)) is not None:
-                return source.data.decode("utf-8-sig", "replace")
-        return None
+        if self._files is None:
+            self._files = {self.shown(outline.file): outline.file for outline in self.snapshot.outlines}
+        source = self.source_of(self._files[shown]) if shown in self._files else None
+        return None if source is None else source.data.decode("utf-8-sig", "replace")
 
     def __enter__(self) -> Side:
         return self

@@ -36,7 +36,8 @@ def check_task(task: Task, settings: RuleSettings) -> Checked:
     """Check one file. The state is taken before the content, so a change in between is noticed next time."""
     stat = stat_of(task.path)
     source = load(task.path, task.name)
-    return Checked(check_file(source, parts(), settings, named=task.named), stat, digest_of(source.data))
+    report = check_file(source, parts(), settings, named=task.named, rules=task.is_wanted)
+    return Checked(report, stat, digest_of(source.data))
 
 
 def main() -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from ferrule.compiler.batch import Task
 from ferrule.compiler.cache import Cache, cache_folder, own_key
@@ -176,6 +177,8 @@ class Workspace:
         cache = self._cache(settings) if use_cache and len(tasks) >= _CACHED_FROM else None
         known = {task.name: cache.find(task.name, task.path, named=task.named) for task in tasks} if cache else {}
         left = [task for task in tasks if known.get(task.name) is None]
+        if cache is None:  # nothing to remember: of files not reported on, only what they define is worked out
+            left = [task if task.name in selection.wanted else replace(task, is_wanted=False) for task in left]
         checked = self._check_all(left, settings, jobs or os.cpu_count() or 1, progress)
         fresh = {task.name: result for task, result in zip(left, checked, strict=True)}
         if cache is not None:
@@ -267,7 +270,7 @@ class Workspace:
 
     def _shown(self, diagnostic: Diagnostic) -> Diagnostic:
         """The diagnostic with its file as people see it: relative to the current folder when it is inside it."""
-        return msgspec.structs.replace(diagnostic, file=show_path(os.path.join(self.root, diagnostic.file)))
+        return replace(diagnostic, file=show_path(os.path.join(self.root, diagnostic.file)))
 
 
 def _folders(root: Path) -> frozenset[str]:

@@ -18,6 +18,9 @@ class Task(msgspec.Struct, frozen=True, array_like=True):
     path: str
     name: str
     named: bool
+    """Asked for by name, so it must be recognised."""
+    is_wanted: bool = True
+    """Reported on; of other files only what they define matters."""
 
 
 class Job(msgspec.Struct, frozen=True):

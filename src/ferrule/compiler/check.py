@@ -43,8 +43,13 @@ def detect(document: Document, dialects: Iterable[Dialect]) -> Dialect | None:
     return next((dialect for dialect in dialects if dialect.claims_name(document.source)), None)
 
 
-def check_file(source: Source, parts: Parts, settings: RuleSettings, *, named: bool = False) -> FileReport:
-    """Everything one file gives on its own. `named` files were asked for by name, so they must be recognised."""
+def check_file(
+    source: Source, parts: Parts, settings: RuleSettings, *, named: bool = False, rules: bool = True
+) -> FileReport:
+    """Everything one file gives on its own. `named` files were asked for by name, so they must be recognised.
+
+    Without `rules` only what the file defines is worked out.
+    """
     documents = read(source)
     dialect = next((found for document in documents if (found := detect(document, parts.dialects))), None)
     if dialect is None:
@@ -55,11 +60,12 @@ def check_file(source: Source, parts: Parts, settings: RuleSettings, *, named: b
     for document in documents:
         definitions, findings = _definitions(document, dialect)
         for definition in definitions:
-            findings += _check_definition(document, definition, parts, settings)
+            if rules:
+                findings += _check_definition(document, definition, parts, settings)
             outlined = list(dialect.outline(document, definition, settings.namespace))
             outlines += outlined
             tools += sum(type(outline).__name__ == "ToolOutline" for outline in outlined)
-        if findings:
+        if findings and rules:
             diagnostics += _diagnostics(document, findings, parts)
         if not document.is_parsed:
             outlines += _broken_outline(source)
@@ -111,9 +117,7 @@ def _unrecognised(source: Source, documents: list[Document], parts: Parts, *, na
         finding = Finding(UNREADABLE, (), issue.message, hint=issue.hint, line=issue.line, column=issue.column)
     else:
         hint = "a definition is an AML Markdown file, an ADL manifest, OXP JSON or an Agent Tool record"
-        finding = Finding(
-            UNRECOGNISED, (), "no known dialect is recognised in this file", Severity.INFO, hint, line=1
-        )
+        finding = Finding(UNRECOGNISED, (), "no known dialect is recognised in this file", Severity.INFO, hint, line=1)
     located = locate(documents[0], [finding]) if documents else []
     diagnostics = tuple(diagnostic_of(item, source.file, parts.page_of(finding.rule)) for item in located)
     return FileReport(source.file, None, diagnostics=diagnostics)

@@ -121,13 +121,15 @@ def _outlines_of(record: Record) -> list[Outline]:
 def compare(published: Snapshot, candidate: Snapshot) -> Comparison:
     """Every tool of either side with what became of it, in order of name."""
     before, after = _by_key(published.parts), _by_key(candidate.parts)
+    agents = _users(agent for side in (published, candidate) for agent in side.agents.items())
+    roles = _users(role for side in (published, candidate) for role in side.roles.items())
     changes: list[ToolChange] = []
     for key in sorted({*before, *after}):
         old_parts, new_parts = before.get(key, []), after.get(key, [])
         if not new_parts and not candidate.is_full:
             continue
         for old, new in _paired(old_parts, new_parts):
-            impact = _users(key[1], published, candidate) if key[0] == "aml" else ((), ())
+            impact = (agents.get(key[1], ()), roles.get(key[1], ())) if key[0] == "aml" else ((), ())
             changes.append(_change(old, new, impact))
     return Comparison(published, candidate, tuple(changes))
 
@@ -196,17 +198,10 @@ def _needed(change: ToolChange) -> Bump:
     return Bump.MINOR if one != other else Bump.PATCH
 
 
-def _users(tool_id: str, *snapshots: Snapshot) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    agents = {
-        agent_id
-        for snapshot in snapshots
-        for agent_id, agent in snapshot.agents.items()
-        if any(entry.ref == tool_id for entry in references(agent.value, "tools").entries)
-    }
-    roles = {
-        iam_id
-        for snapshot in snapshots
-        for iam_id, role in snapshot.roles.items()
-        if any(entry.ref == tool_id for entry in references(role.value, "tools").entries)
-    }
-    return tuple(sorted(agents)), tuple(sorted(roles))
+def _users(named: Iterable[tuple[str, AgentOutline | RoleOutline]]) -> dict[str, tuple[str, ...]]:
+    """Who names each tool: agents or roles, by tool id."""
+    users: dict[str, set[str]] = {}
+    for name, outline in named:
+        for entry in references(outline.value, "tools").entries:
+            users.setdefault(entry.ref, set()).add(name)
+    return {tool_id: tuple(sorted(names)) for tool_id, names in users.items()}

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ferrule.compiler.unparsable import Unparsable
 from ferrule.compiler.locate import places_of
 from ferrule.compiler.read import decode, read
+from ferrule.compiler.unparsable import Unparsable
 from ferrule.contracts.fix import Edit, Fix, Fixers, Manuscript
 from ferrule.model.diagnostic import Diagnostic, Severity
 from ferrule.model.document import Document, Source

@@ -101,7 +101,7 @@ def without_new_names(old: Any, new: Any) -> Any:
     if fresh and old.get("additionalProperties", True) in (True, {}):
         copy["properties"] = {**dict.fromkeys(fresh, False), **_properties(old)}
     both = _properties(new)
-    if "properties" in copy:
+    if isinstance(copy.get("properties"), dict):
         copy["properties"] = {
             name: without_new_names(inner, both[name]) if name in both else inner
             for name, inner in copy["properties"].items()
@@ -215,8 +215,10 @@ def _has_type(schema: dict[str, Any]) -> bool:
 
 def _types(schema: dict[str, Any]) -> set[str]:
     written = schema.get("type")
-    words = {written} if isinstance(written, str) else set(written) if isinstance(written, list) else set(_WORDS)
-    words = {word for word in words if isinstance(word, str)}
+    if isinstance(written, str):
+        words = {written}
+    else:
+        words = {word for word in written if isinstance(word, str)} if isinstance(written, list) else set(_WORDS)
     return words | {"integer"} if "number" in words else words
 
 
@@ -239,8 +241,7 @@ def _lowest(schema: dict[str, Any]) -> tuple[float, bool] | None:
         bounds.append((schema["minimum"], False))
     if is_number(schema.get("exclusiveMinimum")):
         bound = schema["exclusiveMinimum"]
-        whole = schema.get("type") == "integer" and float(bound).is_integer()
-        bounds.append((bound + 1, False) if whole else (bound, True))
+        bounds.append((bound + 1, False) if _is_whole(schema, bound) else (bound, True))
     return max(bounds, default=None)  # an excluded bound sorts after the same one included, and is tighter
 
 
@@ -251,9 +252,12 @@ def _highest(schema: dict[str, Any]) -> tuple[float, bool] | None:
         bounds.append((schema["maximum"], False))
     if is_number(schema.get("exclusiveMaximum")):
         bound = schema["exclusiveMaximum"]
-        whole = schema.get("type") == "integer" and float(bound).is_integer()
-        bounds.append((bound - 1, False) if whole else (bound, True))
+        bounds.append((bound - 1, False) if _is_whole(schema, bound) else (bound, True))
     return min(bounds, key=_tightness, default=None)
+
+
+def _is_whole(schema: dict[str, Any], bound: float) -> bool:
+    return schema.get("type") == "integer" and (isinstance(bound, int) or bound.is_integer())
 
 
 def _tightness(upper: tuple[float, bool]) -> tuple[float, bool]:

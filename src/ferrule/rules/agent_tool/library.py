@@ -19,7 +19,7 @@ _KINDS = {key: kind for kind, key in REFERRED_BY.items()}
 class NameCollision:
     """A namespace has one tool of a name and version; other versions stand beside it.
 
-    Why: a call by that name must reach one tool. Two AML files of one id are AML-1, two OXP definitions of one id OXP-3.
+    Why: a call by that name must reach one tool. A misnamed AML file is AML-1, two OXP definitions of one id OXP-3.
     Bad:  two declarations with "namespace": "web", "name": "search"
     Good: "web" / "search" and "docs" / "search"
     """
@@ -47,7 +47,13 @@ def _is_told_elsewhere(first: ToolOutline, second: ToolOutline) -> bool:
     """Two tools of one dialect that its own rules compare already."""
     if first.dialect != second.dialect or second.dialect == "agent_tool":
         return False
-    return second.dialect in ("aml", "oxp") or first.file == second.file
+    if second.dialect == "aml":  # AML-1 speaks of misnamed files only
+        return not (_is_named_for_its_id(first) and _is_named_for_its_id(second))
+    return second.dialect == "oxp" or first.file == second.file
+
+
+def _is_named_for_its_id(tool: ToolOutline) -> bool:
+    return tool.file.rsplit("/", 1)[-1].split(".", 1)[0] == tool.tool_id
 
 
 class AmbiguousAlias:

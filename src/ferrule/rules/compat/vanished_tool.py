@@ -55,6 +55,7 @@ def is_vanished(change: ToolChange, comparison: Comparison) -> bool:
     return (
         change.new is None
         and outline.dialect == "aml"
+        and bool(change.agents)
         and ("tool", outline.tool_id) not in comparison.candidate.broken
         and all(part.outline.tool_id != outline.tool_id for part in comparison.candidate.parts)
         and bool(agents_naming(outline.tool_id, comparison))
