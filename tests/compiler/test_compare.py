@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ferrule.compiler.compare import compare
 from ferrule.model.change import Part, Snapshot, ToolChange
@@ -12,6 +14,11 @@ from ferrule.model.outline import ToolOutline
 from ferrule.model.semver import Bump
 from ferrule.model.value import MISSING
 
+KEYWORDS = (
+    *("type", "properties", "required", "additionalProperties", "items", "enum", "const", "anyOf", "oneOf", "allOf"),
+    *("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "minLength", "maxItems", "pattern", "format"),
+    *("if", "not", "$ref", "string", "integer", "object", "patternProperties", "description"),
+)
 TEXT: dict[str, Any] = {"type": "string"}
 
 
@@ -147,6 +154,24 @@ def test_changes_are_told_in_words() -> None:
         "`f.b` was removed",
         "`f.a` has its longest length set to 5",
     ]
+
+
+json_values: st.SearchStrategy[Any] = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.sampled_from(KEYWORDS),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYWORDS), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(json_values, json_values)
+def test_no_pair_of_values_is_too_strange_to_compare(old: Any, new: Any) -> None:
+    change(old, new)
+    change(old, new, result=True)
 
 
 def test_what_cannot_be_decided_is_said_to_be_so() -> None:
