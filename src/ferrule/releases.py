@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from ferrule.compiler import release as records
 from ferrule.compiler.build import Contents, contents_of
-from ferrule.compiler.compare import compare
+from ferrule.compiler.compare import compare, snapshot_of_catalog
 from ferrule.compiler.discover import load
 from ferrule.compiler.gather import Piece, gather
 from ferrule.compiler.judge import Places, judge
@@ -26,7 +26,7 @@ from ferrule.compiler.release import Release, write_whole
 from ferrule.compiler.seal import KEY_FILE, PUBLIC_FILE, load_key, make_key, public_half, trust, trusted_keys
 from ferrule.errors import BuildRefused, CatalogError, WorkspaceError
 from ferrule.model.catalog import Catalog
-from ferrule.model.change import Comparison
+from ferrule.model.change import Comparison, Part
 from ferrule.model.diagnostic import Diagnostic, Severity
 from ferrule.model.report import Report, summarise
 from ferrule.parts import compat_rules, parts
@@ -173,11 +173,28 @@ def last_release(workspace: Workspace) -> Side:
             "nothing is published yet, so there is nothing to compare with;"
             " name two states ('ferrule diff OLD NEW'), or publish first"
         )
-    last = history[-1]
-    catalog = Catalog.load(folder / last.catalog_name, keys)
-    if catalog.digest != last.digest:
-        raise CatalogError(f"{folder / last.catalog_name} is not the catalog that release {last.number} names")
-    return side_of_catalog(catalog, f"release {last.number}")
+    side = side_of_catalog(_released(folder, history[-1], keys), f"release {history[-1].number}")
+    return side.with_withdrawn(_withdrawn(folder, history, keys))
+
+
+def _released(folder: Path, release: Release, keys: tuple[bytes, ...]) -> Catalog:
+    catalog = Catalog.load(folder / release.catalog_name, keys)
+    if catalog.digest != release.digest:
+        raise CatalogError(f"{folder / release.catalog_name} is not the catalog that release {release.number} names")
+    return catalog
+
+
+def _withdrawn(folder: Path, history: list[Release], keys: tuple[bytes, ...]) -> tuple[Part, ...]:
+    """The tools that earlier releases had and the last has not, each as it was last published."""
+    known = set(history[-1].tools)
+    parts: list[Part] = []
+    for release in reversed(history[:-1]):
+        gone = release.tools.keys() - known
+        if gone:
+            snapshot = snapshot_of_catalog(_released(folder, release, keys))
+            parts += [part for part in snapshot.parts if part.outline.tool_id in gone]
+        known |= gone
+    return tuple(parts)
 
 
 def workspace_key(workspace: Workspace, key_file: str | Path | None = None) -> tuple[Ed25519PrivateKey, Path | None]:

@@ -18,7 +18,7 @@ from ferrule.compiler.gather import gather
 from ferrule.compiler.seal import PUBLIC_FILE, trusted_keys
 from ferrule.errors import WorkspaceError
 from ferrule.model.catalog import MAGIC, Catalog
-from ferrule.model.change import Snapshot
+from ferrule.model.change import Part, Snapshot
 from ferrule.model.document import Source
 from ferrule.parts import parts
 from ferrule.workspace import Workspace, show_path
@@ -51,6 +51,10 @@ class Side:
             self._files = {self.shown(outline.file): outline.file for outline in self.snapshot.outlines}
         source = self.source_of(self._files[shown]) if shown in self._files else None
         return None if source is None else source.data.decode("utf-8-sig", "replace")
+
+    def with_withdrawn(self, parts: tuple[Part, ...]) -> Side:
+        """The same, knowing also what was published before and taken back."""
+        return Side(self.name, self.snapshot._replace(withdrawn=parts), self.source_of, self.shown, self._keep)
 
     def __enter__(self) -> Side:
         return self

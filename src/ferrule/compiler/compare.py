@@ -100,7 +100,7 @@ def _outline_of(tool: Tool) -> ToolOutline:
         version=tool.version,
         status=status if isinstance(status, str) else tool.lifecycle,
         type=kind if isinstance(kind, str) else tool.tool_kind,
-        approval_required=tool.approval_required or None,
+        approval_required=True if tool.approval_required else payload.get("approval_required"),
         max_calls_per_run=tool.max_calls_per_run,
         aliases=tool.aliases,
     )
@@ -121,11 +121,13 @@ def _outlines_of(record: Record) -> list[Outline]:
 def compare(published: Snapshot, candidate: Snapshot) -> Comparison:
     """Every tool of either side with what became of it, in order of name."""
     before, after = _by_key(published.parts), _by_key(candidate.parts)
+    withdrawn = _by_key(published.withdrawn)
     agents = _users(agent for side in (published, candidate) for agent in side.agents.items())
     roles = _users(role for side in (published, candidate) for role in side.roles.items())
     changes: list[ToolChange] = []
     for key in sorted({*before, *after}):
-        old_parts, new_parts = before.get(key, []), after.get(key, [])
+        new_parts = after.get(key, [])
+        old_parts = before.get(key) or (withdrawn.get(key, []) if new_parts else [])
         if not new_parts and not candidate.is_full:
             continue
         for old, new in _paired(old_parts, new_parts):

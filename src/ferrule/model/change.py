@@ -61,6 +61,8 @@ class Snapshot(NamedTuple):
     broken: frozenset[tuple[str, str]] = frozenset()
     """Files that could not be parsed: kind and stem."""
     folders: frozenset[str] = frozenset()
+    withdrawn: tuple[Part, ...] = ()
+    """Tools that were published once and are no longer; they count only when they come back."""
 
 
 class ToolChange(NamedTuple):

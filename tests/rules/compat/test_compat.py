@@ -210,6 +210,17 @@ def test_the_last_release_is_what_is_compared_with_by_default(tmp_path: Path) ->
     assert difference.published == "release 1"
 
 
+def test_a_tool_that_comes_back_is_compared_with_what_it_was(tmp_path: Path) -> None:
+    other = {"tools/other.tool.md": tool("other")}
+    workspace = Workspace.open(write(tmp_path, {**other, "tools/find-order.tool.md": tool(version="1.2.0")}))
+    publish(workspace, by="ada", at=AT, now=NOW)
+    (tmp_path / "tools/find-order.tool.md").unlink()
+    publish(workspace, by="ada", at=AT, now=NOW)
+    for version, expected in (("1.2.0", []), ("1.1.0", ["AML-82"]), ("1.2.1", [])):
+        write(tmp_path, {"tools/find-order.tool.md": tool(version=version)})
+        assert [diagnostic.rule for diagnostic in diff(workspace, now=NOW).report.diagnostics] == expected
+
+
 def test_catalogs_compare_with_folders(tmp_path: Path) -> None:
     workspace = Workspace.open(write(tmp_path, {**shop(), "tools/add.json": oxp()}))
     path = build(workspace, now=NOW).path
