@@ -31,7 +31,8 @@ OK, PROBLEMS_FOUND, COULD_NOT_RUN = 0, 1, 2
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command line and give its exit code."""
-    words = list(sys.argv[1:] if arguments is None else arguments)
+    # Not list(…): once the command of that name is loaded, `list` means its module here.
+    words = [*(sys.argv[1:] if arguments is None else arguments)]
     if COMPLETION_VARIABLE in os.environ and arguments is None:
         return _call("ferrule.cli.completion:answer", os.environ[COMPLETION_VARIABLE])
     if words[:1] == ["help"]:
