@@ -20,6 +20,7 @@ from ferrule.compiler import release as records
 from ferrule.compiler.build import Contents, contents_of
 from ferrule.compiler.compare import compare, snapshot_of_catalog
 from ferrule.compiler.discover import load
+from ferrule.compiler.filter import Filter
 from ferrule.compiler.gather import Piece, gather
 from ferrule.compiler.judge import Places, judge
 from ferrule.compiler.release import Release, write_whole
@@ -29,7 +30,7 @@ from ferrule.model.catalog import Catalog
 from ferrule.model.change import Comparison, Part
 from ferrule.model.diagnostic import Diagnostic, Severity
 from ferrule.model.report import Report, summarise
-from ferrule.parts import compat_rules, parts
+from ferrule.parts import compat_rules, parts, rule_pages
 from ferrule.sides import Side, side_of_catalog, side_of_path, side_of_revision
 from ferrule.workspace import Workspace, show_path
 
@@ -154,7 +155,8 @@ def diff(
     ):
         comparison = compare(old.snapshot, new.snapshot)
         places = Places(old.source_of, new.source_of, old.shown, new.shown)
-        diagnostics = tuple(judge(comparison, compat_rules(), parts(), workspace.rule_settings(now), places))
+        judged = judge(comparison, compat_rules(), parts(), workspace.rule_settings(now), places)
+        diagnostics = _wanted(workspace, judged)
         texts = {
             diagnostic.file: text for diagnostic in diagnostics if (text := _text(diagnostic, new, old)) is not None
         }
@@ -162,6 +164,17 @@ def diff(
     seconds = time.perf_counter() - started
     summary = summarise(diagnostics, files=files, tools=len(new.snapshot.parts), seconds=seconds)
     return Difference(comparison, Report(diagnostics, summary), old.name, new.name, texts)
+
+
+def _wanted(workspace: Workspace, diagnostics: list[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """The diagnostics that ferrule.toml does not silence."""
+    check = workspace.settings.check
+    chosen = Filter.of(check.select, check.ignore, check.suppress, rule_pages)
+    kept = []
+    for diagnostic in diagnostics:
+        file = os.path.relpath(os.path.abspath(diagnostic.file), workspace.root).replace(os.sep, "/")
+        kept += chosen.of_file(file, [diagnostic])
+    return tuple(kept)
 
 
 def last_release(workspace: Workspace) -> Side:

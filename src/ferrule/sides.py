@@ -66,20 +66,24 @@ class Side:
             self._keep.close()
 
 
-def side_of_catalog(catalog: Catalog, name: str) -> Side:
+def side_of_catalog(catalog: Catalog, name: str, keep: ExitStack | None = None) -> Side:
     """A sealed catalog."""
-    return Side(name, snapshot_of_catalog(catalog), lambda file: None, lambda file: file)
+    return Side(name, snapshot_of_catalog(catalog), lambda file: None, lambda file: file, keep)
 
 
 def side_of_path(
-    workspace: Workspace, path: str, shown: Callable[[str], str] = show_path, name: str | None = None
+    workspace: Workspace,
+    path: str,
+    shown: Callable[[str], str] = show_path,
+    name: str | None = None,
+    keep: ExitStack | None = None,
 ) -> Side:
     """A folder or file of definitions, or a catalog file."""
     absolute = os.path.abspath(path)
     if _is_catalog(absolute):
         folders = {workspace.root, Workspace.open(absolute).root}
         keys = [key for folder in sorted(folders) for key in trusted_keys(folder / PUBLIC_FILE)]
-        return side_of_catalog(Catalog.load(absolute, keys), name or show_path(absolute))
+        return side_of_catalog(Catalog.load(absolute, keys), name or show_path(absolute), keep)
     is_full = os.path.isdir(absolute)
     files = list(Walk(absolute, workspace.settings.check.exclude)) if is_full else [absolute]
     broken: set[tuple[str, str]] = set()
@@ -87,7 +91,7 @@ def side_of_path(
     pieces = list(gather(sources, parts().dialects, workspace.namespace, broken))
     folders_of = frozenset(entry.name for entry in os.scandir(absolute) if entry.is_dir()) if is_full else frozenset()
     snapshot = snapshot_of_pieces(pieces, is_full=is_full, broken=frozenset(broken), folders=folders_of)
-    return Side(name or show_path(absolute), snapshot, lambda file: load(file, file), shown)
+    return Side(name or show_path(absolute), snapshot, lambda file: load(file, file), shown, keep)
 
 
 def _is_catalog(path: str) -> bool:
@@ -115,11 +119,10 @@ def side_of_revision(workspace: Workspace, revision: str) -> Side:
         path = _extracted(root, thing, Path(folder), Path(named.partition(":")[2]).name or "definition")
         inside = named.partition(":")[2]
         base = workspace.root if ":" not in revision else Path(root if inside.startswith("./") else _top(root)) / inside
-        side = side_of_path(workspace, str(path), lambda file: _as_in(base, path, file), name=revision)
+        side = side_of_path(workspace, str(path), lambda file: _as_in(base, path, file), name=revision, keep=keep)
     except BaseException:
         keep.close()
         raise
-    side._keep = keep
     return side
 
 

@@ -8,7 +8,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Protocol
 
-from ferrule.compiler.suppress import UNEXPLAINED, UNUSED
+from ferrule.compiler.suppress import ELSEWHERE, UNEXPLAINED, UNUSED
 from ferrule.contracts.rule import RuleInfo
 from ferrule.errors import SettingsError
 from ferrule.model.diagnostic import Diagnostic, Severity
@@ -69,7 +69,7 @@ class Filter:
         lines = _table_lines(settings_file) if self._silenced else []
         for index, item in enumerate(self._silenced):
             line = lines[index] if index < len(lines) else 1
-            if index not in self._used and self.active(item.rule):
+            if index not in self._used and item.rule.upper() not in ELSEWHERE and self.active(item.rule):
                 message = f"nothing in {item.path!r} breaks {item.rule}, so its suppression has no use"
                 complaints.append(_complaint(UNUSED, shown, line, message, "remove the table"))
             if not item.reason.strip():

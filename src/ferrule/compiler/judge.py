@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from ferrule.compiler import suppress
 from ferrule.compiler.check import Parts
 from ferrule.compiler.locate import diagnostic_of, locate
 from ferrule.compiler.read import read
@@ -187,7 +188,9 @@ def _placed(item: CompatFinding, comparison: Comparison, parts: Parts, places: P
     if base:
         finding = msgspec.structs.replace(finding, path=base + finding.path)
     if index < len(documents):
-        yield from (diagnostic_of(found, shown, url) for found in locate(documents[index], [finding]))
+        placed = [diagnostic_of(found, shown, url) for found in locate(documents[index], [finding])]
+        text = source.data.decode("utf-8", "replace") if suppress.MARKER in source.data else ""
+        yield from suppress.remaining(text, placed)
 
 
 def _twin(outline: ToolOutline | AgentOutline | RoleOutline, candidate: Snapshot) -> AgentOutline | RoleOutline | None:

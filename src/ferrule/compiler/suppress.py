@@ -17,6 +17,8 @@ _COMMENT = re.compile(
     r"(?:(?<=\s)|^)(?:#|<!--)\s*ferrule:\s*(ignore(?:-file)?)\s*\[([^\]\n]*)\]\s*:?\s*(.*?)\s*(?:-->)?\s*$"
 )
 UNUSED, UNEXPLAINED = "FER-3", "FER-4"
+ELSEWHERE = frozenset({"AML-81", "AML-82", "AML-83", "AML-84", "AML-99", "OXP-50"})
+"""Rules that only a comparison runs, so a check cannot tell whether silencing them is of use."""
 
 
 def suppressions(text: str) -> tuple[Suppression, ...]:
@@ -65,6 +67,12 @@ def apply(
     return kept
 
 
+def remaining(text: str, diagnostics: list[Diagnostic]) -> list[Diagnostic]:
+    """The diagnostics that no comment of the text silences; the comments themselves are not judged."""
+    comments = suppressions(text)
+    return [diagnostic for diagnostic in diagnostics if not _silenced(diagnostic, comments, set())]
+
+
 def _silenced(diagnostic: Diagnostic, comments: tuple[Suppression, ...], used: set[tuple[int, str]]) -> bool:
     hit = False
     for comment in comments:
@@ -88,7 +96,7 @@ def _complaints(
         message = f"the suppression of {', '.join(comment.rules) or 'nothing'} gives no reason"
         complaints.append(complain(UNEXPLAINED, message, "say why after the brackets"))
     for rule in comment.rules or ("nothing",):
-        if (comment.line, rule) not in used and active(rule):
+        if (comment.line, rule) not in used and rule not in ELSEWHERE and active(rule):
             message = f"nothing here breaks {rule}, so its suppression has no use"
             complaints.append(complain(UNUSED, message, "remove the comment"))
     return complaints

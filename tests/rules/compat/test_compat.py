@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from ferrule.cli import main
+from ferrule.compiler.seal import make_key
 from ferrule.model.diagnostic import Severity
 from ferrule.releases import Difference, build, diff, publish
 from ferrule.rules.compat.pages import COMPAT_RULES, PAGES
@@ -89,6 +90,19 @@ def test_undecidable_input_is_a_warning_that_asks_for_a_person(tmp_path: Path) -
     difference = compared(tmp_path, *files)
     assert found(difference) == [("AML-83", "warning", TOOL, 4)]
     assert "a person must look" in difference.report.diagnostics[0].message
+
+
+def test_a_person_who_looked_says_so_in_a_comment_or_in_the_settings(tmp_path: Path) -> None:
+    note = "1.1.0 # ferrule: ignore[AML-83] nobody sends an empty word"
+    silenced = tool(version=note, takes=NARROW)
+    old, new = {"tools/find-order.tool.md": tool()}, {"tools/find-order.tool.md": silenced}
+    assert found(compared(tmp_path / "a", old, new)) == []
+    report = Workspace.open(tmp_path / "a/candidate").check(now=NOW)
+    assert [diagnostic.rule for diagnostic in report.diagnostics] == []
+    settings = 'namespace = "shop"\n[[check.suppress]]\nrule = "AML-83"\nreason = "nobody does"\npath = "tools/*"\n'
+    new = {"ferrule.toml": settings, "tools/find-order.tool.md": tool(version="1.1.0", takes=NARROW)}
+    assert found(compared(tmp_path / "b", old, new)) == []
+    assert Workspace.open(tmp_path / "b/candidate").check(now=NOW).diagnostics == ()
 
 
 def test_a_renamed_tool_is_reported_on_its_new_file(tmp_path: Path) -> None:
@@ -277,6 +291,20 @@ def test_build_and_publish_tell_what_they_did(tmp_path: Path, capsys: pytest.Cap
     write(tmp_path, shop(tool=tool(status="nothing")))
     assert main(["build", str(tmp_path), "--now", NOW]) == 1
     assert "AML-11" in capsys.readouterr().out
+
+
+def test_the_environment_may_name_another_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_key(tmp_path / "elsewhere.key")
+    monkeypatch.setenv("FERRULE_KEY_FILE", str(tmp_path / "elsewhere.key"))
+    write(tmp_path / "work", shop())
+    assert main(["build", str(tmp_path / "work"), "--now", NOW, "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["new_key"] is None
+    assert not (tmp_path / "work/.ferrule/keys").exists()
+    monkeypatch.setenv("FERRULE_KEY_FILE", str(tmp_path / "missing.key"))
+    assert main(["build", str(tmp_path / "work"), "--now", NOW]) == 2
+    assert "missing.key" in capsys.readouterr().err
 
 
 def test_every_compatibility_rule_has_a_page() -> None:
