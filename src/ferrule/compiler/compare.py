@@ -144,20 +144,19 @@ def _by_key(parts: Iterable[Part]) -> dict[Key, list[Part]]:
 
 
 def _paired(old: list[Part], new: list[Part]) -> list[tuple[Part | None, Part | None]]:
-    """Versions that match by number; of the rest, each new one against the newest old one."""
+    """Each new part with the old one it continues: the same, else of the same version, else the newest."""
     if not old or not new:
         return [(part, None) for part in old] or [(None, part) for part in new]
-    by_version = {part.outline.version: part for part in old}
-    pairs: list[tuple[Part | None, Part | None]] = []
-    taken = set()
     latest = max(old, key=lambda part: parse_version(part.outline.version) or (-1,))
+    pairs: list[tuple[Part | None, Part | None]] = []
+    continued = set()
     for part in new:
-        same = by_version.get(part.outline.version)
-        match = same if same is not None else latest
-        taken.add(match.outline.version)
+        namesakes = [one for one in old if one.outline.version == part.outline.version]
+        match = next((one for one in namesakes if one.says_the_same(part)), namesakes[0] if namesakes else latest)
+        continued.add(match.outline.version)
         pairs.append((match, part))
     if len(old) > 1:  # several versions side by side: those that went are told too
-        pairs += [(part, None) for part in old if part.outline.version not in taken]
+        pairs += [(part, None) for part in old if part.outline.version not in continued]
     return pairs
 
 
