@@ -8,9 +8,9 @@ import sys
 import msgspec
 
 from ferrule.compiler.batch import Job, Task, taken
-from ferrule.compiler.cache import Stat, digest_of, stat_of
+from ferrule.compiler.cache import Stat, digest_of, stat_from
 from ferrule.compiler.check import check_file
-from ferrule.compiler.discover import load
+from ferrule.compiler.discover import load_with_facts
 from ferrule.contracts.rule import RuleSettings
 from ferrule.model.report import FileReport
 from ferrule.parts import parts
@@ -34,8 +34,8 @@ def decode(data: bytes) -> list[tuple[int, Checked]]:
 
 def check_task(task: Task, settings: RuleSettings) -> Checked:
     """Check one file. The state is taken before the content, so a change in between is noticed next time."""
-    stat = stat_of(task.path)
-    source = load(task.path, task.name)
+    source, facts = load_with_facts(task.path, task.name)
+    stat = None if facts is None else stat_from(facts)
     report = check_file(source, parts(), settings, named=task.named, rules=task.is_wanted)
     return Checked(report, stat, digest_of(source.data))
 

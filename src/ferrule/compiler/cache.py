@@ -58,6 +58,11 @@ def stat_of(path: str) -> Stat | None:
         facts = os.stat(path)
     except OSError:
         return None
+    return stat_from(facts)
+
+
+def stat_from(facts: os.stat_result) -> Stat:
+    """A file's state from what the system said of it."""
     return Stat(facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino)
 
 

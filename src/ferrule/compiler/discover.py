@@ -6,6 +6,7 @@ import os
 import stat
 from collections.abc import Iterator
 from fnmatch import fnmatch
+from typing import NamedTuple
 
 from ferrule.model.document import Source
 
@@ -80,21 +81,49 @@ def _leads_back(link: str) -> bool:
     return around == target or around.startswith(target.rstrip(os.sep) + os.sep)
 
 
+class Loaded(NamedTuple):
+    """A file's bytes, and its state just before they were read."""
+
+    source: Source
+    facts: os.stat_result | None
+
+
 def load(path: str, shown: str) -> Source:
     """One file's bytes, or why they could not be had."""
+    return load_with_facts(path, shown).source
+
+
+def load_with_facts(path: str, shown: str) -> Loaded:
+    """The same with the file's state, for caches. Plain system calls: this is done for every file of a workspace."""
     try:
-        facts = os.stat(path)
-        if not stat.S_ISREG(facts.st_mode):
-            return Source(shown, b"", "not a regular file")
-        if facts.st_size > MAX_BYTES:
-            size = f"{facts.st_size / 1024 / 1024:.0f} MB"
-            return Source(
-                shown, b"", f"the file is too large to be a definition ({size})", f"the limit is {MAX_BYTES >> 20} MB"
-            )
-        with open(path, "rb") as file:
-            return Source(shown, file.read(MAX_BYTES + 1))
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
-        reason = error.strerror or str(error)
-        if os.path.islink(path):
-            reason = "it is a link that leads nowhere or in a circle"
-        return Source(shown, b"", f"the file cannot be read: {reason}")
+        return Loaded(Source(shown, b"", f"the file cannot be read: {_reason(path, error)}"), None)
+    try:
+        facts = os.fstat(descriptor)
+        if not stat.S_ISREG(facts.st_mode):
+            return Loaded(Source(shown, b"", "not a regular file"), facts)
+        if facts.st_size > MAX_BYTES:
+            problem = f"the file is too large to be a definition ({facts.st_size >> 20} MB)"
+            return Loaded(Source(shown, b"", problem, f"the limit is {MAX_BYTES >> 20} MB"), facts)
+        return Loaded(Source(shown, _read_all(descriptor, facts.st_size)), facts)
+    except OSError as error:
+        return Loaded(Source(shown, b"", f"the file cannot be read: {_reason(path, error)}"), None)
+    finally:
+        os.close(descriptor)
+
+
+def _read_all(descriptor: int, size: int) -> bytes:
+    data = os.read(descriptor, size + 1)
+    while len(data) < size:  # a signal or a network file system may give less than was asked for
+        more = os.read(descriptor, size + 1 - len(data))
+        if not more:
+            break
+        data += more
+    return data
+
+
+def _reason(path: str, error: OSError) -> str:
+    if os.path.islink(path):
+        return "it is a link that leads nowhere or in a circle"
+    return error.strerror or str(error)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 from ferrule.compiler.quick import quick_load
@@ -14,8 +13,6 @@ from ferrule.registry import late
 compose_all: Callable[..., list[Composed]] = late("ferrule.compiler.compose:compose_all")
 load_json: Callable[[str], tuple[JsonValue, tuple[Issue, ...]]] = late("ferrule.compiler.json_text:load")
 
-_OPENING = re.compile(r"---\r?\n")
-_DELIMITER = re.compile(r"^---\r?$", re.MULTILINE)
 _WIDE_BOMS = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -74,11 +71,17 @@ def decode(data: bytes) -> str:
 
 def split_front_matter(text: str) -> tuple[str, str] | None:
     """The structured text and the body, or None when the first line is not `---` or no later line closes it."""
-    opening = _OPENING.match(text)
-    closing = _DELIMITER.search(text, opening.end()) if opening else None
-    if opening is None or closing is None:
+    if not text.startswith(("---\n", "---\r\n")):
         return None
-    return text[opening.end() : closing.start()], text[closing.end() + 1 :]
+    start = at = text.index("\n")
+    while (at := text.find("\n---", at)) >= 0:
+        end = at + 4
+        if text.startswith("\r", end):
+            end += 1
+        if end == len(text) or text[end] == "\n":
+            return text[start + 1 : at + 1], text[end + 1 :]
+        at += 1
+    return None
 
 
 def _front_matter(source: Source, text: str) -> list[Document]:

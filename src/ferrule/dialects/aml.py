@@ -7,7 +7,7 @@ back by `aml_emit.py`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ferrule.contracts.dialect import Definition, Emitted
@@ -17,6 +17,7 @@ from ferrule.model.outline import AgentOutline, Outline, RecordOutline, RoleOutl
 from ferrule.model.sections import sections
 from ferrule.model.tool import Compiled, Record, SafetyFacts, Tool, inferred, raw
 from ferrule.model.value import JsonValue, is_integer
+from ferrule.registry import late
 
 _KINDS = {".tool.md": "aml.tool", ".agent.md": "aml.agent", ".iam.md": "aml.role"}
 _ID_KEYS = {"tool_id": "aml.tool", "agent_id": "aml.agent", "iam_id": "aml.role"}
@@ -25,6 +26,7 @@ _NEIGHBOUR_IDS = frozenset({_COLLECTION_ID, "guardrail_id", "kb_id", "knowledge_
 _NEIGHBOUR_ENDINGS = (".collection.md", ".guardrail.md", ".kb.md", ".model.md")
 """Other files of AML, which look like tools from afar. Of a collection one fact is kept; the rest are left alone."""
 _RAW_ID = re.compile(rb"^(?:tool_id|agent_id|iam_id)[ \t]*:", re.MULTILINE)
+_emitted: Callable[[Tool], Emitted] = late("ferrule.dialects.aml_emit:emitted")  # brings PyYAML
 _MANY_DIGITS = re.compile(r"[0-9A-Fa-f]{16}")
 _LARGEST = 2**63 - 1
 _START = re.compile(rb"(?:\xef\xbb\xbf)?---\r?\n")
@@ -94,7 +96,7 @@ class AmlDialect:
     def outline(self, document: Document, definition: Definition, namespace: str) -> Iterable[Outline]:
         """What agents, roles and other tools need to know."""
         value, file = definition.value, document.source.file
-        if _MANY_DIGITS.search(document.text):
+        if definition.kind != "aml.tool" and _MANY_DIGITS.search(document.text):
             value = _clamped(value)
         if definition.kind == "aml.agent":
             return (AgentOutline(file, _text(value, "agent_id"), value),)
@@ -122,9 +124,7 @@ class AmlDialect:
 
     def emit(self, tool: Tool) -> Emitted:
         """The tool as the text of an AML file."""
-        from ferrule.dialects.aml_emit import emitted  # noqa: PLC0415  # brings PyYAML, which a check can do without
-
-        return emitted(tool)
+        return _emitted(tool)
 
 
 def _kind(source: Source, value: dict[str, JsonValue]) -> str:
@@ -185,7 +185,7 @@ def _tool_outline(document: Document, value: dict[str, Any], tool_id: str, names
         status=status if isinstance(status, str) and status in _STATUSES else None,
         type=kind if isinstance(kind, str) and kind in _TYPES else None,
         approval_required=approval if isinstance(approval, bool) else None,
-        max_calls_per_run=calls if is_integer(calls) and calls >= 1 else None,
+        max_calls_per_run=calls if is_integer(calls) and 1 <= calls <= _LARGEST else None,
         notes=_note(document) if status == "deprecated" else None,
         name_path=("tool_id",),
     )
