@@ -8,12 +8,13 @@ look-up. What this reads, `compose.py` reads to the same value (property tests c
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ferrule.compiler.scalars import UnusableNumber, plain
 
-_SKIP, _ENTRY, _FLOW, _OPEN, _BLOCK, _BAD = range(6)
+_ENTRY, _FLOW, _OPEN, _BLOCK = range(4)
 _MAX_LINES = 50_000
 _MAX_DEPTH = 60
 _ODD_CHARACTER = re.compile("[^\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
@@ -32,15 +33,10 @@ class _Line(NamedTuple):
     kind: int
     indent: int
     """Column of the key or value, or of the dash of a list item."""
-    is_item: bool
-    inner: int
-    """Column of the key after a dash."""
+    is_item: int
+    """For a list item the column of what follows the dash, else 0."""
     key: str | None
     value: Any
-
-
-_NOTHING = _Line(_SKIP, 0, False, 0, None, None)
-_DECLINED = _Line(_BAD, 0, False, 0, None, None)
 
 
 class _Decline(Exception):
@@ -62,55 +58,53 @@ def quick_load(text: str) -> dict[str, Any] | None:
         return None
     try:
         return _build(lines)
-    except _Decline:
+    except (_Decline, UnusableNumber, IndexError):  # IndexError: a line to the left of everything open
         return None
 
 
 def _build(lines: list[str]) -> dict[str, Any]:
+    """Puts the lines together. `top` is the innermost open container, at column `column`; the stack holds those around it."""
     root: dict[str, Any] = {}
-    stack: list[tuple[int, Any]] = [(0, root)]
-    open_key: str | None = None  # a key whose value begins on a later line, in open_parent at column open_indent
-    open_parent: dict[str, Any] = root
-    open_indent = 0
-    number = 0
-    count = len(lines)
-    while number < count:
-        kind, indent, is_item, inner, key, value = _understand(lines[number])
-        number += 1
-        if kind == _SKIP:
+    top: Any = root
+    column = 0
+    in_list = False
+    stack: list[tuple[int, Any, bool]] = []
+    open_key: str | None = None  # a key of `top` whose value begins on a later line
+    numbers = iter(range(len(lines)))
+    for number in numbers:
+        line = _understand(lines[number])
+        if line is None:
             continue
-        if kind == _BAD:
-            raise _Decline
+        kind, indent, is_item, key, value = line
         if open_key is not None:
-            if indent > open_indent or (is_item and indent == open_indent):
-                child: Any = [] if is_item else {}
-                open_parent[open_key] = child
-                stack.append((indent, child))
+            if indent > column or (is_item and indent == column):
+                stack.append((column, top, in_list))
                 if len(stack) > _MAX_DEPTH:
                     raise _Decline
+                child: Any = [] if is_item else {}
+                top[open_key] = child
+                top, column, in_list = child, indent, bool(is_item)
             open_key = None
-        top_indent, top = stack[-1]
-        while top_indent > indent:
-            stack.pop()
-            top_indent, top = stack[-1]
-        if top_indent != indent:
+        while column > indent:
+            column, top, in_list = stack.pop()
+        if column != indent:
             raise _Decline
         if is_item:
-            if type(top) is not list:
+            if not in_list:
                 raise _Decline
             if key is None:
                 if kind == _BLOCK:
-                    value, number = _block(lines, number, indent, value)
+                    value, past = _block(lines, number + 1, indent, value)
+                    _skip(numbers, past - number - 1)
                 top.append(_fresh(value) if kind == _FLOW else value)
                 continue
+            stack.append((column, top, True))
             member: dict[str, Any] = {}
             top.append(member)
-            stack.append((inner, member))
-            top, indent = member, inner
-        elif type(top) is list:  # a list may stand at the column of the key that owns it; here it ends
-            stack.pop()
-            top_indent, top = stack[-1]
-            if top_indent != indent or type(top) is list:
+            top, column, in_list = member, is_item, False  # for an item, is_item is the column of its key
+        elif in_list:  # a list may stand at the column of the key that owns it; here it ends
+            column, top, in_list = stack.pop()
+            if column != indent or in_list:
                 raise _Decline
         if key in top:
             raise _Decline
@@ -118,21 +112,28 @@ def _build(lines: list[str]) -> dict[str, Any]:
             top[key] = value
         elif kind == _OPEN:
             top[key] = None
-            open_key, open_parent, open_indent = key, top, indent
+            open_key = key
         elif kind == _FLOW:
             top[key] = _fresh(value)
         else:
-            top[key], number = _block(lines, number, indent, value)
+            top[key], past = _block(lines, number + 1, column, value)
+            _skip(numbers, past - number - 1)
     if not root:
         raise _Decline
     return root
 
 
+def _skip(numbers: Iterator[int], count: int) -> None:
+    for _ in range(count):
+        next(numbers)
+
+
 @lru_cache(maxsize=32_768)
-def _understand(line: str) -> _Line:
+def _understand(line: str) -> _Line | None:
+    """The line by itself; None for a blank line or a comment. Raises _Decline."""
     content = line.lstrip(" ")
     if not content or content[0] == "#":
-        return _NOTHING
+        return None
     indent = inner = len(line) - len(content)
     is_item = content.startswith("- ")
     if is_item:
@@ -140,9 +141,9 @@ def _understand(line: str) -> _Line:
         inner = indent + len(content) - len(rest)
         content = rest
         if not content or content[0] == "#":
-            return _DECLINED
+            raise _Decline
     if len(content) > 1000:
-        return _DECLINED
+        raise _Decline
     key = None
     match = _KEY.match(content)
     if match:
@@ -151,14 +152,11 @@ def _understand(line: str) -> _Line:
         if key[0] in "\"'":
             key = key[1:-1]
     elif not is_item:
-        return _DECLINED
-    try:
-        kind, value = _value(content)
-    except (_Decline, UnusableNumber):
-        return _DECLINED
+        raise _Decline
+    kind, value = _value(content)
     if kind == _OPEN and key is None:
-        return _DECLINED
-    return _Line(kind, indent, is_item, inner, key, value)
+        raise _Decline
+    return _Line(kind, indent, inner if is_item else 0, key, value)
 
 
 def _value(content: str) -> tuple[int, Any]:
