@@ -56,10 +56,10 @@ def aml_tool(tool: Sketch) -> str:
     lines += [
         "use_guidance:",
         "  use_when:",
-        f"    - {PURPOSES[tool.number % len(PURPOSES)]}",
+        f"    - {PURPOSES[tool.number % len(PURPOSES)]}, as in case {tool.case}",
         f"    - {PURPOSES[(tool.number + 2) % len(PURPOSES)]}",
         "  avoid_when:",
-        f"    - {EXCLUSIONS[tool.number % len(EXCLUSIONS)]}",
+        f"    - {EXCLUSIONS[tool.number % len(EXCLUSIONS)]}, unlike case {tool.case}",
         f'  side_effects: "{effects}"',
         "---",
         "",

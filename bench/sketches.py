@@ -105,6 +105,9 @@ class Sketch(NamedTuple):
     transport: str
     version: str
     is_faulty: bool
+    case: int
+    """A number of its own, worked into its texts. Real definitions share keys, not sentences, and a reader that remembers
+    lines must not profit from ours being alike."""
 
     @property
     def slug(self) -> str:
@@ -121,7 +124,7 @@ class Sketch(NamedTuple):
     @property
     def sentences(self) -> tuple[str, str]:
         return (
-            f"{self.title} records of the {self.owner} team by what is known about them.",
+            f"{self.title} records of the {self.owner} team by what is known of case {self.case}.",
             f"Use it when the {self.noun} matters to the answer and its reference is known.",
         )
 
@@ -141,12 +144,24 @@ def sketches(count: int, seed: int = SEED, faulty_percent: int = FAULTY_PERCENT)
             draw.choice(VERBS[kind]),
             draw.choice(NOUNS),
             draw.choice(TEAMS),
-            tuple(draw.sample(FIELDS, draw.randint(1, 3))),
-            tuple(draw.sample(FIELDS, draw.randint(1, 2))),
+            _told(draw, draw.sample(FIELDS, draw.randint(1, 3))),
+            _told(draw, draw.sample(FIELDS, draw.randint(1, 2))),
             transport,
             f"{draw.randint(1, 4)}.{draw.randint(0, 9)}.{draw.randint(0, 9)}",
             draw.randrange(100) < faulty_percent,
+            draw.randrange(10**7),
         )
+
+
+def _told(draw: random.Random, fields: list[Field]) -> tuple[Field, ...]:
+    """Fields with descriptions of their own."""
+    return tuple(
+        Field(
+            field.name,
+            {**field.schema, "description": f"{field.schema['description']} See note {draw.randrange(10**6)}."},
+        )
+        for field in fields
+    )
 
 
 def object_schema(fields: tuple[Field, ...], required: int) -> dict[str, Any]:
