@@ -7,10 +7,12 @@ for diagnostic in workspace.check().diagnostics:
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -179,7 +181,8 @@ class Workspace:
         left = [task for task in tasks if known.get(task.name) is None]
         if cache is None:  # nothing to remember: of files not reported on, only what they define is worked out
             left = [task if task.name in selection.wanted else replace(task, is_wanted=False) for task in left]
-        checked = self._check_all(left, settings, jobs or os.cpu_count() or 1, progress)
+        with _without_collector():
+            checked = self._check_all(left, settings, jobs or os.cpu_count() or 1, progress)
         fresh = {task.name: result for task, result in zip(left, checked, strict=True)}
         if cache is not None:
             for task, result in zip(left, checked, strict=True):
@@ -271,6 +274,18 @@ class Workspace:
     def _shown(self, diagnostic: Diagnostic) -> Diagnostic:
         """The diagnostic with its file as people see it: relative to the current folder when it is inside it."""
         return replace(diagnostic, file=show_path(os.path.join(self.root, diagnostic.file)))
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Checking makes no cycles worth collecting, and looking for them costs a tenth of the time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _folders(root: Path) -> frozenset[str]:
