@@ -114,27 +114,24 @@ class _Composer:
     def stream(self) -> list[Composed]:
         documents: list[Composed] = []
         start = self.offset
-        while (event := self.parser.get_event()) is not None:
-            match event:
-                case yaml.ScalarEvent():
-                    self.scalar(event)
-                case yaml.MappingStartEvent():
-                    self.open(event, {}, is_mapping=True)
-                case yaml.SequenceStartEvent():
-                    self.open(event, [], is_mapping=False)
-                case yaml.MappingEndEvent() | yaml.SequenceEndEvent():
-                    self.close(event)
-                case yaml.AliasEvent():
-                    self.alias(event)
-                case yaml.DocumentStartEvent():
-                    start = self.span(event).line
-                    self.root, self.issues, self.anchors = None, [], {}
-                case yaml.DocumentEndEvent():
-                    documents.append(self.document(start))
-                case yaml.StreamEndEvent():
-                    break
-                case _:
-                    pass
+        next_event = self.parser.get_event
+        handlers = {
+            yaml.ScalarEvent: self.scalar,
+            yaml.MappingStartEvent: self.open_mapping,
+            yaml.SequenceStartEvent: self.open_sequence,
+            yaml.MappingEndEvent: self.close,
+            yaml.SequenceEndEvent: self.close,
+            yaml.AliasEvent: self.alias,
+        }
+        while (event := next_event()) is not None:
+            handler = handlers.get(event.__class__)
+            if handler is not None:
+                handler(event)
+            elif event.__class__ is yaml.DocumentStartEvent:
+                start = self.span(event).line
+                self.root, self.issues, self.anchors = None, [], {}
+            elif event.__class__ is yaml.DocumentEndEvent:
+                documents.append(self.document(start))
         return documents
 
     def document(self, start: int) -> Composed:
@@ -157,6 +154,12 @@ class _Composer:
         except UnusableNumber as error:
             raise Unparsable(str(error), span.line, span.column, "quote it if it is meant as text") from None
         self.add(value, self.node(span), event.anchor, 1)
+
+    def open_mapping(self, event: Any) -> None:
+        self.open(event, {}, is_mapping=True)
+
+    def open_sequence(self, event: Any) -> None:
+        self.open(event, [], is_mapping=False)
 
     def open(self, event: Any, value: Any, *, is_mapping: bool) -> None:
         span = self.span(event)
