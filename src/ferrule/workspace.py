@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,11 +22,11 @@ import msgspec
 from msgspec.structs import replace
 
 from ferrule.compiler.batch import Task
-from ferrule.compiler.cache import Cache, cache_folder, own_key
-from ferrule.compiler.check import check_library, detect, merge
+from ferrule.compiler.cache import Cache, cache_folder, own_key, stat_of
+from ferrule.compiler.check import check_library, merge
 from ferrule.compiler.discover import Walk, load
 from ferrule.compiler.filter import Filter
-from ferrule.compiler.read import read
+from ferrule.compiler.gather import gather
 from ferrule.contracts.rule import RuleSettings
 from ferrule.errors import WorkspaceError
 from ferrule.model.diagnostic import Diagnostic, Severity
@@ -47,7 +48,8 @@ _MEMBER_FOLDERS = frozenset({"tools", "agents", "iam"})
 _SHARED_FROM = 400
 """Below this a second process costs more than it saves."""
 _CACHED_FROM = 64
-"""Fewer files are checked faster than a cache is opened."""
+"""Fewer files are checked faster than a cache is opened, unless they are large."""
+_CACHED_FROM_BYTES = 256 * 1024
 
 
 class CompiledFile(NamedTuple):
@@ -143,18 +145,11 @@ class Workspace:
 
     def compile(self, paths: Sequence[str | Path] = ()) -> Iterator[CompiledFile]:
         """The definitions in the canonical model, file by file. Definitions that cannot be compiled are left out."""
-        the_parts = parts()
-        for task in self.select(paths).everything:
-            documents = read(load(task.path, task.name))
-            dialect = next((found for document in documents if (found := detect(document, the_parts.dialects))), None)
-            if dialect is None:
-                continue
-            compiled = []
-            for document in documents:
-                if document.is_parsed:
-                    for definition in dialect.definitions(document)[0]:
-                        compiled.append(dialect.compile(document, definition, self.namespace))
-            yield CompiledFile(task.name, tuple(compiled))
+        selection = self.select(paths)
+        sources = (load(task.path, task.name) for task in selection.everything if task.name in selection.wanted)
+        pieces = gather(sources, parts().dialects, self.namespace)
+        for file, group in groupby(pieces, key=lambda piece: piece.file):
+            yield CompiledFile(file, tuple(piece.compiled for piece in group if piece.compiled is not None))
 
     def rule_settings(self, now: str | None = None, compat: bool | None = None) -> RuleSettings:
         """What rules may depend on, from the settings file and the caller."""
@@ -176,7 +171,7 @@ class Workspace:
     ) -> list[FileReport]:
         """What every file gives on its own, from the cache where it is certainly unchanged."""
         tasks = selection.everything
-        cache = self._cache(settings) if use_cache and len(tasks) >= _CACHED_FROM else None
+        cache = self._cache(settings) if use_cache and _is_much(tasks) else None
         known = {task.name: cache.find(task.name, task.path, named=task.named) for task in tasks} if cache else {}
         left = [task for task in tasks if known.get(task.name) is None]
         if cache is None:  # nothing to remember: of files not reported on, only what they define is worked out
@@ -291,6 +286,14 @@ def _without_collector() -> Iterator[None]:
 def _folders(root: Path) -> frozenset[str]:
     with os.scandir(root) as listing:
         return frozenset(entry.name for entry in listing if os.path.isdir(entry.path))
+
+
+def _is_much(tasks: Sequence[Task]) -> bool:
+    """True when opening a cache costs less than checking these files."""
+    if len(tasks) >= _CACHED_FROM:
+        return True
+    sizes = (stat.size for task in tasks if (stat := stat_of(task.path)) is not None)
+    return sum(sizes) >= _CACHED_FROM_BYTES
 
 
 def _fingerprint(settings: RuleSettings) -> str:

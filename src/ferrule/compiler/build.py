@@ -18,7 +18,7 @@ from ferrule.errors import BuildRefused
 from ferrule.model.catalog import documentation_key
 from ferrule.model.effective import effective_tools, tool_choice
 from ferrule.model.linkage import EMBEDDED_AS, REFERRED_BY, apply_record, ids_meant
-from ferrule.model.outline import AgentOutline, RoleOutline, ToolOutline
+from ferrule.model.outline import AgentOutline, Library, RoleOutline
 from ferrule.model.tool import Record, Tool, raw
 
 _GRANTS = ("tools", "knowledge_bases", "collections")
@@ -86,8 +86,8 @@ class _Agents:
         outlines = [outline for piece in pieces for outline in piece.outlines]
         self.agents = {o.agent_id: o for o in outlines if isinstance(o, AgentOutline)}
         self.roles = {o.iam_id: o for o in outlines if isinstance(o, RoleOutline)}
-        self.outlines = {o.tool_id: o for o in outlines if isinstance(o, ToolOutline) and o.dialect == "aml"}
-        self.tools = {tool.tool_id: tool for tool in tools if tool.dialect == "aml"}
+        self.library = Library(tuple(outlines))
+        self.tools = {(tool.tool_id, tool.version): tool for tool in tools if tool.dialect == "aml"}
         self.role_records = {record.record_id: record for record in records if record.kind == "role"}
 
     def join(self, record: Record) -> Record:
@@ -100,8 +100,8 @@ class _Agents:
     def _payload(self, agent: AgentOutline, record: Record) -> dict[str, Any]:
         named = agent.value.get("role")
         role = self.roles.get(named) if isinstance(named, str) else None
-        allowed = effective_tools(agent, role, self.outlines.get)
-        used = [self.tools[effective.tool_id] for effective in allowed]
+        allowed = effective_tools(agent, role, self.library.aml_tool)
+        used = [self._pinned(effective.tool_id) for effective in allowed]
         compiled = msgspec.json.decode(record.payload)
         return {
             "definition": agent.value,
@@ -121,6 +121,11 @@ class _Agents:
             "role": self._role(role),
             "instructions": instructions(used),
         }
+
+    def _pinned(self, tool_id: str) -> Tool:
+        outline = self.library.aml_tool(tool_id)
+        assert outline is not None  # effective_tools gives only tools the library has
+        return self.tools[tool_id, outline.version]
 
     def _role(self, role: RoleOutline | None) -> dict[str, Any] | None:
         if role is None or role.iam_id is None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import msgspec
 
+from ferrule.model.semver import Version, parse_version
 from ferrule.model.value import Path
 
 
@@ -121,5 +123,16 @@ class Library:
                     pass
 
     def aml_tool(self, tool_id: str) -> ToolOutline | None:
-        """The AML tool an agent's or role's `ref` names."""
-        return next((tool for tool in self.tools.get(tool_id, ()) if tool.dialect == "aml"), None)
+        """The AML tool an agent's or role's `ref` names: of several versions the newest usable one."""
+        return newest([tool for tool in self.tools.get(tool_id, ()) if tool.dialect == "aml"])
+
+
+def newest(tools: Sequence[ToolOutline]) -> ToolOutline | None:
+    """The tool a reference without a version means: usable ones first, then the highest version, then the first."""
+    if len(tools) < 2:
+        return tools[0] if tools else None
+    return max(tools, key=lambda tool: (tool.status in _USABLE, parse_version(tool.version) or _NO_VERSION))
+
+
+_USABLE = frozenset({"active", "deprecated", "available"})
+_NO_VERSION = Version(-1, 0, 0, False, ())

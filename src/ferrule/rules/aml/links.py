@@ -6,7 +6,7 @@ from typing import Any
 
 from ferrule.model.effective import Grants, Reference, references
 from ferrule.model.nearest import nearest
-from ferrule.model.outline import AgentOutline, Library, RoleOutline, ToolOutline
+from ferrule.model.outline import AgentOutline, Library, RoleOutline, ToolOutline, newest
 from ferrule.model.value import is_blank
 from ferrule.rules.aml.agent_fields import is_tool_definition
 from ferrule.rules.aml.misnamed_definition import stem_of
@@ -34,12 +34,12 @@ class Links:
         return [outline for outline in self.library.outlines if isinstance(outline, RoleOutline)]
 
     def tool(self, ref: str) -> ToolOutline | None:
-        """The AML tool of this id, if its file can be read; of several the one whose file is named for it."""
+        """The AML tool of this id, if its file can be read; of several the newest whose file is named for it."""
         group = self.library.tools.get(ref)
         if group is not None and len(group) > 1:
-            for tool in group:
-                if tool.dialect == "aml" and stem_of(tool.file, ".tool.md") == ref:
-                    return tool
+            named = [tool for tool in group if tool.dialect == "aml" and stem_of(tool.file, ".tool.md") == ref]
+            if named:
+                return newest(named)
         return self.library.aml_tool(ref)
 
     def role(self, name: str) -> RoleOutline | None:
