@@ -36,6 +36,7 @@ format: $(VENV)/.ready-test  ## rewrite the sources in the project's format and 
 	$(BIN)/ruff format .
 
 bench: $(VENV)/.ready bench/peers/.venv/.ready  ## compare with the plain way (ONLY=check, SIZE=1000 for a quick look)
+	@$(BIN)/python -m compileall -q src/ferrule
 	$(BIN)/python -m bench.run --size $(SIZE) --rounds $(ROUNDS) $(if $(ONLY),--only $(ONLY)) $(ARGS)
 
 soak: $(VENV)/.ready-test  ## the randomised tests over and over, each time with another seed (SOAK=50 rounds)
@@ -62,6 +63,7 @@ $(BIN)/python:
 
 $(VENV)/.ready: pyproject.toml src/ferrule/__init__.py | $(BIN)/python
 	$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[all]'
+	@$(BIN)/python -m compileall -q src/ferrule  # start-up without it is slow where bytecode may not be written
 	@touch $@
 
 $(VENV)/.ready-test: pyproject.toml scripts/groups.py $(VENV)/.ready
