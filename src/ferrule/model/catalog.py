@@ -10,12 +10,14 @@ import hashlib
 import os
 import struct
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import msgspec
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from ferrule.errors import CatalogError, SealError
+from ferrule.model.homes import at_home
 from ferrule.model.tool import Record, Tool
 
 MAGIC = b"FERRULE\x01"
@@ -45,7 +47,8 @@ _Twin = msgspec.defstruct(
         for field in msgspec.structs.fields(Tool)
         if not field.required
     ]
-    + [(field.name, field.type) for field in msgspec.structs.fields(Tool) if field.required],
+    + [(field.name, field.type) for field in msgspec.structs.fields(Tool) if field.required]
+    + [("at_home", tuple[str, ...], ())],
     kw_only=True,
     gc=False,
 )
@@ -206,8 +209,12 @@ class Catalog:
 
     def tool_at(self, number: int) -> Tool:
         """The tool at a position, decoded. Its schemas stay bytes of the catalog."""
-        twin = _decode_twin(self._payload(number))
-        return Tool(**{name: part for name in _FIELDS if (part := getattr(twin, name)) is not _ABSENT})
+        twin: Any = _decode_twin(self._payload(number))
+        fields = {name: part for name in _FIELDS if (part := getattr(twin, name)) is not _ABSENT}
+        if twin.at_home:
+            homes = at_home(twin.dialect, twin.payload)
+            fields.update((field, homes[field]) for field in twin.at_home)
+        return Tool(**fields)
 
     def record_at(self, number: int) -> Record:
         """The record at a position (records follow the tools), decoded."""

@@ -42,7 +42,7 @@ Flag = bool | str
 EMPTY = msgspec.Raw(b"{}")
 
 
-class SafetyFacts(msgspec.Struct, frozen=True, kw_only=True):
+class SafetyFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a tool may do, with the fail-closed defaults of AT-41 to AT-48 for whatever its definition does not state."""
 
     is_read_only: Flag = False
