@@ -76,7 +76,13 @@ def check_file(
 def _definitions(document: Document, dialect: Dialect) -> tuple[list[Definition], list[Finding]]:
     findings = [
         Finding(
-            dialect.issue_rule(issue), issue.path, issue.message, hint=issue.hint, line=issue.line, column=issue.column
+            dialect.issue_rule(issue),
+            issue.path,
+            issue.message,
+            hint=issue.hint,
+            line=issue.line,
+            column=issue.column,
+            is_repeat=issue.kind == "duplicate_key",
         )
         for issue in document.issues
     ]

@@ -14,7 +14,7 @@ import yaml
 from yaml._yaml import CParser
 
 from ferrule.compiler.scalars import UnusableNumber, plain
-from ferrule.compiler.unparsable import MAX_DEPTH, Composed, Unparsable
+from ferrule.compiler.unparsable import FIRST_COUNTS, MAX_DEPTH, Composed, Unparsable
 from ferrule.model.document import Issue
 from ferrule.model.place import Node, Places, Span
 from ferrule.model.value import JsonValue, Path
@@ -24,6 +24,19 @@ MAX_NODES = 200_000
 
 _ODD_BREAK = re.compile("[\x85\u2028\u2029]|\r(?!\n)")
 """Breaks that libyaml counts as lines and editors do not."""
+_HINTS = (
+    (
+        "values are not allowed",
+        "quote the value above if it holds a colon and a space, or mend this line's indentation",
+    ),
+    ("<document start>", "write one mapping, and nothing after `...`"),
+    ("quoted scalar", "close the quotes, and double those that belong to the text"),
+    ("cannot start any token", "put the value in quotes"),
+    ("flow", "close the bracket or brace, or quote the value if it is meant as text"),
+    ("expected ':'", "write every field as `key: value`, and indent text that runs on"),
+    ("block", "begin this line in the same column as the fields beside it"),
+)
+"""What to try, by words of the parser's complaint; the first that fits."""
 _STR, _INT, _FLOAT, _BOOL, _NULL = (f"tag:yaml.org,2002:{word}" for word in ("str", "int", "float", "bool", "null"))
 
 
@@ -55,15 +68,15 @@ def compose_all(text: str, first_line: int = 1) -> list[Composed]:
         return _Composer(text, first_line).stream()
     except yaml.reader.ReaderError as error:
         line, column = _line_of(text, error.position)
-        raise Unparsable(
-            f"character {error.character!r} is not allowed in YAML", line + first_line - 1, column
-        ) from None
+        message = f"the character U+{error.character:04X} is not allowed in YAML"
+        raise Unparsable(message, line + first_line - 1, column, "remove it, or write it as an escape") from None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        line = (mark.line if mark else 0) + first_line
-        column = (mark.column if mark else 0) + 1
+        line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+        if mark and _ODD_BREAK.search(text):
+            line, column = _line_of(text, mark.index)
         raise Unparsable(
-            _explain(error, text, line - first_line), line, column, _advise(error, text, line - first_line)
+            _explain(error, text, line - 1), line + first_line - 1, column, _advise(error, text, line - 1)
         ) from None
     except UnicodeEncodeError as error:
         line, column = _line_of(text, error.start)
@@ -88,9 +101,8 @@ def _explain(error: yaml.MarkedYAMLError, text: str, line_index: int) -> str:
 def _advise(error: yaml.MarkedYAMLError, text: str, line_index: int) -> str | None:
     if _has_tab(text, line_index):
         return "indent with spaces"
-    if error.problem and "mapping values are not allowed" in error.problem:
-        return "put the value in quotes if it holds a colon followed by a space"
-    return None
+    said = f"{error.problem} {error.context}"
+    return next((hint for words, hint in _HINTS if words in said), None)
 
 
 def _has_tab(text: str, line_index: int) -> bool:
@@ -252,9 +264,10 @@ class _Composer:
             frame.merges.extend(merged)
         elif key in frame.value:
             path = (*frame.node.written, key)
-            self.issues.append(
-                Issue("duplicate_key", f"the key {key!r} is written twice", span.line, span.column, path)
-            )
+            while self.issues and (self.issues[-1].line, self.issues[-1].column) > span[:2]:
+                self.issues.pop()  # found inside what is left out now
+            message = f"the key {key!r} is written twice"
+            self.issues.append(Issue("duplicate_key", message, span.line, span.column, path, FIRST_COUNTS))
         else:
             frame.value[key] = value
             frame.node.children[key] = node

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from ferrule.compiler.scalars import MAX_DIGITS
-from ferrule.compiler.unparsable import MAX_DEPTH, Composed, Unparsable
+from ferrule.compiler.unparsable import FIRST_COUNTS, MAX_DEPTH, Composed, Unparsable
 from ferrule.model.document import Issue
 from ferrule.model.place import Node, Places, Span
 from ferrule.model.value import JsonValue
@@ -18,48 +18,90 @@ _HALF_CHARACTER = re.compile(
     re.IGNORECASE,
 )
 _BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]')
+_HINTS = (
+    ("Expecting ',' delimiter", "a comma or a closing bracket is missing before this"),
+    ("Extra data", "a file holds one JSON value; put several definitions in a list"),
+    ("Unterminated string", "close the quotes"),
+)
+_INFINITY = float("inf")
 
 
-class _Repeated(Exception):
-    """A member name occurs twice; the scanner will say where."""
+class _Refused(Exception):
+    """A number that cannot be used."""
+
+    def __init__(self, word: str, message: str) -> None:
+        super().__init__(message)
+        self.word = word
+
+
+class _Members:
+    """Makes objects of their members, and notices a name that occurs twice; the scanner will say where."""
+
+    def __init__(self) -> None:
+        self.has_repeated = False
+
+    def __call__(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        members = dict(pairs)
+        if len(members) != len(pairs):
+            self.has_repeated = True
+        return members
 
 
 def load(text: str) -> tuple[JsonValue, tuple[Issue, ...]]:
     """The value of a JSON text and what the reader noticed. Raises Unparsable."""
+    members = _Members()
     try:
-        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_int=_integer)
-    except _Repeated:
-        refuse_half_characters(text)
-        refuse_deep(text)
-        composed = compose(text)
-        return composed.value, composed.issues
+        value = json.loads(
+            text, object_pairs_hook=members, parse_constant=_refuse_constant, parse_int=_integer, parse_float=_float
+        )
+    except _Refused as refused:
+        line, column = _position(text, _offset(text, refused.word))
+        raise Unparsable(str(refused), line, column, "write a number that fits, or a string") from None
     except json.JSONDecodeError as error:
-        raise Unparsable(f"not valid JSON: {error.msg}", error.lineno, error.colno) from None
+        raise Unparsable(f"not valid JSON: {error.msg}", error.lineno, error.colno, _advice(text, error)) from None
     except RecursionError:
         refuse_deep(text)
         raise Unparsable(f"nested more than {MAX_DEPTH} levels deep", 1) from None
-    if _deeper_than(value, MAX_DEPTH):
+    if _deeper_than(value, MAX_DEPTH) or members.has_repeated:
         refuse_deep(text)
     if "\\u" in text:
         refuse_half_characters(text)
+    if members.has_repeated:  # now it is certain that the scanner can read the rest
+        composed = compose(text)
+        return composed.value, composed.issues
     return value, ()
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    members = dict(pairs)
-    if len(members) != len(pairs):
-        raise _Repeated
-    return members
-
-
 def _refuse_constant(word: str) -> None:
-    raise Unparsable(f"{word} is not JSON", 1)
+    raise _Refused(word, f"{word} is not JSON")
 
 
 def _integer(digits: str) -> int:
     if len(digits) > MAX_DIGITS:
-        raise Unparsable(f"a number of {len(digits)} digits cannot be used", 1)
+        raise _Refused(digits, f"a number of {len(digits)} digits cannot be used")
     return int(digits)
+
+
+def _float(text: str) -> float:
+    value = float(text)
+    if value in (_INFINITY, -_INFINITY):
+        raise _Refused(text, f"{text[:40]} is too large for a number")
+    return value
+
+
+def _advice(text: str, error: json.JSONDecodeError) -> str | None:
+    at = error.pos
+    if text.startswith(("//", "/*", "#"), at):
+        return "JSON has no comments; remove it"
+    if text[at : at + 1] == "'":
+        return "put it in double quotes"
+    if text[at : at + 1] in ("}", "]", ",") and text[:at].rstrip().endswith(","):
+        return "remove the comma before it"
+    return next((hint for words, hint in _HINTS if error.msg.startswith(words)), None)
+
+
+def _offset(text: str, word: str) -> int:
+    return next((token.start() for token in _TOKEN.finditer(text) if token[0] == word), 0)
 
 
 def _deeper_than(value: Any, limit: int) -> bool:
@@ -155,11 +197,12 @@ def _object(scan: _Scan, node: Node) -> dict[str, Any]:
         key, key_span = json.loads(token), span
         scan.next()  # the colon
         path = (*node.written, key)
+        known = len(scan.issues)
         value, child = _value(scan, *scan.next(), key_span, path)
         if key in members:
-            scan.issues.append(
-                Issue("duplicate_key", f"the member {key!r} is written twice", key_span.line, key_span.column, path)
-            )
+            del scan.issues[known:]  # found inside what is left out now
+            message = f"the member {key!r} is written twice"
+            scan.issues.append(Issue("duplicate_key", message, key_span.line, key_span.column, path, FIRST_COUNTS))
         else:
             members[key] = value
             node.children[key] = child

@@ -44,16 +44,24 @@ def locate(document: Document, findings: Iterable[Finding]) -> list[Located]:
     places: Places | None = None
     located: list[Located] = []
     for finding in findings:
-        if finding.line:
-            column = finding.column or 1
-            span = Span(finding.line, column, finding.line, column)
-            located.append(Located(finding, finding.path, finding.path, span))
-            continue
-        if places is None:
+        if places is None and (finding.path or not finding.line):
             places = places_of(document)
+        if finding.line:
+            located.append(_placed_by_reader(places, finding))
+            continue
+        assert places is not None
         span, written = _place(document, places, finding)
         located.append(Located(finding, finding.path, written, span))
     return located
+
+
+def _placed_by_reader(places: Places | None, finding: Finding) -> Located:
+    """A finding that came with its line. A key written again is no defect of the first one, whose value is used."""
+    column = finding.column or 1
+    written = finding.path
+    if places is not None and written and places.find(written)[0].opener[:2] != (finding.line, column):
+        written = (*written, finding.line, column)
+    return Located(finding, finding.path, written, Span(finding.line, column, finding.line, column))
 
 
 def _place(document: Document, places: Places, finding: Finding) -> tuple[Span, Path]:
@@ -91,7 +99,7 @@ def settle(located: Iterable[Located]) -> list[Located]:
     best: dict[Path, Located] = {}
     whole: list[Located] = []
     for item in located:
-        if not item.written:  # about the file as a whole: no key to share
+        if not item.written or item.finding.is_repeat:  # about the file as a whole, or about a key's second occurrence
             whole.append(item)
             continue
         known = best.get(item.written)

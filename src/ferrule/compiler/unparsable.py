@@ -11,6 +11,9 @@ from ferrule.model.value import JsonValue
 MAX_DEPTH = 100
 """Deeper nesting is refused: no definition needs it, and every later step may then walk values without fear."""
 
+FIRST_COUNTS = "the first one is used; remove or rename this one"
+"""The hint for a repeated key."""
+
 
 class Composed(NamedTuple):
     """One document, read with its places."""

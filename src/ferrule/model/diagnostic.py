@@ -42,6 +42,8 @@ class Finding(msgspec.Struct, frozen=True, gc=False):
     line: int = 0
     """Set only by readers that know the place already; rules leave it 0."""
     column: int = 0
+    is_repeat: bool = False
+    """True for a key written again, which says nothing against the first one: what is found there is reported as well."""
 
 
 class Diagnostic(msgspec.Struct, frozen=True, gc=False):
