@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ferrule.compiler.read import read
 from ferrule.dialects.aml import DIALECT
 from ferrule.model.document import Document, Issue, Source
-from ferrule.model.outline import AgentOutline, RoleOutline, ToolOutline
+from ferrule.model.outline import AgentOutline, BrokenOutline, RoleOutline, ToolOutline
 from ferrule.model.tool import Compiled, SafetyFacts, Tool, raw
 from tests.rules.cases import HERE
 
@@ -122,9 +122,10 @@ def test_outline_leaves_out_what_is_wrong() -> None:
 
 
 @pytest.mark.parametrize("written", ["", "tool_id:", "tool_id: 7", 'tool_id: " "'])
-def test_a_tool_without_a_sound_id_has_no_outline(written: str) -> None:
+def test_of_a_tool_without_an_id_only_its_files_name_is_known(written: str) -> None:
     read_document = document(MAIL.replace("tool_id: send-mail", written))
-    assert list(DIALECT.outline(read_document, DIALECT.definitions(read_document)[0][0], "shop")) == []
+    outlines = list(DIALECT.outline(read_document, DIALECT.definitions(read_document)[0][0], "shop"))
+    assert outlines == [BrokenOutline("tools/send-mail.tool.md", "tool", "send-mail")]
 
 
 def test_agents_and_roles_are_outlined_whole() -> None:
@@ -134,7 +135,8 @@ def test_agents_and_roles_are_outlined_whole() -> None:
         AgentOutline("a.agent.md", "helper", {"agent_id": "helper", "role": "r"})
     ]
     assert list(DIALECT.outline(role, DIALECT.definitions(role)[0][0], "shop")) == [
-        RoleOutline("a.iam.md", None, {"iam_id": 7})
+        RoleOutline("a.iam.md", None, {"iam_id": 7}),
+        BrokenOutline("a.iam.md", "role", "a"),
     ]
 
 

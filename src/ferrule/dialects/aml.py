@@ -13,7 +13,7 @@ from typing import Any
 from ferrule.contracts.dialect import Definition, Emitted
 from ferrule.model.diagnostic import Finding
 from ferrule.model.document import Document, Issue, Source
-from ferrule.model.outline import AgentOutline, Outline, RecordOutline, RoleOutline, ToolOutline
+from ferrule.model.outline import AgentOutline, BrokenOutline, Outline, RecordOutline, RoleOutline, ToolOutline
 from ferrule.model.sections import sections
 from ferrule.model.tool import Compiled, Record, SafetyFacts, Tool, inferred, raw
 from ferrule.model.value import JsonValue, is_integer
@@ -35,6 +35,7 @@ _TOOL_SHAPE = frozenset({"interface", "transport", "use_guidance", "error_codes"
 _AML_SHAPE = _TOOL_SHAPE | {"spec_version", "meta"}
 _STATUSES = {"draft": "draft", "active": "available", "deprecated": "deprecated", "disabled": "disabled"}
 _TYPES = frozenset({"retrieval", "action", "function", "human"})
+_ID = re.compile(r"[a-z0-9_-]{3,64}")
 _SEMVER = re.compile(r"(?:0|[1-9][0-9]*)(?:\.(?:0|[1-9][0-9]*)){2}(?:[-+][0-9A-Za-z.+-]+)?")
 _DOCUMENTATION = {"purpose": "purpose", "side effects": "side_effects", "notes": "notes"}
 _NOTE_LENGTH = 300
@@ -101,11 +102,13 @@ class AmlDialect:
         if definition.kind == "aml.agent":
             return (AgentOutline(file, _text(value, "agent_id"), value),)
         if definition.kind == "aml.role":
-            return (RoleOutline(file, _text(value, "iam_id"), value),)
+            iam_id = _text(value, "iam_id")
+            return (RoleOutline(file, iam_id, value), *_stem(document.source, iam_id, "role", ".iam.md"))
         if definition.kind == "aml.collection":
             return _collection_outline(file, value)
         tool_id = _text(value, "tool_id")
-        return () if tool_id is None else (_tool_outline(document, value, tool_id, namespace),)
+        stem = _stem(document.source, tool_id, "tool", ".tool.md")
+        return stem if tool_id is None else (_tool_outline(document, value, tool_id, namespace), *stem)
 
     def compile(self, document: Document, definition: Definition, namespace: str) -> Compiled:
         """A tool in the model, or an agent or role as a record. An agent's body is behaviour and part of it."""
@@ -153,6 +156,13 @@ def _collection_outline(file: str, value: dict[str, Any]) -> tuple[Outline, ...]
     enabled = writeback.get("enabled") if isinstance(writeback, dict) else writeback
     refs = {"writeback": "off"} if enabled is False or enabled == "off" else {}
     return (RecordOutline(file, "collection", collection_id, refs=refs),)
+
+
+def _stem(source: Source, identifier: str | None, kind: str, suffix: str) -> tuple[Outline, ...]:
+    """For a file whose id is missing or malformed: its name, so that references to it are not blamed for that."""
+    if (identifier is not None and _ID.fullmatch(identifier)) or not source.name.endswith(suffix):
+        return ()
+    return (BrokenOutline(source.file, kind, source.name.removesuffix(suffix)),)
 
 
 def _clamped(value: Any) -> Any:

@@ -40,14 +40,15 @@ def role_findings(agent: LinkedAgent) -> Iterator[Finding]:
     if name is None:
         return
     if not links.has_role(name):
-        yield Finding(rule, ("role",), f"there is no role {name!r}", hint=links.near_role(name))
+        hint = links.near_role(name) or f"add iam/{name}.iam.md, or name a role that exists"
+        yield Finding(rule, ("role",), f"there is no role {name!r}", hint=hint)
         return
     role = links.role(name)
     status = None if role is None else role.value.get("status")
     if status == "disabled":
-        yield Finding(rule, ("role",), f"the role {name!r} is disabled")
+        yield Finding(rule, ("role",), f"the role {name!r} is disabled", hint="name another role, or enable this one")
     elif status == "deprecated":
-        yield Finding(rule, ("role",), f"the role {name!r} is deprecated", Severity.WARNING)
+        yield Finding(rule, ("role",), f"the role {name!r} is deprecated", Severity.WARNING, "move to another role")
 
 
 def knowledge_findings(agent: LinkedAgent) -> Iterator[Finding]:
@@ -61,7 +62,7 @@ def knowledge_findings(agent: LinkedAgent) -> Iterator[Finding]:
             yield from found
             if not found and access_of(grants.of(reference.ref), words) == DENY:
                 message = f"the role {agent.role_name!r} denies the {noun} {reference.ref!r}"
-                yield Finding(ForbiddenAccess.code, (*reference.path, "ref"), message)
+                yield Finding(ForbiddenAccess.code, (*reference.path, "ref"), message, hint="remove it here")
 
 
 def guardrail_findings(agent: LinkedAgent) -> Iterator[Finding]:
@@ -72,7 +73,8 @@ def guardrail_findings(agent: LinkedAgent) -> Iterator[Finding]:
     for path, guardrail in _guardrails(agent.value.get("guardrails"), ("guardrails",)):
         if guardrail not in known:
             message = f"there is no guardrail {guardrail!r}"
-            yield Finding(UndeclaredConfirmation.code, path, message, hint=agent.links.near_guardrail(guardrail))
+            hint = agent.links.near_guardrail(guardrail) or "add its file to `guardrails`, or remove it here"
+            yield Finding(UndeclaredConfirmation.code, path, message, hint=hint)
 
 
 def _guardrails(value: Any, path: Path) -> Iterator[tuple[Path, str]]:

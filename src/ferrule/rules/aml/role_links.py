@@ -32,13 +32,15 @@ def _grant_finding(links: Links, role: RoleOutline, grant: Reference) -> Finding
         hint = links.near_tool(name) or "add the tool's file, or remove the grant"
         return Finding(_BROKEN_GRANT, path, f"there is no tool {name!r}", hint=hint)
     if tool.status == "disabled":
-        return Finding(_BROKEN_GRANT, path, f"the tool {name!r} is disabled", hint="remove the grant")
+        return Finding(
+            _BROKEN_GRANT, path, f"the tool {name!r} is disabled", hint="remove the grant, or enable the tool"
+        )
     if _is_unguarded(grant, tool):
         message = f"{name!r} acts on the world, and this grant does not ask for approval"
         return Finding(WeakRole.code, path, message, Severity.WARNING, "add `approval_required: true`")
     if tool.status == "draft" and role.value.get("status") == "active":
         message = f"the tool {name!r} is a draft, which cannot be used in production"
-        return Finding(DraftTool.code, path, message, Severity.WARNING)
+        return Finding(DraftTool.code, path, message, Severity.WARNING, "activate the tool, or grant it later")
     return None
 
 

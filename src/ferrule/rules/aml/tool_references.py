@@ -82,7 +82,8 @@ class DisabledTool:
         """An error when the tool is disabled."""
         if use.tool is None or use.tool.status != "disabled":
             return []
-        return [use.at("ref", self.code, f"the tool {use.reference.ref!r} is disabled", self.severity)]
+        message, hint = f"the tool {use.reference.ref!r} is disabled", "remove the reference, or enable the tool"
+        return [use.at("ref", self.code, message, self.severity, hint)]
 
 
 class UngrantedReference:
@@ -133,7 +134,8 @@ class ForbiddenAccess:
         access = None if grants is None else access_of(grants.of(use.reference.ref), TOOL_ACCESS)
         name, role = use.reference.ref, use.agent.role_name
         if access == DENY:
-            return [use.at("ref", self.code, f"the role {role!r} denies the tool {name!r}", self.severity)]
+            message = f"the role {role!r} denies the tool {name!r}"
+            return [use.at("ref", self.code, message, self.severity, "remove it here, or have the role changed")]
         kind = None if use.tool is None else use.tool.type
         if access == CALL_READ_ONLY and kind is not None and kind not in READ_ONLY_TYPES:
             message = f"the role {role!r} grants {name!r} for reading only, but its type is {kind}"
@@ -190,7 +192,8 @@ class DeprecatedTool:
             return []
         note = use.reference.notes or _migration_note(use.agent) or use.tool.notes
         message = f"the tool {use.reference.ref!r} is deprecated"
-        return [use.at("ref", self.code, f"{message}: {note}" if note else message, self.severity)]
+        hint = "move to the tool that replaces it"
+        return [use.at("ref", self.code, f"{message}: {note}" if note else message, self.severity, hint)]
 
 
 def _migration_note(agent: LinkedAgent) -> str | None:
@@ -218,7 +221,7 @@ class DraftTool:
         if use.agent.status != "active" or use.tool is None or use.tool.status != "draft":
             return []
         message = f"the tool {use.reference.ref!r} is a draft, which an active agent cannot use in production"
-        return [use.at("ref", self.code, message, self.severity)]
+        return [use.at("ref", self.code, message, self.severity, "activate the tool, or leave it out until then")]
 
 
 LADDER: tuple[Step, ...] = (

@@ -45,6 +45,7 @@ class UndeclaredConfirmation:
             if isinstance(tool, str) and tool not in declared:
                 message = f"confirmation is asked for {tool!r}, which is not among the agent's tools"
                 hint = nearest(tool, declared) if len(declared) * index < _COMPARISONS else None
+                hint = hint or "add it to `tools`, or remove it here"
                 yield Finding(self.code, (*_LIST, index), message, hint=hint)
 
 
