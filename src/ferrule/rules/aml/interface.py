@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from ferrule.contracts.rule import Subject
 from ferrule.model.diagnostic import Severity
 from ferrule.model.schema import Position, positions
 from ferrule.model.value import Path
+from ferrule.rules.aml.unremarkable import is_unremarkable
 
 SIDES = ("input", "output")
 REFUSED = frozenset({"$ref", "$id", "definitions", "$defs", "$anchor", "$recursiveRef", "$dynamicRef"})
@@ -22,7 +23,10 @@ class _Interface(NamedTuple):
 
 
 def schemas(subject: Subject) -> Iterable[Position]:
-    """Every schema of the interface from the roots inwards, without those inside something reported as an error."""
+    """The schemas of the interface a rule may have something to say about, from the roots inwards.
+
+    Left out are those inside something reported as an error, and those that are plainly unremarkable.
+    """
     found = _interface(subject).schemas
     if not subject.has_errors:
         return found
@@ -48,11 +52,24 @@ def unsound(subject: Subject) -> Collection[Path]:
     return found
 
 
+def _collect(schema: dict[str, Any], path: Path, found: list[Position]) -> None:
+    if not is_unremarkable(schema):
+        found += positions(schema, path, skip=REFUSED)
+        return
+    if "properties" in schema:
+        for name, member in schema["properties"].items():
+            _collect(member, (*path, "properties", name), found)
+    if "items" in schema:
+        _collect(schema["items"], (*path, "items"), found)
+
+
 def _interface(subject: Subject) -> _Interface:
     known = cast("_Interface | None", subject.memo.get(_NAME))
     if known is None:
         found: list[Position] = []
         for side in SIDES:
-            found += positions(subject.get("interface", side), ("interface", side), skip=REFUSED)
+            schema = subject.get("interface", side)
+            if isinstance(schema, dict):
+                _collect(schema, ("interface", side), found)
         known = subject.memo[_NAME] = _Interface(found, set().union(*[position.schema for position in found]))
     return known

@@ -10,8 +10,7 @@ from ferrule.contracts.rule import Subject
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.nearest import nearest
 from ferrule.rules.aml.interface import keywords, schemas
-
-FORMATS = frozenset({"date", "date-time", "time", "email", "uri", "uuid", "ipv4", "ipv6"})
+from ferrule.rules.aml.unremarkable import FORMATS
 
 
 class UnsupportedFormat:
