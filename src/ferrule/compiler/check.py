@@ -69,6 +69,8 @@ def check_file(
             diagnostics += _diagnostics(document, findings, parts)
         if not document.is_parsed:
             outlines += _broken_outline(source)
+    if not outlines and not diagnostics and not any(dialect.detect(document) for document in documents):
+        return _unrecognised(source, documents, parts, named=named)  # it has the dialect's words, and no definition
     comments = suppress.suppressions(_text(source)) if suppress.MARKER in source.data else ()
     return FileReport(source.file, dialect.name, tools, tuple(outlines), tuple(diagnostics), comments)
 

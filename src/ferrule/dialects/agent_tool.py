@@ -50,6 +50,8 @@ _SURFACE_ONLY = frozenset({"loaded_tools", "deferred_tools", "blocked_tools", "e
 _SCHEDULER_ONLY = frozenset(
     {"ordering_policy", "yield_policy", "sibling_failure_policy", "max_parallel", "context_modifier_policy"}
 )
+_COMPANY = {"interface": _INTERFACE_ONLY | {"tool_id"}, "surface": _SURFACE_ONLY | {"scope"}}
+"""Ids that other formats know too: without a version, one of these must stand beside them."""
 _RAW = re.compile(
     rb'(?:^|[\s"{,])(?:tool_kind|interface_id|surface_id|execution_profile_id|permission_profile_id|scheduler_policy_id)'
     rb'"?\s*:'
@@ -62,19 +64,18 @@ def kind_of(value: object) -> str | None:
     if not isinstance(value, dict) or any(key in value for key in _FOREIGN):
         return None
     keys = value.keys()
-    for kind, key in _IDS.items():
-        if (
-            key in keys
-            and not any(word in keys for word in _RUNTIME)
-            and not (kind == "surface" and "tool_kind" in keys)
-        ):
-            return kind
     is_versioned = "schema_version" in keys
     if any(word in keys for word in _RUNTIME):
         return RUNTIME if is_versioned or "tool_id" in keys or "invocation_id" in keys else None
+    for kind, key in _IDS.items():
+        if key in keys and (is_versioned or not keys.isdisjoint(_COMPANY.get(kind, keys))):
+            if kind == "surface" and "tool_kind" in keys:
+                continue
+            return kind
     if not keys.isdisjoint(_DECLARATION_ONLY) and ("tool_id" in keys or "tool_kind" in keys):
-        return "declaration" if sum(key in keys for key in _DECLARED) >= 2 else None
-    return _unnamed(keys) if is_versioned else None
+        return "declaration" if is_versioned + sum(key in keys for key in _DECLARED) >= 2 else None
+    version = value.get("schema_version")
+    return _unnamed(keys) if isinstance(version, str) and version.startswith("0.") else None
 
 
 def _unnamed(keys: Any) -> str | None:
@@ -89,7 +90,8 @@ def _unnamed(keys: Any) -> str | None:
         return "surface"
     if len(keys & _SCHEDULER_ONLY) >= 2:
         return "scheduler_policy"
-    return "declaration" if {"namespace", "name"} <= keys and not keys.isdisjoint(_DECLARED[3:]) else None
+    is_named = "namespace" in keys and "name" in keys
+    return "declaration" if is_named and ("tool_id" in keys or not keys.isdisjoint(_DECLARED[3:])) else None
 
 
 class AgentToolDialect:

@@ -36,7 +36,7 @@ _NO_PLACE = (
     "max_calls_per_run", "credentials",
 )  # fmt: skip
 """Fields of the model that OXP has no member for."""
-_MEMBERS = ("id", "name", "description", "version", "input_schema", "output_schema", "requirements")
+_MEMBERS = frozenset({"id", "name", "description", "version", "input_schema", "output_schema", "requirements"})
 _FOREIGN = ("inputSchema", "tool_kind", "tool_id", "schema_version", "interface_id", "invocation_id", "function")
 """Members that tell an MCP tool, an Agent Tool record or a provider's function apart."""
 
@@ -45,14 +45,18 @@ def is_definition(value: object) -> bool:
     """Whether a value plainly is an OXP tool definition, perhaps one with mistakes."""
     if not isinstance(value, dict):
         return False
-    has_schema = "input_schema" in value or "output_schema" in value
+    keys = value.keys()
+    members = len(keys & _MEMBERS)
+    schemas = ("input_schema" in keys) + ("output_schema" in keys)
     identity = value.get("id")
     if isinstance(identity, str) and _LIKE_ID.fullmatch(identity):
-        return has_schema or all(key in value for key in ("name", "description", "version"))
-    if not has_schema or any(key in value for key in _FOREIGN) or sum(key in value for key in _MEMBERS) < 4:
+        return bool(schemas) or members > 3 or (members > 1 and "name" in keys and _ID.fullmatch(identity) is not None)
+    if not schemas or members < 4 or any(key in keys for key in _FOREIGN):
         return False
     wrapper = value.get("input_schema")
-    return "id" in value or "version" in value or (isinstance(wrapper, dict) and "parameters" in wrapper)
+    if isinstance(wrapper, dict) and "parameters" in wrapper:
+        return True
+    return ("id" in keys or "version" in keys) and (schemas == 2 or keys <= _MEMBERS)
 
 
 class OxpDialect:

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
-from ferrule.model.value import MISSING, JsonValue, Path, dig
+from ferrule.model.value import MISSING, JsonValue, Path, dig, dotted
 from ferrule.validation.ecma import pattern_defect
 
 if TYPE_CHECKING:
@@ -23,6 +23,12 @@ class SchemaDefect(NamedTuple):
 
     path: Path
     message: str
+    """The end of a sentence that begins with the keyword."""
+
+    def sentence(self) -> str:
+        """The defect with the keyword it is about, and the member that has it."""
+        where = f"`{dotted(self.path[-2:])}`" if self.path else "the schema"
+        return f"{where} {self.message}"
 
 
 class _Draft(NamedTuple):
@@ -223,7 +229,7 @@ class _Examination:
         if keyword in _EXPECTED:
             return _EXPECTED[keyword]
         error = next(iter(self.draft.meta.iter_errors({keyword: operand})), None)
-        text = error.message if error is not None else "is not allowed here"
+        text = f"is wrong: {error.message}" if error is not None else "is not allowed here"
         return text if len(text) <= 160 else text[:157] + "…"
 
     def _check_pattern(self, path: Path, pattern: Any) -> None:

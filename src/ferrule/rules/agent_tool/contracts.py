@@ -54,7 +54,8 @@ class MissingOutputContract:
         """At most one note."""
         if not any(key in subject.value for key in ("output_contract", "interface_ref", "tool_interface")):
             message = "nothing says what the tool gives back"
-            yield Finding(self.code, ("output_contract",), message, Severity.INFO)
+            hint = "add an `output_contract` with a `structured_schema`"
+            yield Finding(self.code, ("output_contract",), message, Severity.INFO, hint)
 
 
 class UnsoundSchema:
@@ -76,7 +77,7 @@ class UnsoundSchema:
             for path, schema in schemas_of(subject, keys):
                 holder = "AT-31" if path[0] not in ("input_contract", "output_contract") else rule
                 for defect in schema_defects(schema) if schema else ():
-                    yield Finding(holder, path + defect.path, defect.message)
+                    yield Finding(holder, path + defect.path, defect.sentence())
 
 
 def _has_properties(schema: Any) -> bool:

@@ -53,7 +53,8 @@ class Untitled:
         """At most one note."""
         title = subject.value.get("title")
         if is_blank(title) and not subject.is_reported(("title",)):
-            yield Finding(self.code, ("title",), "the tool has no title for people", Severity.INFO)
+            message, hint = "the tool has no title for people", "add a `title` of a few words"
+            yield Finding(self.code, ("title",), message, Severity.INFO, hint)
 
 
 class CustomKind:

@@ -26,6 +26,11 @@ _MAPPINGS = (
     "native_ids", "model_requirements", "progress_schema", "rendering",
     "model_input_schema", "runtime_input_schema", "output_schema",
 )  # fmt: skip
+_INTERFACE_IDS = {
+    "schema_version": 'write "0.2.0"',
+    "interface_id": "the id declarations refer to by `interface_ref`",
+    "tool_id": "the `tool_id` of the declaration this describes",
+}
 _ANSWERS = ("is_enabled", *FLAGS, "schema_validation", "value_validation", "io_preflight_validation")
 
 
@@ -53,9 +58,9 @@ def interface_rows(prefix: str = "") -> tuple[Row, ...]:
     """An interface; embedded in a declaration (with a prefix) it inherits its version and ids."""
     rule = "AT-31"
     rows: list[Row] = []
-    for key in ("schema_version", "interface_id", "tool_id"):
+    for key in _INTERFACE_IDS:
         if not prefix:
-            rows.append(Row(key, Required(), rule))
+            rows.append(Row(key, Required(), rule, hint=_INTERFACE_IDS[key]))
         rows.append(Row(prefix + key, string(), rule))
     rows += [Row(prefix + key, string(), rule) for key in _STRINGS]
     rows += [row for key in _STRING_LISTS for row in strings(prefix + key, rule)]
@@ -74,15 +79,23 @@ def interface_rows(prefix: str = "") -> tuple[Row, ...]:
     return tuple(rows)
 
 
+_REQUIRED = {
+    "schema_version": 'write "0.2.0"',
+    "tool_id": "an id that never changes, such as web.search",
+    "namespace": "the server, product or domain the tool belongs to",
+    "name": "the name the tool is called by",
+    "description": "say what the tool does, when to use it and when not",
+    "lifecycle": "available for a tool that can be called, draft for one that cannot yet",
+    "tool_kind": "what runs the tool, such as function, mcp_tool or shell_command",
+}
+"""The seven fields of every declaration, and what to write there."""
 _MODES = ("json", "text", "file", "multipart", "stream", "custom")
 
 DECLARATION: tuple[Row, ...] = (
-    *(Row(key, Required(), "AT-1") for key in ("schema_version", "tool_id", "namespace", "name", "description")),
+    *(Row(key, Required(), "AT-1", hint=hint) for key, hint in _REQUIRED.items()),
     *(Row(key, string(), "AT-1") for key in ("schema_version", "tool_id", "namespace", "name", "description")),
-    Row("lifecycle", Required(), "AT-1"),
     Row("lifecycle", one_of(*LIFECYCLES), "AT-10"),
-    Row("tool_kind", Required(), "AT-1"),
-    Row("tool_kind", one_of(*TOOL_KINDS), "AT-18"),
+    Row("tool_kind", one_of(*TOOL_KINDS), "AT-18", hint="choose the kind nearest to what runs the tool"),
     *strings("aliases", "AT-1"),
     *strings("capability_refs", "AT-1"),
     *(Row(key, string(), "AT-1") for key in ("search_hint", "title")),

@@ -41,7 +41,9 @@ class UnknownExpression:
             form, _, argument = written.partition(":")
             if form in ("classifier", "same_as") and argument.strip():
                 continue
-            hint = "write it without quotes" if written in ("true", "false") else None
+            hint = "write true, false, classifier:<name> or same_as:<fact>"
+            if written in ("true", "false"):
+                hint = "write it without quotes"
             message = f"`{flag}` is {show(written)}, which nobody can answer"
             yield Finding(self.code, (*interface.path, flag), message, Severity.WARNING, hint)
 
@@ -76,7 +78,8 @@ class CircularExpression:
                 circle = _circle(flag, targets)
                 if circle:
                     told |= circle
-                    yield Finding(self.code, path, f"`{flag}` follows itself through `same_as`")
+                    message, hint = f"`{flag}` follows itself through `same_as`", "state one of these facts itself"
+                    yield Finding(self.code, path, message, hint=hint)
 
 
 def _targets(interface: dict[str, Any]) -> dict[str, str]:

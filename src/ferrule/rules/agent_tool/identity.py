@@ -32,4 +32,5 @@ class MismatchedIdentity:
             theirs, ours = interface.value.get(key), subject.get(key)
             if isinstance(theirs, str) and isinstance(ours, str) and theirs != ours:
                 message = f"the interface's `{key}` is {theirs!r}, the declaration's {ours!r}"
-                yield Finding(self.code, (*interface.path, key), message, Severity.WARNING)
+                hint = "write the same, or leave it out of the interface"
+                yield Finding(self.code, (*interface.path, key), message, Severity.WARNING, hint)

@@ -108,10 +108,10 @@ class UnresolvedReference:
     since: ClassVar[str] = "0.1"
 
     def check(self, library: Library, settings: RuleSettings) -> Iterator[LibraryFinding]:
-        """Only in a whole workspace that holds records of that kind; elsewhere they may live in another system."""
-        held = {kind for kind, _ in library.records}
-        if not library.is_closed or not held:
+        """Only in a workspace, or a file on its own, that holds records of that kind; others may live elsewhere."""
+        if not library.records:
             return
+        held = _kinds_held(library)
         described = {
             record.tool_id: record
             for record in library.outlines
@@ -120,15 +120,30 @@ class UnresolvedReference:
         for outline in library.outlines:
             if not isinstance(outline, ToolOutline | RecordOutline):
                 continue
+            near = held.get(_place(library, outline), set())
             for key, ref in outline.refs.items():
                 kind = _KINDS.get(key)
-                if kind in held and _find(library, key, ref) is None:
+                if kind in near and _find(library, key, ref) is None:
                     message = f"there is no {kind.replace('_', ' ')} {ref!r}"
-                    yield LibraryFinding(outline, Finding(self.code, (key,), message))
+                    hint = f"write the `{kind}_id` of a record, or leave the reference out"
+                    yield LibraryFinding(outline, Finding(self.code, (key,), message, hint=hint))
             described_by = described.get(outline.tool_id or "") if _is_declaration(outline) else None
-            if described_by is not None and "interface_ref" not in outline.refs:
+            if described_by is not None and library.is_closed and "interface_ref" not in outline.refs:
                 message = f"the interface {described_by.record_id!r} is not referred to"
                 yield LibraryFinding(outline, Finding(self.code, ("interface_ref",), message, Severity.WARNING))
+
+
+def _place(library: Library, outline: ToolOutline | RecordOutline) -> str:
+    """Within what a reference must resolve: the whole workspace, or the file when the rest is not known."""
+    return "" if library.is_closed else outline.file
+
+
+def _kinds_held(library: Library) -> dict[str, set[str]]:
+    held: dict[str, set[str]] = {}
+    for outline in library.outlines:
+        if isinstance(outline, RecordOutline):
+            held.setdefault(_place(library, outline), set()).add(outline.kind)
+    return held
 
 
 def _is_declaration(outline: ToolOutline | RecordOutline) -> bool:

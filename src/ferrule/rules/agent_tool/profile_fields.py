@@ -44,7 +44,8 @@ def _identified(prefix: str, record_id: str, rule: str) -> list[Row]:
     rows: list[Row] = []
     for key in ("schema_version", record_id):
         if not prefix:
-            rows.append(Row(key, Required(), rule))
+            hint = 'write "0.2.0"' if key == "schema_version" else "an id that other records can refer to"
+            rows.append(Row(key, Required(), rule, hint=hint))
         rows.append(Row(prefix + key, string(), rule))
     return rows
 
@@ -54,7 +55,7 @@ def execution_rows(prefix: str = "") -> tuple[Row, ...]:
     rule = "AT-193"
     return (
         *_identified(prefix, "execution_profile_id", rule),
-        Row(f"{prefix}execution_kind", Required(), rule),
+        Row(f"{prefix}execution_kind", Required(), rule, hint="such as http_api, mcp_server or shell"),
         Row(f"{prefix}execution_kind", string(), rule),
         *(Row(prefix + key, boolean(), rule) for key in _CAPABILITIES),
         Row(f"{prefix}sandbox_profile", string(), rule),
@@ -69,14 +70,15 @@ def permission_rows(prefix: str = "") -> tuple[Row, ...]:
     rule = "AT-120"
     rows = [
         *_identified(prefix, "permission_profile_id", rule),
-        Row(f"{prefix}risk_level", Required(), rule),
+        Row(f"{prefix}risk_level", Required(), rule, hint="low, medium, high or critical"),
         Row(f"{prefix}risk_level", one_of("low", "medium", "high", "critical"), rule),
         *(Row(prefix + key, string(), rule) for key in _PERMISSION_STRINGS),
         Row(f"{prefix}credential_refs", sequence(), rule),
         Row(f"{prefix}credential_refs[]", string(), "AT-124", hint="name the credential; its value stays elsewhere"),
     ]
-    for key in ("access_kinds", "write_effects", "rule_matching_fields", "policy_refs"):
+    for key in ("access_kinds", "write_effects", "rule_matching_fields"):
         rows += [Row(prefix + key, sequence(), rule), Row(f"{prefix}{key}[]", string(), rule)]
+    rows += [Row(f"{prefix}policy_refs", sequence(), rule), Row(f"{prefix}policy_refs[]", string_or_mapping(), rule)]
     for key in ("approval_required", "redaction_required", "non_interactive_prompt_avoidable"):
         rows.append(Row(prefix + key, boolean(), rule))
     return tuple(rows)
@@ -107,15 +109,20 @@ SCHEDULER: tuple[Row, ...] = (
 _DEFERRED = "deferred_tools[]"
 SURFACE: tuple[Row, ...] = (
     *_identified("", "surface_id", "AT-63"),
-    Row("scope", Required(), "AT-63"),
+    Row("scope", Required(), "AT-63", hint="such as turn, session or workspace"),
     Row("scope", string(), "AT-63"),
     Row("scope", one_of(*SCOPES), "AT-65", _WARNING),
     *(Row(key, string(), "AT-63") for key in ("created_at", "producer", "surface_reason")),
     *(Row(key, mapping(), "AT-63") for key in ("selection_policy", "model_capabilities", "role_constraints")),
     *(
         row
-        for key in ("tool_refs", "capability_requirements", "policy_refs", "runtime_refs")
+        for key in ("tool_refs", "capability_requirements")
         for row in (Row(key, sequence(), "AT-63"), Row(f"{key}[]", string(), "AT-63"))
+    ),
+    *(
+        row
+        for key in ("policy_refs", "runtime_refs")  # written as ids; objects are accepted
+        for row in (Row(key, sequence(), "AT-63"), Row(f"{key}[]", string_or_mapping(), "AT-63"))
     ),
     Row("loaded_tools", sequence(), "AT-63"),
     Row("loaded_tools[]", string_or_mapping(), "AT-63"),
@@ -125,7 +132,7 @@ SURFACE: tuple[Row, ...] = (
     Row(f"{_DEFERRED}.tool_id", string(), "AT-180"),
     Row(f"{_DEFERRED}.name", Required(), "AT-180"),
     Row(f"{_DEFERRED}.name", string(), "AT-180"),
-    Row(f"{_DEFERRED}.loading_state", Required(), "AT-180"),
+    Row(f"{_DEFERRED}.loading_state", Required(), "AT-180", hint="such as deferred or discoverable"),
     Row(
         f"{_DEFERRED}.loading_state",
         one_of("loaded", "deferred", "discoverable", "pending_provider", "unavailable"),

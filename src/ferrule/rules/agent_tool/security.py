@@ -50,7 +50,8 @@ class MissingPermissionProfile:
         if isinstance(interface, dict) and "permission_profile_ref" in interface:
             return
         message = f"a {kind} tool has no permission profile"
-        yield Finding(self.code, ("permission_profile_ref",), message, Severity.WARNING)
+        hint = "describe its risk in a `permission_profile`, or name one in `permission_profile_ref`"
+        yield Finding(self.code, ("permission_profile_ref",), message, Severity.WARNING, hint)
 
 
 class UnclassifiableTool:

@@ -10,7 +10,7 @@ from ferrule.model.diagnostic import Finding, Severity
 from ferrule.rules.agent_tool.profile_fields import SURFACE
 from ferrule.rules.agent_tool.schema_version import OutdatedVersion
 
-_LISTS = ("loaded_tools", "deferred_tools", "blocked_tools", "excluded_tools")
+_LISTS = frozenset({"loaded_tools", "deferred_tools", "blocked_tools", "excluded_tools"})
 
 
 class AmbiguousMembership:
@@ -27,10 +27,10 @@ class AmbiguousMembership:
     since: ClassVar[str] = "0.1"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Each entry of a later list that an earlier one has too."""
+        """Each entry of a later list, in the order of the file, that an earlier one has too."""
         homes: dict[str, str] = {}
-        for key in _LISTS:
-            entries = subject.get(key)
+        for key in subject.value:
+            entries = subject.get(key) if key in _LISTS else None
             for index, entry in enumerate(entries if isinstance(entries, list) else ()):
                 tool = _tool_id(entry)
                 if tool is None:
@@ -38,7 +38,7 @@ class AmbiguousMembership:
                 home = homes.setdefault(tool, key)
                 if home != key:
                     message = f"{tool!r} is in `{home}` already"
-                    yield Finding(self.code, (key, index), message, Severity.WARNING)
+                    yield Finding(self.code, (key, index), message, Severity.WARNING, "keep it in one of the two")
 
 
 def _tool_id(entry: Any) -> str | None:

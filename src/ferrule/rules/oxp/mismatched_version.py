@@ -27,4 +27,5 @@ class MismatchedVersion:
         if isinstance(tool_id, str) and isinstance(version, str):
             of_id = tool_id.rpartition("@")[2]
             if of_id != version:
-                yield Finding(self.code, ("version",), f"`version` is {version}, but the id says {of_id}")
+                message = f"`version` is {version}, but the id says {of_id}"
+                yield Finding(self.code, ("version",), message, hint="write the same version in both")

@@ -33,7 +33,9 @@ class MissingParameters:
                 if is_compatible:
                     yield Finding(LATER_DRAFT, (key,), f"`{key}` is missing, as later drafts allow", Severity.WARNING)
                 else:
-                    hint = "write {} for any value, null for no output" if key == "output_schema" else None
+                    hint = "write {} for any value, null for no output"
+                    if key == "input_schema":
+                        hint = 'a tool without input has {"parameters": {}}'
                     yield Finding("OXP-1", (key,), f"`{key}` is missing", hint=hint)
         schema = value.get("input_schema")
         if isinstance(schema, dict) and "parameters" not in schema:

@@ -11,6 +11,8 @@ from ferrule.model.schema import Position
 from ferrule.model.value import Path
 from ferrule.rules.oxp.schemas import examined, parameters_of
 
+_HINT = "say in its `description` what to pass"
+
 
 class UndescribedParameter:
     """Every parameter has a description; members of nested objects should have one (warning).
@@ -42,8 +44,9 @@ class UndescribedParameter:
         severity = Severity.ERROR if is_root else Severity.WARNING
         what = "parameter" if is_root else "member"
         if isinstance(member, dict) and "description" in member:
-            return Finding(self.code, (*path, "description"), f"the description of {what} {name!r} is empty", severity)
-        return Finding(self.code, path, f"{what} {name!r} has no description", severity)
+            message = f"the description of {what} {name!r} is empty"
+            return Finding(self.code, (*path, "description"), message, severity, _HINT)
+        return Finding(self.code, path, f"{what} {name!r} has no description", severity, _HINT)
 
 
 def _is_described(member: Any) -> bool:
