@@ -44,24 +44,16 @@ def locate(document: Document, findings: Iterable[Finding]) -> list[Located]:
     places: Places | None = None
     located: list[Located] = []
     for finding in findings:
-        if places is None and (finding.path or not finding.line):
-            places = places_of(document)
         if finding.line:
-            located.append(_placed_by_reader(places, finding))
+            column = finding.column or 1
+            span = Span(finding.line, column, finding.line, column)
+            located.append(Located(finding, finding.path, finding.path, span))
             continue
-        assert places is not None
+        if places is None:
+            places = places_of(document)
         span, written = _place(document, places, finding)
         located.append(Located(finding, finding.path, written, span))
     return located
-
-
-def _placed_by_reader(places: Places | None, finding: Finding) -> Located:
-    """A finding that came with its line. A key written again is no defect of the first one, whose value is used."""
-    column = finding.column or 1
-    written = finding.path
-    if places is not None and written and places.find(written)[0].opener[:2] != (finding.line, column):
-        written = (*written, finding.line, column)
-    return Located(finding, finding.path, written, Span(finding.line, column, finding.line, column))
 
 
 def _place(document: Document, places: Places, finding: Finding) -> tuple[Span, Path]:
