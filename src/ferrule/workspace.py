@@ -135,7 +135,7 @@ class Workspace:
         for report in kept:
             if report.diagnostics or report.suppressions or report.file in shared:
                 diagnostics += chosen.of_file(report.file, merge(report, shared.get(report.file, []), chosen.active))
-        if not paths:
+        if not paths or any(os.path.abspath(path) == str(self.root) for path in paths):
             diagnostics += chosen.unused(self.root / FILE_NAME, FILE_NAME)
         shown = sorted((self._shown(diagnostic) for diagnostic in diagnostics), key=lambda diagnostic: diagnostic.order)
         files = sum(report.dialect is not None or bool(report.diagnostics) for report in kept)

@@ -6,6 +6,7 @@ import pytest
 
 from ferrule.compiler.suppress import apply, suppressions
 from ferrule.model.diagnostic import Diagnostic, Severity
+from ferrule.model.document import Syntax
 
 
 def diagnostic(rule: str, line: int) -> Diagnostic:
@@ -19,13 +20,42 @@ def diagnostic(rule: str, line: int) -> Diagnostic:
         ("# ferrule: ignore[AML-13, AML-35] two at once\na: 1\n", ("AML-13", "AML-35"), (2,), "two at once"),
         ("# ferrule: ignore[AML-1] why\n# another comment\nb: 1\n", ("AML-1",), (3,), "why"),
         ("---\n# ferrule: ignore-file[aml-9] legacy\n", ("AML-9",), (), "legacy"),
-        ("<!-- ferrule: ignore-file[AML-89] written elsewhere -->\n", ("AML-89",), (), "written elsewhere"),
+        ("a: | # ferrule: ignore[AML-1] why\n  text\n", ("AML-1",), (1,), "why"),
+        ('a: "#"  # ferrule: ignore[AML-1] why\n', ("AML-1",), (1,), "why"),
+        ("a: [ # ferrule: ignore[AML-1] why\n", ("AML-1",), (1,), "why"),
         ("a: 1 # ferrule: ignore[AML-1]\n", ("AML-1",), (1,), ""),
     ],
 )
 def test_comments_are_understood(text: str, rules: tuple[str, ...], covers: tuple[int, ...], reason: str) -> None:
     (found,) = suppressions(text)
     assert (found.rules, found.covers, found.reason) == (rules, covers, reason)
+
+
+@pytest.mark.parametrize(
+    ("text", "covers"),
+    [
+        ("---\na: 1 # ferrule: ignore[AML-1] why\n---\n", (2,)),
+        ("---\na: 1\n---\n\n<!-- ferrule: ignore-file[AML-1] why -->\n", ()),
+        ("---\n# ferrule: ignore[AML-1] why\na: 1\n", (3,)),
+    ],
+)
+def test_comments_of_front_matter_and_of_the_body_are_understood(text: str, covers: tuple[int, ...]) -> None:
+    (found,) = suppressions(text, "front_matter")
+    assert (found.rules, found.covers, found.reason) == (("AML-1",), covers, "why")
+
+
+@pytest.mark.parametrize(
+    ("text", "syntax"),
+    [
+        ('a: "b # ferrule: ignore[AML-1] why"\n', "yaml"),
+        ("a: |\n  Write\n  # ferrule: ignore[AML-1] why\nb: 1\n", "yaml"),
+        ("a: 1 <!-- ferrule: ignore[AML-1] why -->\n", "yaml"),
+        ("---\na: 1\n---\n\n```yaml\na: 1  # ferrule: ignore[AML-1] why\n```\n", "front_matter"),
+        ('{"a": "b # ferrule: ignore[AML-1] why"}\n', "json"),
+    ],
+)
+def test_what_only_looks_like_a_comment_is_none(text: str, syntax: Syntax) -> None:
+    assert suppressions(text, syntax) == ()
 
 
 def test_prose_about_suppressions_is_no_suppression() -> None:

@@ -9,7 +9,7 @@ import msgspec
 
 from ferrule.compiler import suppress
 from ferrule.compiler.locate import Located, diagnostic_of, locate, settle
-from ferrule.compiler.read import decode, read
+from ferrule.compiler.read import decode, read, syntax_of
 from ferrule.compiler.structure import check_structure
 from ferrule.contracts.dialect import Definition, Dialect
 from ferrule.contracts.rule import LibraryFinding, LibraryRule, RuleSet, RuleSettings, Subject
@@ -71,7 +71,7 @@ def check_file(
             outlines += _broken_outline(source)
     if not outlines and not diagnostics and not any(dialect.detect(document) for document in documents):
         return _unrecognised(source, documents, parts, named=named)  # it has the dialect's words, and no definition
-    comments = suppress.suppressions(_text(source)) if suppress.MARKER in source.data else ()
+    comments = suppress.suppressions(_text(source), syntax_of(source)) if suppress.MARKER in source.data else ()
     return FileReport(source.file, dialect.name, tools, tuple(outlines), tuple(diagnostics), comments)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
@@ -13,6 +14,8 @@ from ferrule.contracts.rule import RuleInfo
 from ferrule.errors import SettingsError
 from ferrule.model.diagnostic import Diagnostic, Severity
 from ferrule.model.nearest import nearest
+
+_TABLE = re.compile(r"\s*(?:\[\[\s*check\s*\.\s*suppress\s*\]\]|suppress\s*=)")
 
 
 class Silenced(Protocol):
@@ -96,7 +99,7 @@ def _table_lines(file: Path) -> list[int]:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         return []
-    return [number for number, line in enumerate(text.split("\n"), 1) if line.strip().startswith("[[check.suppress]]")]
+    return [number for number, line in enumerate(text.split("\n"), 1) if _TABLE.match(line)]
 
 
 def _complaint(rule: str, file: str, line: int, message: str, hint: str) -> Diagnostic:

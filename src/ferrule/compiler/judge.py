@@ -190,7 +190,7 @@ def _placed(item: CompatFinding, comparison: Comparison, parts: Parts, places: P
     if index < len(documents):
         placed = [diagnostic_of(found, shown, url) for found in locate(documents[index], [finding])]
         text = source.data.decode("utf-8", "replace") if suppress.MARKER in source.data else ""
-        yield from suppress.remaining(text, placed)
+        yield from suppress.remaining(text, documents[index].syntax, placed)
 
 
 def _twin(outline: ToolOutline | AgentOutline | RoleOutline, candidate: Snapshot) -> AgentOutline | RoleOutline | None:

@@ -8,30 +8,39 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 from ferrule.model.diagnostic import Diagnostic, Severity
+from ferrule.model.document import Syntax
 from ferrule.model.report import Suppression
+from ferrule.registry import late
+
+comments_of: Callable[[str, Syntax], Any] = late("ferrule.compiler.comments:Comments")  # brings PyYAML
 
 MARKER = b"ferrule:"
 _COMMENT = re.compile(
-    r"(?:(?<=\s)|^)(?:#|<!--)\s*ferrule:\s*(ignore(?:-file)?)\s*\[([^\]\n]*)\]\s*:?\s*(.*?)\s*(?:-->)?\s*$"
+    r"(?:(?<=\s)|^)(#|<!--)\s*ferrule:\s*(ignore(?:-file)?)\s*\[([^\]\n]*)\]\s*:?\s*(.*?)\s*(?:-->)?\s*$"
 )
 UNUSED, UNEXPLAINED = "FER-3", "FER-4"
 ELSEWHERE = frozenset({"AML-81", "AML-82", "AML-83", "AML-84", "AML-99", "OXP-50"})
 """Rules that only a comparison runs, so a check cannot tell whether silencing them is of use."""
 
 
-def suppressions(text: str) -> tuple[Suppression, ...]:
-    """Every suppression comment of a text."""
+def suppressions(text: str, syntax: Syntax = "yaml") -> tuple[Suppression, ...]:
+    """Every suppression comment of a text. JSON has no comments."""
     found: list[Suppression] = []
-    lines = text.split("\n")
+    lines = text.split("\n") if syntax != "json" else []
+    comments: Any = None  # worked out only where there seems to be one
+    offset = -1
     for number, line in enumerate(lines, start=1):
-        if "ferrule:" not in line:
-            continue
-        match = _COMMENT.search(line.rstrip("\r"))
+        start, offset = offset + 1, offset + 1 + len(line)
+        match = _COMMENT.search(line.rstrip("\r")) if "ferrule:" in line else None
         if match is None:
             continue
-        verb, codes, reason = match.groups()
+        comments = comments or comments_of(text, syntax)
+        mark, verb, codes, reason = match.groups()
+        if not comments.has(mark, start + match.start()):
+            continue
         rules = tuple(code.strip().upper() for code in codes.split(",") if code.strip())
         covers = () if verb == "ignore-file" else (_spoken_for(lines, number, match.start()),)
         found.append(Suppression(rules, number, match.start() + 1, covers, reason))
@@ -67,9 +76,9 @@ def apply(
     return kept
 
 
-def remaining(text: str, diagnostics: list[Diagnostic]) -> list[Diagnostic]:
+def remaining(text: str, syntax: Syntax, diagnostics: list[Diagnostic]) -> list[Diagnostic]:
     """The diagnostics that no comment of the text silences; the comments themselves are not judged."""
-    comments = suppressions(text)
+    comments = suppressions(text, syntax)
     return [diagnostic for diagnostic in diagnostics if not _silenced(diagnostic, comments, set())]
 
 
@@ -93,10 +102,14 @@ def _complaints(
 
     complaints = []
     if not comment.reason:
-        message = f"the suppression of {', '.join(comment.rules) or 'nothing'} gives no reason"
+        named = f" of {', '.join(comment.rules)}" if comment.rules else ""
+        message = f"the suppression{named} gives no reason"
         complaints.append(complain(UNEXPLAINED, message, "say why after the brackets"))
-    for rule in comment.rules or ("nothing",):
+    if not comment.rules:
+        complaints.append(complain(UNUSED, "the suppression names no rule", "write the rule's code in the brackets"))
+    for rule in comment.rules:
         if (comment.line, rule) not in used and rule not in ELSEWHERE and active(rule):
             message = f"nothing here breaks {rule}, so its suppression has no use"
-            complaints.append(complain(UNUSED, message, "remove the comment"))
+            hint = "remove the comment" if len(comment.rules) == 1 else f"remove {rule} from the comment"
+            complaints.append(complain(UNUSED, message, hint))
     return complaints
