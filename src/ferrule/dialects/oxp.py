@@ -50,7 +50,7 @@ def is_definition(value: object) -> bool:
     schemas = ("input_schema" in keys) + ("output_schema" in keys)
     identity = value.get("id")
     if isinstance(identity, str) and _LIKE_ID.fullmatch(identity):
-        return bool(schemas) or members > 3 or (members > 1 and "name" in keys and _ID.fullmatch(identity) is not None)
+        return bool(schemas) or members >= (3 if _ID.fullmatch(identity) else 4)
     if not schemas or members < 4 or any(key in keys for key in _FOREIGN):
         return False
     wrapper = value.get("input_schema")
