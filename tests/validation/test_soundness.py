@@ -123,3 +123,24 @@ def test_a_value_is_held_against_a_schema_without_fetching_anything() -> None:
     assert fits({"type": "string"}, "a") and not fits({"type": "string"}, 5)
     assert fits({"type": "strng"}, 5), "an unsound schema is another finding"
     assert fits({"$ref": "http://unreachable.invalid/schema.json"}, 5)
+
+
+@pytest.mark.parametrize(
+    ("schema", "hint"),
+    [
+        ({"type": "strng"}, "did you mean 'string'?"),
+        ({"type": ["string", None]}, 'the type is the word "null", in quotes'),
+        (
+            {"properties": {"a": {"required": True}}},
+            "list the property's name in the `required` of the schema around it",
+        ),
+        ({"type": 5}, None),
+    ],
+)
+def test_common_slips_come_with_a_hint(schema: Any, hint: str | None) -> None:
+    assert [defect.hint for defect in schema_defects(schema)] == [hint]
+
+
+def test_a_position_in_a_list_is_written_without_leading_zeros() -> None:
+    assert [d.path for d in schema_defects({"allOf": [{}], "$ref": "#/allOf/00"})] == [("$ref",)]
+    assert not schema_defects({"allOf": [{}], "$ref": "#/allOf/0"})

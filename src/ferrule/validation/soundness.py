@@ -6,11 +6,13 @@ words lead to further schemas in which draft is the table below.
 
 from __future__ import annotations
 
+import re
 from functools import cache, lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
+from ferrule.model.nearest import nearest
 from ferrule.model.value import MISSING, JsonValue, Path, dig, dotted
 from ferrule.validation.ecma import pattern_defect
 
@@ -24,6 +26,8 @@ class SchemaDefect(NamedTuple):
     path: Path
     message: str
     """The end of a sentence that begins with the keyword."""
+    hint: str | None = None
+    """What to do about it, where that can be told."""
 
     def sentence(self) -> str:
         """The defect with the keyword it is about, and the member that has it."""
@@ -53,7 +57,20 @@ _EXPECTED = {
     "additionalProperties": "must be true, false or a schema",
     "$ref": "must be a reference, as text",
     "pattern": "must be a regular expression, as text",
+    **dict.fromkeys(("allOf", "anyOf", "oneOf"), "must be a list of one or more schemas"),
+    **dict.fromkeys(("not", "if", "then", "else", "contains", "propertyNames"), "must be a schema"),
+    **dict.fromkeys(("$defs", "definitions", "patternProperties"), "must map names to schemas"),
+    **dict.fromkeys(
+        ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"),
+        "must be a whole number, 0 or more",
+    ),
+    **dict.fromkeys(("minimum", "maximum"), "must be a number"),
+    "multipleOf": "must be a number above 0",
+    **dict.fromkeys(("uniqueItems", "readOnly", "writeOnly", "deprecated"), "must be true or false"),
+    **dict.fromkeys(("title", "description", "format", "$comment"), "must be text"),
 }
+_POSITION = re.compile("0|[1-9][0-9]{0,8}")
+_TYPES = ("string", "number", "integer", "boolean", "object", "array", "null")
 _ADDRESSES = {
     "http://json-schema.org/draft-04/schema": "4",
     "http://json-schema.org/draft-06/schema": "6",
@@ -150,7 +167,7 @@ class _Examination:
                 self._examine_tree(path, root)
         if self.anchors_wanted:
             self._check_anchors()
-        return [SchemaDefect(path, message) for path, message in self.found.items()]
+        return [SchemaDefect(path, message, _hint(self.schema, path)) for path, message in self.found.items()]
 
     def _examine_tree(self, path: Path, root: dict[str, Any]) -> None:
         is_sound = _accepts(self.draft.meta, root)
@@ -268,6 +285,22 @@ class _Examination:
                 self.found.setdefault(path, f"points at '#{name[:80]}', which does not exist in this schema")
 
 
+def _hint(schema: dict[str, Any], path: Path) -> str | None:
+    """What to do about the commonest slips."""
+    if not path:
+        return None
+    keyword, operand = path[-1], dig(schema, path)
+    if keyword == "type":
+        if operand is None or (isinstance(operand, list) and None in operand):
+            return 'the type is the word "null", in quotes'
+        return nearest(operand, _TYPES) if isinstance(operand, str) else None
+    if keyword == "required" and isinstance(operand, bool):
+        return "list the property's name in the `required` of the schema around it"
+    if keyword == "$ref" and isinstance(operand, str):
+        return "write what it should point at, for example under `$defs`, or correct the pointer"
+    return None
+
+
 def _accepts(meta: jsonschema_rs.Validator, schema: dict[str, Any]) -> bool:
     try:
         return meta.is_valid(schema)
@@ -281,7 +314,7 @@ def _steps(pointer: str, root: Any) -> Path:
     for token in pointer.split("/")[1:]:
         step: str | int = token.replace("~1", "/").replace("~0", "~")
         if isinstance(root, list):
-            step = int(token) if token.isascii() and token.isdigit() and len(token) < 10 else -1
+            step = int(token) if _POSITION.fullmatch(token) else -1
         steps.append(step)
         root = dig(root, (step,))
     return tuple(steps)

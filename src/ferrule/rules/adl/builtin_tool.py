@@ -70,7 +70,8 @@ class UnrestrictedFileTool:
             path = (*SETTINGS, name, "allowed_roots")
             if not subject.get(*path) and not subject.is_reported(path):
                 message = f"the tool {name!r} names no `allowed_roots`, so it reaches the workspace folder only"
-                yield Finding(self.code, path, message, self.severity)
+                hint = "list under `allowed_roots` the folders it may reach"
+                yield Finding(self.code, path, message, self.severity, hint)
 
 
 class ParsedShellCommand:

@@ -30,5 +30,6 @@ class DuplicateToolId:
             if tool.id is None:
                 continue
             if tool.id in seen:
-                yield Finding(self.code, (*tool.path, "id"), f"another tool of this manifest has the id {tool.id!r}")
+                message = f"another tool of this manifest has the id {tool.id!r}"
+                yield Finding(self.code, (*tool.path, "id"), message, hint="give it an id of its own, or remove it")
             seen.add(tool.id)

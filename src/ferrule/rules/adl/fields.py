@@ -47,7 +47,7 @@ ROWS: tuple[Row, ...] = (
     Row("apiVersion", Required(), "ADL-1", hint=f"begin the manifest with `apiVersion: {API_VERSION}`"),
     Row("apiVersion", _api_version, "ADL-1"),
     Row("kind", Required(), "ADL-1", hint="write `kind: Agent`"),
-    Row("kind", _kind, "ADL-1"),
+    Row("kind", _kind, "ADL-1", hint="write `kind: Agent`"),
     Row("metadata", Required(), "ADL-1"),
     Row("spec", Required(), "ADL-1"),
     *shape(

@@ -13,6 +13,13 @@ from ferrule.rules.adl.tools import tool_items, user_tools
 
 FIELDS = ("name", "description", "tags", "schema")
 _ABSENT = object()
+_USER_DEFINED = f"only the built-in tools {', '.join(BUILTIN_TOOLS)} may leave it out"
+_FILLED = {
+    "name": "repeat the id",
+    "description": "say what the tool does and when to use it",
+    "tags": "name at least one tag",
+    "schema": "a tool without arguments has `{type: object, properties: {}}`",
+}
 
 
 class AbsentToolField:
@@ -35,8 +42,9 @@ class AbsentToolField:
                 continue
             for field in FIELDS:
                 if field not in tool.value:
-                    hint = nearest(tool.id, BUILTIN_TOOLS) if len(tool.value) == 1 else None
-                    yield Finding(self.code, (*tool.path, field), f"tool {tool.id!r} has no `{field}`", hint=hint)
+                    near = nearest(tool.id, BUILTIN_TOOLS) if len(tool.value) == 1 else None
+                    message = f"tool {tool.id!r} has no `{field}`"
+                    yield Finding(self.code, (*tool.path, field), message, hint=near or _USER_DEFINED)
 
 
 class EmptyToolField:
@@ -62,6 +70,8 @@ class EmptyToolField:
                 if value or value is _ABSENT or subject.is_reported((*tool.path, field)):
                     continue
                 if not tool.is_builtin:
-                    yield Finding(self.code, (*tool.path, field), f"`{field}` of tool {tool.id!r} is empty")
+                    message = f"`{field}` of tool {tool.id!r} is empty"
+                    yield Finding(self.code, (*tool.path, field), message, hint=_FILLED[field])
                 elif value is None:  # a built-in may leave it out or empty, but null is no text
-                    yield Finding("ADL-12", (*tool.path, field), f"`{field}` of tool {tool.id!r} is null")
+                    message = f"`{field}` of tool {tool.id!r} is null"
+                    yield Finding("ADL-12", (*tool.path, field), message, hint="remove the key")

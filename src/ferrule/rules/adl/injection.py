@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
 from ferrule.contracts.rule import Subject
@@ -50,7 +50,8 @@ class MalformedInjection:
         """Each entry that is no dotted identifier."""
         for path, entry in _entries(subject):
             if not _ENTRY.fullmatch(entry):
-                yield Finding(self.code, path, f"{entry[:60]!r} is neither an identifier nor a dotted path of them")
+                message = f"{entry[:60]!r} is neither an identifier nor a dotted path of them"
+                yield Finding(self.code, path, message, hint="use letters, digits and `_`, with dots in between")
 
 
 class RepeatedInjection:
@@ -122,31 +123,33 @@ class UndefinedInjection:
                     continue
                 config = config or _names(subject, "config")
                 if config.is_known and group not in config.names:
-                    hint = config.nearest(group)
+                    hint = config.nearest(group) or "write the group under `spec.config`"
                     yield Finding(self.code, path, f"`spec.config` has no group {group[:60]!r}", hint=hint)
             elif first not in ALWAYS_THERE:
                 services = services or _names(subject, "services")
                 if services.is_known and first not in services.names:
-                    hint = services.nearest(first)
+                    hint = services.nearest(first) or "define it under `spec.services`"
                     yield Finding(self.code, path, f"`spec.services` has no service {first[:60]!r}", hint=hint)
 
 
 class _Names:
     """The keys of a block; unknown when the block is written but no mapping."""
 
-    def __init__(self, value: JsonValue | Missing, *, is_written: bool) -> None:
+    def __init__(self, value: JsonValue | Missing, others: Iterable[str], *, is_written: bool) -> None:
         self.names: dict[str, object] = value if isinstance(value, dict) else {}
+        self.others = others
         self.is_known = isinstance(value, dict) or not is_written
 
     def nearest(self, name: str) -> str | None:
         """A hint, unless there are so many names that looking for one takes long."""
-        return nearest(name, self.names) if len(self.names) <= 100 else None
+        return nearest(name, (*self.names, *self.others)) if len(self.names) <= 40 else None
 
 
 def _names(subject: Subject, block: str) -> _Names:
     spec = subject.value.get("spec")
     is_written = isinstance(spec, dict) and block in spec
-    return _Names(spec[block] if is_written else MISSING, is_written=is_written)  # type: ignore[index,call-overload]
+    value = spec[block] if is_written else MISSING  # type: ignore[index,call-overload]
+    return _Names(value, ALWAYS_THERE if block == "services" else (), is_written=is_written)
 
 
 class DeepInjection:
@@ -167,4 +170,5 @@ class DeepInjection:
         for path, entry in _entries(subject):
             if entry.count(".") > entry.startswith("config."):
                 message = f"the deeper part of {entry[:60]!r} is not resolved by the reference generator"
-                yield Finding(self.code, path, message, self.severity)
+                hint = "inject the part before it, and reach the rest in the tool's code"
+                yield Finding(self.code, path, message, self.severity, hint)

@@ -32,7 +32,9 @@ class LanguageChoice:
             return
         written = [name for name in TARGETS if name in language]
         if not written:
-            yield Finding(self.code, _LANGUAGE, "`spec.language` names none of go, typescript and rust")
+            message = "`spec.language` names none of go, typescript and rust"
+            hint = "code is generated for these three: choose one"
+            yield Finding(self.code, _LANGUAGE, message, hint=hint)
         elif len(written) > 1 and sum(not subject.is_reported((*_LANGUAGE, name)) for name in written) > 1:
             message = f"`spec.language` names {' and '.join(written)}; code can be generated for one language only"
             yield Finding(self.code, _LANGUAGE, message, Severity.WARNING, "keep the one to generate")

@@ -38,7 +38,8 @@ class UnusedService:
                 message = f"the service {name!r} hides the dependency that is always available under this name"
                 yield Finding(self.code, path, message, Severity.WARNING, "give it another name", on_key=True)
             elif injected is not None and name not in injected:
-                yield Finding(self.code, path, f"no tool injects the service {name!r}", self.severity, on_key=True)
+                message, hint = f"no tool injects the service {name!r}", "name it in a tool's `inject`, or remove it"
+                yield Finding(self.code, path, message, self.severity, hint, on_key=True)
 
 
 def _injected(subject: Subject) -> set[str] | None:

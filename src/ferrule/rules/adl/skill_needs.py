@@ -34,21 +34,25 @@ class SkillNeeds:
         skills = subject.get(*_SKILLS)
         if not isinstance(skills, list) or not skills:
             return
-        if subject.get("spec", "agent") is not MISSING and (reason := _missing_reader(subject)):
-            yield Finding(self.code, _SKILLS, reason, self.severity)
+        if subject.get("spec", "agent") is not MISSING and (lack := _missing_reader(subject)):
+            yield Finding(self.code, _SKILLS, lack[0], self.severity, lack[1])
         for index, skill in enumerate(skills):
             if isinstance(skill, dict) and skill.get("bare") is True:
                 for field in ("name", "description"):
                     if field not in skill or skill[field] == "":
                         message = f"a bare skill needs a `{field}`"
-                        yield Finding(self.code, (*_SKILLS, index, field), message)
+                        hint = "the playbook is written from scratch, so nothing else says it"
+                        yield Finding(self.code, (*_SKILLS, index, field), message, hint=hint)
 
 
-def _missing_reader(subject: Subject) -> str | None:
-    """Why the playbooks cannot be read; None when they can, or when an error makes it unknowable."""
+def _missing_reader(subject: Subject) -> tuple[str, str] | None:
+    """Why the playbooks cannot be read, and what helps; None when they can, or when an error makes it unknowable."""
     is_listed = any(tool.id == "read" for tool in tool_items(subject))
     if not is_listed and not subject.is_reported(TOOLS):
-        return "skills need the built-in tool `read`, which `spec.tools` does not list"
+        return "skills need the built-in tool `read`, which `spec.tools` does not list", "add `- id: read` to it"
     if subject.get(*_SWITCH) is not True and not subject.is_reported(_SWITCH):
-        return "skills need the built-in tool `read`, which `spec.config.tools.read.enabled` does not switch on"
+        return (
+            "skills need the built-in tool `read`, which is not enabled",
+            "set `spec.config.tools.read.enabled: true`",
+        )
     return None

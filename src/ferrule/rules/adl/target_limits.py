@@ -12,6 +12,8 @@ from ferrule.model.value import Path
 _MCP: Path = ("spec", "agent", "mcp")
 _TELEMETRY: Path = ("spec", "telemetry")
 _PROMETHEUS: Path = (*_TELEMETRY, "metrics", "exporter", "prometheus")
+_NO_SERVERS = "list the servers under `servers`, or set `enabled: false`"
+_HTTP = "serve it over http, or leave it out"
 
 
 class TargetLimits:
@@ -44,25 +46,26 @@ class TargetLimits:
         if not isinstance(mcp, dict) or subject.get(*_MCP, "enabled") is not True:
             return
         if targets is not None and "go" not in targets:
-            yield self._finding(_MCP, "MCP clients are generated for Go only")
+            yield self._finding(_MCP, "MCP clients are generated for Go only", "target Go, or set `enabled: false`")
         servers = mcp.get("servers")
         if servers is None and "servers" not in mcp:
-            yield self._finding((*_MCP, "servers"), "MCP is enabled without any servers")
+            yield self._finding((*_MCP, "servers"), "MCP is enabled without any servers", _NO_SERVERS)
         elif servers == []:
-            yield self._finding(_MCP, "MCP is enabled without any servers")
+            yield self._finding(_MCP, "MCP is enabled without any servers", _NO_SERVERS)
         elif isinstance(servers, list):
             for index in range(len(servers)):
                 path = (*_MCP, "servers", index, "transport")
                 if subject.get(*path) in ("stdio", "sse"):
-                    yield self._finding(path, "generated MCP clients reach http servers only")
+                    yield self._finding(path, "generated MCP clients reach http servers only", _HTTP)
 
     def _telemetry(self, subject: Subject, targets: dict[str, Any] | None) -> Iterator[Finding]:
         if targets is None or subject.get(*_TELEMETRY, "enabled") is not True:
             return
         if "rust" in targets:
-            yield self._finding(_TELEMETRY, "telemetry is not generated for Rust")
+            yield self._finding(_TELEMETRY, "telemetry is not generated for Rust", "set `enabled: false`")
         if "typescript" in targets and isinstance(subject.get(*_PROMETHEUS), dict):
-            yield self._finding(_PROMETHEUS, "the Prometheus exporter is not generated for TypeScript")
+            message = "the Prometheus exporter is not generated for TypeScript"
+            yield self._finding(_PROMETHEUS, message, "use the `otlp` exporter")
 
-    def _finding(self, path: Path, message: str) -> Finding:
-        return Finding(self.code, path, message, self.severity)
+    def _finding(self, path: Path, message: str, hint: str) -> Finding:
+        return Finding(self.code, path, message, self.severity, hint)

@@ -23,6 +23,8 @@ _MISPLACED = {
     "input": _SCHEMA_HINT,
     "services": "services are named under `inject`",
     "enabled": "a built-in is enabled under `spec.config.tools.<id>.enabled`",
+    "version": "a tool has no version of its own; the agent's is `metadata.version`",
+    **dict.fromkeys(("output", "output_schema", "outputSchema"), "ADL has no schema for a tool's output"),
 }
 
 
@@ -37,15 +39,15 @@ def _or_null(expected: Expectation) -> Expectation:
 
 
 TOOLS: tuple[Row, ...] = (
-    Row("spec.tools", sequence(), "ADL-7"),
-    Row("spec.tools[]", mapping(), "ADL-7"),
+    Row("spec.tools", sequence(), "ADL-7", hint="write each tool as an item: `- id: …`"),
+    Row("spec.tools[]", mapping(), "ADL-7", hint="write each tool as an item: `- id: …`"),
     Row("spec.tools[]", Closed(TOOL_KEYS, _MISPLACED), "ADL-13"),
-    Row("spec.tools[].id", Required(), "ADL-8"),
+    Row("spec.tools[].id", Required(), "ADL-8", hint="give the tool an id, such as `id: send_email`"),
     Row("spec.tools[].id", string(), "ADL-12"),
     Row("spec.tools[].id", _ID, "ADL-8", hint="the id becomes a symbol in code: use `_`, not `-`"),
     Row("spec.tools[].name", _or_null(string()), "ADL-12"),
     Row("spec.tools[].description", _or_null(string()), "ADL-12"),
-    Row("spec.tools[].tags", _or_null(sequence()), "ADL-12"),
+    Row("spec.tools[].tags", _or_null(sequence()), "ADL-12", hint="write a list, such as `tags: [email]`"),
     Row("spec.tools[].tags[]", string(), "ADL-12"),
     Row("spec.tools[].schema", _or_null(mapping()), "ADL-12"),
     *member("spec.tools[].inject", "ADL-12", TEXTS),

@@ -45,8 +45,7 @@ class UnsoundToolSchema:
         for path, schema in _schemas(subject):
             for defect in schema_defects(schema):
                 unsound.add(path)
-                where = f"`{defect.path[-1]}`" if defect.path else "the schema"
-                yield Finding(self.code, path + defect.path, f"{where} {defect.message}")
+                yield Finding(self.code, path + defect.path, defect.sentence(), hint=defect.hint)
 
 
 class UnusualToolSchema:
@@ -71,9 +70,11 @@ class UnusualToolSchema:
             if "type" in schema:
                 if schema["type"] != "object":
                     message = "a tool's schema should be of `type: object`"
-                    yield Finding(self.code, (*path, "type"), message, self.severity)
+                    hint = "function-calling APIs pass named arguments: make the value a property of an object"
+                    yield Finding(self.code, (*path, "type"), message, self.severity, hint)
             elif _COMPOSED.isdisjoint(schema):
-                yield Finding(self.code, path, "the schema states no `type`; `type: object` is expected", self.severity)
+                message = "the schema states no `type`; `type: object` is expected"
+                yield Finding(self.code, path, message, self.severity, "add `type: object`")
             for position in positions(schema, path):
                 if "required" in position.schema:
                     yield from self._undeclared(position)
@@ -85,7 +86,8 @@ class UnusualToolSchema:
         for index, name in enumerate(required):
             if isinstance(name, str) and not position.declares(name):
                 message = f"{name!r} is required but not among the `properties`"
-                yield Finding(self.code, (*position.path, "required", index), message, self.severity)
+                hint = "describe it under `properties`, or take it out of `required`"
+                yield Finding(self.code, (*position.path, "required", index), message, self.severity, hint)
 
 
 def _may_declare_elsewhere(position: Position) -> bool:

@@ -77,7 +77,7 @@ class UnsoundSchema:
             for path, schema in schemas_of(subject, keys):
                 holder = "AT-31" if path[0] not in ("input_contract", "output_contract") else rule
                 for defect in schema_defects(schema) if schema else ():
-                    yield Finding(holder, path + defect.path, defect.sentence())
+                    yield Finding(holder, path + defect.path, defect.sentence(), hint=defect.hint)
 
 
 def _has_properties(schema: Any) -> bool:

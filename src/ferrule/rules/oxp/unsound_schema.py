@@ -40,4 +40,4 @@ class UnsoundSchema:
     def _defects(self, placed: Placed, excluded: frozenset[tuple[str | int, ...]]) -> Iterator[Finding]:
         schema = pruned(placed.schema, excluded, placed.path) if excluded else placed.schema
         for defect in schema_defects(schema) if schema else ():
-            yield Finding(self.code, placed.path + defect.path, defect.sentence())
+            yield Finding(self.code, placed.path + defect.path, defect.sentence(), hint=defect.hint)
