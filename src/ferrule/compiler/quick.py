@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ferrule.compiler.scalars import UnusableNumber, plain
@@ -37,6 +36,12 @@ class _Line(NamedTuple):
     """For a list item the column of what follows the dash, else 0."""
     key: str | None
     value: Any
+
+
+_KNOWN: dict[str, _Line | None] = {}
+"""Lines seen before. Documents share most of theirs."""
+_MOST_KNOWN = 50_000
+_NEW: Any = object()
 
 
 class _Decline(Exception):
@@ -71,8 +76,12 @@ def _build(lines: list[str]) -> dict[str, Any]:
     stack: list[tuple[int, Any, bool]] = []
     open_key: str | None = None  # a key of `top` whose value begins on a later line
     numbers = iter(range(len(lines)))
+    known = _KNOWN
     for number in numbers:
-        line = _understand(lines[number])
+        text = lines[number]
+        line = known.get(text, _NEW)
+        if line is _NEW:
+            line = _understand(text)
         if line is None:
             continue
         kind, indent, is_item, key, value = line
@@ -128,9 +137,15 @@ def _skip(numbers: Iterator[int], count: int) -> None:
         next(numbers)
 
 
-@lru_cache(maxsize=32_768)
 def _understand(line: str) -> _Line | None:
-    """The line by itself; None for a blank line or a comment. Raises _Decline."""
+    """The line by itself, remembered; None for a blank line or a comment. Raises _Decline."""
+    if len(_KNOWN) >= _MOST_KNOWN:
+        _KNOWN.clear()
+    understood = _KNOWN[line] = _parsed(line)
+    return understood
+
+
+def _parsed(line: str) -> _Line | None:
     content = line.lstrip(" ")
     if not content or content[0] == "#":
         return None

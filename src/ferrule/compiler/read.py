@@ -13,6 +13,7 @@ from ferrule.registry import late
 compose_all: Callable[..., list[Composed]] = late("ferrule.compiler.compose:compose_all")
 load_json: Callable[[str], tuple[JsonValue, tuple[Issue, ...]]] = late("ferrule.compiler.json_text:load")
 
+_BOM = b"\xef\xbb\xbf"
 _WIDE_BOMS = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -60,7 +61,7 @@ def decode(data: bytes) -> str:
             "the file is binary, not text", data.count(b"\n", 0, nul) + 1, hint="definitions are UTF-8 text"
         )
     try:
-        return data.decode("utf-8-sig")
+        return data.removeprefix(_BOM).decode()
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         column = error.start - data.rfind(b"\n", 0, error.start)
