@@ -11,6 +11,8 @@ from ferrule.model.nearest import nearest
 from ferrule.model.value import Path, dig, dotted
 
 _STEP = re.compile(r"\[\]|[^.\[\]]+")
+_SELF_EVIDENT = frozenset({"a string", "a non-empty string", "a mapping", "a list"})
+"""Expectations that would tell nobody what to write in place of nothing."""
 
 
 class Condition:
@@ -87,7 +89,7 @@ def _grown(rows: tuple[Row, ...]) -> Branch:
         if isinstance(row.expect, Required):
             branch.required.append((row, condition))
         elif isinstance(row.expect, Closed):
-            branch.closed.append((row.expect.keys, row, condition))
+            branch.closed.append((row.expect.keys | row.expect.elsewhere, row, condition))
         else:
             branch.checks.append((row.expect, row, condition))
     _settle(root)
@@ -141,10 +143,17 @@ class _Walk:
             self.decided[condition] = known
         return known
 
-    def report(self, row: Row, path: Path, problem: str) -> None:
+    def report(self, row: Row, path: Path, problem: str, hint: str | None) -> None:
         """Add a finding for a row."""
         self.decided.clear()
-        self.subject.report(Finding(row.rule, path, f"{_label(path)} {problem}", row.severity, row.hint))
+        self.subject.report(Finding(row.rule, path, f"{_label(path)} {problem}", row.severity, hint))
+
+    def report_missing(self, row: Row, path: Path, problem: str, branch: Branch) -> None:
+        """Add a finding for a value that is not there, saying what would be expected of it."""
+        checks = (expect for expect, _, when in branch.checks if when is None or self.applies(when))
+        expected = getattr(next(checks, None), "describe", "a string")
+        hint = row.hint or (None if expected in _SELF_EVIDENT else f"it must be {expected}")
+        self.report(row, path, problem, hint)
 
     def report_unknown(self, row: Row, path: Path, key: str) -> None:
         """Add a finding for a key a closed mapping does not take."""
@@ -167,7 +176,7 @@ def _visit(walk: _Walk, branch: Branch, value: Any, around: Path, step: str | in
         if condition is None or walk.applies(condition):
             problem = expect(value)
             if problem is not None:
-                walk.report(row, around if step is None else (*around, step), problem)
+                walk.report(row, around if step is None else (*around, step), problem, _hint(row, value))
                 return
     if branch.deeper:
         if isinstance(value, dict):
@@ -185,7 +194,7 @@ def _visit_items(walk: _Walk, branch: Branch, items: list[Any], path: Path) -> N
     for index, item in enumerate(items):
         problem = expect(item)
         if problem is not None:
-            walk.report(row, (*path, index), problem)
+            walk.report(row, (*path, index), problem, _hint(row, item))
 
 
 def _visit_mapping(walk: _Walk, branch: Branch, value: dict[str, Any], path: Path) -> None:
@@ -206,7 +215,7 @@ def _visit_mapping(walk: _Walk, branch: Branch, value: dict[str, Any], path: Pat
             if child.plain is None:
                 _visit(walk, child, member, path, key)
             elif (problem := child.plain[0](member)) is not None:  # most keys have one unconditional row and no inside
-                walk.report(child.plain[1], (*path, key), problem)
+                walk.report(child.plain[1], (*path, key), problem, _hint(child.plain[1], member))
         elif child.may_be_missed and (child.missed_when is None or walk.applies(child.missed_when)):
             _absent(walk, child, (*path, key), enclosing_is_there=True)
     if branch.any_key is not None:
@@ -221,7 +230,7 @@ def _is_missed(walk: _Walk, branch: Branch, value: Any, path: Path) -> bool:
         expected: Required = row.expect  # type: ignore[assignment]  # kept with required rows only
         is_fine = expected.null_ok if value is None else expected.blank_ok
         if not is_fine and (condition is None or walk.applies(condition)):
-            walk.report(row, path, "is empty")
+            walk.report_missing(row, path, "is empty", branch)
             return True
     return False
 
@@ -231,11 +240,18 @@ def _absent(walk: _Walk, branch: Branch, path: Path, *, enclosing_is_there: bool
     for row, condition in branch.required:
         expected: Required = row.expect  # type: ignore[assignment]  # kept with required rows only
         if (enclosing_is_there or expected.deep) and (condition is None or walk.applies(condition)):
-            walk.report(row, path, "is missing")
+            walk.report_missing(row, path, "is missing", branch)
             return
     for key, child in branch.members:
         if child.misses_deeply:
             _absent(walk, child, (*path, key), enclosing_is_there=False)
+
+
+def _hint(row: Row, value: Any) -> str | None:
+    """What to do about a wrong value: said by the table, or the nearest of the words it may be."""
+    if isinstance(value, str):
+        return row.hints.get(value) or nearest(value, getattr(row.expect, "words", ())) or row.hint
+    return row.hint
 
 
 def _label(path: Path) -> str:

@@ -83,6 +83,7 @@ def one_of(*words: str) -> Expectation:
             return None
         return f"must be one of {listed}, not {_show(value)}"
 
+    check.words = words  # type: ignore[attr-defined]  # functions take attributes
     return _described(f"one of {listed}", check)
 
 
@@ -137,3 +138,5 @@ def _show(value: JsonValue) -> str:
 
 show = _show
 """A value short enough for a message; rules use it too."""
+a_type = _a
+"""A value's type with its article: `a list`, `an integer`, `null`; rules use it too."""

@@ -115,6 +115,8 @@ class Row(msgspec.Struct, frozen=True):
     hint: str | None = None
     when: tuple[str, frozenset[str]] | None = None
     """Look only when the value at this path is one of these words: `("transport.type", frozenset({"lambda"}))`."""
+    hints: dict[str, str] = {}
+    """What to say about particular wrong words, in place of `hint`."""
 
 
 class Required(msgspec.Struct, frozen=True):
@@ -133,6 +135,8 @@ class Closed(msgspec.Struct, frozen=True):
     keys: frozenset[str]
     hints: dict[str, str] = {}
     """What to say about particular unknown keys."""
+    elsewhere: frozenset[str] = frozenset()
+    """Keys that another rule speaks about: not reported here, and never suggested."""
 
 
 class Rule(Protocol):

@@ -10,5 +10,8 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     """A hint that names the nearest known word, when one is near."""
     if len(word) > 100:  # comparing takes quadratic time, and nothing known is that long
         return None
-    near = get_close_matches(word, list(known), n=1, cutoff=0.6)
+    words = list(known)
+    near = [other for other in words if other.casefold() == word.casefold()] or get_close_matches(
+        word, words, n=1, cutoff=0.6
+    )
     return f"did you mean {near[0]!r}?" if near else None

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from ferrule.contracts.rule import Subject
 from ferrule.model.diagnostic import Finding, Severity
+from ferrule.model.nearest import nearest
 from ferrule.model.schema import Position
 from ferrule.model.value import Path, is_number
 from ferrule.rules.aml.attachment import attachment_of
@@ -52,9 +53,11 @@ class ContradictorySchema:
                 if lower in schema and upper in schema:
                     least, most = schema[lower], schema[upper]
                     if is_number(least) and is_number(most) and least > most:
-                        yield self._warn((*position.path, lower), f"`{lower}` is greater than `{upper}`")
+                        message = f"`{lower}` is greater than `{upper}`, so no value fits"
+                        yield self._warn((*position.path, lower), message, "lower it or raise the other")
             if "default" in schema and position.path not in broken and not _default_fits(schema):
-                yield self._warn((*position.path, "default"), "the default does not fit its own schema")
+                message = "the default does not fit its own schema"
+                yield self._warn((*position.path, "default"), message, "change the default, or what the schema allows")
 
     def _undeclared(self, position: Position, required: Any) -> Iterator[Finding]:
         properties = position.schema.get("properties")
@@ -69,10 +72,12 @@ class ContradictorySchema:
             seen.add(name)
             if position.declares(name) or _is_attachment_member(position, name):
                 continue
-            yield self._warn((*position.path, "required", index), f"{name!r} is required but not in `properties`")
+            message = f"{name!r} is required but not in `properties`"
+            hint = nearest(name, properties or ()) or "declare it, or take it out of `required`"
+            yield self._warn((*position.path, "required", index), message, hint)
 
-    def _warn(self, path: Path, message: str) -> Finding:
-        return Finding(self.code, path, message, Severity.WARNING)
+    def _warn(self, path: Path, message: str, hint: str) -> Finding:
+        return Finding(self.code, path, message, Severity.WARNING, hint)
 
 
 def _is_attachment_member(position: Position, name: str) -> bool:

@@ -8,6 +8,7 @@ from typing import ClassVar
 from ferrule.contracts.rule import Subject
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.value import is_blank
+from ferrule.rules.aml.fields import MISSING_FIELDS
 
 _REQUIRED = {"meta": ("name", "description", "owner"), "interface": ("input", "output")}
 
@@ -29,4 +30,5 @@ class EmptyBlock:
         for block, keys in _REQUIRED.items():
             if block in subject.value and is_blank(subject.value[block]):
                 for key in keys:
-                    yield Finding(self.code, (block, key), f"`{block}.{key}` is missing")
+                    field = f"{block}.{key}"
+                    yield Finding(self.code, (block, key), f"`{field}` is missing", hint=MISSING_FIELDS[field])

@@ -11,6 +11,11 @@ from ferrule.rules.aml.transport import transport_of
 from ferrule.rules.aml.transport_fields import CONNECTION_KEYS
 
 _MISPLACED = CONNECTION_KEYS | {"connection_source"}
+_MOVE = "move it into `credentials` (scheme iam-role), or into the secret (scheme service-account)"
+_HINTS = {
+    "connection_source": "name the secret inside `credentials`, with `source` and its fields",
+    "password": "remove it, change the password, and keep it in the secret that `credentials` names",
+}
 
 
 class ExposedConnection:
@@ -33,6 +38,5 @@ class ExposedConnection:
             return
         for key in transport.block:
             if key in _MISPLACED:
-                message = f"`{key}` belongs inside `credentials`, not directly under `transport`"
-                hint = "name the secret with `source` and its fields" if key == "connection_source" else None
-                yield Finding(self.code, ("transport", key), message, hint=hint, on_key=True)
+                message = f"`{key}` does not belong directly under `transport`"
+                yield Finding(self.code, ("transport", key), message, hint=_HINTS.get(key, _MOVE), on_key=True)

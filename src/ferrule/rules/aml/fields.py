@@ -1,10 +1,11 @@
-"""The table of structural rules for AML tool files, apart from `transport`, and the pages of the codes it carries."""
+"""The table of structural rules for AML tool files, apart from `transport`. Pages: `field_pages.py`."""
 
 from __future__ import annotations
 
 import re
 
 from ferrule.contracts.expect import (
+    a_type,
     boolean,
     filled_string,
     integer,
@@ -15,9 +16,9 @@ from ferrule.contracts.expect import (
     sequence,
     string,
 )
-from ferrule.contracts.rule import Closed, Required, Row, RuleInfo
+from ferrule.contracts.rule import Closed, Required, Row
 from ferrule.model.diagnostic import Severity
-from ferrule.model.value import JsonValue, is_blank, type_name
+from ferrule.model.value import JsonValue, is_blank
 
 ROOT_KEYS = frozenset(
     [
@@ -39,18 +40,44 @@ SUPERSEDED_ROOT_KEYS = {
     "parameters": "move it to `interface.input`",
     "response_schema": "move it to `interface.output`",
 }
+MISSING_FIELDS = {
+    "spec_version": 'write `spec_version: "1.2"`',
+    "tool_id": "name the tool as agents will, such as `send-email`",
+    "version": "a new tool begins with `version: 1.0.0`",
+    "meta.name": "give the tool a name for people, such as `Send email`",
+    "meta.description": "say in two to five sentences what the tool does and when to use it",
+    "meta.owner": "name the team that answers for the tool",
+    "interface.input": "describe the arguments by a JSON Schema; without any it is `{type: object}`",
+    "interface.output": "describe the result by a JSON Schema; without any it is `{type: object}`",
+    "use_guidance": "tell the model when to use the tool: `use_when`, `avoid_when`, `side_effects`",
+}
+"""What to write where a required field is not there (AML-7)."""
 TYPES = ("retrieval", "action", "function", "human")
+_PROTOCOLS = (
+    "rest-api",
+    "rest",
+    "http",
+    "lambda",
+    "mcp",
+    "grpc",
+    "graphql",
+    "message-queue",
+    "queue",
+    "database",
+    "sql",
+)
 STATUSES = ("draft", "active", "deprecated", "disabled")
 _NUMBERS = r"(?:0|[1-9][0-9]*)\.(?:0|[1-9][0-9]*)\.(?:0|[1-9][0-9]*)"
 _LABEL = r"(?:0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)"
 _SEMVER = rf"{_NUMBERS}(?:-{_LABEL}(?:\.{_LABEL})*)?(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?"
 _STATUS_CODE = re.compile("[1-5][0-9][0-9]")
 _WARNING = Severity.WARNING
+_PHRASES = "list a few situations in words; the model chooses between tools by them"
 
 
 def _block(value: JsonValue) -> str | None:
     """A mapping; a block left empty is reported field by field (AML-7)."""
-    return None if isinstance(value, dict) or is_blank(value) else f"must be a mapping, not {type_name(value)}"
+    return None if isinstance(value, dict) or is_blank(value) else f"must be a mapping, not {a_type(value)}"
 
 
 def _not_empty(value: JsonValue) -> str | None:
@@ -60,28 +87,48 @@ def _not_empty(value: JsonValue) -> str | None:
 def _effects(value: JsonValue) -> str | None:
     if value is None or isinstance(value, str | list):
         return None
-    return f"must be a string or a list of strings, not {type_name(value)}"
+    return f"must be a string or a list of strings, not {a_type(value)}"
 
 
 def _text(path: str) -> tuple[Row, ...]:
-    return (Row(path, Required(deep=True), "AML-7"), Row(path, string(), "AML-12"))
+    return (
+        Row(path, Required(deep=True), "AML-7", hint=MISSING_FIELDS[path]),
+        Row(path, string(), "AML-12", hint="quote it if it is meant as text"),
+    )
+
+
+def _schema(path: str) -> tuple[Row, ...]:
+    return (
+        Row(path, Required(deep=True), "AML-7", hint=MISSING_FIELDS[path]),
+        Row(path, mapping(), "AML-23", hint="write a JSON Schema of `type: object`"),
+    )
 
 
 def _guidance(path: str) -> tuple[Row, ...]:
     return (
-        Row(path, Required(blank_ok=True), "AML-74", _WARNING, "say in a few phrases when that is"),
+        Row(path, Required(blank_ok=True), "AML-74", _WARNING, _PHRASES),
         Row(path, sequence(), "AML-73", hint="write a list of phrases"),
-        Row(path, _not_empty, "AML-74", _WARNING, "say in a few phrases when that is"),
+        Row(path, _not_empty, "AML-74", _WARNING, _PHRASES),
         Row(f"{path}[]", string(), "AML-73"),
     )
 
 
 FIELDS: tuple[Row, ...] = (
-    Row("", Closed(ROOT_KEYS | frozenset(GOVERNANCE_KEYS) | frozenset(SUPERSEDED_ROOT_KEYS)), "AML-15", _WARNING),
-    Row("spec_version", Required(), "AML-7"),
-    Row("tool_id", Required(), "AML-7"),
-    Row("tool_id", matching("[a-z0-9_-]{3,64}", "3 to 64 of the characters a-z, 0-9, _ and -"), "AML-9"),
-    Row("version", Required(), "AML-7"),
+    Row(
+        "",
+        Closed(ROOT_KEYS | frozenset(GOVERNANCE_KEYS), elsewhere=frozenset(SUPERSEDED_ROOT_KEYS)),
+        "AML-15",
+        _WARNING,
+    ),
+    Row("spec_version", Required(), "AML-7", hint=MISSING_FIELDS["spec_version"]),
+    Row("tool_id", Required(), "AML-7", hint=MISSING_FIELDS["tool_id"]),
+    Row(
+        "tool_id",
+        matching("[a-z0-9_-]{3,64}", "3 to 64 of the characters a-z, 0-9, _ and -"),
+        "AML-9",
+        hint="write lower-case words with hyphens, such as `send-email`",
+    ),
+    Row("version", Required(), "AML-7", hint=MISSING_FIELDS["version"]),
     Row("version", matching(_SEMVER, "a semantic version such as 1.4.0"), "AML-10"),
     Row(
         "version",
@@ -101,22 +148,26 @@ FIELDS: tuple[Row, ...] = (
     Row("meta.tags[]", string(), "AML-12"),
     Row("meta.last_updated", iso_date(), "AML-12"),
     Row("type", Required(), "AML-7"),
-    Row("type", one_of(*TYPES), "AML-14", hint="how the tool is reached belongs in `transport.type`"),
+    Row(
+        "type",
+        one_of(*TYPES),
+        "AML-14",
+        hint="`type` says how the tool behaves; how it is reached belongs in `transport.type`",
+        hints=dict.fromkeys(_PROTOCOLS, "how the tool is reached belongs in `transport.type`"),
+    ),
     Row("interface", _block, "AML-23"),
     Row("interface", Closed(frozenset({"input", "output"})), "AML-15", _WARNING),
-    Row("interface.input", Required(deep=True), "AML-7"),
-    Row("interface.input", mapping(), "AML-23"),
-    Row("interface.output", Required(deep=True), "AML-7"),
-    Row("interface.output", mapping(), "AML-23"),
+    *_schema("interface.input"),
+    *_schema("interface.output"),
     Row("error_codes", mapping(), "AML-36"),
-    Row("error_codes.*", mapping(), "AML-36"),
+    Row("error_codes.*", mapping(), "AML-36", hint="write `{meaning: …, agent_action: …}`"),
     Row("error_codes.*", Closed(frozenset({"meaning", "agent_action"})), "AML-15", _WARNING),
-    Row("error_codes.*.meaning", Required(), "AML-36"),
+    Row("error_codes.*.meaning", Required(), "AML-36", hint="say what the status means for this tool"),
     Row("error_codes.*.meaning", filled_string(), "AML-36"),
-    Row("error_codes.*.agent_action", Required(), "AML-36"),
+    Row("error_codes.*.agent_action", Required(), "AML-36", hint="say what the model should do then"),
     Row("error_codes.*.agent_action", filled_string(), "AML-36"),
-    Row("use_guidance", Required(), "AML-7"),
-    Row("use_guidance", mapping(), "AML-73"),
+    Row("use_guidance", Required(), "AML-7", hint=MISSING_FIELDS["use_guidance"]),
+    Row("use_guidance", mapping(), "AML-73", hint=MISSING_FIELDS["use_guidance"]),
     Row("use_guidance", Closed(frozenset({"use_when", "avoid_when", "side_effects"})), "AML-15", _WARNING),
     *_guidance("use_guidance.use_when"),
     *_guidance("use_guidance.avoid_when"),
@@ -133,97 +184,3 @@ FIELDS: tuple[Row, ...] = (
 def is_status_code(key: str) -> bool:
     """True for the text of an HTTP status code."""
     return _STATUS_CODE.fullmatch(key) is not None
-
-
-FIELD_PAGES = (
-    RuleInfo(
-        "AML-2",
-        "unreadable-front-matter",
-        Severity.ERROR,
-        "A tool, agent or role file begins with YAML front matter: a line `---`, one mapping, and a line `---`.",
-        "Why: everything the compiler reads stands there; the Markdown below it is for people.\n"
-        "Bad:  a file without the closing `---`\nGood: `---`, the fields, `---`, then prose",
-    ),
-    RuleInfo(
-        "AML-6",
-        "repeated-key",
-        Severity.ERROR,
-        'A key is written once. `400` and `"400"` are the same key.',
-        "Why: readers disagree on which of the two values counts.\nBad:  status: draft … status: active\nGood: status: active",
-    ),
-    RuleInfo(
-        "AML-7",
-        "missing-field",
-        Severity.ERROR,
-        "A tool file has spec_version, tool_id, version, status, meta.name, meta.description, meta.owner, type, "
-        "interface.input, interface.output and use_guidance, and none of them is empty.",
-        "Why: catalog, model and runtime each need them.\nBad:  owner:\nGood: owner: payments-team",
-    ),
-    RuleInfo(
-        "AML-9",
-        "malformed-tool-id",
-        Severity.ERROR,
-        "`tool_id` is 3 to 64 lower-case letters, digits, hyphens and underscores.",
-        "Why: the id is a file name, a callable name and a reference at once.\n"
-        "Bad:  tool_id: Send Email\nGood: tool_id: send-email",
-    ),
-    RuleInfo(
-        "AML-10",
-        "malformed-version",
-        Severity.ERROR,
-        "`version` is a semantic version; a pre-release or build label is accepted with a warning.",
-        "Why: publishing compares versions.\nBad:  version: v1.0\nGood: version: 1.0.0",
-    ),
-    RuleInfo(
-        "AML-11",
-        "unknown-status",
-        Severity.ERROR,
-        "`status` is draft, active, deprecated or disabled.",
-        "Bad:  status: retired\nGood: status: deprecated",
-    ),
-    RuleInfo(
-        "AML-12",
-        "malformed-meta",
-        Severity.ERROR,
-        "`meta` is a mapping of texts; `tags` is a list of texts and `last_updated` a calendar date, YYYY-MM-DD.",
-        "Bad:  last_updated: April 2025\nGood: last_updated: 2025-04-01",
-    ),
-    RuleInfo(
-        "AML-14",
-        "unknown-tool-type",
-        Severity.ERROR,
-        "`type` says how the tool behaves: retrieval, action, function or human.",
-        "Why: the runtime caches, repeats and pauses by it. The protocol belongs in `transport.type`.\n"
-        "Bad:  type: rest-api\nGood: type: action",
-    ),
-    RuleInfo(
-        "AML-15",
-        "unknown-key",
-        Severity.WARNING,
-        "The blocks of a tool file take no other keys than the standard's; in `transport` those of its type.",
-        "Why: a misspelt key is silently without effect.\nBad:  use_guidence:\nGood: use_guidance:",
-    ),
-    RuleInfo(
-        "AML-23",
-        "malformed-interface",
-        Severity.ERROR,
-        "`interface`, `interface.input` and `interface.output` are mappings.",
-        "Bad:  input: none\nGood: input: {type: object}",
-    ),
-    RuleInfo(
-        "AML-73",
-        "malformed-guidance",
-        Severity.ERROR,
-        "`use_guidance` is a mapping; `use_when` and `avoid_when` are lists of texts, `side_effects` a text or a list of texts.",
-        "Bad:  use_when: always\nGood: use_when: [the customer asks for an invoice]",
-    ),
-    RuleInfo(
-        "AML-74",
-        "missing-guidance",
-        Severity.WARNING,
-        "`use_when` and `avoid_when` are both given and not empty.",
-        "Why: they are what the model is told when it chooses between tools.\n"
-        "Bad:  avoid_when: []\nGood: avoid_when: [the address has not been verified]",
-    ),
-)
-"""Pages of the codes in this table (those with a class of their own are documented there)."""

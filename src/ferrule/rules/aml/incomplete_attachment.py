@@ -48,11 +48,13 @@ class IncompleteAttachment:
         for member in attachment.members:
             at = (*path, "properties", member)
             if member not in attachment.properties:
-                yield Finding(self.code, at, f"the attachment does not declare `{member}`")
+                hint = "declare it, or give `transfer` other values if this is no file"
+                yield Finding(self.code, at, f"the attachment does not declare `{member}`", hint=hint)
             elif not isinstance(attachment.properties[member], dict | bool):
                 continue  # no schema at all, which is another rule's finding
             elif member in attachment.required and not _is_required(attachment.schema, member):
-                yield Finding(self.code, (*path, "required", member), f"the attachment does not require `{member}`")
+                message = f"the attachment does not require `{member}`"
+                yield Finding(self.code, (*path, "required", member), message, hint="add it to `required`")
             else:
                 yield from self._keywords(at, broken, attachment.properties[member])
 

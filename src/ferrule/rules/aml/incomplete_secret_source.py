@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
+from ferrule.contracts.expect import a_type
 from ferrule.contracts.rule import Subject
 from ferrule.model.diagnostic import Finding, Severity
-from ferrule.model.value import type_name
+from ferrule.model.value import JsonValue
 from ferrule.rules.aml.transport import transport_of
 from ferrule.rules.aml.transport_fields import SECRET_SCHEMES
 
@@ -59,7 +60,7 @@ class IncompleteSecretSource:
         return Finding(self.code, (*_BLOCK, field), message)
 
 
-def _problem(value: object) -> str | None:
+def _problem(value: JsonValue) -> str | None:
     if not isinstance(value, str):
-        return f"must be a string, not {type_name(value)}"
+        return f"must be a string, not {a_type(value)}"
     return None if value.strip() else "is empty"

@@ -13,7 +13,10 @@ from ferrule.rules.aml.unremarkable import is_unremarkable
 
 SIDES = ("input", "output")
 REFUSED = frozenset({"$ref", "$id", "definitions", "$defs", "$anchor", "$recursiveRef", "$dynamicRef"})
-"""Keywords AML refuses (AML-26); what is inside them is not looked at."""
+"""Keywords AML refuses (AML-26)."""
+_LATER = frozenset({"contentSchema", "dependentSchemas", "prefixItems", "unevaluatedItems", "unevaluatedProperties"})
+_UNREAD = REFUSED | _LATER
+"""What is inside these is not looked at: it is refused, or by draft-07 no schema."""
 _NAME = "interface"
 
 
@@ -54,7 +57,7 @@ def unsound(subject: Subject) -> Collection[Path]:
 
 def _collect(schema: dict[str, Any], path: Path, found: list[Position]) -> None:
     if not is_unremarkable(schema):
-        found += positions(schema, path, skip=REFUSED)
+        found += positions(schema, path, skip=_UNREAD)
         return
     if "properties" in schema:
         for name, member in schema["properties"].items():

@@ -63,6 +63,14 @@ _DRAFT_07 = frozenset(
 )
 _ELSEWHERE = REFUSED | {"sensitive"}
 _KNOWN = DOCUMENTED | _ELSEWHERE
+_SAY_IT = "remove it, and say in `description` what the model needs to know"
+_HINTS = {
+    "$schema": "remove it; AML's schemas are draft-07",
+    "$comment": "remove it, or write a YAML comment",
+    "title": "say it in `description`",
+    "nullable": 'write the type as a list: `type: [string, "null"]`',
+    "example": "say it in `description`",
+}
 
 
 class KeywordOutsideSubset:
@@ -89,7 +97,8 @@ class KeywordOutsideSubset:
                 if keyword in _KNOWN:
                     continue
                 if keyword in _DRAFT_07:
-                    message, hint = f"`{keyword}` is outside AML's subset of JSON Schema", None
+                    message, hint = f"`{keyword}` is outside AML's subset of JSON Schema", _HINTS.get(keyword, _SAY_IT)
                 else:
-                    message, hint = f"`{keyword}` is no JSON Schema keyword", nearest(keyword, DOCUMENTED)
+                    message = f"`{keyword}` is no keyword of AML's JSON Schema"
+                    hint = _HINTS.get(keyword) or nearest(keyword, DOCUMENTED) or _SAY_IT
                 yield Finding(self.code, (*path, keyword), message, Severity.WARNING, hint, on_key=True)

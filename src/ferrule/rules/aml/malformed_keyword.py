@@ -10,10 +10,11 @@ from ferrule.contracts.rule import Subject
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.value import Path, is_number
 from ferrule.rules.aml.interface import schemas
-from ferrule.validation.soundness import is_pattern
+from ferrule.validation.ecma import pattern_defect
 
 Defect = tuple[Path, str]
 _SCHEMA = "must be a schema: a mapping, true or false"
+_ONE_SCHEMA = "must be one schema, not a list of them"
 
 
 class MalformedKeyword:
@@ -75,8 +76,13 @@ def _string(value: Any) -> tuple[Defect, ...]:
     return () if isinstance(value, str) else (((), "must be a string"),)
 
 
+def _pattern(value: Any) -> tuple[Defect, ...]:
+    problem = pattern_defect(value) if isinstance(value, str) else "it is no text"
+    return () if problem is None else (((), f"must be a regular expression (ECMA-262): {problem}"),)
+
+
 def _schema(value: Any) -> tuple[Defect, ...]:
-    return () if isinstance(value, dict | bool) else (((), f"{_SCHEMA} (a list of schemas is none)"),)
+    return () if isinstance(value, dict | bool) else (((), _ONE_SCHEMA if isinstance(value, list) else _SCHEMA),)
 
 
 def _simple(fits: Callable[[Any], bool], problem: str) -> Callable[[Any], tuple[Defect, ...]]:
@@ -113,9 +119,7 @@ _JUDGES: dict[str, Callable[[Any], Any]] = {
     "description": _string,
     "contentEncoding": _string,
     "contentMediaType": _string,
-    "pattern": _simple(
-        lambda value: isinstance(value, str) and is_pattern(value), "must be a regular expression (ECMA-262)"
-    ),
+    "pattern": _pattern,
     "enum": _simple(lambda value: isinstance(value, list) and bool(value), "must be a list of at least one value"),
     "oneOf": _branches,
     "anyOf": _branches,

@@ -30,4 +30,5 @@ class MisplacedStatus:
             for key in codes:
                 if not is_status_code(key):
                     message = f"{key!r} is no HTTP status code from 100 to 599"
-                    yield Finding(self.code, ("error_codes", key), message, on_key=True)
+                    hint = "write one entry per status, such as `429:`"
+                    yield Finding(self.code, ("error_codes", key), message, hint=hint, on_key=True)

@@ -61,4 +61,4 @@ def _judged(subject: Subject, block: Path, code: str) -> Iterator[Finding]:
         yield Finding(code, at, f"`function_id` must be {shape.meaning}, not {show(function_id)}")
     elif provider == "aws" and not _ACCOUNT.fullmatch(function_id):
         message = "the account in the ARN does not have 12 digits"
-        yield Finding(code, at, message, Severity.WARNING)
+        yield Finding(code, at, message, Severity.WARNING, "check the ARN; an account in AWS has 12 digits")

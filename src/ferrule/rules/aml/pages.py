@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ferrule.contracts.rule import RuleInfo, info_of
 from ferrule.rules.aml.agent_pages import PAGES as AGENT_PAGES
-from ferrule.rules.aml.fields import FIELD_PAGES
+from ferrule.rules.aml.field_pages import FIELD_PAGES
 from ferrule.rules.aml.tool import TOOL_RULES
 from ferrule.rules.aml.transport_pages import TRANSPORT_PAGES
 

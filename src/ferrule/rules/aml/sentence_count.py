@@ -10,8 +10,10 @@ from ferrule.contracts.rule import Subject
 from ferrule.model.diagnostic import Finding, Severity
 
 _LEAST, _MOST = 2, 5
-_END = re.compile(r"""[.!?]+["'”’»)\]}]*(?=\s|\Z)""")
-_OPENING = re.compile(r"""\s*["'“‘«(\[{]*""")
+_END = re.compile(r"""[.!?]+["'”’“‘»«›‹)\]}]*(?=\s|\Z)""")  # some languages close with what others open with
+_OPENING = re.compile(r"""\s*["'“‘”’„‚«»‹›(\[{]*""")
+_SAY_MORE = "say what the tool does, and when to use it or not"
+_SAY_LESS = "keep what helps to choose the tool; the rest can go into the text below the front matter"
 _ABBREVIATED = (".g", ".e")
 _ABBREVIATION = re.compile(r"(?<![^\W_])(?:e\.g|i\.e)\.\Z", re.IGNORECASE)
 
@@ -38,7 +40,8 @@ class SentenceCount:
         if not _LEAST <= count <= _MOST:
             said = "1 sentence" if count == 1 else f"{count} sentences"
             message = f"`meta.description` has {said}; two to five are expected"
-            yield Finding(self.code, ("meta", "description"), message, Severity.WARNING)
+            hint = _SAY_MORE if count < _LEAST else _SAY_LESS
+            yield Finding(self.code, ("meta", "description"), message, Severity.WARNING, hint)
 
 
 def count_sentences(text: str) -> int:

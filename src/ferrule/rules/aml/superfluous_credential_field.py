@@ -13,7 +13,7 @@ from ferrule.rules.aml.transport_fields import CONNECTION_KEYS, CREDENTIAL_KEYS,
 
 _BLOCK = ("transport", "credentials")
 _BARE = frozenset({"scheme"}) | WRITTEN_SECRETS
-_CONNECTION = CREDENTIAL_KEYS | CONNECTION_KEYS | WRITTEN_SECRETS
+_CONNECTION = (CREDENTIAL_KEYS | CONNECTION_KEYS) - WRITTEN_SECRETS
 
 
 class SuperfluousCredentialField:
@@ -49,6 +49,6 @@ class SuperfluousCredentialField:
 
 def _unknown(credentials: dict[str, Any]) -> Iterator[Finding]:
     for key in credentials:
-        if key not in _CONNECTION:
+        if key not in _CONNECTION and key not in WRITTEN_SECRETS:
             message, hint = f"unknown key {key!r} in `transport.credentials`", nearest(key, _CONNECTION)
             yield Finding("AML-15", (*_BLOCK, key), message, Severity.WARNING, hint, on_key=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ferrule.contracts.expect import filled_string, integer, mapping, matching, one_of, sequence, string
+from ferrule.contracts.expect import a_type, filled_string, integer, mapping, matching, one_of, sequence, string
 from ferrule.contracts.rule import Closed, Expectation, Required, Row
 from ferrule.model.diagnostic import Severity
-from ferrule.model.value import JsonValue, type_name
+from ferrule.model.value import JsonValue
 
 TRANSPORT_KEYS = {
     "rest-api": ("base_url", "endpoint", "timeout_ms", "retry_policy"),
@@ -83,26 +83,41 @@ _WARNING = Severity.WARNING
 
 
 def _mapping_or_nothing(value: JsonValue) -> str | None:
-    return None if value is None or isinstance(value, dict) else f"must be a mapping, not {type_name(value)}"
+    return None if value is None or isinstance(value, dict) else f"must be a mapping, not {a_type(value)}"
 
 
-def _of(kind: str, key: str, rule: str, *expected: Expectation | Required, hint: str | None = None) -> Iterable[Row]:
+def _of(
+    kind: str,
+    key: str,
+    rule: str,
+    *expected: Expectation | Required,
+    hint: str | None = None,
+    hints: dict[str, str] | None = None,
+) -> Iterable[Row]:
     """Rows for a key of one kind of transport."""
     when = ("transport.type", frozenset({kind}))
-    return tuple(Row(f"transport.{key}", expect, rule, hint=hint, when=when) for expect in expected)
+    return tuple(Row(f"transport.{key}", expect, rule, hint=hint, when=when, hints=hints or {}) for expect in expected)
 
 
 def _closed(kind: str) -> Row:
-    superseded = {"auth"} | ({"function_arn"} if kind == "lambda" else set())
+    superseded = frozenset({"auth", "function_arn"} if kind == "lambda" else {"auth"})
     misplaced = CONNECTION_KEYS | {"connection_source"} if kind == "database" else frozenset()
-    known = frozenset({"type", "credentials", *TRANSPORT_KEYS[kind], *superseded}) | misplaced
-    return Row("transport", Closed(known), "AML-15", _WARNING, when=("transport.type", frozenset({kind})))
+    known = frozenset({"type", "credentials", *TRANSPORT_KEYS[kind]})
+    closed = Closed(known, elsewhere=superseded | misplaced)
+    return Row("transport", closed, "AML-15", _WARNING, when=("transport.type", frozenset({kind})))
 
 
-def _with(schemes: Iterable[str], key: str, rule: str, *expected: Expectation | Required) -> Iterable[Row]:
+def _closed_credentials(schemes: frozenset[str], superseded: Iterable[str]) -> Row:
+    closed = Closed(CREDENTIAL_KEYS, elsewhere=WRITTEN_SECRETS | frozenset(superseded))
+    return Row(_CREDENTIALS, closed, "AML-15", _WARNING, when=(f"{_CREDENTIALS}.scheme", schemes))
+
+
+def _with(
+    schemes: Iterable[str], key: str, rule: str, *expected: Expectation | Required, hint: str | None = None
+) -> Iterable[Row]:
     """Rows for a key of the credentials under some schemes."""
     when = (f"{_CREDENTIALS}.scheme", frozenset(schemes))
-    return tuple(Row(f"{_CREDENTIALS}.{key}", expect, rule, when=when) for expect in expected)
+    return tuple(Row(f"{_CREDENTIALS}.{key}", expect, rule, hint=hint, when=when) for expect in expected)
 
 
 _BASE_URL = matching(r"(?i:https?)://[^\s/?#]\S*(?<!/)", "an absolute http or https URL without a trailing slash")
@@ -112,14 +127,27 @@ _FULL_URL = matching(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s/?#]\S*", "a full URL")
 _REST = ("transport.type", frozenset({"rest-api"}))
 
 TRANSPORT_FIELDS: tuple[Row, ...] = (
-    Row("transport", Required(), "AML-37", when=("type", frozenset({"retrieval", "action", "human"}))),
-    Row("transport", _mapping_or_nothing, "AML-37"),
+    Row(
+        "transport",
+        Required(),
+        "AML-37",
+        hint="say how the tool is reached; only a tool of type function needs no transport",
+        when=("type", frozenset({"retrieval", "action", "human"})),
+    ),
+    Row("transport", _mapping_or_nothing, "AML-37", hint="write `type`, `credentials` and what the type needs"),
     *(_closed(kind) for kind in TRANSPORT_KEYS),
     Row("transport.type", Required(), "AML-38"),
     Row("transport.type", one_of(*TRANSPORT_KEYS), "AML-38"),
     *_of("rest-api", "base_url", "AML-40", Required(), _BASE_URL),
     *_of("rest-api", "endpoint", "AML-41", Required(), _ENDPOINT),
-    Row("transport.endpoint", _DEEP_ENDPOINT, "AML-41", _WARNING, when=_REST),
+    Row(
+        "transport.endpoint",
+        _DEEP_ENDPOINT,
+        "AML-41",
+        _WARNING,
+        "name a path; `base_url` alone is rarely what is called",
+        _REST,
+    ),
     *_of("rest-api", "timeout_ms", "AML-42", integer(1)),
     *_of("rest-api", "retry_policy", "AML-43", mapping()),
     Row(
@@ -134,11 +162,11 @@ TRANSPORT_FIELDS: tuple[Row, ...] = (
     *_of("rest-api", "retry_policy.on_status[]", "AML-44", integer()),
     *_of("rest-api", "retry_policy.backoff_ms", "AML-45", integer(0)),
     *_of("lambda", "provider", "AML-47", Required(), _CLOUDS),
-    *_of("lambda", "function_id", "AML-48", Required(), string()),
+    *_of("lambda", "function_id", "AML-48", Required(), string(), hint="name the function in its provider's way"),
     *_of("lambda", "invocation_type", "AML-49", Required(), one_of("RequestResponse", "Event")),
     *_of("lambda", "payload_format", "AML-50", one_of("json", "raw")),
     *_of("mcp", "url", "AML-52", Required(), _FULL_URL),
-    *_of("mcp", "tool_name", "AML-52", Required(), string()),
+    *_of("mcp", "tool_name", "AML-52", Required(), string(), hint="name the tool as the MCP server does"),
     *_of("mcp", "protocol_version", "AML-52", filled_string()),
     *_of(
         "message-queue",
@@ -146,9 +174,13 @@ TRANSPORT_FIELDS: tuple[Row, ...] = (
         "AML-53",
         Required(),
         one_of("aws", "gcp", "azure", "kafka"),
-        hint="aws-sqs, gcp-pubsub and azure-servicebus are now written aws, gcp and azure",
+        hints={
+            "aws-sqs": "it is now written `aws`",
+            "gcp-pubsub": "it is now written `gcp`",
+            "azure-servicebus": "it is now written `azure`",
+        },
     ),
-    *_of("message-queue", "queue_url", "AML-54", Required(), string()),
+    *_of("message-queue", "queue_url", "AML-54", Required(), string(), hint="give the queue's URL, ARN or topic path"),
     *_of("message-queue", "message_format", "AML-54", one_of("json", "avro")),
     *_of("message-queue", "response_queue_url", "AML-54", filled_string()),
     *_of(
@@ -164,39 +196,26 @@ TRANSPORT_FIELDS: tuple[Row, ...] = (
         "AML-56",
         Required(),
         one_of("parameterised-sql", "orm"),
-        hint="the word is spelt `parameterised-sql`",
     ),
     Row(_CREDENTIALS, Required(), "AML-39", hint="a tool without authentication says `credentials: {scheme: none}`"),
-    Row(_CREDENTIALS, mapping(), "AML-39"),
-    Row(
-        _CREDENTIALS,
-        Closed(CREDENTIAL_KEYS | WRITTEN_SECRETS | {"token_source"}),
-        "AML-15",
-        _WARNING,
-        when=(f"{_CREDENTIALS}.scheme", SECRET_SCHEMES),
-    ),
-    Row(
-        _CREDENTIALS,
-        Closed(CREDENTIAL_KEYS | WRITTEN_SECRETS | frozenset(SUPERSEDED_CREDENTIAL_KEYS)),
-        "AML-15",
-        _WARNING,
-        when=(f"{_CREDENTIALS}.scheme", frozenset({"oauth2"})),
-    ),
+    Row(_CREDENTIALS, mapping(), "AML-39", hint="write at least `{scheme: none}`"),
+    _closed_credentials(SECRET_SCHEMES, ["token_source"]),
+    _closed_credentials(frozenset({"oauth2"}), SUPERSEDED_CREDENTIAL_KEYS),
     Row(f"{_CREDENTIALS}.scheme", Required(), "AML-58"),
     Row(f"{_CREDENTIALS}.scheme", one_of(*SCHEMES), "AML-58"),
-    *_with(SECRET_SCHEMES, "source", "AML-59", Required()),
+    *_with(SECRET_SCHEMES, "source", "AML-59", Required(), hint=f"say where the secret is kept: {', '.join(SOURCES)}"),
     Row(
         f"{_CREDENTIALS}.source",
         one_of(*SOURCES),
         "AML-62",
-        hint="`env_aws` is no longer a source; keep the key pair in a secret manager",
         when=(f"{_CREDENTIALS}.scheme", SECRET_SCHEMES | {"oauth2"}),
+        hints={"env_aws": "it is no longer a source; keep the key pair in a secret manager"},
     ),
-    *_with(["oauth2"], "provider", "AML-60", Required()),
+    *_with(["oauth2"], "provider", "AML-60", Required(), hint="name the cloud of the token broker: aws, gcp or azure"),
     *_with(["oauth2"], "provider", "AML-61", _CLOUDS),
-    *_with(["oauth2"], "function_id", "AML-60", Required()),
+    *_with(["oauth2"], "function_id", "AML-60", Required(), hint="name the function that fetches the token"),
     *_with(["oauth2"], "function_id", "AML-61", string()),
     *_with(["oauth2"], "scopes", "AML-61", sequence()),
     *_with(["oauth2"], "scopes[]", "AML-61", string()),
-    *_with(["api-key"], "header", "AML-65", Required(), string()),
+    *_with(["api-key"], "header", "AML-65", Required(), string(), hint="name the header that carries the key"),
 )

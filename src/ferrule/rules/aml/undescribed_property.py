@@ -10,6 +10,8 @@ from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.schema import Position
 from ferrule.rules.aml.interface import schemas
 
+_HINT = "add a `description` that tells the model what the value means"
+
 
 class UndescribedProperty:
     """Every property of the interface has a description (a note in the output, a warning in the input).
@@ -38,7 +40,7 @@ class UndescribedProperty:
                     continue
                 severity = Severity.WARNING if position.path[1] == "input" else Severity.INFO
                 at = (*position.path, "properties", name, "description")
-                yield Finding(self.code, at, f"the property {name!r} has no description", severity)
+                yield Finding(self.code, at, f"the property {name!r} has no description", severity, _HINT)
 
 
 def _is_refinement(position: Position, name: str) -> bool:

@@ -8,6 +8,7 @@ from typing import ClassVar
 from ferrule.contracts.expect import show
 from ferrule.contracts.rule import Subject
 from ferrule.model.diagnostic import Finding, Severity
+from ferrule.model.nearest import nearest
 from ferrule.model.value import JsonValue, Path
 from ferrule.rules.aml.interface import schemas
 
@@ -17,7 +18,9 @@ _HINTS = {
     "file": "write an attachment object with `transfer`",
     "float": "write `number`",
     "any": "leave `type` out",
+    "int": "write `integer`",
 }
+_LISTED = f"the types are {', '.join(sorted(JSON_TYPES))}"
 
 
 class UnknownType:
@@ -53,5 +56,5 @@ class UnknownType:
     def _unknown(self, path: Path, word: JsonValue) -> Finding:
         if word is None:
             return Finding(self.code, path, "an unquoted null is no type name", hint='quote it: "null"')
-        hint = _HINTS.get(word) if isinstance(word, str) else None
+        hint = (_HINTS.get(word) or nearest(word, JSON_TYPES) if isinstance(word, str) else None) or _LISTED
         return Finding(self.code, path, f"{show(word)} is no JSON type", hint=hint)

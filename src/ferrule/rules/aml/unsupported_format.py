@@ -35,5 +35,5 @@ class UnsupportedFormat:
                 value = schema["format"]
                 if isinstance(value, str) and value not in FORMATS:
                     message = f"the format {show(value)} is not enforced"
-                    hint = nearest(value, FORMATS)
+                    hint = nearest(value, FORMATS) or "say in `description` what is expected, or give a `pattern`"
                     yield Finding(self.code, (*path, "format"), message, Severity.WARNING, hint)

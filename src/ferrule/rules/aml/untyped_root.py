@@ -31,6 +31,7 @@ class UntypedRoot:
                 continue
             path = ("interface", side, "type")
             if "type" not in schema:
-                yield Finding(self.code, path, f"`interface.{side}` has no `type: object`")
+                yield Finding(self.code, path, f"`interface.{side}` has no `type: object`", hint="add it at the root")
             elif not subject.has_error_below(path):
-                yield Finding(self.code, path, f"the root of `interface.{side}` must have `type: object`")
+                message = f"the root of `interface.{side}` must have `type: object`, that word alone"
+                yield Finding(self.code, path, message, hint="make any other value a property of an object")
