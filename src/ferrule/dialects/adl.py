@@ -24,7 +24,9 @@ from ferrule.model.value import JsonValue, Path, dig
 
 FAMILY = "adl.inference-gateway.com"
 _NECESSARY = ("capabilities", "server", "language")
-_WRITTEN = re.compile(rb"^(?:- |\{)?\s?[\"']?apiVersion[\"']?\s*:\s*[\"']?adl\.inference-gateway\.com", re.MULTILINE)
+_WRITTEN = re.compile(
+    rb"(?:^(?:- |\{)?\s?|\A\s*\{\s*)[\"']?apiVersion[\"']?[\s:]+[\"']?adl\.inference-gateway\.com", re.MULTILINE
+)
 _IDENTIFIER = re.compile("[a-zA-Z_][a-zA-Z0-9_]*")
 _PLACEHOLDER = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)[^}]*\}")
 _BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+")
