@@ -15,6 +15,8 @@ from ferrule.rules.aml.interface import schemas, unsound
 from ferrule.validation.soundness import fits
 
 _BOUNDS = (("minimum", "maximum"), ("minLength", "maxLength"), ("minItems", "maxItems"))
+_FEW = 50
+"""Among more properties than this the nearest name is not looked for, which takes time for each."""
 _TELLING = frozenset({"required", "default", "minimum", "minLength", "minItems"})
 _SILENT = frozenset({"type", "default", "description", "format", "sensitive"})
 """Keywords under which a default is judged by its type alone, formats not being asserted."""
@@ -73,7 +75,8 @@ class ContradictorySchema:
             if position.declares(name) or _is_attachment_member(position, name):
                 continue
             message = f"{name!r} is required but not in `properties`"
-            hint = nearest(name, properties or ()) or "declare it, or take it out of `required`"
+            near = nearest(name, properties) if properties and len(properties) <= _FEW else None
+            hint = near or "declare it, or take it out of `required`"
             yield self._warn((*position.path, "required", index), message, hint)
 
     def _warn(self, path: Path, message: str, hint: str) -> Finding:
