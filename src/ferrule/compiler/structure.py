@@ -13,6 +13,8 @@ from ferrule.model.value import Path, dig, dotted
 _STEP = re.compile(r"\[\]|[^.\[\]]+")
 _SELF_EVIDENT = frozenset({"a string", "a non-empty string", "a mapping", "a list"})
 """Expectations that would tell nobody what to write in place of nothing."""
+_FEW_KEYS = 10
+"""As many can be listed in a hint."""
 
 
 class Condition:
@@ -40,6 +42,7 @@ class Branch:
         "keys",
         "may_be_missed",
         "members",
+        "missable",
         "missed_when",
         "misses_deeply",
         "plain",
@@ -55,6 +58,8 @@ class Branch:
         self.items: Branch | None = None
         self.members: tuple[tuple[str, Branch], ...] = ()
         """`keys`, settled once the table is read."""
+        self.missable: tuple[tuple[str, Branch], ...] = ()
+        """Those of them whose absence may be a defect."""
         self.deeper = False
         """True when there is anything to look at inside the value."""
         self.may_be_missed = False
@@ -111,6 +116,7 @@ def _settle(branch: Branch) -> None:
         if child is not None:
             _settle(child)
     branch.members = tuple(branch.keys.items())
+    branch.missable = tuple((key, child) for key, child in branch.members if child.may_be_missed)
     branch.deeper = bool(branch.members or branch.closed or branch.any_key or branch.items)
     if len(branch.checks) == 1 and branch.checks[0][2] is None and not branch.deeper:
         branch.plain = branch.checks[0][:2]
@@ -160,6 +166,8 @@ class _Walk:
         self.decided.clear()
         closed: Closed = row.expect  # type: ignore[assignment]  # kept with closed rows only
         hint = closed.hints.get(key) or nearest(key, closed.keys) or row.hint
+        if hint is None and len(closed.keys) <= _FEW_KEYS:
+            hint = f"the keys here are {', '.join(sorted(closed.keys))}"
         where = f" in {_label(path)}" if path else ""
         finding = Finding(row.rule, (*path, key), f"unknown key {key!r}{where}", row.severity, hint, on_key=True)
         self.subject.report(finding)
@@ -203,25 +211,26 @@ def _visit_mapping(walk: _Walk, branch: Branch, value: dict[str, Any], path: Pat
             for key in value:
                 if key not in keys:
                     walk.report_unknown(row, path, key)
-    for key, child in branch.members:
-        if key in value:
-            member = value[key]
-            if (
-                child.required
-                and (member is None or (member.__class__ is str and (not member or member.isspace())))
-                and _is_missed(walk, child, member, (*path, key))
-            ):
-                continue
-            if child.plain is None:
-                _visit(walk, child, member, path, key)
-            elif (problem := child.plain[0](member)) is not None:  # most keys have one unconditional row and no inside
-                walk.report(child.plain[1], (*path, key), problem, _hint(child.plain[1], member))
-        elif child.may_be_missed and (child.missed_when is None or walk.applies(child.missed_when)):
+    branches, any_key = branch.keys, branch.any_key
+    for key, member in value.items():
+        child = branches.get(key)
+        if child is None:
+            if any_key is not None:
+                _visit(walk, any_key, member, path, key)
+            continue
+        if (
+            child.required
+            and (member is None or (member.__class__ is str and (not member or member.isspace())))
+            and _is_missed(walk, child, member, (*path, key))
+        ):
+            continue
+        if child.plain is None:
+            _visit(walk, child, member, path, key)
+        elif (problem := child.plain[0](member)) is not None:  # most keys have one unconditional row and no inside
+            walk.report(child.plain[1], (*path, key), problem, _hint(child.plain[1], member))
+    for key, child in branch.missable:
+        if key not in value and (child.missed_when is None or walk.applies(child.missed_when)):
             _absent(walk, child, (*path, key), enclosing_is_there=True)
-    if branch.any_key is not None:
-        for key, member in value.items():
-            if key not in branch.keys:
-                _visit(walk, branch.any_key, member, path, key)
 
 
 def _is_missed(walk: _Walk, branch: Branch, value: Any, path: Path) -> bool:
