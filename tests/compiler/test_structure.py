@@ -46,6 +46,11 @@ def test_a_missing_value_is_told_by_what_is_expected_of_it() -> None:
     assert _hints({}) == {"colour": "it must be one of red, green", "name": None}
 
 
+def test_an_unknown_key_with_nothing_near_is_told_the_known_ones() -> None:
+    hints = _hints({"colour": "red", "name": "x", "zz": 1})
+    assert hints == {"zz": "the keys here are colour, name, size"}
+
+
 def test_a_key_another_rule_speaks_about_is_neither_reported_nor_suggested() -> None:
     hints = _hints({"colour": "red", "name": "x", "nome": "y", "noome": "z"})
     assert hints == {"noome": "did you mean 'name'?"}
