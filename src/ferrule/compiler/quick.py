@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Any, NamedTuple
 
 from ferrule.compiler.scalars import UnusableNumber, plain
@@ -16,7 +17,6 @@ from ferrule.compiler.scalars import UnusableNumber, plain
 _ENTRY, _FLOW, _OPEN, _BLOCK = range(4)
 _MAX_LINES = 50_000
 _MAX_DEPTH = 60
-_ODD_CHARACTER = re.compile("[^\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 _KEY = re.compile(r"""([A-Za-z0-9_$][A-Za-z0-9_$./@-]*|"[^"\\]*"|'[^']*'):(?: +|$)""")
 _QUOTED = re.compile(r"""(?:"([^"\\]*)"|'([^']*)')(?: *$| +#)""")
 _BLOCK_HEADER = re.compile(r"([|>])(-?) *$")
@@ -57,7 +57,7 @@ def quick_load(text: str) -> dict[str, Any] | None:
     if not text.endswith("\n"):
         return None
     lines = text.split("\n")
-    if not "".join(lines).isprintable() and _ODD_CHARACTER.search(text):  # the first test is the quick one
+    if not "".join(lines).isprintable() and _odd_character().search(text):  # the first test is the quick one
         return None
     if len(lines) > _MAX_LINES:
         return None
@@ -65,6 +65,12 @@ def quick_load(text: str) -> dict[str, Any] | None:
         return _build(lines)
     except (_Decline, UnusableNumber, IndexError):  # IndexError: a line to the left of everything open
         return None
+
+
+@cache
+def _odd_character() -> re.Pattern[str]:
+    """Characters that YAML refuses, or counts as line breaks although editors do not. Made when first needed: it is large."""
+    return re.compile("[^\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 
 
 def _build(lines: list[str]) -> dict[str, Any]:
