@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -26,6 +27,13 @@ def test_errors_exit_with_1_and_are_shown_with_a_caret(broken: Path) -> None:
     assert lines[place].startswith("tools/send-reply.tool.md:6:9: error AML-11 ")
     assert lines[place + 1] == "   6 | status: retired"
     assert lines[place + 2] == "     |         ^^^^^^^"
+
+
+def test_a_pipe_among_the_definitions_is_an_error_and_stops_nothing(workspace: Path) -> None:
+    os.mkfifo(workspace / "tools" / "pipe.tool.md")
+    ran = ferrule("check", folder=workspace)
+    assert ran.code == 1
+    assert "pipe.tool.md:1:1: error AML-2 not a regular file" in ran.out
 
 
 def test_the_workspace_is_found_from_a_folder_inside_it(broken: Path) -> None:

@@ -49,6 +49,14 @@ def test_a_folder_behind_two_links_is_walked_once(tmp_path: Path) -> None:
     assert walk.problems == {}
 
 
+def test_a_file_behind_links_is_found_once(tmp_path: Path) -> None:
+    write(tmp_path, "tools/a.md", ".kept/b.md")
+    (tmp_path / "again.md").symlink_to(tmp_path / "tools" / "a.md")
+    (tmp_path / "first.md").symlink_to(tmp_path / ".kept" / "b.md")
+    (tmp_path / "second.md").symlink_to(tmp_path / ".kept" / "b.md")
+    assert names(tmp_path) == ["tools/a.md", "first.md"]
+
+
 @pytest.mark.parametrize(("link", "target"), [("tools/loop", ".."), ("tools/loop", "."), ("self", "self")])
 def test_a_link_in_a_circle_is_one_diagnostic(tmp_path: Path, link: str, target: str) -> None:
     write(tmp_path, "tools/readme.md")

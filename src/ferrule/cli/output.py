@@ -11,6 +11,7 @@ import click
 import msgspec
 
 from ferrule import __version__
+from ferrule.compiler.discover import load
 from ferrule.contracts.reporter import Reporter, Surroundings
 from ferrule.errors import WorkspaceError
 from ferrule.model.report import Report
@@ -76,12 +77,12 @@ def has_colour(stream: TextIO) -> bool:
 
 
 def read_text(file: str) -> str | None:
-    """A file's text, for excerpts only: whatever is not UTF-8 is shown as replacement characters."""
-    try:
-        with open(file, "rb") as opened:
-            return opened.read().decode("utf-8-sig", errors="replace")
-    except OSError:
-        return None
+    """A file's text, for excerpts only: whatever is not UTF-8 is shown as replacement characters.
+
+    None for what the check did not read either: pipes, devices, files that are too large.
+    """
+    source = load(file, file)
+    return source.data.decode("utf-8-sig", errors="replace") if source.problem is None else None
 
 
 def _width() -> int:

@@ -26,8 +26,11 @@ class Walk:
         """Links and folders that could not be followed, and why."""
 
     def __iter__(self) -> Iterator[str]:
-        """Paths in a stable order. Hidden folders and build output are skipped."""
+        """Paths in a stable order. Hidden folders and build output are skipped; a file is given once, however many links
+        lead to it."""
         seen: set[tuple[int, int]] = set()
+        files: list[str] = []
+        links: list[str] = []
         pending = [self.root]
         while pending:
             folder = pending.pop()
@@ -44,10 +47,17 @@ class Walk:
                 continue
             seen.add((identity.st_dev, identity.st_ino))
             folders: list[str] = []
-            yield from self._files(entries, folders)
+            for entry in self._files(entries, folders):
+                if entry.is_symlink():
+                    links.append(entry.path)
+                else:
+                    files.append(entry.path)
+                    yield entry.path
             pending.extend(reversed(folders))
+        if links:
+            yield from _others(links, files)
 
-    def _files(self, entries: list[os.DirEntry[str]], folders: list[str]) -> Iterator[str]:
+    def _files(self, entries: list[os.DirEntry[str]], folders: list[str]) -> Iterator[os.DirEntry[str]]:
         for entry in entries:
             if entry.name.startswith(".") or (self.exclude and self._is_excluded(entry.path)):
                 continue
@@ -55,7 +65,7 @@ class Walk:
                 if entry.name not in _SKIPPED_FOLDERS:
                     folders.append(entry.path)
             elif entry.name.lower().endswith(_ENDINGS):
-                yield entry.path
+                yield entry
 
     def _is_folder(self, entry: os.DirEntry[str]) -> bool:
         if not entry.is_symlink():
@@ -72,6 +82,25 @@ class Walk:
     def _is_excluded(self, path: str) -> bool:
         relative = os.path.relpath(path, self.root).replace(os.sep, "/")
         return any(fnmatch(relative, pattern) for pattern in self.exclude)
+
+
+def _others(links: list[str], files: list[str]) -> Iterator[str]:
+    """The links that lead to none of these files, nor where an earlier link leads."""
+    known = {_identity(file) for file in files}
+    for link in links:
+        target = _identity(link)
+        if target is None or target not in known:  # one that leads nowhere is reported when it is read
+            known.add(target)
+            yield link
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    """What tells the file behind a path from all others; None when there is none."""
+    try:
+        facts = os.stat(path)
+    except OSError:
+        return None
+    return facts.st_dev, facts.st_ino
 
 
 def _leads_back(link: str) -> bool:

@@ -27,17 +27,13 @@ class MisnamedFile:
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """A finding at `tool_id` when the file is named differently."""
-        tool_id = subject.get("tool_id")
-        if isinstance(tool_id, str) and is_misnamed(subject.document.source.file, tool_id):
-            yield misnamed(subject.document.source.file, tool_id, Severity.WARNING)
+        tool_id, file = subject.get("tool_id"), subject.document.source.file
+        if isinstance(tool_id, str) and is_misnamed(file, tool_id):
+            message = f"`tool_id` is {tool_id!r} but the file is named {stem_of(file, SUFFIX)!r}"
+            hint = f"rename the file to {tool_id + SUFFIX!r}"
+            yield Finding(self.code, ("tool_id",), message, self.severity, hint)
 
 
 def is_misnamed(file: str, tool_id: str) -> bool:
     """True when the last part of a path is not the tool's."""
     return stem_of(file, SUFFIX) != tool_id
-
-
-def misnamed(file: str, tool_id: str, severity: Severity) -> Finding:
-    """The finding for one file."""
-    message = f"`tool_id` is {tool_id!r} but the file is named {stem_of(file, SUFFIX)!r}"
-    return Finding(MisnamedFile.code, ("tool_id",), message, severity, f"rename the file to {tool_id + SUFFIX!r}")

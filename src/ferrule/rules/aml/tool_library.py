@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from ferrule.contracts.rule import LibraryFinding, LibraryRule, RuleSettings
-from ferrule.model.diagnostic import Severity
+from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.outline import Library
-from ferrule.rules.aml.misnamed_file import is_misnamed, misnamed
+from ferrule.rules.aml.misnamed_definition import stem_of
+from ferrule.rules.aml.misnamed_file import SUFFIX, is_misnamed
 
 
 class SharedToolId:
@@ -31,9 +32,16 @@ class SharedToolId:
             tools = [outline for outline in outlines if outline.dialect == "aml"]
             if len({tool.file for tool in tools}) < 2:
                 continue
+            owner = next((tool for tool in tools if not is_misnamed(tool.file, tool_id)), tools[0])
             for tool in tools:
                 if is_misnamed(tool.file, tool_id):
-                    yield LibraryFinding(tool, misnamed(tool.file, tool_id, Severity.ERROR))
+                    other = owner if owner is not tool else tools[1]
+                    yield LibraryFinding(tool, _shared(tool.file, tool_id, other.file))
+
+
+def _shared(file: str, tool_id: str, other: str) -> Finding:
+    message = f"`tool_id` is {tool_id!r}, as in {other}, but this file is named {stem_of(file, SUFFIX)!r}"
+    return Finding(SharedToolId.code, ("tool_id",), message, hint="give this tool an id of its own, or remove the file")
 
 
 TOOL_LIBRARY_RULES: tuple[LibraryRule, ...] = (SharedToolId(),)
