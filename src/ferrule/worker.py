@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import gc
 import sys
+from collections.abc import Sequence
 
 import msgspec
 
 from ferrule.compiler.batch import Job, Task, taken
 from ferrule.compiler.cache import Stat, digest_of, stat_from
-from ferrule.compiler.check import check_file
+from ferrule.compiler.check import Request, check_files
 from ferrule.compiler.discover import load_with_facts
 from ferrule.contracts.rule import RuleSettings
 from ferrule.model.report import FileReport
@@ -32,12 +33,15 @@ def decode(data: bytes) -> list[tuple[int, Checked]]:
     return _answers.decode(data)
 
 
-def check_task(task: Task, settings: RuleSettings) -> Checked:
-    """Check one file. The state is taken before the content, so a change in between is noticed next time."""
-    source, facts = load_with_facts(task.path, task.name)
-    stat = None if facts is None else stat_from(facts)
-    report = check_file(source, parts(), settings, named=task.named, rules=task.is_wanted)
-    return Checked(report, stat, digest_of(source.data))
+def check_tasks(tasks: Sequence[Task], settings: RuleSettings) -> list[Checked]:
+    """Check some files. A file's state is taken before its content, so a change in between is noticed next time."""
+    loaded = [load_with_facts(task.path, task.name) for task in tasks]
+    requests = [Request(source, task.named, task.is_wanted) for task, (source, _) in zip(tasks, loaded, strict=True)]
+    reports = check_files(requests, parts(), settings)
+    return [
+        Checked(report, None if facts is None else stat_from(facts), digest_of(source.data))
+        for report, (source, facts) in zip(reports, loaded, strict=True)
+    ]
 
 
 def main() -> None:
@@ -45,8 +49,9 @@ def main() -> None:
     gc.disable()  # short-lived, and nearly everything it makes is an answer
     job = msgspec.msgpack.decode(sys.stdin.buffer.read(), type=Job)
     settings = msgspec.msgpack.decode(job.settings, type=RuleSettings)
-    indexes = taken(job.tickets, job.batch, len(job.tasks))
-    answers = [(index, check_task(job.tasks[index], settings)) for index in indexes]
+    answers: list[tuple[int, Checked]] = []
+    for numbers in taken(job.tickets, job.batch, len(job.tasks)):
+        answers += zip(numbers, check_tasks(job.tasks[numbers.start : numbers.stop], settings), strict=True)
     sys.stdout.buffer.write(msgspec.msgpack.encode(answers))
 
 

@@ -36,7 +36,7 @@ from ferrule.model.tool import Compiled
 from ferrule.parts import page_of, parts, rule_pages
 from ferrule.registry import late
 from ferrule.settings import FILE_NAME, Settings, load_settings
-from ferrule.worker import Checked, check_task, decode
+from ferrule.worker import Checked, check_tasks, decode
 
 _check_shared: Callable[..., list[Checked]] = late("ferrule.compiler.pool:run")
 
@@ -45,6 +45,7 @@ Progress = Callable[[int, int], None]
 
 UNFOLLOWED = "FER-6"
 _MEMBER_FOLDERS = frozenset({"tools", "agents", "iam"})
+_BATCH = 50
 _SHARED_FROM = 400
 """Below this a second process costs more than it saves."""
 _CACHED_FROM = 64
@@ -189,15 +190,15 @@ class Workspace:
         self, tasks: list[Task], settings: RuleSettings, jobs: int, progress: Progress | None
     ) -> list[Checked]:
         if len(tasks) < _SHARED_FROM or jobs < 2:
-            checked = []
-            for number, task in enumerate(tasks, start=1):
-                checked.append(check_task(task, settings))
+            checked: list[Checked] = []
+            for first in range(0, len(tasks), _BATCH):
+                checked += check_tasks(tasks[first : first + _BATCH], settings)
                 if progress is not None:
-                    progress(number, len(tasks))
+                    progress(len(checked), len(tasks))
             return checked
         return _check_shared(
             tasks,
-            lambda task: check_task(task, settings),
+            lambda batch: check_tasks(batch, settings),
             decode,
             msgspec.msgpack.encode(settings),
             jobs=jobs,

@@ -14,7 +14,9 @@ TASKS = tuple(Task(f"/p/{n}", f"{n}", False) for n in range(1000))
 
 
 def run(worker: str, jobs: int = 3) -> list[str]:
-    return pool.run(TASKS, lambda task: task.name, lambda data: [], b"\x90", jobs=jobs, worker=worker)
+    return pool.run(
+        TASKS, lambda tasks: [task.name for task in tasks], lambda data: [], b"\x90", jobs=jobs, worker=worker
+    )
 
 
 @pytest.mark.parametrize("worker", ["ferrule.no_such_module", "antigravity_is_not_here"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterator
 
 import msgspec
 
@@ -33,8 +33,8 @@ class Job(msgspec.Struct, frozen=True):
     settings: msgspec.Raw
 
 
-def taken(reading: int, batch: int, count: int) -> Iterable[int]:
-    """Task numbers for this process, until none are left."""
+def taken(reading: int, batch: int, count: int) -> Iterator[range]:
+    """Batches of task numbers for this process, until none are left."""
     while ticket := os.read(reading, NUMBER.size):
         first = NUMBER.unpack(ticket)[0] * batch
-        yield from range(first, min(first + batch, count))
+        yield range(first, min(first + batch, count))

@@ -1,11 +1,11 @@
-"""Checks one file at a time, then all files together. Rules and dialects are handed in as `Parts`."""
+"""Checks files on their own, then all of them together. Rules and dialects are handed in as `Parts`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-import msgspec
+from msgspec.structs import replace
 
 from ferrule.compiler import suppress
 from ferrule.compiler.locate import Located, diagnostic_of, locate, settle
@@ -15,7 +15,7 @@ from ferrule.contracts.dialect import Definition, Dialect
 from ferrule.contracts.rule import LibraryFinding, LibraryRule, RuleSet, RuleSettings, Subject
 from ferrule.model.diagnostic import Diagnostic, Finding, Severity
 from ferrule.model.document import Document, Issue, Source
-from ferrule.model.outline import BrokenOutline, Library, Outline
+from ferrule.model.outline import BrokenOutline, Library, Outline, ToolOutline
 from ferrule.model.report import FileReport
 
 UNREADABLE, UNRECOGNISED, CRASHED = "FER-1", "FER-2", "FER-5"
@@ -43,36 +43,109 @@ def detect(document: Document, dialects: Iterable[Dialect]) -> Dialect | None:
     return next((dialect for dialect in dialects if dialect.claims_name(document.source)), None)
 
 
+class Request(NamedTuple):
+    """One file to check."""
+
+    source: Source
+    named: bool = False
+    """Asked for by name, so it must be recognised."""
+    rules: bool = True
+    """False when only what the file defines matters."""
+
+
+class _Opened(NamedTuple):
+    """A document cut into definitions, with the findings that are not a rule's."""
+
+    document: Document
+    definitions: list[Definition]
+    findings: list[Finding]
+    subjects: list[Subject]
+
+
+class _File(NamedTuple):
+    request: Request
+    dialect: Dialect | None
+    opened: list[_Opened]
+
+
 def check_file(
     source: Source, parts: Parts, settings: RuleSettings, *, named: bool = False, rules: bool = True
 ) -> FileReport:
-    """Everything one file gives on its own. `named` files were asked for by name, so they must be recognised.
+    """Everything one file gives on its own."""
+    return check_files([Request(source, named, rules)], parts, settings)[0]
 
-    Without `rules` only what the file defines is worked out.
+
+def check_files(requests: Iterable[Request], parts: Parts, settings: RuleSettings) -> list[FileReport]:
+    """Everything each file gives on its own.
+
+    The steps, and the rules one by one, are taken over all files together: code that stays in the processor's cache
+    runs a good deal faster than code that takes turns.
     """
-    documents = read(source)
+    files = [_open(request, parts, settings) for request in requests]
+    groups: dict[str, list[Subject]] = {}
+    for file in files:
+        for opened in file.opened:
+            for subject in opened.subjects:
+                groups.setdefault(subject.kind, []).append(subject)
+    for kind, subjects in groups.items():
+        _run_rules(subjects, parts.rule_set(kind))
+    return [_report(file, parts, settings) for file in files]
+
+
+def _open(request: Request, parts: Parts, settings: RuleSettings) -> _File:
+    documents = read(request.source)
     dialect = next((found for document in documents if (found := detect(document, parts.dialects))), None)
+    if dialect is None:
+        return _File(request, None, [_Opened(document, [], [], []) for document in documents])
+    opened = []
+    for document in documents:
+        definitions, findings = _definitions(document, dialect)
+        subjects = [Subject(kind, document, value, settings, path) for kind, path, value in definitions]
+        opened.append(_Opened(document, definitions, findings, subjects if request.rules else []))
+    return _File(request, dialect, opened)
+
+
+def _run_rules(subjects: list[Subject], rule_set: RuleSet) -> None:
+    rows, rules = rule_set
+    if rows:
+        for subject in subjects:
+            check_structure(subject, rows)
+    for rule in rules:
+        for subject in subjects:
+            try:
+                for finding in rule.check(subject):
+                    subject.report(finding)
+            except Exception as error:  # a bug of ours must not hide the other findings
+                subject.report(_crash(rule.code, error))
+
+
+def _report(file: _File, parts: Parts, settings: RuleSettings) -> FileReport:
+    (source, named, rules), dialect, opened = file
+    documents = [document for document, *_ in opened]
     if dialect is None:
         return _unrecognised(source, documents, parts, named=named)
     diagnostics: list[Diagnostic] = []
     outlines: list[Outline] = []
-    tools = 0
-    for document in documents:
-        definitions, findings = _definitions(document, dialect)
+    for document, definitions, findings, subjects in opened:
         for definition in definitions:
-            if rules:
-                findings += _check_definition(document, definition, parts, settings)
-            outlined = list(dialect.outline(document, definition, settings.namespace))
-            outlines += outlined
-            tools += sum(type(outline).__name__ == "ToolOutline" for outline in outlined)
-        if findings and rules:
-            diagnostics += _diagnostics(document, findings, parts)
+            outlines += dialect.outline(document, definition, settings.namespace)
+        if rules:
+            found = findings + [finding for subject in subjects for finding in _with_full_paths(subject)]
+            if found:
+                diagnostics += _diagnostics(document, found, parts)
         if not document.is_parsed:
             outlines += _broken_outline(source)
     if not outlines and not diagnostics and not any(dialect.detect(document) for document in documents):
         return _unrecognised(source, documents, parts, named=named)  # it has the dialect's words, and no definition
     comments = suppress.suppressions(_text(source), syntax_of(source)) if suppress.MARKER in source.data else ()
+    tools = sum(outline.__class__ is ToolOutline for outline in outlines)
     return FileReport(source.file, dialect.name, tools, tuple(outlines), tuple(diagnostics), comments)
+
+
+def _with_full_paths(subject: Subject) -> list[Finding]:
+    if not subject.base:
+        return subject.findings
+    return [replace(finding, path=subject.base + finding.path) for finding in subject.findings]
 
 
 def _definitions(document: Document, dialect: Dialect) -> tuple[list[Definition], list[Finding]]:
@@ -92,24 +165,6 @@ def _definitions(document: Document, dialect: Dialect) -> tuple[list[Definition]
         return [], findings
     definitions, shape = dialect.definitions(document)
     return definitions, findings + shape
-
-
-def _check_definition(
-    document: Document, definition: Definition, parts: Parts, settings: RuleSettings
-) -> list[Finding]:
-    subject = Subject(definition.kind, document, definition.value, settings, definition.path)
-    rows, rules = parts.rule_set(definition.kind)
-    if rows:
-        check_structure(subject, rows)
-    for rule in rules:
-        try:
-            for finding in rule.check(subject):
-                subject.report(finding)
-        except Exception as error:  # a bug of ours must not hide the other findings
-            subject.report(_crash(rule.code, error))
-    if not definition.path:
-        return subject.findings
-    return [msgspec.structs.replace(finding, path=definition.path + finding.path) for finding in subject.findings]
 
 
 def _diagnostics(document: Document, findings: list[Finding], parts: Parts) -> list[Diagnostic]:
@@ -154,7 +209,7 @@ def check_library(
         for outline, finding in _guarded(rule, library, settings):
             base: Any = getattr(outline, "path", ())
             if base:
-                finding = msgspec.structs.replace(finding, path=base + finding.path)
+                finding = replace(finding, path=base + finding.path)
             by_place.setdefault((outline.file, getattr(outline, "document", 0)), []).append(finding)
     diagnostics: list[Diagnostic] = []
     for (file, index), findings in by_place.items():

@@ -24,7 +24,7 @@ _MOST_BATCHES = 20_000
 
 def run(
     tasks: Sequence[Task],
-    work: Callable[[Task], Any],
+    work: Callable[[Sequence[Task]], list[Any]],
     decode: Callable[[bytes], Iterable[tuple[int, Any]]],
     settings: bytes,
     *,
@@ -32,7 +32,7 @@ def run(
     worker: str,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Any]:
-    """`work` done for every task, in order, with `jobs` processes. `worker` is the module the others run."""
+    """`work` done for all tasks, batch by batch, with `jobs` processes; results in order. `worker` is the others' module."""
     results: list[Any] = [None] * len(tasks)
     batch = max(BATCH, -(-len(tasks) // _MOST_BATCHES))
     count = -(-len(tasks) // batch)
@@ -44,18 +44,18 @@ def run(
     try:
         message = msgspec.msgpack.encode(Job(tuple(tasks), batch, reading, msgspec.Raw(settings)))
         workers = [_start(worker, reading, message) for _ in range(jobs - 1)]
-        for index in taken(reading, batch, len(tasks)):
-            results[index] = work(tasks[index])
-            if progress is not None and index % batch == 0:
-                progress(index, len(tasks))
+        for numbers in taken(reading, batch, len(tasks)):
+            results[numbers.start : numbers.stop] = work(tasks[numbers.start : numbers.stop])
+            if progress is not None:
+                progress(numbers.stop, len(tasks))
     finally:
         os.close(reading)
     for process in filter(None, workers):
         for index, result in _collect(process, decode):
             results[index] = result
-    for index, task in enumerate(tasks):  # what a worker did not deliver
-        if results[index] is None:
-            results[index] = work(task)
+    lost = [index for index, result in enumerate(results) if result is None]
+    for index, result in zip(lost, work([tasks[index] for index in lost]), strict=True):
+        results[index] = result
     return results
 
 

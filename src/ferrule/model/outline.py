@@ -73,7 +73,7 @@ class RecordOutline(msgspec.Struct, frozen=True, tag_field="outline", tag="recor
 
 
 class BrokenOutline(msgspec.Struct, frozen=True, tag_field="outline", tag="broken"):
-    """A file that could not be parsed, or whose id cannot be used. References to its stem count as resolved, so one mistake is not reported twice."""
+    """A file that could not be parsed. References to its stem count as resolved: one mistake is reported once."""
 
     file: str
     kind: str
