@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ferrule.contracts.expect import boolean, integer, mapping, matching, one_of, sequence, string
+from ferrule.contracts.expect import a_type, boolean, integer, mapping, matching, one_of, sequence, string
 from ferrule.contracts.rule import Closed, Required, Row, RuleInfo
 from ferrule.model.diagnostic import Severity
-from ferrule.model.value import JsonValue, type_name
+from ferrule.model.value import JsonValue
 
 IDENTIFIER = matching("[a-z0-9_-]{3,64}", "3 to 64 of the characters a-z, 0-9, _ and -")
 STATUS = one_of("draft", "active", "deprecated", "disabled")
@@ -52,17 +52,18 @@ def _reference(value: JsonValue) -> str | None:
 def _tool_list(value: JsonValue) -> str | None:
     if isinstance(value, dict | list):
         return None
-    return f"must be a mapping with `refs`, or a list of references, not {type_name(value)}"
+    return f"must be a mapping with `refs`, or a list of references, not {a_type(value)}"
 
 
-def _mapping_or_nothing(value: JsonValue) -> str | None:
-    return None if value is None or isinstance(value, dict) else f"must be a mapping, not {type_name(value)}"
+def mapping_or_nothing(value: JsonValue) -> str | None:
+    """An expectation: what may be left empty, but holds nothing else than a mapping."""
+    return None if value is None or isinstance(value, dict) else f"must be a mapping, not {a_type(value)}"
 
 
 def identity_rows(identifier: str, rule: str) -> tuple[Row, ...]:
     """The fields that agents and roles share, reported under one code."""
     return (
-        Row("spec_version", Required(), rule),
+        Row("spec_version", Required(), rule, hint='write `spec_version: "1.2"`'),
         Row(identifier, Required(), rule),
         Row(identifier, IDENTIFIER, rule),
         Row("version", Required(), rule),
@@ -70,7 +71,7 @@ def identity_rows(identifier: str, rule: str) -> tuple[Row, ...]:
         Row("version", RELEASE, rule, Severity.WARNING, "leave out the pre-release and build parts"),
         Row("status", Required(), rule),
         Row("status", STATUS, rule),
-        Row("meta", mapping(), rule),
+        Row("meta", mapping(), rule, hint="give it `name`, `description` and `owner`"),
         *(row for key in ("name", "description", "owner") for row in _text_rows(f"meta.{key}", rule)),
     )
 
@@ -82,7 +83,7 @@ def _text_rows(path: str, rule: str) -> tuple[Row, ...]:
 def limit_rows(entry: str, rule: str) -> tuple[Row, ...]:
     """The limits that may stand beside a `ref`."""
     return (
-        Row(f"{entry}.approval_required", boolean(), rule),
+        Row(f"{entry}.approval_required", boolean(), rule, hint="write `true` or `false`, without quotes"),
         Row(f"{entry}.max_calls_per_run", integer(1), rule),
     )
 
@@ -106,14 +107,14 @@ _CONFIRMATION = "guardrails.tool_calls.require_user_confirmation_for"
 
 FIELDS: tuple[Row, ...] = (
     *identity_rows("agent_id", "AML-89"),
-    Row("tools", _tool_list, "AML-90"),
+    Row("tools", _tool_list, "AML-90", hint="list one `- ref: the-name` per tool"),
     Row("tools.tool_choice", one_of("none", "auto", "required"), "AML-90"),
-    Row("tools.refs", sequence(), "AML-90"),
+    Row("tools.refs", sequence(), "AML-90", hint="list one `- ref: the-name` per tool"),
     *_tool_rows("tools.refs[]"),
     *_tool_rows("tools[]"),
     Row("role", Required(), "AML-93", Severity.WARNING, "name the iam file that bounds this agent: `role: <iam_id>`"),
-    Row("role", string(), "AML-93"),
-    Row("policies", _mapping_or_nothing, "AML-100"),
+    Row("role", string(), "AML-93", hint="name one iam file: `role: <iam_id>`"),
+    Row("policies", mapping_or_nothing, "AML-100"),
     Row("policies", Closed(POLICIES), "AML-100"),
     Row(_CONFIRMATION, sequence(), "AML-100"),
     Row(f"{_CONFIRMATION}[]", string(), "AML-100"),

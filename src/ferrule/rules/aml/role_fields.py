@@ -6,21 +6,16 @@ from ferrule.contracts.expect import filled_string, one_of, sequence
 from ferrule.contracts.rule import Required, Row, RuleInfo
 from ferrule.model.diagnostic import Severity
 from ferrule.model.effective import COLLECTION_ACCESS, KNOWLEDGE_ACCESS, TOOL_ACCESS
-from ferrule.model.value import JsonValue, type_name
-from ferrule.rules.aml.agent_fields import identity_rows, limit_rows, reference_rows
+from ferrule.rules.aml.agent_fields import identity_rows, limit_rows, mapping_or_nothing, reference_rows
 
 CLOUD_IDENTITY = {"aws": "role_arn", "azure": "client_id", "gcp": "service_account"}
 """The key that names the identity to assume, by provider."""
 
 
-def _mapping_or_nothing(value: JsonValue) -> str | None:
-    return None if value is None or isinstance(value, dict) else f"must be a mapping, not {type_name(value)}"
-
-
 def _grant_rows(key: str, words: tuple[str, ...]) -> tuple[Row, ...]:
     entry = f"{key}[]"
     return (
-        Row(key, sequence(), "AML-95"),
+        Row(key, sequence(), "AML-95", hint="list one `- ref: the-name` per grant"),
         *reference_rows(entry, "AML-95"),
         Row(f"{entry}.access", one_of(*words), "AML-96"),
     )
@@ -40,7 +35,7 @@ FIELDS: tuple[Row, ...] = (
     *limit_rows("tools[]", "AML-95"),
     *_grant_rows("knowledge_bases", KNOWLEDGE_ACCESS),
     *_grant_rows("collections", COLLECTION_ACCESS),
-    Row("cloud", _mapping_or_nothing, "AML-98"),
+    Row("cloud", mapping_or_nothing, "AML-98"),
     Row("cloud.provider", Required(), "AML-98"),
     Row("cloud.provider", one_of(*CLOUD_IDENTITY), "AML-98"),
     *(row for provider, key in CLOUD_IDENTITY.items() for row in _cloud_identity_rows(provider, key)),

@@ -34,11 +34,13 @@ class WeakAgent:
         description = subject.get("meta", "description")
         if isinstance(description, str) and len(description.strip()) > LONGEST_DESCRIPTION:
             message = f"the description is longer than {LONGEST_DESCRIPTION} characters"
-            yield self._found(("meta", "description"), message)
+            hint = "say in one or two sentences what it is for, and leave the rest to the body"
+            yield self._found(("meta", "description"), message, hint)
         yield from self._interface(subject)
         temperature = subject.get("runtime", "temperature")
         if is_number(temperature) and temperature > WARMEST:
-            yield self._found(("runtime", "temperature"), f"a temperature above {WARMEST} makes answers hard to repeat")
+            message = f"a temperature above {WARMEST} makes answers hard to repeat"
+            yield self._found(("runtime", "temperature"), message, f"write {WARMEST} or less")
         if "knowledge" not in subject.value:
             message = "the agent has no `knowledge`; that is right only if it makes no claims that change over time"
             yield Finding(self.code, ("knowledge",), message, Severity.INFO)
@@ -59,7 +61,8 @@ class WeakAgent:
 
     def _in_production(self, subject: Subject) -> Iterator[Finding]:
         if subject.get("policies", "audit_level") == "none":
-            yield self._found(("policies", "audit_level"), "an active agent is not audited")
+            hint = "write `standard` or `full`"
+            yield self._found(("policies", "audit_level"), "an active agent is not audited", hint)
         observability = subject.get("observability")
         if isinstance(observability, dict | list):
             for path in _console_exporters(observability, ("observability",)):
