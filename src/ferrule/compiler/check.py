@@ -19,7 +19,8 @@ from ferrule.model.outline import BrokenOutline, Library, Outline, ToolOutline
 from ferrule.model.report import FileReport
 
 UNREADABLE, UNRECOGNISED, CRASHED = "FER-1", "FER-2", "FER-5"
-_BROKEN_KINDS = {".tool.md": "tool", ".agent.md": "agent", ".iam.md": "role"}
+BROKEN_KINDS = {".tool.md": "tool", ".agent.md": "agent", ".iam.md": "role"}
+"""What a file that cannot be parsed would have defined, by the end of its name."""
 
 
 class Parts(NamedTuple):
@@ -187,7 +188,7 @@ def _unrecognised(source: Source, documents: list[Document], parts: Parts, *, na
 
 
 def _broken_outline(source: Source) -> list[Outline]:
-    for suffix, kind in _BROKEN_KINDS.items():
+    for suffix, kind in BROKEN_KINDS.items():
         if source.name.endswith(suffix):
             return [BrokenOutline(source.file, kind, source.name.removesuffix(suffix))]
     return []

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from ferrule.compiler.check import detect
+from ferrule.compiler.check import BROKEN_KINDS, detect
 from ferrule.compiler.read import read
 from ferrule.contracts.dialect import Definition, Dialect
 from ferrule.model.document import Document, Source
 from ferrule.model.outline import Outline
 from ferrule.model.tool import Compiled
-
-_ENDINGS = {".tool.md": "tool", ".agent.md": "agent", ".iam.md": "role"}
 
 
 class Piece(NamedTuple):
@@ -47,7 +45,7 @@ def gather(
 
 
 def _stem(source: Source) -> set[tuple[str, str]]:
-    return {(kind, source.name.removesuffix(end)) for end, kind in _ENDINGS.items() if source.name.endswith(end)}
+    return {(kind, source.name.removesuffix(end)) for end, kind in BROKEN_KINDS.items() if source.name.endswith(end)}
 
 
 def _attempt(dialect: Dialect, document: Document, definition: Definition, namespace: str) -> Compiled | None:
