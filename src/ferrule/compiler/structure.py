@@ -34,6 +34,7 @@ class Branch:
     """The rows of one path, and the branches below it."""
 
     __slots__ = (
+        "accepts",
         "any_key",
         "checks",
         "closed",
@@ -47,6 +48,7 @@ class Branch:
         "misses_deeply",
         "plain",
         "required",
+        "words",
     )
 
     def __init__(self) -> None:
@@ -70,6 +72,10 @@ class Branch:
         """The condition of its absence being a defect, where there is only one and nothing lies below it."""
         self.plain: tuple[Expectation, Row] | None = None
         """The one row to check, where it has no condition and nothing lies below it."""
+        self.accepts: type | None = None
+        """Values of this class pass that row, whatever they are."""
+        self.words: frozenset[str] = frozenset()
+        """Words that pass that row."""
 
 
 _TREES: dict[int, tuple[tuple[Row, ...], Branch]] = {}
@@ -119,7 +125,9 @@ def _settle(branch: Branch) -> None:
     branch.missable = tuple((key, child) for key, child in branch.members if child.may_be_missed)
     branch.deeper = bool(branch.members or branch.closed or branch.any_key or branch.items)
     if len(branch.checks) == 1 and branch.checks[0][2] is None and not branch.deeper:
-        branch.plain = branch.checks[0][:2]
+        branch.plain = expect, _ = branch.checks[0][:2]
+        branch.accepts = getattr(expect, "accepts", None)
+        branch.words = frozenset(getattr(expect, "words", ()))
     is_deep = any(isinstance(row.expect, Required) and row.expect.deep for row, _ in branch.required)
     branch.misses_deeply = is_deep or any(child.misses_deeply for child in branch.keys.values())
     if len(branch.required) == 1 and not branch.misses_deeply:
@@ -218,11 +226,14 @@ def _visit_mapping(walk: _Walk, branch: Branch, value: dict[str, Any], path: Pat
             if any_key is not None:
                 _visit(walk, any_key, member, path, key)
             continue
+        of = member.__class__
         if (
             child.required
-            and (member is None or (member.__class__ is str and (not member or member.isspace())))
+            and (member is None or (of is str and (not member or member.isspace())))
             and _is_missed(walk, child, member, (*path, key))
         ):
+            continue
+        if of is child.accepts or (of is str and member in child.words):
             continue
         if child.plain is None:
             _visit(walk, child, member, path, key)

@@ -13,8 +13,10 @@ from ferrule.contracts.rule import Expectation
 from ferrule.model.value import JsonValue, is_integer, type_name
 
 
-def _described(describe: str, check: Callable[[JsonValue], str | None]) -> Expectation:
+def _described(describe: str, check: Callable[[JsonValue], str | None], accepts: type | None = None) -> Expectation:
+    """An expectation; values of the class it `accepts` need not be shown to it."""
     check.describe = describe  # type: ignore[attr-defined]  # functions take attributes
+    check.accepts = accepts  # type: ignore[attr-defined]
     return check
 
 
@@ -25,7 +27,7 @@ def describe(expectation: object) -> str:
 
 def string() -> Expectation:
     """Text."""
-    return _described("a string", lambda v: None if isinstance(v, str) else f"must be a string, not {_a(v)}")
+    return _described("a string", lambda v: None if isinstance(v, str) else f"must be a string, not {_a(v)}", str)
 
 
 def filled_string() -> Expectation:
@@ -41,17 +43,19 @@ def filled_string() -> Expectation:
 
 def boolean() -> Expectation:
     """`true` or `false`."""
-    return _described("true or false", lambda v: None if isinstance(v, bool) else f"must be true or false, not {_a(v)}")
+    return _described(
+        "true or false", lambda v: None if isinstance(v, bool) else f"must be true or false, not {_a(v)}", bool
+    )
 
 
 def mapping() -> Expectation:
     """A mapping."""
-    return _described("a mapping", lambda v: None if isinstance(v, dict) else f"must be a mapping, not {_a(v)}")
+    return _described("a mapping", lambda v: None if isinstance(v, dict) else f"must be a mapping, not {_a(v)}", dict)
 
 
 def sequence() -> Expectation:
     """A list."""
-    return _described("a list", lambda v: None if isinstance(v, list) else f"must be a list, not {_a(v)}")
+    return _described("a list", lambda v: None if isinstance(v, list) else f"must be a list, not {_a(v)}", list)
 
 
 def integer(minimum: int | None = None, maximum: int | None = None) -> Expectation:
