@@ -120,8 +120,20 @@ class Workspace:
 
         `now` is the ISO date for rules about age. `select` and `ignore` take rule codes or prefixes such as `AML`.
         """
+        with _without_collector():
+            return self._check(paths, self.rule_settings(now, compat), select, ignore, use_cache, jobs, progress)
+
+    def _check(
+        self,
+        paths: Sequence[str | Path],
+        settings: RuleSettings,
+        select: Sequence[str],
+        ignore: Sequence[str],
+        use_cache: bool,
+        jobs: int | None,
+        progress: Progress | None,
+    ) -> Report:
         started = time.perf_counter()
-        settings = self.rule_settings(now, compat)
         chosen = Filter.of(
             (*self.settings.check.select, *select),
             (*self.settings.check.ignore, *ignore),
@@ -177,8 +189,7 @@ class Workspace:
         left = [task for task in tasks if known.get(task.name) is None]
         if cache is None:  # nothing to remember: of files not reported on, only what they define is worked out
             left = [task if task.name in selection.wanted else replace(task, is_wanted=False) for task in left]
-        with _without_collector():
-            checked = self._check_all(left, settings, jobs or os.cpu_count() or 1, progress)
+        checked = self._check_all(left, settings, jobs or os.cpu_count() or 1, progress)
         fresh = {task.name: result for task, result in zip(left, checked, strict=True)}
         if cache is not None:
             for task, result in zip(left, checked, strict=True):
@@ -234,21 +245,20 @@ class Workspace:
             else:
                 raise WorkspaceError(f"there is no file or folder {str(path)!r}")
         everything = dict(chosen)
-        if is_closed and paths:
+        if is_closed and not any(os.path.abspath(path) == str(self.root) for path in paths or (self.root,)):
             for found in Walk(str(self.root), self.settings.check.exclude):
                 everything.setdefault(found, False)
-        tasks = tuple(Task(path, self._name(path), named) for path, named in everything.items())
+        prefix = self._prefix()
+        tasks = tuple(Task(path, _name(path, prefix), named) for path, named in everything.items())
         wanted = frozenset(task.name for task in tasks if task.path in chosen)
         unfollowed = tuple(
-            Diagnostic(UNFOLLOWED, Severity.WARNING, "", self._name(path), 1, 1, 1, 1, why, url=page_of(UNFOLLOWED))
+            Diagnostic(UNFOLLOWED, Severity.WARNING, "", _name(path, prefix), 1, 1, 1, 1, why, url=page_of(UNFOLLOWED))
             for path, why in problems.items()
         )
         return Selection(tasks, wanted, is_closed, unfollowed)
 
-    def _name(self, path: str) -> str:
-        """A path as reports and caches know it: relative to the root, with forward slashes, when it is inside."""
-        prefix = str(self.root).rstrip(os.sep) + os.sep
-        return path[len(prefix) :].replace(os.sep, "/") if path.startswith(prefix) else path
+    def _prefix(self) -> str:
+        return str(self.root).rstrip(os.sep) + os.sep
 
     def _shared(
         self, reports: list[FileReport], selection: Selection, settings: RuleSettings
@@ -270,6 +280,11 @@ class Workspace:
     def _shown(self, diagnostic: Diagnostic) -> Diagnostic:
         """The diagnostic with its file as people see it: relative to the current folder when it is inside it."""
         return replace(diagnostic, file=show_path(os.path.join(self.root, diagnostic.file)))
+
+
+def _name(path: str, prefix: str) -> str:
+    """A path as reports and caches know it: relative to the root, with forward slashes, when it is inside."""
+    return path[len(prefix) :].replace(os.sep, "/") if path.startswith(prefix) else path
 
 
 @contextmanager
