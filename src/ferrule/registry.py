@@ -38,9 +38,8 @@ class Registry(Generic[T]):
 
     def _all(self) -> dict[str, str]:
         if not self._joined and self._group is not None:
-            from importlib.metadata import entry_points  # noqa: PLC0415  # half of the start-up time of a small check
 
-            for point in entry_points(group=self._group):
+            for point in _entry_points(group=self._group):
                 if point.name in self._references:
                     raise SettingsError(f"two packages register the {self.kind} {point.name!r}; uninstall one of them")
                 self._references[point.name] = point.value
@@ -61,3 +60,6 @@ def late(reference: str) -> Callable[..., Any]:
         return cast(Callable[..., Any], _load(reference))(*args, **options)
 
     return call
+
+
+_entry_points = late("importlib.metadata:entry_points")  # half of the start-up time of a small check

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import msgspec
 
@@ -182,17 +182,17 @@ class RuleSet(NamedTuple):
 _cleandoc: Callable[[str], str] = late("inspect:cleandoc")
 
 
-def info_of(rule: Rule | LibraryRule | type) -> RuleInfo:
-    """A rule class's page, from its attributes and docstring."""
+def info_of(rule: Any) -> RuleInfo:
+    """The page of a rule, given as class or instance, from its attributes and docstring."""
     doc = _cleandoc(rule.__doc__ or "")
     summary, _, details = doc.partition("\n\n")
     return RuleInfo(
-        code=rule.code,  # type: ignore[union-attr]
-        name=rule.name,  # type: ignore[union-attr]
-        severity=rule.severity,  # type: ignore[union-attr]
+        code=rule.code,
+        name=rule.name,
+        severity=rule.severity,
         summary=" ".join(summary.split()),
         details=details,
-        since=rule.since,  # type: ignore[union-attr]
+        since=rule.since,
         fixable=getattr(rule, "fixable", False),
     )
 
