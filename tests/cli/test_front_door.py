@@ -90,3 +90,51 @@ def test_a_reader_that_goes_away_is_no_error_message(workspace: Path) -> None:
     assert process.stderr.read() == b""
     process.stderr.close()
     assert process.wait(timeout=30) == 141
+
+
+@pytest.mark.parametrize("command", ["build", "publish", "diff"])
+def test_a_day_that_is_none_is_refused_before_anything_is_done(command: str, workspace: Path) -> None:
+    ran = ferrule(command, "--now", "yesterday", folder=workspace)
+    assert ran.code == 2
+    assert "--now takes a date" in ran.err
+    assert not (workspace / ".ferrule" / "catalog.ferrule").exists()
+
+
+def test_a_commands_help_has_a_short_form(tmp_path: Path) -> None:
+    ran = ferrule("check", "-h", folder=tmp_path)
+    assert ran.code == 0
+    assert ran.out == ferrule("check", "--help", folder=tmp_path).out
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("words", ["--help", "rule", "check", "list", "show send-reply", "check --format json"])
+def test_output_that_cannot_be_written_is_no_verdict_on_the_definitions(words: str, workspace: Path) -> None:
+    ran = shell(f"{words} >/dev/full", workspace)
+    assert ran.returncode == 2
+    assert ran.stderr == "ferrule: cannot write the output: No space left on device\n"
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", ">&- 2>&-", "2>/dev/full"])
+def test_a_closed_stream_leaves_the_exit_code(closed: str, broken: Path) -> None:
+    assert shell(f"check {closed}", broken).returncode == 1
+    assert shell(f"check nowhere {closed}", broken).returncode == 2
+    assert "Traceback" not in shell(f"list {closed}", broken).stderr
+
+
+def test_a_bug_is_not_taken_for_an_error_in_the_definitions(workspace: Path) -> None:
+    script = (
+        "import sys, ferrule.cli.check as check; from ferrule.cli import main\n"
+        "def fail(*_): raise LookupError('on purpose')\n"
+        "check.check = fail; sys.exit(main(['check']))"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=workspace, check=False)
+    assert ran.returncode == 2
+    assert "LookupError: on purpose" in ran.stderr
+    assert ran.stderr.endswith("please report it with the lines above\n")
+
+
+def shell(words: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run `ferrule …` through the shell, for redirections."""
+    script = "import sys; from ferrule.cli import main; sys.exit(main())"
+    line = f'"{sys.executable}" -c "{script}" {words}'
+    return subprocess.run(line, shell=True, cwd=folder, capture_output=True, text=True, timeout=60, check=False)

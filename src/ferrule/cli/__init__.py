@@ -33,6 +33,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run one command line and give its exit code."""
     # Not list(…): once the command of that name is loaded, `list` means its module here.
     words = [*(sys.argv[1:] if arguments is None else arguments)]
+    _open_closed_streams()
     if COMPLETION_VARIABLE in os.environ and arguments is None:
         return _call("ferrule.cli.completion:answer", os.environ[COMPLETION_VARIABLE])
     if words[:1] == ["help"]:
@@ -84,6 +85,17 @@ def _print(text: str) -> int:
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
-    except BrokenPipeError:
+    except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that exiting does not complain again
+        if not isinstance(error, BrokenPipeError):
+            sys.stderr.write(f"ferrule: cannot write the output: {error.strerror}\n")
+            return COULD_NOT_RUN
     return OK
+
+
+def _open_closed_streams() -> None:
+    """Whoever closes the output (`>&-`) wants the exit code alone; Python leaves None where the stream should be."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  open until the end
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115  open until the end

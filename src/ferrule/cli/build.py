@@ -7,7 +7,7 @@ import os
 
 import click
 
-from ferrule.cli.output import write_report
+from ferrule.cli.output import now_option, write_report
 from ferrule.errors import BuildRefused
 from ferrule.model.report import Report
 from ferrule.releases import Built, build
@@ -23,7 +23,7 @@ KEY_VARIABLE = "FERRULE_KEY_FILE"
 @click.argument("path", default=".", type=click.Path())
 @click.option("-o", "--output", type=click.Path(dir_okay=False), help="The catalog's file; .ferrule/catalog.ferrule.")
 @click.option("--format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to tell.")
-@click.option("--now", metavar="DATE", help="The day to check dates against; today by default.")
+@now_option
 def command(path: str, output: str | None, format: str, now: str | None) -> int:
     """Compile the workspace around PATH (by default: here) into one sealed catalog."""
     try:

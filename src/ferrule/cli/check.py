@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import date
 from importlib import import_module
 from typing import Any, NamedTuple
 
 import click
 
-from ferrule.cli.output import report_options, write_report
+from ferrule.cli.output import now_option, report_options, write_report
 from ferrule.cli.progress import ProgressBar
 from ferrule.model.report import Report
 from ferrule.workspace import Workspace
@@ -34,7 +33,7 @@ class Request(NamedTuple):
 @click.option("--select", multiple=True, metavar="RULES", help="Only these rules: AML-9,OXP (codes or prefixes).")
 @click.option("--ignore", multiple=True, metavar="RULES", help="Leave these rules out.")
 @click.option("--strict", is_flag=True, help="Warnings fail the check too.")
-@click.option("--now", metavar="DATE", help="The day to check dates against; today by default.")
+@now_option
 @click.option("--compat", is_flag=True, help="Accept later OXP drafts, with a warning.")
 @click.option("--fix", is_flag=True, help="Mend what can be mended safely, after showing the changes.")
 @click.option("--diff", "only_diff", is_flag=True, help="With --fix: only show the changes.")
@@ -64,7 +63,7 @@ def command(
     if fix and watch:
         raise click.UsageError("--fix and --watch do not go together: one would trigger the other")
     options: dict[str, Any] = {
-        "now": _date(now),
+        "now": now,
         "compat": True if compat else None,
         "select": _codes(select),
         "ignore": _codes(ignore),
@@ -96,15 +95,6 @@ def examine(workspace: Workspace, request: Request) -> Report:
 def exit_code(report: Report, request: Request) -> int:
     """0 for a clean report, 1 otherwise."""
     return int(report.has_errors or (request.is_strict and report.summary.warnings > 0))
-
-
-def _date(text: str | None) -> str | None:
-    if text is None:
-        return None
-    try:
-        return date.fromisoformat(text).isoformat()
-    except ValueError:
-        raise click.UsageError(f"--now takes a date such as 2026-01-31, not {text!r}") from None
 
 
 def _codes(given: tuple[str, ...]) -> tuple[str, ...]:

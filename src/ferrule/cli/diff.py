@@ -9,7 +9,7 @@ from typing import Any
 import click
 import msgspec
 
-from ferrule.cli.output import read_text, report_options, write_report
+from ferrule.cli.output import now_option, read_text, report_options, write_report
 from ferrule.errors import WorkspaceError
 from ferrule.model.change import ToolChange
 from ferrule.model.semver import Bump
@@ -30,7 +30,7 @@ _SIGNS = {"added": "+", "removed": "-", "changed": "~"}
 @click.argument("candidate", required=False)
 @report_options
 @click.option("--strict", is_flag=True, help="Warnings fail too.")
-@click.option("--now", metavar="DATE", help="The day to check dates against; today by default.")
+@now_option
 def command(
     published: str | None, candidate: str | None, format: str, output: str | None, strict: bool, now: str | None
 ) -> int:

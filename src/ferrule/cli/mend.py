@@ -116,7 +116,7 @@ def _diff(plan: Plan, in_colour: bool) -> Iterator[str]:
 
 
 def _agreed(plans: list[Plan]) -> bool:
-    if not sys.stdin.isatty():
+    if sys.stdin is None or not sys.stdin.isatty():
         raise WorkspaceError("--fix asks before it changes files and nobody is here to answer; add --yes, or --diff")
     return click.confirm(f"Change {_files(plans)}?", err=True)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from datetime import date
 from typing import Any, TextIO
 
 import click
@@ -33,6 +34,21 @@ def report_options(command: Callable[..., Any]) -> Callable[..., Any]:
         "-o", "--output", type=click.Path(dir_okay=False), help="Write it to this file instead of the terminal."
     )
     return format_option(output_option(command))
+
+
+def _day(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
+    if text is None:
+        return None
+    try:
+        return date.fromisoformat(text).isoformat()
+    except ValueError:
+        raise click.UsageError(f"--now takes a date such as 2026-01-31, not {text!r}") from None
+
+
+now_option = click.option(
+    "--now", metavar="DATE", callback=_day, help="The day to check dates against; today by default."
+)
+"""Adds `--now` to a command, as an ISO date."""
 
 
 def write_report(

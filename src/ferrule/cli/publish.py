@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 import click
 
 from ferrule.cli.build import as_dict, key_file, show_refusal, told
+from ferrule.cli.output import now_option
 from ferrule.errors import BuildRefused
 from ferrule.releases import Published, publish
 from ferrule.workspace import Workspace
@@ -23,7 +24,7 @@ from ferrule.workspace import Workspace
 @click.option("--approved-by", metavar="NAME", help="Who approved it.")
 @click.option("--by", metavar="NAME", help="Who publishes; you by default.")
 @click.option("--format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to tell.")
-@click.option("--now", metavar="DATE", help="The day to check dates against; today by default.")
+@now_option
 def command(
     path: str, message: str | None, approved_by: str | None, by: str | None, format: str, now: str | None
 ) -> int:

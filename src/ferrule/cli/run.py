@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from contextlib import suppress
 from importlib import import_module
 
 import click
@@ -15,6 +16,7 @@ from ferrule.model.nearest import nearest
 INTERRUPTED, PIPE_CLOSED = 130, 141
 """The codes shells give for a program ended by Ctrl-C, and by a reader that went away."""
 
+_HELP = ["-h", "--help"]
 _GARBAGE_EVERY = 50_000
 """Loading modules makes many objects and no garbage; Python's own 700 costs a tenth of a small check's time."""
 
@@ -25,7 +27,7 @@ def run(name: str, target: str, arguments: list[str]) -> int:
     try:
         command = load(target)
         # Not `command.main`: its answer to a closed pipe is 1, which here means "errors found".
-        with command.make_context(f"ferrule {name}", arguments) as context:
+        with command.make_context(f"ferrule {name}", arguments, help_option_names=_HELP) as context:
             code = command.invoke(context)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
@@ -37,11 +39,23 @@ def run(name: str, target: str, arguments: list[str]) -> int:
     except FerruleError as error:
         return fail(str(error))
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that exiting does not complain again
+        _drop_output()
         return PIPE_CLOSED
+    except OSError as error:  # a full disk, a folder that may not be entered
+        _drop_output()
+        return fail(f"{error.filename or 'cannot write the output'}: {error.strerror}")
     except (KeyboardInterrupt, click.Abort):
         sys.stderr.write("\n")
         return INTERRUPTED
+    except Exception:  # Python would exit with 1, which here means "errors found"
+        import_module("traceback").print_exc()
+        return fail("this is a mistake in Ferrule itself; please report it with the lines above")
+
+
+def _drop_output() -> None:
+    """Sends what is still buffered nowhere, so that exiting does not complain again."""
+    with suppress(OSError):  # inside another program there may be no real file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def load(target: str) -> click.Command:
@@ -60,5 +74,7 @@ def refuse(word: str, known: tuple[str, ...]) -> int:
 
 def fail(message: str) -> int:
     """Say on stderr why the command could not run."""
-    sys.stderr.write(f"ferrule: {message}\n")
+    with suppress(OSError):  # whoever cannot be told still gets the exit code
+        sys.stderr.write(f"ferrule: {message}\n")
+        sys.stderr.flush()
     return 2
