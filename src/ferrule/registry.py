@@ -38,7 +38,6 @@ class Registry(Generic[T]):
 
     def _all(self) -> dict[str, str]:
         if not self._joined and self._group is not None:
-
             for point in _entry_points(group=self._group):
                 if point.name in self._references:
                     raise SettingsError(f"two packages register the {self.kind} {point.name!r}; uninstall one of them")

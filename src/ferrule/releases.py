@@ -23,8 +23,9 @@ from ferrule.compiler.discover import load
 from ferrule.compiler.filter import Filter
 from ferrule.compiler.gather import Piece, gather
 from ferrule.compiler.judge import Places, judge
-from ferrule.compiler.release import Release, write_whole
+from ferrule.compiler.release import Release
 from ferrule.compiler.seal import KEY_FILE, PUBLIC_FILE, load_key, make_key, public_half, trust, trusted_keys
+from ferrule.compiler.write import write_whole
 from ferrule.errors import BuildRefused, CatalogError, WorkspaceError
 from ferrule.model.catalog import Catalog
 from ferrule.model.change import Comparison, Part
@@ -50,6 +51,8 @@ class Built(NamedTuple):
     """The check before it: no errors, perhaps warnings."""
     new_key: Path | None
     """The private key, when it had to be made first."""
+    is_newly_trusted: bool
+    """True when the key's public half was added to `ferrule.pub`."""
     seconds: float
 
 
@@ -86,12 +89,12 @@ def build(
     """Check a workspace and write its sealed catalog. Raises BuildRefused (with the report) when there are errors."""
     started = time.perf_counter()
     contents, _, report = _compiled(workspace, now)
-    key, new_key = workspace_key(workspace, key_file)
+    key, new_key, is_newly_trusted = workspace_key(workspace, key_file)
     data = contents.sealed(key)
     path = Path(output) if output is not None else workspace.root / CATALOG_FILE
     write_whole(path, data)
     digest = Catalog.from_bytes(data, [public_half(key)]).digest
-    return Built(path, digest, contents, report, new_key, time.perf_counter() - started)
+    return Built(path, digest, contents, report, new_key, is_newly_trusted, time.perf_counter() - started)
 
 
 def load_catalog(workspace: Workspace, path: str | Path | None = None) -> Catalog:
@@ -116,7 +119,7 @@ def publish(
     started = time.perf_counter()
     contents, pieces, report = _compiled(workspace, now)
     _refuse_roleless(pieces, report, workspace)
-    key, new_key = workspace_key(workspace, key_file)
+    key, new_key, is_newly_trusted = workspace_key(workspace, key_file)
     folder = workspace.root / records.FOLDER
     history = records.releases(folder, trusted_keys(workspace.root / PUBLIC_FILE))
     difference = diff(workspace, now=now) if history else None
@@ -140,7 +143,8 @@ def publish(
         )
         last = records.record(folder, draft, data, key)
     write_whole(path, data)
-    built = Built(path, catalog.digest, contents, report, new_key, time.perf_counter() - started)
+    seconds = time.perf_counter() - started
+    built = Built(path, catalog.digest, contents, report, new_key, is_newly_trusted, seconds)
     return Published(last, is_new, built, difference)
 
 
@@ -210,18 +214,20 @@ def _withdrawn(folder: Path, history: list[Release], keys: tuple[bytes, ...]) ->
     return tuple(parts)
 
 
-def workspace_key(workspace: Workspace, key_file: str | Path | None = None) -> tuple[Ed25519PrivateKey, Path | None]:
-    """The key that seals the workspace's catalogs, and its path when it had to be made."""
+def workspace_key(
+    workspace: Workspace, key_file: str | Path | None = None
+) -> tuple[Ed25519PrivateKey, Path | None, bool]:
+    """The key that seals the workspace's catalogs, its path when it had to be made, and whether it is trusted only now."""
     path = Path(key_file) if key_file is not None else workspace.root / KEY_FILE
     is_new = key_file is None and not path.exists()
     try:
         if is_new:
             make_key(path)
         key = load_key(path)
-        trust(workspace.root / PUBLIC_FILE, public_half(key))
+        is_newly_trusted = trust(workspace.root / PUBLIC_FILE, public_half(key))
     except OSError as error:
         raise WorkspaceError(f"cannot write {error.filename or path}: {error.strerror}") from None
-    return key, path if is_new else None
+    return key, path if is_new else None, is_newly_trusted
 
 
 def _side(workspace: Workspace, name: str) -> Side:

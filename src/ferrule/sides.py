@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 import subprocess
 import tarfile
 import tempfile
@@ -22,6 +23,9 @@ from ferrule.model.change import Part, Snapshot
 from ferrule.model.document import Source
 from ferrule.parts import parts
 from ferrule.workspace import Workspace, show_path
+
+CATALOG_ENDING = ".ferrule"
+"""A file so called is a catalog or is refused: one with a broken beginning must not pass for definitions."""
 
 
 class Side:
@@ -80,7 +84,7 @@ def side_of_path(
 ) -> Side:
     """A folder or file of definitions, or a catalog file."""
     absolute = os.path.abspath(path)
-    if _is_catalog(absolute):
+    if not is_definitions(absolute):
         folders = {workspace.root, Workspace.open(absolute).root}
         keys = [key for folder in sorted(folders) for key in trusted_keys(folder / PUBLIC_FILE)]
         return side_of_catalog(Catalog.load(absolute, keys), name or show_path(absolute), keep)
@@ -89,6 +93,8 @@ def side_of_path(
     broken: set[tuple[str, str]] = set()
     sources = (load(file, file) for file in files)
     pieces = list(gather(sources, parts().dialects, workspace.namespace, broken))
+    if not is_full and not pieces:
+        raise WorkspaceError(f"{name or show_path(absolute)} holds no definition that can be read; see 'ferrule check'")
     folders_of = frozenset(entry.name for entry in os.scandir(absolute) if entry.is_dir()) if is_full else frozenset()
     snapshot = snapshot_of_pieces(pieces, is_full=is_full, broken=frozenset(broken), folders=folders_of)
     return Side(name or show_path(absolute), snapshot, lambda file: load(file, file), shown, keep)
@@ -106,7 +112,8 @@ def side_of_revision(workspace: Workspace, revision: str) -> Side:
     """The workspace, or the path after a colon, as a Git revision has it: `HEAD~1`, `main:tools`."""
     root = str(workspace.root)
     if _git(root, "rev-parse", "--is-inside-work-tree") is None:
-        raise WorkspaceError(f"there is no file or folder {revision!r}, and {root} is in no Git repository to look in")
+        why = f"{root} is in no Git repository to look in" if shutil.which("git") else "Git is not installed"
+        raise WorkspaceError(f"there is no file or folder {revision!r}, and {why}")
     prefix = (_git(root, "rev-parse", "--show-prefix") or b"").decode().strip()
     named = revision if ":" in revision else f"{revision}:{prefix}"
     found = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", named)
@@ -163,4 +170,5 @@ def _git(root: str, *arguments: str) -> bytes | None:
 
 def is_definitions(path: str) -> bool:
     """True for a folder, or a file that is no catalog."""
-    return os.path.lexists(path) and not _is_catalog(os.path.abspath(path))
+    is_catalog = os.path.isfile(path) and (path.endswith(CATALOG_ENDING) or _is_catalog(path))
+    return os.path.lexists(path) and not is_catalog

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import stat
 import subprocess
@@ -9,8 +10,10 @@ import tomllib
 from pathlib import Path
 
 import msgspec
+import pytest
 
-from ferrule.cli.init import FILES
+from ferrule.cli.init import FILES, write_workspace
+from ferrule.errors import WorkspaceError
 from ferrule.settings import Settings
 from tests.cli.run import ferrule
 
@@ -68,3 +71,26 @@ def test_every_setting_shown_in_a_comment_is_a_real_one(workspace: Path) -> None
     settings = msgspec.convert(tomllib.loads("\n".join(lines)), Settings)
     assert settings.check.suppress[0].rule == "AML-13"
     assert settings.aml.approved_versions == Settings().aml.approved_versions
+
+
+def test_the_namespace_outlives_a_clone_under_another_name(tmp_path: Path) -> None:
+    ferrule("init", 'my "tools"', folder=tmp_path)
+    ferrule("publish", 'my "tools"', folder=tmp_path)
+    clone = tmp_path / "elsewhere"
+    (tmp_path / 'my "tools"').rename(clone)
+    assert tomllib.loads((clone / "ferrule.toml").read_text())["namespace"] == 'my "tools"'
+    assert "no tool changed" in ferrule("diff", folder=clone).out
+    (clone / "ferrule.toml").unlink()
+    ran = ferrule("diff", folder=clone)
+    assert "changed: namespace" in ran.out
+    assert "set `namespace` in ferrule.toml to 'my \"tools\"' again" in ran.out
+
+
+def test_a_workspace_that_cannot_be_written_whole_is_not_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(path: object) -> bytes:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("ferrule.cli.init.make_key", full)
+    with pytest.raises(WorkspaceError, match=r"workspace\.key: No space left on device"):
+        write_workspace(tmp_path)
+    assert not any(path.is_file() for path in tmp_path.rglob("*"))

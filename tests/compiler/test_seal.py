@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import time
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 
 from ferrule.compiler.pack import canonical, pack
 from ferrule.compiler.seal import load_key, make_key, public_half, trust, trusted_keys
-from ferrule.errors import BuildRefused, CatalogError, SealError
+from ferrule.errors import BuildRefused, CatalogError, SealError, WorkspaceError
 from ferrule.model.catalog import Catalog, documentation_key
 from ferrule.model.tool import Record, SafetyFacts, Tool
 
@@ -211,3 +212,26 @@ def test_a_file_that_is_no_key_is_named_but_not_shown(tmp_path: Path) -> None:
     with pytest.raises(SealError) as caught:
         load_key(file)
     assert "workspace.key" in str(caught.value) and "hunter2" not in str(caught.value)
+
+
+def test_a_full_disk_leaves_the_trusted_keys_and_no_half_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = tmp_path / "ferrule.pub"
+    trust(listed, TRUSTED[0])
+
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(WorkspaceError, match="No space left"):
+        trust(listed, bytes(32))
+    assert trusted_keys(listed) == TRUSTED
+    with pytest.raises(OSError, match="No space left"):
+        make_key(tmp_path / "workspace.key")
+    assert [path.name for path in tmp_path.iterdir()] == ["ferrule.pub"]
+
+
+def test_a_list_of_keys_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    listed = tmp_path / "ferrule.pub"
+    listed.write_bytes(b"\xff\xfe")
+    with pytest.raises(SealError, match="not UTF-8"):
+        trusted_keys(listed)

@@ -50,13 +50,21 @@ def show_refusal(refused: BuildRefused, format: str) -> int:
     return 1
 
 
-def told(built: Built) -> str:
-    """The outcome in words."""
+def key_lines(built: Built) -> list[str]:
+    """What happened to keys on the way, so that nobody is trusted unnoticed."""
     lines = []
     if built.new_key is not None:
-        lines += [
-            f"made a new key, {show_path(str(built.new_key))}; keep it secret, and keep ferrule.pub, its public half, in Git"
-        ]
+        lines.append(f"made a new key, {show_path(str(built.new_key))}; keep it secret")
+    if built.is_newly_trusted:
+        lines.append(
+            "added the key's public half to ferrule.pub; whoever commits that lets this key seal for the workspace"
+        )
+    return lines
+
+
+def told(built: Built) -> str:
+    """The outcome in words."""
+    lines = key_lines(built)
     warnings = built.report.summary.warnings
     if warnings:
         lines.append(f"{_count(warnings, 'warning')}; 'ferrule check' shows them")
@@ -79,6 +87,7 @@ def as_dict(built: Built) -> dict[str, object]:
         "roles": built.contents.count("role"),
         "records": len(built.contents.records),
         "warnings": built.report.summary.warnings,
+        "is_newly_trusted": built.is_newly_trusted,
         "new_key": show_path(str(built.new_key)) if built.new_key is not None else None,
         "seconds": round(built.seconds, 3),
     }

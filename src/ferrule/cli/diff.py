@@ -43,8 +43,6 @@ def command(
         published, candidate = None, published
     workspace = Workspace.open(candidate if candidate is not None and is_definitions(candidate) else ".")
     difference = diff(workspace, published, candidate, now=now)
-    if format == "text" and output is None:
-        sys.stdout.writelines(_told(difference))
     if format == "json":
         _write_json(difference, output)
     else:
@@ -55,6 +53,7 @@ def command(
             output=output,
             is_strict=strict,
             text_of=lambda file: texts.get(file) or read_text(file),
+            before=_told(difference) if format == "text" else (),
         )
     summary = difference.report.summary
     return int(summary.errors > 0 or (strict and summary.warnings > 0))

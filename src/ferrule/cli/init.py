@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -57,13 +59,28 @@ def write_workspace(root: Path) -> None:
     if there:
         raise WorkspaceError(f"{root / there[0]} exists already; choose an empty folder, or remove it first")
     shelf = Path(templates.__file__).parent / "workspace"
-    today = datetime.now(UTC).date().isoformat()
+    blanks = {"{today}": datetime.now(UTC).date().isoformat(), "{namespace}": _namespace(root)}
+    target = root
     try:
         for name in FILES:
-            text = (shelf / name.removeprefix(".")).read_text(encoding="utf-8").replace("{today}", today)
+            text = (shelf / name.removeprefix(".")).read_text(encoding="utf-8")
+            for blank, value in blanks.items():
+                text = text.replace(blank, value)
             target = root / name
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text, encoding="utf-8")
+        target = root / KEY_FILE
         trust(root / PUBLIC_FILE, make_key(root / KEY_FILE))
-    except OSError as error:
-        raise WorkspaceError(f"cannot write {error.filename}: {error.strerror}") from None
+    except (OSError, WorkspaceError) as error:
+        for name in (*FILES, *_KEYS):  # none of them was there before, and half a workspace would be in the way
+            with suppress(OSError):
+                (root / name).unlink()
+        if isinstance(error, WorkspaceError):
+            raise
+        raise WorkspaceError(f"cannot write {error.filename or target}: {error.strerror}") from None
+
+
+def _namespace(root: Path) -> str:
+    """The folder's name, as a TOML string. Written down, because a clone may be called otherwise."""
+    name = root.resolve().name
+    return json.dumps(name if name.isprintable() and name else "default", ensure_ascii=False)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import date
+from itertools import chain
 from typing import Any, TextIO
 
 import click
@@ -58,8 +59,9 @@ def write_report(
     output: str | None = None,
     is_strict: bool = False,
     text_of: Callable[[str], str | None] | None = None,
+    before: Iterable[str] = (),
 ) -> None:
-    """Show a report. `text_of` gives the text of a file for excerpts; by default it is read from disk."""
+    """Show a report, with the texts `before` above it. `text_of` gives a file's text for excerpts, by default from disk."""
     report, names = _printable(report)
     read = text_of or read_text
     surroundings = Surroundings(
@@ -71,7 +73,7 @@ def write_report(
         has_colour=output is None and has_colour(sys.stdout),
         width=_width() if output is None else 100,
     )
-    pieces = _reporters.get(format).write(report, surroundings)
+    pieces = chain(before, _reporters.get(format).write(report, surroundings))
     if output is None:
         sys.stdout.writelines(pieces)
         sys.stdout.flush()

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import click
 
-from ferrule.cli.build import as_dict, key_file, show_refusal, told
+from ferrule.cli.build import as_dict, key_file, key_lines, show_refusal, told
 from ferrule.cli.output import now_option
 from ferrule.errors import BuildRefused
 from ferrule.releases import Published, publish
@@ -55,7 +55,9 @@ def _user() -> str:
 
 def _told(done: Published) -> str:
     if not done.is_new:
-        return f"nothing to publish: release {done.release.number} has the same content"
+        return "\n".join(
+            [*key_lines(done.built), f"nothing to publish: release {done.release.number} has the same content"]
+        )
     approved = f", approved by {done.release.approved_by}" if done.release.approved_by else ""
     return f"{told(done.built)}\npublished release {done.release.number} by {done.release.released_by}{approved}"
 

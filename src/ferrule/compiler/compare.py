@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -171,7 +171,7 @@ def _change(old: Part | None, new: Part | None, users: tuple[tuple[str, ...], tu
         return ToolChange(old, new, made=made, agents=agents, roles=roles)
     narrow, example, is_undecided = _input_changes(old.input_schema, new.input_schema)
     weak = tuple(weakened(*map(without_annotations, (old.output_schema, new.output_schema))))
-    change = ToolChange(old, new, narrow, weak, example, is_undecided, _fields(old.facts, new.facts))
+    change = ToolChange(old, new, narrow, weak, example, is_undecided, _fields(old, new))
     return change._replace(needed=_needed(change), made=made, agents=agents, roles=roles)
 
 
@@ -186,8 +186,11 @@ def _input_changes(old: Any, new: Any) -> tuple[Any, Any, bool]:
     return changes, example, answer is Answer.UNDECIDED and not changes
 
 
-def _fields(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str, ...]:
-    return tuple(key for key in sorted({*old, *new}) if old.get(key) != new.get(key))
+def _fields(old: Part, new: Part) -> tuple[str, ...]:
+    changed = tuple(key for key in sorted({*old.facts, *new.facts}) if old.facts.get(key) != new.facts.get(key))
+    if not changed and old.outline.namespace != new.outline.namespace:
+        return ("namespace",)  # of AML tools it is a setting, so no field of theirs shows it
+    return changed
 
 
 def _needed(change: ToolChange) -> Bump:

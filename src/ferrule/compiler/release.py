@@ -5,9 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import os
-import tempfile
 from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -15,6 +13,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from ferrule.compiler.pack import digest_of
+from ferrule.compiler.write import flush_folder, write_whole
 from ferrule.errors import CatalogError, SealError, WorkspaceError
 
 FOLDER = ".ferrule/releases"
@@ -45,34 +44,6 @@ class Release(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return f"{self.digest}.ferrule"
 
 
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file all at once: whoever reads it, and whoever pulls the plug, finds the old file or the new one."""
-    temporary = None
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-        _flush_folder(path.parent)
-    except OSError as error:
-        if temporary is not None:
-            with suppress(OSError):
-                os.unlink(temporary)
-        raise WorkspaceError(f"cannot write {path}: {error.strerror}; what was there before is untouched") from None
-
-
-def _flush_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def record(folder: Path, release: Release, catalog: bytes, key: Ed25519PrivateKey) -> Release:
     """Write a release and its catalog. Raises WorkspaceError, also when somebody else released at the same moment."""
     sealed = msgspec.structs.replace(release, seal=base64.b64encode(key.sign(_text(release))).decode())
@@ -86,7 +57,7 @@ def record(folder: Path, release: Release, catalog: bytes, key: Ed25519PrivateKe
         raise WorkspaceError(f"{path} was written by somebody else in the meantime; publish again") from None
     finally:
         os.unlink(draft)
-    _flush_folder(folder)
+    flush_folder(folder)
     return sealed
 
 
@@ -96,9 +67,11 @@ def releases(folder: Path, trusted: Iterable[bytes]) -> list[Release]:
     found: list[Release] = []
     previous: str | None = None
     for path in sorted(folder.glob("[0-9]*.json"), key=lambda path: (len(path.name), path.name)):
-        data = path.read_bytes()
         try:
+            data = path.read_bytes()
             release = msgspec.json.decode(data, type=Release)
+        except OSError as error:
+            raise CatalogError(f"the release record {path} cannot be read: {error.strerror}") from None
         except msgspec.DecodeError as error:
             raise CatalogError(f"{path} is no release record: {error}") from None
         if not any(_is_sealed(release, key) for key in keys):

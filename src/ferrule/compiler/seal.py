@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
+from ferrule.compiler.write import write_whole
 from ferrule.errors import SealError
 
 KEY_FILE = ".ferrule/keys/workspace.key"
@@ -41,10 +42,14 @@ def make_key(path: str | os.PathLike[str]) -> bytes:
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
         raise SealError(f"{file} exists already; a key is never overwritten") from None
-    with os.fdopen(descriptor, "wb") as stream:
-        stream.write(pem)
-        stream.flush()
-        os.fsync(stream.fileno())
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(pem)
+            stream.flush()
+            os.fsync(stream.fileno())
+    except OSError:
+        file.unlink()  # half a key would be in the way of a whole one
+        raise
     return public_half(key)
 
 
@@ -69,11 +74,11 @@ def public_half(key: Ed25519PrivateKey) -> bytes:
 def trust(path: str | os.PathLike[str], public: bytes) -> bool:
     """Add a public key to a workspace's `ferrule.pub`; False when it was there already."""
     file = Path(path)
-    text = file.read_text(encoding="utf-8") if file.is_file() else _PREAMBLE
+    text = _text(file) if file.is_file() else _PREAMBLE
     if public in _keys(text, file):
         return False
     line = f"{_WORD} {base64.b64encode(public).decode()}\n"
-    file.write_text(text + ("" if text.endswith("\n") else "\n") + line, encoding="utf-8")
+    write_whole(file, (text + ("" if text.endswith("\n") else "\n") + line).encode())
     return True
 
 
@@ -82,7 +87,16 @@ def trusted_keys(path: str | os.PathLike[str]) -> tuple[bytes, ...]:
     file = Path(path)
     if not file.is_file():
         return ()
-    return _keys(file.read_text(encoding="utf-8"), file)
+    return _keys(_text(file), file)
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise SealError(f"{file} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise SealError(f"{file} is no list of public keys: it is not UTF-8 text") from None
 
 
 def _keys(text: str, file: Path) -> tuple[bytes, ...]:

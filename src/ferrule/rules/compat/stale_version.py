@@ -37,5 +37,7 @@ class StaleVersion:
             else:
                 message = f"{tool_id!r} {after} is not greater than {before}, the latest published version"
             changed = f"changed: {', '.join(change.fields)}; " if change.fields else ""
+            if change.fields == ("namespace",):
+                changed = f"set `namespace` in ferrule.toml to {change.old.outline.namespace!r} again, or "
             hint = f"{changed}use {next_version(before, change.needed)} or higher"
             yield CompatFinding(change.new.outline, Finding(self.code, VERSION, message, hint=hint))
