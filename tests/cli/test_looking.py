@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,15 @@ def test_rule_lists_all_by_standard(tmp_path: Path) -> None:
     assert [rule["code"] for rule in as_json] == [page.code for page in rule_pages()]
 
 
+def test_rule_names_each_standard_once_and_lists_one_by_its_prefix(tmp_path: Path) -> None:
+    headings = [line for line in ferrule("rule", folder=tmp_path).out.split("\n") if line and not line.startswith(" ")]
+    assert [heading.split(" ")[0] for heading in headings[:-1]] == ["AML", "ADL", "OXP", "Agent", "Ferrule"]
+    rows = [line.split()[0] for line in ferrule("rule", "oxp", folder=tmp_path).out.split("\n") if line[:2] == "  "]
+    numbers = [int(code.removeprefix("OXP-")) for code in rows]
+    assert numbers == sorted(numbers)
+    assert len(numbers) == sum(page.code.startswith("OXP-") for page in rule_pages())
+
+
 def test_an_unknown_rule_gets_the_nearest(tmp_path: Path) -> None:
     ran = ferrule("rule", "FER-44", folder=tmp_path)
     assert ran.code == 2
@@ -47,6 +57,25 @@ def test_list_shows_tools_of_broken_files_too(broken: Path) -> None:
     assert ran.code == 0
     line = next(line for line in ran.out.split("\n") if "send-reply" in line)
     assert "ferrule check tools/send-reply.tool.md" in line
+
+
+def test_list_names_the_files_it_cannot_read(workspace: Path) -> None:
+    (workspace / "tools" / "send-reply.tool.md").write_text("---\ntool_id: [\n---\n")
+    ran = ferrule("list", folder=workspace)
+    assert ran.code == 0
+    assert "4 tools\n" in ran.out
+    assert ran.err.startswith("ferrule: tools/send-reply.tool.md cannot be read, so it is not listed")
+
+
+def test_list_lines_columns_up_and_cuts_nothing_in_a_pipe(workspace: Path) -> None:
+    tool = workspace / "tools" / "send-reply.tool.md"
+    tool.write_text(tool.read_text().replace("Sends an answer", "Sends 返信 " + "very " * 60 + "kindly an answer"))
+    plain, coloured = (ferrule("list", folder=workspace, environment=more).out for more in ({}, {"FORCE_COLOR": "1"}))
+    lines = plain.split("\n")
+    assert "kindly an answer" in plain and "…" not in plain
+    assert len({line.index(word) for line, word in zip(lines[1:3], ("function", "retrieval"), strict=True)}) == 1
+    assert "\x1b[" not in plain
+    assert re.sub(r"\x1b\[\d*m", "", coloured).split() == plain.split()
 
 
 def test_show_marks_what_was_inferred_and_names_the_users(workspace: Path) -> None:

@@ -73,10 +73,16 @@ def command(
     workspace = Workspace.open(paths[0] if paths else ".")
     request = Request(paths, format, output, strict or workspace.settings.check.strict, options)
     if watch:
-        return int(import_module("ferrule.cli.watch").watch(workspace, lambda: check(workspace, request)))
+        return int(import_module("ferrule.cli.watch").watch(workspace, lambda: _check_afresh(request, strict), output))
     if fix:
         return int(import_module("ferrule.cli.mend").mend(workspace, request, only_diff=only_diff, is_sure=yes))
     return check(workspace, request)
+
+
+def _check_afresh(request: Request, is_strict: bool) -> int:
+    """One check with the settings as they are now."""
+    workspace = Workspace.open(request.paths[0] if request.paths else ".")
+    return check(workspace, request._replace(is_strict=is_strict or workspace.settings.check.strict))
 
 
 def check(workspace: Workspace, request: Request) -> int:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import json
 import sys
-from io import StringIO
+from shutil import get_terminal_size
 
 import click
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+from rich.cells import cell_len, set_cell_size
 
+from ferrule.cli.output import has_colour
 from ferrule.cli.shelf import Entry, shelf_of
 from ferrule.dialects.builtin import DIALECTS
 from ferrule.model.tool import LIFECYCLES, TOOL_KINDS
-from ferrule.reporters.excerpt import cleaned
+from ferrule.reporters.excerpt import ELLIPSIS, cleaned
 from ferrule.workspace import Workspace
 
-_LIFECYCLE_STYLES = {"available": "green", "draft": "yellow", "deprecated": "yellow", "disabled": "red"}
+_HEADINGS = ("namespace", "tool", "version", "dialect", "kind", "lifecycle", "what it does")
+_BOLD, _RED, _GREEN, _YELLOW = "\x1b[1m", "\x1b[31m", "\x1b[32m", "\x1b[33m"
+_LIFECYCLE_STYLES = {"available": _GREEN, "draft": _YELLOW, "deprecated": _YELLOW, "disabled": _RED}
 _DIALECTS = click.Choice([*DIALECTS])
 
 
@@ -39,9 +40,10 @@ def command(
     as_json: bool,
 ) -> None:
     """List the tools of the workspace around PATH (by default: here)."""
+    shelf = shelf_of(Workspace.open(path))
     entries = [
         entry
-        for entry in shelf_of(Workspace.open(path)).entries
+        for entry in shelf.entries
         if (not dialect or entry.outline.dialect in dialect)
         and (not namespace or entry.outline.namespace in namespace)
         and set(tag) <= set(entry.tags)
@@ -52,6 +54,8 @@ def command(
         click.echo(json.dumps([_as_dict(entry) for entry in entries], indent=2, ensure_ascii=False))
         return
     _print(entries)
+    for file in shelf.unreadable:
+        click.echo(f"ferrule: {cleaned(file)} cannot be read, so it is not listed; 'ferrule check' tells why", err=True)
 
 
 def _as_dict(entry: Entry) -> dict[str, object]:
@@ -73,34 +77,40 @@ def _as_dict(entry: Entry) -> dict[str, object]:
 
 
 def _print(entries: list[Entry]) -> None:
-    table = Table(box=None, pad_edge=False, header_style="bold", expand=sys.stdout.isatty())
-    for heading in ("namespace", "tool", "version", "dialect", "kind", "lifecycle"):
-        table.add_column(heading, no_wrap=True)
-    table.add_column("what it does", no_wrap=True, overflow="ellipsis", ratio=1, min_width=20)
-    for entry in entries:
-        outline = entry.outline
-        table.add_row(
-            cleaned(outline.namespace),
-            Text(cleaned(outline.name), style="bold"),
-            cleaned(outline.version or "-"),
-            outline.dialect,
-            entry.kind,
-            Text(cleaned(entry.lifecycle), style=_LIFECYCLE_STYLES.get(entry.lifecycle, "")),
-            Text(cleaned(entry.description), style="red" if entry.errors else ""),
-        )
-    if entries and sys.stdout.isatty():
-        Console(highlight=False).print(table)
-    elif entries:
-        _print_whole(table)
+    rows = [_HEADINGS, *(_row(entry) for entry in entries)]
+    widths = [max(cell_len(row[column]) for row in rows) for column in range(len(_HEADINGS) - 1)]
+    room = _room(sum(widths) + 2 * len(widths))
+    in_colour = has_colour(sys.stdout)
+    for number, row in enumerate(rows if entries else ()):
+        cells = [set_cell_size(text, width) for text, width in zip(row, widths, strict=False)]
+        cells.append(row[-1] if cell_len(row[-1]) <= room else set_cell_size(row[-1], room - 1) + ELLIPSIS)
+        if in_colour:
+            cells = [_styled(text, style) for text, style in zip(cells, _styles(entries, number), strict=True)]
+        sys.stdout.write("  ".join(cells).rstrip() + "\n")
     noun = "tool" if len(entries) == 1 else "tools"
-    sys.stdout.write(f"{len(entries)} {noun}\n" if entries else "no tools found\n")
+    sys.stdout.write(f"{len(entries):,} {noun}\n" if entries else "no tools found\n")
 
 
-def _print_whole(table: Table) -> None:
-    """For pipes and files: nothing is cut to a width."""
-    console = Console(file=StringIO(), width=10_000, highlight=False, no_color=True)
-    console.print(table)
-    written = console.file
-    assert isinstance(written, StringIO)
-    for line in written.getvalue().splitlines():
-        sys.stdout.write(line.rstrip() + "\n")
+def _row(entry: Entry) -> tuple[str, ...]:
+    outline = entry.outline
+    version = cleaned(outline.version or "-")
+    names = (cleaned(outline.namespace), cleaned(outline.name), version, outline.dialect)
+    return (*names, entry.kind, cleaned(entry.lifecycle), cleaned(entry.description))
+
+
+def _room(taken: int) -> int:
+    """Columns left for the last one. Nothing is cut in pipes and files."""
+    if not sys.stdout.isatty():
+        return sys.maxsize
+    return max(20, get_terminal_size().columns - taken)
+
+
+def _styles(entries: list[Entry], number: int) -> tuple[str, ...]:
+    if number == 0:
+        return (_BOLD,) * len(_HEADINGS)
+    entry = entries[number - 1]
+    return ("", _BOLD, "", "", "", _LIFECYCLE_STYLES.get(entry.lifecycle, ""), _RED if entry.errors else "")
+
+
+def _styled(text: str, style: str) -> str:
+    return f"{style}{text}\x1b[0m" if style else text

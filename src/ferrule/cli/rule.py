@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import textwrap
-from itertools import groupby
+from shutil import get_terminal_size
 
 import click
 
@@ -34,15 +34,14 @@ def _codes(context: click.Context, parameter: click.Parameter, incomplete: str) 
 @click.argument("code", required=False, shell_complete=_codes)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 def command(code: str | None, as_json: bool) -> None:
-    """Explain the rule CODE (or its name), or list all rules."""
-    pages = rule_pages() if code is None else (find(code),)
-    if as_json:
+    """Explain the rule CODE (or its name), or list all rules; of one standard with its prefix (AML, OXP, …)."""
+    if code is None or code.upper() in _STANDARDS:
+        pages = [page for page in rule_pages() if code is None or _standard(page) == code.upper()]
         listed = [_as_dict(page) for page in pages]
-        click.echo(json.dumps(listed if code is None else listed[0], indent=2, ensure_ascii=False))
-    elif code is None:
-        click.echo(_list(pages), nl=False)
+        click.echo(_json(listed) if as_json else _list(pages), nl=False)
     else:
-        click.echo(_page(pages[0]), nl=False)
+        page = find(code)
+        click.echo(_json(_as_dict(page)) if as_json else _page(page), nl=False)
 
 
 def find(word: str) -> RuleInfo:
@@ -56,20 +55,31 @@ def find(word: str) -> RuleInfo:
     raise SettingsError(f"there is no rule {word!r}; {hint or '`ferrule rule` lists them all'}")
 
 
-def _list(pages: tuple[RuleInfo, ...]) -> str:
+def _list(pages: list[RuleInfo]) -> str:
     lines = []
     width = max(len(page.code) for page in pages)
-    for standard, group in groupby(pages, key=lambda page: page.code.partition("-")[0]):
+    room = min(96, get_terminal_size((120, 24)).columns - width - 13)
+    for standard in dict.fromkeys(map(_standard, pages)):  # rules of one standard live in several packages
         lines += [click.style(_STANDARDS.get(standard, standard), bold=True)]
-        for page in group:
-            lines.append(f"  {page.code:<{width}}  {page.severity.value:<7}  {_first_sentence(page.summary)}")
+        for page in sorted((page for page in pages if _standard(page) == standard), key=_number):
+            summary = textwrap.shorten(page.summary, max(room, 30), placeholder=" …")
+            lines.append(f"  {page.code:<{width}}  {page.severity.value:<7}  {summary}")
         lines.append("")
     lines.append("`ferrule rule CODE` explains one of them.")
     return "\n".join(lines) + "\n"
 
 
-def _first_sentence(text: str) -> str:
-    return textwrap.shorten(text, 96, placeholder=" …")
+def _standard(page: RuleInfo) -> str:
+    return page.code.partition("-")[0]
+
+
+def _number(page: RuleInfo) -> tuple[int, str]:
+    number = page.code.partition("-")[2]
+    return int(number) if number.isdecimal() else 0, number
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
 def _page(page: RuleInfo) -> str:

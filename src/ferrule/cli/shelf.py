@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from ferrule.cli.progress import ProgressBar
@@ -11,7 +11,7 @@ from ferrule.compiler.discover import load
 from ferrule.compiler.locate import locate
 from ferrule.compiler.read import read
 from ferrule.model.diagnostic import Finding, Severity
-from ferrule.model.outline import AgentOutline, RoleOutline, ToolOutline
+from ferrule.model.outline import AgentOutline, BrokenOutline, RoleOutline, ToolOutline
 from ferrule.model.report import FileReport
 from ferrule.model.tool import Compiled, Tool
 from ferrule.model.value import is_integer
@@ -25,7 +25,7 @@ class Entry(NamedTuple):
     file: str
     outline: ToolOutline
     tool: Tool | None
-    """None when its file has errors, so that nothing but its outline can be told."""
+    """None when its file has errors, so that nothing but its outline can be told, or when nobody wanted it."""
     documentation: dict[str, str]
     errors: int
 
@@ -72,6 +72,8 @@ class Shelf(NamedTuple):
 
     entries: tuple[Entry, ...]
     reports: tuple[FileReport, ...]
+    unreadable: tuple[str, ...]
+    """Files of tools that cannot even be parsed, so that nobody knows what they define."""
 
     def users_of(self, entry: Entry) -> Users:
         """Agents and roles that name the tool."""
@@ -100,28 +102,33 @@ def _uses(name: str, value: dict[str, Any], tool_id: str) -> Iterator[Use]:
             return
 
 
-def shelf_of(workspace: Workspace) -> Shelf:
-    """Every tool of a workspace, by namespace, name and version."""
+def shelf_of(workspace: Workspace, is_wanted: Callable[[ToolOutline], bool] = lambda outline: True) -> Shelf:
+    """Every tool of a workspace, by namespace, name and version. Files without a wanted tool are not compiled."""
     selection = workspace.select()
     with ProgressBar() as progress:
         reports = workspace.reports(selection, workspace.rule_settings(), progress=progress)
     entries: list[Entry] = []
+    unreadable: list[str] = []
     for task, report in zip(selection.everything, reports, strict=True):
         if report.tools:
-            entries += _entries(workspace, task.path, report)
+            entries += _entries(workspace, task.path, report, is_wanted)
+        if any(isinstance(outline, BrokenOutline) and outline.kind == "tool" for outline in report.outlines):
+            unreadable.append(show_path(task.path))
     entries.sort(key=lambda entry: (entry.outline.namespace, entry.outline.name, entry.outline.version or ""))
-    return Shelf(tuple(entries), tuple(reports))
+    return Shelf(tuple(entries), tuple(reports), tuple(unreadable))
 
 
-def _entries(workspace: Workspace, path: str, report: FileReport) -> Iterator[Entry]:
+def _entries(
+    workspace: Workspace, path: str, report: FileReport, is_wanted: Callable[[ToolOutline], bool]
+) -> Iterator[Entry]:
     errors = sum(found.severity is Severity.ERROR for found in report.diagnostics)
-    compiled = [] if errors else _compiled(workspace, path, report.file)
+    outlines = [outline for outline in report.outlines if isinstance(outline, ToolOutline)]
+    compiled = _compiled(workspace, path, report.file) if not errors and any(map(is_wanted, outlines)) else []
     tools = {(tool.tool_id, tool.version): tool for part in compiled for tool in part.tools}
     texts = {name: text for part in compiled for name, text in part.documentation.items()}
-    for outline in report.outlines:
-        if isinstance(outline, ToolOutline):
-            tool = tools.get((outline.tool_id, outline.version))
-            yield Entry(show_path(path), outline, tool, texts.get(outline.tool_id, {}), errors)
+    for outline in outlines:
+        tool = tools.get((outline.tool_id, outline.version))
+        yield Entry(show_path(path), outline, tool, texts.get(outline.tool_id, {}), errors)
 
 
 def _compiled(workspace: Workspace, path: str, name: str) -> list[Compiled]:

@@ -16,6 +16,7 @@ from ferrule.cli.schema_text import schema_lines
 from ferrule.cli.shelf import Entry, Shelf, Use, line_of, shelf_of
 from ferrule.errors import WorkspaceError
 from ferrule.model.nearest import nearest
+from ferrule.model.outline import ToolOutline
 from ferrule.model.tool import FACT_NAMES, Tool
 from ferrule.reporters.excerpt import cleaned
 from ferrule.workspace import Workspace
@@ -25,7 +26,7 @@ _GUIDANCE = {"use_when": "use when", "avoid_when": "avoid when", "side_effects":
 
 def _names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
     """For shell completion."""
-    shelf = shelf_of(Workspace.open("."))
+    shelf = shelf_of(Workspace.open("."), lambda outline: False)
     return [entry.outline.tool_id for entry in shelf.entries if entry.outline.tool_id.startswith(incomplete)]
 
 
@@ -36,7 +37,7 @@ def _names(context: click.Context, parameter: click.Parameter, incomplete: str) 
 def command(tool: str, path: str, as_json: bool) -> int:
     """Show one tool in full. TOOL is its id or name; add @VERSION where there are several versions."""
     workspace = Workspace.open(path)
-    shelf = shelf_of(workspace)
+    shelf = shelf_of(workspace, lambda outline: _is_meant(outline, tool))
     entries = _find(shelf, tool)
     place = f"{entries[0].file}:{line_of(workspace, entries[0])}"
     if as_json:
@@ -51,18 +52,18 @@ def command(tool: str, path: str, as_json: bool) -> int:
 
 def _find(shelf: Shelf, word: str) -> list[Entry]:
     """The tools a word names, newest version first."""
-    name, _, version = word.partition("@")
-    found = [
-        entry
-        for entry in shelf.entries
-        if name in (entry.outline.tool_id, entry.outline.name, f"{entry.outline.namespace}.{entry.outline.name}")
-        and version in ("", entry.outline.version)
-    ]
+    found = [entry for entry in shelf.entries if _is_meant(entry.outline, word)]
     if found:
         return found[::-1]
     known = {known for entry in shelf.entries for known in (entry.outline.tool_id, entry.outline.name)}
-    hint = nearest(name, known) or "`ferrule list` shows them all"
+    hint = nearest(word.partition("@")[0], known) or "`ferrule list` shows them all"
     raise WorkspaceError(f"there is no tool {word!r} here; {hint}")
+
+
+def _is_meant(outline: ToolOutline, word: str) -> bool:
+    name, _, version = word.partition("@")
+    names = (outline.tool_id, outline.name, f"{outline.namespace}.{outline.name}")
+    return name in names and version in ("", outline.version)
 
 
 def _full_name(entry: Entry) -> str:
@@ -76,7 +77,8 @@ def _page(entry: Entry, shelf: Shelf, place: str) -> Iterator[str]:
     tool = entry.tool
     if tool is None:
         yield f"  defined in  {cleaned(place)}"
-        yield f"Its file has {entry.errors} errors, so there is no more to show: ferrule check {cleaned(entry.file)}"
+        count = "an error" if entry.errors == 1 else f"{entry.errors} errors"
+        yield f"Its file has {count}, so there is no more to show: ferrule check {cleaned(entry.file)}"
         return
     if tool.title:
         yield cleaned(tool.title)

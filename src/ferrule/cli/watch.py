@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -9,19 +10,28 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
+from ferrule.cli.run import fail
+from ferrule.errors import FerruleError
 from ferrule.settings import FILE_NAME
 from ferrule.workspace import Workspace
 
 _EVERY = 0.5
 """Seconds between looks."""
+_EVERY_WITH_HELP = 2.0
+"""The same with watchfiles, which tells of changes at once, but not of those before it began to listen."""
 
 
-def watch(workspace: Workspace, once: Callable[[], int]) -> int:
-    """Call `once` now and after every change below the workspace, until Ctrl-C."""
+def watch(workspace: Workspace, once: Callable[[], int], output: str | None = None) -> int:
+    """Call `once` now and after every change below the workspace, until Ctrl-C. What it writes to `output` is none."""
+    written = None if output is None else os.path.abspath(output)
     try:
+        seen = _look(workspace, written)
         _run(once)
-        for _ in _changes(workspace):
-            _run(once)
+        for _ in _moments(workspace):
+            now = _look(workspace, written)
+            if now != seen:
+                seen = now
+                _run(once)
     except KeyboardInterrupt:
         sys.stderr.write("\n")
     return 0
@@ -30,31 +40,34 @@ def watch(workspace: Workspace, once: Callable[[], int]) -> int:
 def _run(once: Callable[[], int]) -> None:
     if sys.stdout.isatty():
         sys.stdout.write("\x1b[2J\x1b[H")
-    once()
+    try:
+        once()
+    except FerruleError as error:  # settings half written, a file gone for a moment: the next change may mend it
+        fail(str(error))
     sys.stderr.write("watching for changes; Ctrl-C to end\n")
     sys.stderr.flush()
 
 
-def _changes(workspace: Workspace) -> Iterator[object]:
+def _moments(workspace: Workspace) -> Iterator[object]:
+    """When to look: after each change if watchfiles is there to tell, and now and then in any case."""
     if find_spec("watchfiles") is not None:
-        yield from import_module("watchfiles").watch(workspace.root, raise_interrupt=True)
-        return
-    before = _look(workspace)
+        told = import_module("watchfiles").watch
+        yield from told(
+            workspace.root, raise_interrupt=True, yield_on_timeout=True, rust_timeout=int(_EVERY_WITH_HELP * 1000)
+        )
     while True:
         time.sleep(_EVERY)
-        after = _look(workspace)
-        if after != before:
-            before = after
-            yield None
+        yield None
 
 
-def _look(workspace: Workspace) -> dict[str, tuple[int, int]]:
+def _look(workspace: Workspace, written: str | None) -> dict[str, tuple[int, int]]:
     """Every file that could matter, with its time and size."""
     seen = {}
     for path in [str(workspace.root / FILE_NAME), *(task.path for task in workspace.select().everything)]:
         try:
             facts = Path(path).stat()
-            seen[path] = (facts.st_mtime_ns, facts.st_size)
         except OSError:  # gone, or never there
             continue
+        if path != written:
+            seen[path] = (facts.st_mtime_ns, facts.st_size)
     return seen
