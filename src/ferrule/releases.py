@@ -32,8 +32,8 @@ from ferrule.model.change import Comparison, Part
 from ferrule.model.diagnostic import Diagnostic, Severity
 from ferrule.model.report import Report, summarise
 from ferrule.parts import compat_rules, parts, rule_pages
-from ferrule.sides import Side, side_of_catalog, side_of_path, side_of_revision
-from ferrule.workspace import Workspace, show_path
+from ferrule.sides import Side, counted, side_of_catalog, side_of_path, side_of_revision
+from ferrule.workspace import Progress, Workspace, show_path
 
 CATALOG_FILE = ".ferrule/catalog.ferrule"
 _SECRETS = frozenset({"AML-71", "OXP-16"})
@@ -77,6 +77,8 @@ class Difference(NamedTuple):
     candidate: str
     texts: Mapping[str, str]
     """Texts of files that are shown but not on disk."""
+    unread: tuple[str, ...] = ()
+    """Files of the candidate that cannot be parsed, so that what they hold was not compared."""
 
 
 def build(
@@ -85,10 +87,11 @@ def build(
     *,
     key_file: str | Path | None = None,
     now: str | None = None,
+    progress: Progress | None = None,
 ) -> Built:
     """Check a workspace and write its sealed catalog. Raises BuildRefused (with the report) when there are errors."""
     started = time.perf_counter()
-    contents, _, report = _compiled(workspace, now)
+    contents, _, report = _compiled(workspace, now, progress)
     key, new_key, is_newly_trusted = workspace_key(workspace, key_file)
     data = contents.sealed(key)
     path = Path(output) if output is not None else workspace.root / CATALOG_FILE
@@ -114,15 +117,16 @@ def publish(
     approved_by: str | None = None,
     key_file: str | Path | None = None,
     now: str | None = None,
+    progress: Progress | None = None,
 ) -> Published:
     """Build, compare with the last release, and record a new one. Raises BuildRefused (with the report) on any error."""
     started = time.perf_counter()
-    contents, pieces, report = _compiled(workspace, now)
+    contents, pieces, report = _compiled(workspace, now, progress)
     _refuse_roleless(pieces, report, workspace)
     key, new_key, is_newly_trusted = workspace_key(workspace, key_file)
     folder = workspace.root / records.FOLDER
     history = records.releases(folder, trusted_keys(workspace.root / PUBLIC_FILE))
-    difference = diff(workspace, now=now) if history else None
+    difference = diff(workspace, now=now, progress=progress) if history else None
     if difference is not None and difference.report.has_errors:
         raise BuildRefused("the change from the last release has errors; nothing was published", difference.report)
     data = contents.sealed(key)
@@ -149,13 +153,18 @@ def publish(
 
 
 def diff(
-    workspace: Workspace, published: str | None = None, candidate: str | None = None, *, now: str | None = None
+    workspace: Workspace,
+    published: str | None = None,
+    candidate: str | None = None,
+    *,
+    now: str | None = None,
+    progress: Progress | None = None,
 ) -> Difference:
     """Compare what was published (by default the last release) with a candidate (by default the workspace)."""
     started = time.perf_counter()
     with (
-        _side(workspace, published) if published is not None else last_release(workspace) as old,
-        _side(workspace, candidate) if candidate is not None else side_of_path(workspace, str(workspace.root)) as new,
+        _side(workspace, published, progress) if published is not None else last_release(workspace) as old,
+        _side(workspace, str(workspace.root) if candidate is None else candidate, progress) as new,
     ):
         comparison = compare(old.snapshot, new.snapshot)
         places = Places(old.source_of, new.source_of, old.shown, new.shown)
@@ -167,7 +176,7 @@ def diff(
     files = len({part.outline.file for part in new.snapshot.parts})
     seconds = time.perf_counter() - started
     summary = summarise(diagnostics, files=files, tools=len(new.snapshot.parts), seconds=seconds)
-    return Difference(comparison, Report(diagnostics, summary), old.name, new.name, texts)
+    return Difference(comparison, Report(diagnostics, summary), old.name, new.name, texts, new.unread)
 
 
 def _wanted(workspace: Workspace, diagnostics: list[Diagnostic]) -> tuple[Diagnostic, ...]:
@@ -230,23 +239,23 @@ def workspace_key(
     return key, path if is_new else None, is_newly_trusted
 
 
-def _side(workspace: Workspace, name: str) -> Side:
+def _side(workspace: Workspace, name: str, progress: Progress | None) -> Side:
     if os.path.lexists(name):
-        return side_of_path(workspace, name)
-    return side_of_revision(workspace, name)
+        return side_of_path(workspace, name, progress=progress)
+    return side_of_revision(workspace, name, progress)
 
 
-def _compiled(workspace: Workspace, now: str | None) -> tuple[Contents, list[Piece], Report]:
+def _compiled(workspace: Workspace, now: str | None, progress: Progress | None) -> tuple[Contents, list[Piece], Report]:
     """What a clean workspace compiles to: exactly the bytes that were checked, or an error."""
     tasks = workspace.select().everything
     sources = [load(task.path, task.name) for task in tasks]
-    report = workspace.check(now=now)
+    report = workspace.check(now=now, progress=progress)
     if report.has_errors:
         raise BuildRefused("the definitions have errors; nothing was built", report)
     _refuse_secrets(workspace, now)
     if workspace.select().everything != tasks or sources != [load(task.path, task.name) for task in tasks]:
         raise WorkspaceError("files changed while they were being checked; run the command again")
-    pieces = list(gather(sources, parts().dialects, workspace.namespace))
+    pieces = list(gather(counted(sources, progress), parts().dialects, workspace.namespace))
     return contents_of(pieces), pieces, report
 
 

@@ -8,10 +8,12 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from types import TracebackType
+from typing import TypeVar
 
 from ferrule.compiler.compare import snapshot_of_catalog, snapshot_of_pieces
 from ferrule.compiler.discover import Walk, load
@@ -22,7 +24,9 @@ from ferrule.model.catalog import MAGIC, Catalog
 from ferrule.model.change import Part, Snapshot
 from ferrule.model.document import Source
 from ferrule.parts import parts
-from ferrule.workspace import Workspace, show_path
+from ferrule.workspace import Progress, Workspace, show_path
+
+T = TypeVar("T")
 
 CATALOG_ENDING = ".ferrule"
 """A file so called is a catalog or is refused: one with a broken beginning must not pass for definitions."""
@@ -38,6 +42,7 @@ class Side:
         source_of: Callable[[str], Source | None],
         shown: Callable[[str], str],
         keep: ExitStack | None = None,
+        unread: Iterable[str] = (),
     ) -> None:
         self.name = name
         """In words: `release 3`, a path, a revision."""
@@ -46,6 +51,8 @@ class Side:
         """The file of a definition; None when there is none, as in a catalog."""
         self.shown = shown
         """How a file is named to people."""
+        self.unread = tuple(shown(file) for file in sorted(unread))
+        """Files of definitions that cannot be parsed, as named to people: what they hold was not compared."""
         self._keep = keep
         self._files: dict[str, str] | None = None
 
@@ -81,6 +88,7 @@ def side_of_path(
     shown: Callable[[str], str] = show_path,
     name: str | None = None,
     keep: ExitStack | None = None,
+    progress: Progress | None = None,
 ) -> Side:
     """A folder or file of definitions, or a catalog file."""
     absolute = os.path.abspath(path)
@@ -91,13 +99,22 @@ def side_of_path(
     is_full = os.path.isdir(absolute)
     files = list(Walk(absolute, workspace.settings.check.exclude)) if is_full else [absolute]
     broken: set[tuple[str, str]] = set()
-    sources = (load(file, file) for file in files)
-    pieces = list(gather(sources, parts().dialects, workspace.namespace, broken))
+    sources = (load(file, file) for file in counted(files, progress))
+    unread: set[str] = set()
+    pieces = list(gather(sources, parts().dialects, workspace.namespace, broken, unread))
     if not is_full and not pieces:
         raise WorkspaceError(f"{name or show_path(absolute)} holds no definition that can be read; see 'ferrule check'")
     folders_of = frozenset(entry.name for entry in os.scandir(absolute) if entry.is_dir()) if is_full else frozenset()
     snapshot = snapshot_of_pieces(pieces, is_full=is_full, broken=frozenset(broken), folders=folders_of)
-    return Side(name or show_path(absolute), snapshot, lambda file: load(file, file), shown, keep)
+    return Side(name or show_path(absolute), snapshot, lambda file: load(file, file), shown, keep, unread)
+
+
+def counted(items: Sequence[T], progress: Progress | None) -> Iterator[T]:
+    """The items, telling `progress` how many were taken."""
+    for number, item in enumerate(items):
+        if progress is not None:
+            progress(number, len(items))
+        yield item
 
 
 def _is_catalog(path: str) -> bool:
@@ -108,7 +125,7 @@ def _is_catalog(path: str) -> bool:
         return False
 
 
-def side_of_revision(workspace: Workspace, revision: str) -> Side:
+def side_of_revision(workspace: Workspace, revision: str, progress: Progress | None = None) -> Side:
     """The workspace, or the path after a colon, as a Git revision has it: `HEAD~1`, `main:tools`."""
     root = str(workspace.root)
     if _git(root, "rev-parse", "--is-inside-work-tree") is None:
@@ -126,7 +143,8 @@ def side_of_revision(workspace: Workspace, revision: str) -> Side:
         path = _extracted(root, thing, Path(folder), Path(named.partition(":")[2]).name or "definition")
         inside = named.partition(":")[2]
         base = workspace.root if ":" not in revision else Path(root if inside.startswith("./") else _top(root)) / inside
-        side = side_of_path(workspace, str(path), lambda file: _as_in(base, path, file), name=revision, keep=keep)
+        shown = partial(_as_in, base, path)
+        side = side_of_path(workspace, str(path), shown, name=revision, keep=keep, progress=progress)
     except BaseException:
         keep.close()
         raise

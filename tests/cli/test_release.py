@@ -64,3 +64,11 @@ def test_a_release_record_that_cannot_be_read_is_no_traceback(workspace: Path) -
     ran = ferrule("diff", folder=workspace)
     assert ran.code == 2
     assert "0001.json cannot be read: Is a directory" in ran.err
+
+
+def test_a_candidate_that_cannot_be_read_does_not_pass(workspace: Path) -> None:
+    ferrule("publish", folder=workspace)
+    (workspace / "tools" / "send-reply.tool.md").write_text("---\ntool_id: [\n---\n")
+    ran = ferrule("diff", folder=workspace)
+    assert ran.code == 1
+    assert ran.err.startswith("ferrule: tools/send-reply.tool.md cannot be read, so it was not compared")

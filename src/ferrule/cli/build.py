@@ -8,6 +8,7 @@ import os
 import click
 
 from ferrule.cli.output import now_option, write_report
+from ferrule.cli.progress import ProgressBar
 from ferrule.errors import BuildRefused
 from ferrule.model.report import Report
 from ferrule.releases import Built, build
@@ -27,7 +28,8 @@ KEY_VARIABLE = "FERRULE_KEY_FILE"
 def command(path: str, output: str | None, format: str, now: str | None) -> int:
     """Compile the workspace around PATH (by default: here) into one sealed catalog."""
     try:
-        built = build(Workspace.open(path), output, key_file=key_file(), now=now)
+        with ProgressBar() as progress:
+            built = build(Workspace.open(path), output, key_file=key_file(), now=now, progress=progress)
     except BuildRefused as refused:
         return show_refusal(refused, format)
     if format == "json":

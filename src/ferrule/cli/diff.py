@@ -10,6 +10,7 @@ import click
 import msgspec
 
 from ferrule.cli.output import now_option, read_text, report_options, write_report
+from ferrule.cli.progress import ProgressBar
 from ferrule.errors import WorkspaceError
 from ferrule.model.change import ToolChange
 from ferrule.model.semver import Bump
@@ -23,8 +24,8 @@ _SIGNS = {"added": "+", "removed": "-", "changed": "~"}
 
 
 @click.command(
-    epilog="Exit code: 0 when the change has no errors, 1 when it has (or warnings, with --strict), 2 when it could "
-    "not be looked at."
+    epilog="Exit code: 0 when the change has no errors, 1 when it has (or warnings, with --strict) or a file of the "
+    "candidate cannot be read, 2 when it could not be looked at."
 )
 @click.argument("published", required=False)
 @click.argument("candidate", required=False)
@@ -42,7 +43,8 @@ def command(
     if published is not None and candidate is None and is_definitions(published):
         published, candidate = None, published
     workspace = Workspace.open(candidate if candidate is not None and is_definitions(candidate) else ".")
-    difference = diff(workspace, published, candidate, now=now)
+    with ProgressBar() as progress:
+        difference = diff(workspace, published, candidate, now=now, progress=progress)
     if format == "json":
         _write_json(difference, output)
     else:
@@ -55,8 +57,12 @@ def command(
             text_of=lambda file: texts.get(file) or read_text(file),
             before=_told(difference) if format == "text" else (),
         )
+    for file in difference.unread:
+        click.echo(
+            f"ferrule: {cleaned(file)} cannot be read, so it was not compared; 'ferrule check' tells why", err=True
+        )
     summary = difference.report.summary
-    return int(summary.errors > 0 or (strict and summary.warnings > 0))
+    return int(summary.errors > 0 or (strict and summary.warnings > 0) or bool(difference.unread))
 
 
 def _told(difference: Difference) -> Iterator[str]:

@@ -10,6 +10,7 @@ import click
 
 from ferrule.cli.build import as_dict, key_file, key_lines, show_refusal, told
 from ferrule.cli.output import now_option
+from ferrule.cli.progress import ProgressBar
 from ferrule.errors import BuildRefused
 from ferrule.releases import Published, publish
 from ferrule.workspace import Workspace
@@ -31,15 +32,17 @@ def command(
     """Record the workspace around PATH (by default: here) as a release."""
     at = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     try:
-        done = publish(
-            Workspace.open(path),
-            by=by or _user(),
-            at=at,
-            message=message,
-            approved_by=approved_by,
-            key_file=key_file(),
-            now=now,
-        )
+        with ProgressBar() as progress:
+            done = publish(
+                Workspace.open(path),
+                by=by or _user(),
+                at=at,
+                message=message,
+                approved_by=approved_by,
+                key_file=key_file(),
+                now=now,
+                progress=progress,
+            )
     except BuildRefused as refused:
         return show_refusal(refused, format)
     click.echo(json.dumps(_as_dict(done), indent=2) if format == "json" else _told(done))

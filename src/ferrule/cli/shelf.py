@@ -107,13 +107,14 @@ def shelf_of(workspace: Workspace, is_wanted: Callable[[ToolOutline], bool] = la
     selection = workspace.select()
     with ProgressBar() as progress:
         reports = workspace.reports(selection, workspace.rule_settings(), progress=progress)
-    entries: list[Entry] = []
-    unreadable: list[str] = []
-    for task, report in zip(selection.everything, reports, strict=True):
-        if report.tools:
-            entries += _entries(workspace, task.path, report, is_wanted)
-        if any(isinstance(outline, BrokenOutline) and outline.kind == "tool" for outline in report.outlines):
-            unreadable.append(show_path(task.path))
+        entries: list[Entry] = []
+        unreadable: list[str] = []
+        for number, (task, report) in enumerate(zip(selection.everything, reports, strict=True)):
+            progress(number, len(reports))
+            if report.tools:
+                entries += _entries(workspace, task.path, report, is_wanted)
+            if any(isinstance(outline, BrokenOutline) and outline.kind == "tool" for outline in report.outlines):
+                unreadable.append(show_path(task.path))
     entries.sort(key=lambda entry: (entry.outline.namespace, entry.outline.name, entry.outline.version or ""))
     return Shelf(tuple(entries), tuple(reports), tuple(unreadable))
 

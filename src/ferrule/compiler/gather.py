@@ -25,9 +25,16 @@ class Piece(NamedTuple):
 
 
 def gather(
-    sources: Iterable[Source], dialects: tuple[Dialect, ...], namespace: str, broken: set[tuple[str, str]] | None = None
+    sources: Iterable[Source],
+    dialects: tuple[Dialect, ...],
+    namespace: str,
+    broken: set[tuple[str, str]] | None = None,
+    unread: set[str] | None = None,
 ) -> Iterator[Piece]:
-    """Every definition of these files, in order. Kind and stem of AML files that cannot be parsed are added to `broken`."""
+    """Every definition of these files, in order.
+
+    Files that cannot be parsed are added to `unread`, and kind and stem of the AML files among them to `broken`.
+    """
     for source in sources:
         documents = read(source)
         dialect = next((found for document in documents if (found := detect(document, dialects))), None)
@@ -37,6 +44,8 @@ def gather(
             if not document.is_parsed:
                 if broken is not None:
                     broken.update(_stem(source))
+                if unread is not None:
+                    unread.add(source.file)
                 continue
             for definition in dialect.definitions(document)[0]:
                 outlines = tuple(dialect.outline(document, definition, namespace))
