@@ -74,8 +74,10 @@ def load_settings(root: Path) -> Settings:
     if not file.is_file():
         return Settings()
     try:
-        values = _parse(file.read_text(encoding="utf-8"))
+        values = _parse(file.read_text(encoding="utf-8-sig"))
         return msgspec.convert(values, Settings)
+    except OSError as error:
+        raise SettingsError(f"{file} cannot be read: {error.strerror}") from None
     except msgspec.ValidationError as error:
         raise SettingsError(f"{file}: {error}{_advice(str(error))}") from None
     except ValueError as error:  # TOMLDecodeError and UnicodeDecodeError are kinds of it
@@ -86,6 +88,7 @@ def _advice(message: str) -> str:
     if "unknown field" not in message:
         return ""
     word = message.split("`")[1] if "`" in message else ""
-    known = [*Settings.__struct_fields__, *CheckSettings.__struct_fields__, *Suppress.__struct_fields__]
+    tables = (Settings, CheckSettings, Suppress, AmlSettings, NetworkSettings)
+    known = [name for table in tables for name in table.__struct_fields__]
     hint = nearest(word, known)
     return f" ({hint})" if hint else ""

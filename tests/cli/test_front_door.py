@@ -80,6 +80,17 @@ def test_unusable_settings_exit_with_2(tmp_path: Path) -> None:
     assert "strict" in ran.err
 
 
+def test_a_misspelt_setting_gets_the_nearest_in_any_table(tmp_path: Path) -> None:
+    (tmp_path / "ferrule.toml").write_text('[aml]\naproved_versions = ["1.2"]\n')
+    assert "did you mean 'approved_versions'?" in ferrule("check", folder=tmp_path).err
+
+
+def test_settings_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    (tmp_path / "ferrule.toml").write_bytes(b'\xef\xbb\xbfnamespace = "ours"\n')
+    ran = ferrule("check", folder=tmp_path)
+    assert (ran.code, ran.err) == (0, "")
+
+
 def test_a_reader_that_goes_away_is_no_error_message(workspace: Path) -> None:
     script = "import sys; from ferrule.cli import main; sys.exit(main(['rule']))"
     process = subprocess.Popen(
