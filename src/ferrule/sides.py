@@ -134,11 +134,13 @@ def side_of_revision(workspace: Workspace, revision: str, progress: Progress | N
     prefix = (_git(root, "rev-parse", "--show-prefix") or b"").decode().strip()
     named = revision if ":" in revision else f"{revision}:{prefix}"
     found = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", named)
-    if found is None:
+    if found is None and (":" in revision or _commit(root, revision) is None):
         raise WorkspaceError(f"there is no file, folder or Git revision {revision!r}")
-    thing = found.decode().strip()
     keep = ExitStack()
     folder = keep.enter_context(tempfile.TemporaryDirectory(prefix="ferrule-"))
+    if found is None:  # a revision from before the workspace: then everything in it is new
+        return side_of_path(workspace, folder, name=f"{revision} (which has no {prefix.rstrip('/')})", keep=keep)
+    thing = found.decode().strip()
     try:
         path = _extracted(root, thing, Path(folder), Path(named.partition(":")[2]).name or "definition")
         inside = named.partition(":")[2]
@@ -149,6 +151,10 @@ def side_of_revision(workspace: Workspace, revision: str, progress: Progress | N
         keep.close()
         raise
     return side
+
+
+def _commit(root: str, revision: str) -> bytes | None:
+    return _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
 
 
 def _as_in(base: Path, path: Path, file: str) -> str:

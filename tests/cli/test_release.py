@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -72,3 +73,17 @@ def test_a_candidate_that_cannot_be_read_does_not_pass(workspace: Path) -> None:
     ran = ferrule("diff", folder=workspace)
     assert ran.code == 1
     assert ran.err.startswith("ferrule: tools/send-reply.tool.md cannot be read, so it was not compared")
+
+
+def test_everything_is_new_against_a_revision_from_before_the_workspace(workspace: Path) -> None:
+    def git(*words: str) -> None:
+        who = ("-c", "user.name=Ada", "-c", "user.email=ada@example.com")
+        subprocess.run(["git", *who, *words], cwd=workspace.parent, check=True, capture_output=True)
+
+    git("init", "--initial-branch", "main")
+    git("commit", "--allow-empty", "-m", "nothing yet")
+    ran = ferrule("diff", "main", folder=workspace)
+    assert ran.code == 0, ran.err
+    assert ran.out.startswith("from main (which has no tools-of-ours) to .:\n\n+ ")
+    assert ferrule("diff", "main:./tools", folder=workspace).code == 2
+    assert ferrule("diff", "mane", folder=workspace).code == 2
