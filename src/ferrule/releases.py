@@ -252,6 +252,8 @@ def _compiled(workspace: Workspace, now: str | None, progress: Progress | None) 
     report = workspace.check(now=now, progress=progress)
     if report.has_errors:
         raise BuildRefused("the definitions have errors; nothing was built", report)
+    if not report.summary.files:
+        raise WorkspaceError(f"there are no definitions in {show_path(str(workspace.root))}; nothing was built")
     _refuse_secrets(workspace, now)
     if workspace.select().everything != tasks or sources != [load(task.path, task.name) for task in tasks]:
         raise WorkspaceError("files changed while they were being checked; run the command again")

@@ -87,3 +87,11 @@ def test_everything_is_new_against_a_revision_from_before_the_workspace(workspac
     assert ran.out.startswith("from main (which has no tools-of-ours) to .:\n\n+ ")
     assert ferrule("diff", "main:./tools", folder=workspace).code == 2
     assert ferrule("diff", "mane", folder=workspace).code == 2
+
+
+@pytest.mark.parametrize("command", ["build", "publish"])
+def test_a_folder_without_definitions_is_left_as_it_is(command: str, tmp_path: Path) -> None:
+    ran = ferrule(command, folder=tmp_path)
+    assert ran.code == 2
+    assert ran.err.startswith("ferrule: there are no definitions in ")
+    assert not [*tmp_path.iterdir()]
