@@ -132,6 +132,12 @@ def test_a_closed_stream_leaves_the_exit_code(closed: str, broken: Path) -> None
     assert "Traceback" not in shell(f"list {closed}", broken).stderr
 
 
+def test_a_current_folder_that_is_gone_is_named(tmp_path: Path) -> None:
+    ran = shell("check", tmp_path, first=f'mkdir "{tmp_path}/gone" && cd "{tmp_path}/gone" && rmdir "{tmp_path}/gone"')
+    assert ran.returncode == 2
+    assert ran.stderr == "ferrule: the current folder: No such file or directory\n"
+
+
 def test_a_bug_is_not_taken_for_an_error_in_the_definitions(workspace: Path) -> None:
     script = (
         "import sys, ferrule.cli.check as check; from ferrule.cli import main\n"
@@ -144,8 +150,8 @@ def test_a_bug_is_not_taken_for_an_error_in_the_definitions(workspace: Path) -> 
     assert ran.stderr.endswith("please report it with the lines above\n")
 
 
-def shell(words: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run `ferrule …` through the shell, for redirections."""
+def shell(words: str, folder: Path, first: str = "true") -> subprocess.CompletedProcess[str]:
+    """Run `ferrule …` through the shell, for redirections, after another command."""
     script = "import sys; from ferrule.cli import main; sys.exit(main())"
-    line = f'"{sys.executable}" -c "{script}" {words}'
+    line = f'{first} && "{sys.executable}" -c "{script}" {words}'
     return subprocess.run(line, shell=True, cwd=folder, capture_output=True, text=True, timeout=60, check=False)

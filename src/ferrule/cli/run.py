@@ -43,7 +43,8 @@ def run(name: str, target: str, arguments: list[str]) -> int:
         return PIPE_CLOSED
     except OSError as error:  # a full disk, a folder that may not be entered
         _drop_output()
-        return fail(f"{error.filename or 'cannot write the output'}: {error.strerror}")
+        nameless = "the current folder" if isinstance(error, FileNotFoundError) else "cannot write the output"
+        return fail(f"{error.filename or nameless}: {error.strerror}")
     except (KeyboardInterrupt, click.Abort):
         sys.stderr.write("\n")
         return INTERRUPTED
