@@ -24,10 +24,10 @@ NOW = "2026-02-01"
 AT = "2026-02-01T12:00:00Z"
 
 
-def built(root: Path, files: dict[str, str], **options: str) -> Catalog:
+def built(root: Path, files: dict[str, str]) -> Catalog:
     """The catalog of a workspace, sealed with its own key."""
     workspace = Workspace.open(write(root, files))
-    build(workspace, now=NOW, **options)
+    build(workspace, now=NOW)
     return load_catalog(workspace)
 
 
