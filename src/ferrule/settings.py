@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -71,8 +72,10 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def load_settings(root: Path) -> Settings:
     """The settings of a workspace; defaults when it has no ferrule.toml. Raises SettingsError."""
     file = root / FILE_NAME
-    if not file.is_file():
+    if not os.path.lexists(file):
         return Settings()
+    if not file.is_file():
+        raise SettingsError(f"{file} is not a file, or a link that leads nowhere; mend or remove it")
     try:
         values = _parse(file.read_text(encoding="utf-8-sig"))
         return msgspec.convert(values, Settings)

@@ -13,7 +13,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
@@ -28,7 +28,7 @@ from ferrule.compiler.discover import Walk, load
 from ferrule.compiler.filter import Filter
 from ferrule.compiler.gather import gather
 from ferrule.contracts.rule import RuleSettings
-from ferrule.errors import WorkspaceError
+from ferrule.errors import SettingsError, WorkspaceError
 from ferrule.model.diagnostic import Diagnostic, Severity
 from ferrule.model.outline import Library
 from ferrule.model.report import FileReport, Report, summarise
@@ -88,15 +88,20 @@ class Workspace:
 
         Raises WorkspaceError when there is no such path, SettingsError when ferrule.toml cannot be used.
         """
-        start = Path(os.path.abspath(path))
-        if not start.exists() and not start.is_symlink():
-            raise WorkspaceError(f"there is no file or folder {str(path)!r}")
-        folder = start if start.is_dir() else start.parent
-        for candidate in (folder, *folder.parents):
-            if (candidate / FILE_NAME).is_file():
-                return cls(candidate, load_settings(candidate), has_settings_file=True)
-        while folder.name in _MEMBER_FOLDERS and start.is_dir():
-            folder = folder.parent
+        try:
+            start = Path(os.path.abspath(path))
+            if not os.path.lexists(start):
+                raise WorkspaceError(f"there is no file or folder {str(path)!r}")
+            folder = start if start.is_dir() else start.parent
+            for candidate in (folder, *folder.parents):
+                if os.path.lexists(candidate / FILE_NAME):
+                    return cls(candidate, load_settings(candidate), has_settings_file=True)
+            while folder.name in _MEMBER_FOLDERS and start.is_dir():
+                folder = folder.parent
+        except FileNotFoundError:
+            raise WorkspaceError("the current folder is not there any more; change to one that is") from None
+        except OSError as error:
+            raise WorkspaceError(f"{str(path)!r} cannot be opened: {error.strerror or error}") from None
         return cls(folder, Settings(), has_settings_file=False)
 
     @property
@@ -106,9 +111,9 @@ class Workspace:
 
     def check(
         self,
-        paths: Sequence[str | Path] = (),
+        paths: Sequence[str | Path] | str | Path = (),
         *,
-        now: str | None = None,
+        now: str | date | None = None,
         compat: bool | None = None,
         select: Sequence[str] = (),
         ignore: Sequence[str] = (),
@@ -120,8 +125,11 @@ class Workspace:
 
         `now` is the ISO date for rules about age. `select` and `ignore` take rule codes or prefixes such as `AML`.
         """
+        if jobs is not None and jobs < 1:
+            raise SettingsError(f"jobs must be at least 1, not {jobs}")
+        chosen = (paths,) if isinstance(paths, str | Path) else paths
         with _without_collector():
-            return self._check(paths, self.rule_settings(now, compat), select, ignore, use_cache, jobs, progress)
+            return self._check(chosen, self.rule_settings(now, compat), select, ignore, use_cache, jobs, progress)
 
     def _check(
         self,
@@ -164,10 +172,10 @@ class Workspace:
         for file, group in groupby(pieces, key=lambda piece: piece.file):
             yield CompiledFile(file, tuple(piece.compiled for piece in group if piece.compiled is not None))
 
-    def rule_settings(self, now: str | None = None, compat: bool | None = None) -> RuleSettings:
-        """What rules may depend on, from the settings file and the caller."""
+    def rule_settings(self, now: str | date | None = None, compat: bool | None = None) -> RuleSettings:
+        """What rules may depend on, from the settings file and the caller. Raises SettingsError for a date that is none."""
         return RuleSettings(
-            today=now or datetime.now(UTC).date().isoformat(),
+            today=_iso_date(now),
             approved_versions=self.settings.aml.approved_versions,
             compat=self.settings.check.compat if compat is None else compat,
             namespace=self.namespace,
@@ -297,6 +305,40 @@ def _without_collector() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
+
+
+def _iso_date(now: str | date | None) -> str:
+    if now is None:
+        return datetime.now(UTC).date().isoformat()
+    try:
+        return date.fromisoformat(str(now)[:10] if isinstance(now, datetime) else str(now)).isoformat()
+    except ValueError:
+        raise SettingsError(f"{now!r} is not a date; write it as 2026-04-30") from None
+
+
+def by_workspace(paths: Sequence[str | Path]) -> list[tuple[Workspace, list[str | Path]]]:
+    """Paths with the workspace each belongs to; all that lie in no workspace go together."""
+    groups: dict[Path | None, tuple[Workspace, list[str | Path]]] = {}
+    for path in paths or (".",):
+        workspace = Workspace.open(path)
+        key = workspace.root if workspace.has_settings_file else None
+        groups.setdefault(key, (workspace, []))[1].append(path)
+    return list(groups.values())
+
+
+def joined(reports: Sequence[Report]) -> Report:
+    """The reports of several workspaces as one."""
+    diagnostics = tuple(sorted((found for report in reports for found in report.diagnostics), key=lambda d: d.order))
+    summaries = [report.summary for report in reports]
+    return Report(
+        diagnostics,
+        summarise(
+            diagnostics,
+            files=sum(summary.files for summary in summaries),
+            tools=sum(summary.tools for summary in summaries),
+            seconds=sum(summary.seconds for summary in summaries),
+        ),
+    )
 
 
 def _folders(root: Path) -> frozenset[str]:

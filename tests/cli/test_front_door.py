@@ -135,7 +135,7 @@ def test_a_closed_stream_leaves_the_exit_code(closed: str, broken: Path) -> None
 def test_a_current_folder_that_is_gone_is_named(tmp_path: Path) -> None:
     ran = shell("check", tmp_path, first=f'mkdir "{tmp_path}/gone" && cd "{tmp_path}/gone" && rmdir "{tmp_path}/gone"')
     assert ran.returncode == 2
-    assert ran.stderr == "ferrule: the current folder: No such file or directory\n"
+    assert ran.stderr == "ferrule: the current folder is not there any more; change to one that is\n"
 
 
 def test_a_bug_is_not_taken_for_an_error_in_the_definitions(workspace: Path) -> None:

@@ -10,7 +10,7 @@ import click
 from ferrule.cli.output import now_option, report_options, write_report
 from ferrule.cli.progress import ProgressBar
 from ferrule.model.report import Report
-from ferrule.workspace import Workspace
+from ferrule.workspace import Workspace, by_workspace, joined
 
 
 class Request(NamedTuple):
@@ -95,7 +95,10 @@ def check(workspace: Workspace, request: Request) -> int:
 def examine(workspace: Workspace, request: Request) -> Report:
     """One check, with a progress bar if it takes long."""
     with ProgressBar() as progress:
-        return workspace.check(request.paths, progress=progress, **request.options)
+        if len(request.paths) < 2:
+            return workspace.check(request.paths, progress=progress, **request.options)
+        groups = by_workspace(request.paths)
+        return joined([each.check(paths, progress=progress, **request.options) for each, paths in groups])
 
 
 def exit_code(report: Report, request: Request) -> int:
