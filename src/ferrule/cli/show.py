@@ -170,7 +170,7 @@ def _as_dict(entry: Entry, shelf: Shelf, place: str) -> dict[str, object]:
     tool = json.loads(msgspec.json.encode(entry.tool)) if entry.tool is not None else None
     return {
         "tool": tool,
-        "outline": msgspec.to_builtins(entry.outline) if tool is None else None,
+        "outline": msgspec.structs.asdict(entry.outline) if tool is None else None,
         "documentation": entry.documentation,
         "defined_in": place,
         "agents": [use._asdict() for use in users.agents],

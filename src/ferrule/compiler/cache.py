@@ -90,13 +90,23 @@ class Cache:
         entry = self._old.get(name)
         if entry is None or entry.named != named:
             return None
-        now = stat_of(path)
-        if now is None or now.size != entry.stat.size:
+        try:
+            facts = os.stat(path)
+        except OSError:
             return None
-        if now != entry.stat or max(now.modified_ns, now.changed_ns) > self._written_ns - _SETTLED_NS:
+        known = entry.stat
+        if facts.st_size != known.size:
+            return None
+        is_untouched = (
+            facts.st_mtime_ns == known.modified_ns
+            and facts.st_ctime_ns == known.changed_ns
+            and facts.st_ino == known.inode
+            and max(known.modified_ns, known.changed_ns) <= self._written_ns - _SETTLED_NS
+        )
+        if not is_untouched:
             if not _has_digest(path, entry.digest):
                 return None
-            entry = msgspec.structs.replace(entry, stat=now)
+            entry = msgspec.structs.replace(entry, stat=stat_from(facts))
         self._fresh[name] = entry
         return entry.report
 

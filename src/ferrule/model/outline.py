@@ -11,7 +11,7 @@ from ferrule.model.semver import Version, parse_version
 from ferrule.model.value import Path
 
 
-class ToolOutline(msgspec.Struct, frozen=True, gc=False, tag_field="outline", tag="tool", omit_defaults=True):
+class ToolOutline(msgspec.Struct, frozen=True, gc=False, array_like=True, tag_field="outline", tag="tool"):
     """A tool of any dialect, as agents, roles and other tools see it. A field that is wrong in the file is None here."""
 
     file: str
@@ -38,7 +38,7 @@ class ToolOutline(msgspec.Struct, frozen=True, gc=False, tag_field="outline", ta
     """The key that holds the name, for collision findings."""
 
 
-class AgentOutline(msgspec.Struct, frozen=True, tag_field="outline", tag="agent"):
+class AgentOutline(msgspec.Struct, frozen=True, array_like=True, tag_field="outline", tag="agent"):
     """An AML agent file: its whole front matter, since most of it concerns other files."""
 
     file: str
@@ -46,7 +46,7 @@ class AgentOutline(msgspec.Struct, frozen=True, tag_field="outline", tag="agent"
     value: dict[str, Any]
 
 
-class RoleOutline(msgspec.Struct, frozen=True, tag_field="outline", tag="role"):
+class RoleOutline(msgspec.Struct, frozen=True, array_like=True, tag_field="outline", tag="role"):
     """An AML IAM role file: its whole front matter."""
 
     file: str
@@ -54,7 +54,7 @@ class RoleOutline(msgspec.Struct, frozen=True, tag_field="outline", tag="role"):
     value: dict[str, Any]
 
 
-class RecordOutline(msgspec.Struct, frozen=True, tag_field="outline", tag="record"):
+class RecordOutline(msgspec.Struct, frozen=True, array_like=True, tag_field="outline", tag="record"):
     """An Agent Tool interface, profile, scheduler policy or surface that other records point at."""
 
     file: str
@@ -72,7 +72,7 @@ class RecordOutline(msgspec.Struct, frozen=True, tag_field="outline", tag="recor
     """False for an interface whose `classifier_input` is absent or empty."""
 
 
-class BrokenOutline(msgspec.Struct, frozen=True, tag_field="outline", tag="broken"):
+class BrokenOutline(msgspec.Struct, frozen=True, array_like=True, tag_field="outline", tag="broken"):
     """A file that could not be parsed. References to its stem count as resolved: one mistake is reported once."""
 
     file: str
@@ -108,9 +108,10 @@ class Library:
         self.records: dict[tuple[str, str], RecordOutline] = {}
         self.broken: set[tuple[str, str]] = set()
         for outline in outlines:
+            if outline.__class__ is ToolOutline:  # nearly all are
+                self.tools.setdefault(outline.tool_id, []).append(outline)
+                continue
             match outline:
-                case ToolOutline():
-                    self.tools.setdefault(outline.tool_id, []).append(outline)
                 case AgentOutline(agent_id=str(name)):
                     self.agents.setdefault(name, outline)
                 case RoleOutline(iam_id=str(name)):

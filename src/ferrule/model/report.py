@@ -20,7 +20,7 @@ class Suppression(msgspec.Struct, frozen=True, gc=False):
     reason: str
 
 
-class FileReport(msgspec.Struct, frozen=True):
+class FileReport(msgspec.Struct, frozen=True, array_like=True):
     """Everything one file gives on its own. Cached by content, so it must not depend on any other file."""
 
     file: str
