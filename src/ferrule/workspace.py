@@ -47,6 +47,7 @@ UNFOLLOWED = "FER-6"
 _MEMBER_FOLDERS = frozenset({"tools", "agents", "iam"})
 _BATCH = 50
 _SHARED_FROM = 400
+_SHARED_FROM_BYTES = 1024 * 1024
 """Below this a second process costs more than it saves."""
 _CACHED_FROM = 64
 """Fewer files are checked faster than a cache is opened, unless they are large."""
@@ -192,7 +193,7 @@ class Workspace:
     ) -> list[FileReport]:
         """What every file gives on its own, from the cache where it is certainly unchanged."""
         tasks = selection.everything
-        cache = self._cache(settings) if use_cache and _is_much(tasks) else None
+        cache = self._cache(settings) if use_cache and _is_much(tasks, _CACHED_FROM, _CACHED_FROM_BYTES) else None
         known = {task.name: cache.find(task.name, task.path, named=task.named) for task in tasks} if cache else {}
         left = [task for task in tasks if known.get(task.name) is None]
         if cache is None:  # nothing to remember: of files not reported on, only what they define is worked out
@@ -208,7 +209,7 @@ class Workspace:
     def _check_all(
         self, tasks: list[Task], settings: RuleSettings, jobs: int, progress: Progress | None
     ) -> list[Checked]:
-        if len(tasks) < _SHARED_FROM or jobs < 2:
+        if min(jobs, len(tasks)) < 2 or not _is_much(tasks, _SHARED_FROM, _SHARED_FROM_BYTES):
             checked: list[Checked] = []
             for first in range(0, len(tasks), _BATCH):
                 checked += check_tasks(tasks[first : first + _BATCH], settings)
@@ -346,12 +347,12 @@ def _folders(root: Path) -> frozenset[str]:
         return frozenset(entry.name for entry in listing if os.path.isdir(entry.path))
 
 
-def _is_much(tasks: Sequence[Task]) -> bool:
-    """True when opening a cache costs less than checking these files."""
-    if len(tasks) >= _CACHED_FROM:
+def _is_much(tasks: Sequence[Task], count: int, size: int) -> bool:
+    """True for at least so many files, or so many bytes of them."""
+    if len(tasks) >= count:
         return True
     sizes = (stat.size for task in tasks if (stat := stat_of(task.path)) is not None)
-    return sum(sizes) >= _CACHED_FROM_BYTES
+    return sum(sizes) >= size
 
 
 def _fingerprint(settings: RuleSettings) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
 from typing import Any
 
 from ferrule.compiler.scalars import MAX_DIGITS
@@ -17,6 +18,7 @@ _HALF_CHARACTER = re.compile(
     r"""(?<!\\)(?:\\\\)*(?P<half>\\u(?:d[89ab][0-9a-f]{2}(?!\\ud[c-f][0-9a-f]{2})|(?<!\\ud[89ab][0-9a-f]{2}\\u)d[c-f][0-9a-f]{2}))""",
     re.IGNORECASE,
 )
+_NEWLINE = re.compile("\n")
 _BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]')
 _HINTS = (
     ("Expecting ',' delimiter", "a comma or a closing bracket is missing before this"),
@@ -149,56 +151,57 @@ def _position(text: str, offset: int) -> tuple[int, int]:
 
 
 class _Scan:
-    """One pass over the tokens of a valid JSON text."""
+    """One pass over the tokens of a valid JSON text. Places are worked out for keys and values only."""
 
     def __init__(self, text: str) -> None:
-        self.tokens = _TOKEN.finditer(text)
-        self.text = text
-        self.line = 1
-        self.line_start = 0
-        self.seen = 0
+        self.next = _TOKEN.finditer(text).__next__
+        self.starts = [0, *(match.end() for match in _NEWLINE.finditer(text))]
         self.issues: list[Issue] = []
 
-    def next(self) -> tuple[str, Span]:
-        match = next(self.tokens)
-        start, end = match.span()
-        newlines = self.text.count("\n", self.seen, start)
-        if newlines:
-            self.line += newlines
-            self.line_start = self.text.rfind("\n", 0, start) + 1
-        self.seen = start
-        column = start - self.line_start + 1
-        return match[0], Span(self.line, column, self.line, column + end - start)
+    def span(self, token: re.Match[str]) -> Span:
+        """Where a token stands."""
+        start, end = token.span()
+        line = bisect_right(self.starts, start)
+        column = start - self.starts[line - 1] + 1
+        return Span(line, column, line, column + end - start)
 
 
 def compose(text: str) -> Composed:
     """Values and places of a JSON text that `json.loads` accepts, at most MAX_DEPTH deep."""
     scan = _Scan(text)
-    origin = Span(1, 1, 1, 1)
-    value, node = _value(scan, *scan.next(), origin, ())
+    value, node = _value(scan, scan.next(), Span(1, 1, 1, 1), ())
     return Composed(value, Places(node), tuple(scan.issues), 1)
 
 
-def _value(scan: _Scan, token: str, span: Span, opener: Span | None, path: tuple[str | int, ...]) -> tuple[Any, Node]:
+def _value(scan: _Scan, token: re.Match[str], opener: Span | None, path: tuple[str | int, ...]) -> tuple[Any, Node]:
+    span = scan.span(token)
     node = Node(span, opener or span, path)
-    if token == "{":
+    text = token[0]
+    if text == "{":
         return _object(scan, node), node
-    if token == "[":
+    if text == "[":
         return _array(scan, node), node
-    return json.loads(token), node
+    return _scalar(text), node
+
+
+def _scalar(text: str) -> Any:
+    if text[0] == '"' and "\\" not in text:
+        return text[1:-1]
+    return json.loads(text)
 
 
 def _object(scan: _Scan, node: Node) -> dict[str, Any]:
     members: dict[str, Any] = {}
-    token, span = scan.next()
-    while token != "}":
-        if token == ",":
-            token, span = scan.next()
-        key, key_span = json.loads(token), span
+    token = scan.next()
+    while (text := token[0]) != "}":
+        if text == ",":
+            token = scan.next()
+            text = token[0]
+        key, key_span = _scalar(text), scan.span(token)
         scan.next()  # the colon
         path = (*node.written, key)
         known = len(scan.issues)
-        value, child = _value(scan, *scan.next(), key_span, path)
+        value, child = _value(scan, scan.next(), key_span, path)
         if key in members:
             del scan.issues[known:]  # found inside what is left out now
             message = f"the member {key!r} is written twice"
@@ -206,22 +209,22 @@ def _object(scan: _Scan, node: Node) -> dict[str, Any]:
         else:
             members[key] = value
             node.children[key] = child
-        token, span = scan.next()
-    _end(node, span)
+        token = scan.next()
+    _end(node, scan.span(token))
     return members
 
 
 def _array(scan: _Scan, node: Node) -> list[Any]:
     items: list[Any] = []
-    token, span = scan.next()
-    while token != "]":
-        if token == ",":
-            token, span = scan.next()
-        value, child = _value(scan, token, span, None, (*node.written, len(items)))
+    token = scan.next()
+    while token[0] != "]":
+        if token[0] == ",":
+            token = scan.next()
+        value, child = _value(scan, token, None, (*node.written, len(items)))
         node.children[len(items)] = child
         items.append(value)
-        token, span = scan.next()
-    _end(node, span)
+        token = scan.next()
+    _end(node, scan.span(token))
     return items
 
 

@@ -34,7 +34,8 @@ def run(
 ) -> list[Any]:
     """`work` done for all tasks, batch by batch, with `jobs` processes; results in order. `worker` is the others' module."""
     results: list[Any] = [None] * len(tasks)
-    batch = max(BATCH, -(-len(tasks) // _MOST_BATCHES))
+    # At least a few batches for everybody, however large the files; and never more than fit into the pipe.
+    batch = max(min(BATCH, -(-len(tasks) // (jobs * 4))), -(-len(tasks) // _MOST_BATCHES))
     count = -(-len(tasks) // batch)
     reading, writing = os.pipe()
     try:
