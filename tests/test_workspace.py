@@ -79,6 +79,14 @@ def test_folders_outside_any_workspace_are_one(tmp_path: Path) -> None:
     assert len(by_workspace([root / "tools", root / "agents"])) == 1
 
 
+def test_compiling_gives_the_model_and_leaves_out_what_cannot_be_compiled(tmp_path: Path) -> None:
+    root = make(tmp_path / "one")
+    (root / "tools" / "odd.tool.md").write_text("---\ntool_id: odd\n---\n")
+    tools = [tool for file in Workspace.open(root).compile() for part in file.compiled for tool in part.tools]
+    assert [(tool.tool_id, tool.dialect, tool.namespace) for tool in tools] == [("send-mail", "aml", "one")]
+    assert tools[0].inferred_facts
+
+
 def test_the_public_names_are_there_and_load_late() -> None:
     assert {name for name in dir(ferrule) if not name.startswith("_")} >= {"Workspace", "Diagnostic", "Severity"}
     assert ferrule.Workspace is Workspace

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from ferrule.cli.mend import fixable_rules
 from ferrule.contracts.rule import RuleInfo
 from ferrule.parts import rule_pages
 
@@ -37,7 +38,7 @@ def _index(by_standard: dict[str, list[RuleInfo]]) -> str:
         lines += [f"## {title}", "", "| rule | name | severity | |", "|---|---|---|---|"]
         for info in by_standard[prefix]:
             anchor = f"[{info.code}]({name}.md#{info.code.lower()})"
-            fixable = "`--fix`" if info.fixable else ""
+            fixable = "`--fix`" if info.code in fixable_rules() else ""
             lines.append(f"| {anchor} | `{info.name}` | {info.severity.value} | {fixable} |")
         lines.append("")
     return "\n".join(lines)
@@ -45,7 +46,7 @@ def _index(by_standard: dict[str, list[RuleInfo]]) -> str:
 
 def _section(info: RuleInfo) -> str:
     facts = [f"`{info.name}`", info.severity.value, f"since {info.since}"]
-    if info.fixable:
+    if info.code in fixable_rules():
         facts.append("mended by `ferrule check --fix`")
     lines = [f"## {info.code}", "", " · ".join(facts), "", info.summary, ""]
     for label, text in _labelled(info.details):

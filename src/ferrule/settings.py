@@ -53,7 +53,7 @@ class AmlSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class NetworkSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`[network]`"""
+    """`[network]`: read and checked today, obeyed once tools are run."""
 
     allow: tuple[str, ...] = ()
     """Hosts that tools may reach although they resolve to private addresses."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any, NamedTuple
 
 import click
@@ -10,7 +9,11 @@ import click
 from ferrule.cli.output import now_option, report_options, write_report
 from ferrule.cli.progress import ProgressBar
 from ferrule.model.report import Report
+from ferrule.registry import late
 from ferrule.workspace import Workspace, by_workspace, joined
+
+_watch = late("ferrule.cli.watch:watch")
+_mend = late("ferrule.cli.mend:mend")
 
 
 class Request(NamedTuple):
@@ -73,9 +76,9 @@ def command(
     workspace = Workspace.open(paths[0] if paths else ".")
     request = Request(paths, format, output, strict or workspace.settings.check.strict, options)
     if watch:
-        return int(import_module("ferrule.cli.watch").watch(workspace, lambda: _check_afresh(request, strict), output))
+        return int(_watch(workspace, lambda: _check_afresh(request, strict), output))
     if fix:
-        return int(import_module("ferrule.cli.mend").mend(workspace, request, only_diff=only_diff, is_sure=yes))
+        return int(_mend(workspace, request, only_diff=only_diff, is_sure=yes))
     return check(workspace, request)
 
 

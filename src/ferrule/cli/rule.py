@@ -114,7 +114,7 @@ def _suppressing(code: str) -> list[str]:
 
 def is_fixable(page: RuleInfo) -> bool:
     """True when some cases of it can be mended by themselves."""
-    return page.fixable or page.code in fixable_rules()
+    return page.code in fixable_rules()
 
 
 def _as_dict(page: RuleInfo) -> dict[str, object]:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from ferrule.cli.progress import ProgressBar
-from ferrule.compiler.check import detect
 from ferrule.compiler.discover import load
+from ferrule.compiler.gather import gather
 from ferrule.compiler.locate import locate
 from ferrule.compiler.read import read
 from ferrule.model.diagnostic import Finding, Severity
@@ -133,14 +133,8 @@ def _entries(
 
 
 def _compiled(workspace: Workspace, path: str, name: str) -> list[Compiled]:
-    compiled: list[Compiled] = []
-    documents = read(load(path, name))
-    dialect = next((found for document in documents if (found := detect(document, parts().dialects))), None)
-    for document in documents if dialect is not None else ():
-        assert dialect is not None
-        for definition in dialect.definitions(document)[0]:
-            compiled.append(dialect.compile(document, definition, workspace.namespace))
-    return compiled
+    pieces = gather([load(path, name)], parts().dialects, workspace.namespace)
+    return [piece.compiled for piece in pieces if piece.compiled is not None]
 
 
 def line_of(workspace: Workspace, entry: Entry) -> int:

@@ -17,7 +17,7 @@ from ferrule.compiler.scalars import UnusableNumber, plain
 from ferrule.compiler.unparsable import FIRST_COUNTS, MAX_DEPTH, Composed, Unparsable
 from ferrule.model.document import Issue
 from ferrule.model.place import Node, Places, Span
-from ferrule.model.value import JsonValue, Path
+from ferrule.model.value import JsonValue
 
 MAX_NODES = 200_000
 """Nodes after aliases are expanded."""
@@ -329,8 +329,3 @@ def _typed(event: Any) -> JsonValue:
             return float(value)
         return value
     return str(text) if event.style else plain(text)
-
-
-def written_at(composed: Composed, path: Path) -> Path:
-    """The path at which the value at `path` is written, aliases and merge keys followed."""
-    return composed.places.find(path)[2]

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import msgspec
@@ -31,7 +31,6 @@ class RuleInfo(msgspec.Struct, frozen=True):
     details: str = ""
     """Why, a bad and a good example."""
     since: str = "0.1"
-    fixable: bool = False
 
 
 class RuleSettings(msgspec.Struct, frozen=True):
@@ -193,16 +192,4 @@ def info_of(rule: Any) -> RuleInfo:
         summary=" ".join(summary.split()),
         details=details,
         since=rule.since,
-        fixable=getattr(rule, "fixable", False),
     )
-
-
-def infos(*groups: Iterable[RuleInfo]) -> Iterator[RuleInfo]:
-    """Join tables of pages."""
-    for group in groups:
-        yield from group
-
-
-def absent(value: JsonValue | Missing) -> bool:
-    """True for a value `Subject.get` could not give."""
-    return value is MISSING

@@ -37,9 +37,6 @@ MAP_KEYWORDS = frozenset(
 )
 """Keywords whose operand maps names to schemas. (`dependencies` may also hold lists of names.)"""
 
-DATA_KEYWORDS = frozenset({"const", "default", "enum", "examples"})
-"""Keywords whose operand is data and never searched."""
-
 IN_PLACE = frozenset({"allOf", "anyOf", "else", "if", "not", "oneOf", "then", "dependencies", "dependentSchemas"})
 """Keywords whose schemas describe the same value as the schema around them."""
 

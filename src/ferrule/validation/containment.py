@@ -19,7 +19,7 @@ from ferrule.model.value import MISSING, JsonValue, Missing
 from ferrule.validation.samples import LONGEST, samples
 
 Schema = dict[str, Any] | bool
-DRAFT_7, DRAFT_2020_12 = jsonschema_rs.Draft7, jsonschema_rs.Draft202012
+DRAFT_7 = jsonschema_rs.Draft7
 _DRAFTS = {"draft-04": 4, "draft-06": 6, "draft-07": 7, "2019-09": 19, "2020-12": 20}
 _VALIDATORS: dict[int, Any] = {
     4: jsonschema_rs.Draft4Validator,

@@ -124,11 +124,6 @@ def fits(schema: dict[str, Any] | bool, value: JsonValue) -> bool:
         return True
 
 
-def is_pattern(pattern: str) -> bool:
-    """Whether a regular expression is legal by ECMA-262."""
-    return pattern_defect(pattern) is None
-
-
 def schema_defects(schema: Any) -> list[SchemaDefect]:
     """Every place where a JSON Schema validator rejects the schema, one per keyword.
 

@@ -29,7 +29,6 @@ class SupersededKey:
     name: ClassVar[str] = "superseded-key"
     severity: ClassVar[Severity] = Severity.WARNING
     since: ClassVar[str] = "0.1"
-    fixable: ClassVar[bool] = True
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """One finding per old key, saying where its content belongs now."""

@@ -23,7 +23,6 @@ class UnapprovedVersion:
     name: ClassVar[str] = "unapproved-version"
     severity: ClassVar[Severity] = Severity.ERROR
     since: ClassVar[str] = "0.1"
-    fixable: ClassVar[bool] = True
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """An error at a version that is written and not accepted."""
