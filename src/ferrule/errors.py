@@ -5,7 +5,14 @@ FerruleError                 anything below; the command line prints it and exit
 ├── WorkspaceError           a path does not exist, or is not what a command needs
 ├── CatalogError             a catalog file cannot be used
 │   └── SealError            its seal is missing, broken, or made with another key
-└── BuildRefused             the definitions have errors, so no catalog was made
+├── BuildRefused             the definitions have errors, so no catalog was made
+├── PolicyError              a policy cannot be used as written; nothing is allowed until it can
+├── AccessError              whoever asks may not do this
+├── InboxError               a request cannot be answered this way: decided already, expired, changed, unknown
+├── BindingError             a Python function does not fit the definition it is bound to
+└── LedgerError              the ledger cannot be used
+    ├── LedgerUnavailable    it cannot be written now (disk full, disk error): nothing was recorded
+    └── OutcomeUnrecorded    a write failed so that nobody knows whether it is there
 """
 
 
@@ -36,3 +43,31 @@ class BuildRefused(FerruleError):
         super().__init__(message)
         self.report = report
         """The `Report` with the errors, where there is one."""
+
+
+class PolicyError(FerruleError):
+    """A policy cannot be used as written. Until it can, every call is refused."""
+
+
+class AccessError(FerruleError):
+    """Whoever asks may not do this."""
+
+
+class InboxError(FerruleError):
+    """A request cannot be answered this way."""
+
+
+class BindingError(FerruleError):
+    """A Python function does not fit the definition it is bound to."""
+
+
+class LedgerError(FerruleError):
+    """The ledger cannot be used."""
+
+
+class LedgerUnavailable(LedgerError):
+    """The ledger cannot be written now; the row is not there."""
+
+
+class OutcomeUnrecorded(LedgerError):
+    """A write failed so that nobody knows whether the row is there."""

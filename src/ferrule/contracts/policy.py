@@ -1,0 +1,75 @@
+"""What decides permission. The engine compiles a program per tool and caller; the program answers for one call.
+
+What no argument can change is decided when the program is made, so that the common call costs nothing here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import Any, Protocol
+
+import msgspec
+
+from ferrule.model.decision import Ruling
+from ferrule.model.surface import SurfaceEntry, SurfaceRequest
+from ferrule.model.tool import SafetyFacts
+
+
+class Judged(msgspec.Struct, frozen=True, gc=False):
+    """What a program may look at: the call as it would run."""
+
+    arguments: dict[str, Any]
+    """A copy of the permission input; a program that changes it changes nothing."""
+    facts: SafetyFacts
+    """The tool's facts with expressions worked out for this input."""
+    now: int
+    """Microseconds since 1970."""
+
+
+class Program(Protocol):
+    """The policy for one tool and one caller."""
+
+    fixed: Ruling | None
+    """The ruling, when it does not depend on the call."""
+    denies_statically: Ruling | None
+    """A deny that needs no look at the outside world: what `deny_before_io` asks before any preflight (AT-39)."""
+
+    def decide(self, judged: Judged) -> Ruling | Awaitable[Ruling]:
+        """The ruling for one call. An exception means no: the pipeline fails closed and records it."""
+
+    def early_deny(self, judged: Judged) -> Ruling | None:
+        """The deny that static rules give this call, before anything is probed; None when they do not deny it."""
+
+
+class PolicyEngine(Protocol):
+    """Every rule in force, whatever its source."""
+
+    digest: str
+    """Of everything it decides by: equal digests decide equally."""
+    text: str
+    """The rules in readable form, kept in the ledger so that old decisions can be explained."""
+
+    def program(self, entry: SurfaceEntry, request: SurfaceRequest) -> Program:
+        """The policy for this tool and caller."""
+
+    def surface_ruling(self, entry: SurfaceEntry, request: SurfaceRequest) -> Ruling | None:
+        """A deny that holds for every call of the tool, so that the surface can hold it back; None when there is none."""
+
+
+class Classification(msgspec.Struct, frozen=True):
+    """What a classifier thinks of one call."""
+
+    behavior: str
+    """`allow`, `ask` or `deny`."""
+    confidence: float
+    """0 to 1."""
+    reason: str
+
+
+class Classifier(Protocol):
+    """Judges the input of a call: a visible input to the decision, never a hidden one."""
+
+    name: str
+
+    def classify(self, entry: SurfaceEntry, subject: Any) -> Classification | Awaitable[Classification]:
+        """The judgement. `subject` is what the tool's `classifier_input` points at, else all arguments."""

@@ -1,0 +1,26 @@
+"""Where events go. A sink follows the ledger at its own pace: it never slows a call and never loses a result.
+
+`sinks/follow.py` reads the rows after the sink's cursor, works the events out and hands them over in batches, in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from ferrule.model.event import Event
+
+
+class Sink(Protocol):
+    """One destination of events."""
+
+    name: str
+
+    async def cursor(self) -> int | None:
+        """The last ledger row it has whole; None to begin with what happens from now on."""
+
+    async def write(self, events: Sequence[Event]) -> None:
+        """Take a batch; whole rows at a time. An exception means it was not taken: the same batch comes again later."""
+
+    async def aclose(self) -> None:
+        """Let go."""

@@ -1,0 +1,119 @@
+"""The ledger a runtime writes: an append-only journal with a hash chain, and the few tables that follow from it.
+
+Two ways in. `record` is for calls that only read: the row is written behind the answer, within a second. `commit` is for
+everything that must not be lost or done twice: when it returns, the row is on disk, or it says why it was not written.
+Everything else is derived: open calls, idempotency keys, counters and switches follow from the rows' marks, so that a
+verifier can work them out again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, Protocol
+
+import msgspec
+
+from ferrule.model.journal import Entry, Kind, OpenCall, StoredEntry, Switch
+
+
+class Condition(msgspec.Struct, frozen=True):
+    """What must hold for a row to be written. All of it is checked in the transaction that writes."""
+
+    states: frozenset[str] | None = None
+    """The call must be open in one of these states. Empty set: it must not be open at all. None: not checked."""
+    owner: str | None = None
+    """The call must belong to this process."""
+    seq: int | None = None
+    """The call's last row must be this one, so that nothing happened in between."""
+    key_is_free: bool = False
+    """The mark's idempotency key must not be taken by another call."""
+    run_limits: tuple[tuple[str, int], ...] = ()
+    """For the mark's `counted_run`: (tool id, or `*` for all tools; calls allowed). The row counts as one more call."""
+
+
+ALWAYS = Condition()
+
+Outcome = Literal["written", "state_changed", "key_taken", "key_conflict", "limit_reached"]
+
+
+class Committed(msgspec.Struct, frozen=True):
+    """What became of a row."""
+
+    outcome: Outcome
+    seq: int = 0
+    """The row's number, when it was written."""
+    holder: str = ""
+    """The call that has the key (`key_taken`: same input; `key_conflict`: another input)."""
+    state: str = ""
+    """The state the call is really in; empty when it is not open."""
+    limit: str = ""
+    """Which limit is reached: a tool id, or `*`."""
+
+
+class KeyHolder(msgspec.Struct, frozen=True):
+    """Who has an idempotency key."""
+
+    call: str
+    input_digest: bytes
+
+
+class Store(Protocol):
+    """A ledger. Safe to use from one event loop and its threads; several processes may share one where it is on disk."""
+
+    instance: str
+    """Names this process among those that share the ledger; the owner of the calls it runs."""
+
+    async def open(self) -> None:
+        """Make it ready. Raises LedgerError when it cannot be used."""
+
+    async def aclose(self) -> None:
+        """Write what is waiting, then let go. Raises LedgerUnavailable with the number of rows that could not be written."""
+
+    def generation(self) -> int:
+        """Changes when a switch, the local policy or an open call was changed by any process. Cheap: asked for every call."""
+
+    def bump(self) -> None:
+        """Tell every process that something outside the rows changed (policy file, catalog)."""
+
+    def record(self, entry: Entry) -> None:
+        """Write a row behind the answer, within a second. Raises LedgerUnavailable while rows cannot be written."""
+
+    async def commit(self, entry: Entry, condition: Condition = ALWAYS) -> Committed:
+        """Write a row if the condition holds; durable when this returns. Raises LedgerUnavailable when it is not written,
+        OutcomeUnrecorded when it cannot be known whether it was."""
+
+    async def flush(self) -> None:
+        """Wait until everything recorded so far is on disk."""
+
+    def high_water(self) -> int:
+        """The latest time in the ledger: expiry is judged by this when the machine's clock was set back."""
+
+    async def rows_of(self, call: str) -> list[StoredEntry]:
+        """A call's rows in order; what was recorded before is included."""
+
+    async def rows_after(self, seq: int, limit: int = 500) -> list[StoredEntry]:
+        """Rows after a number, in order."""
+
+    async def rows_before(
+        self, seq: int | None, limit: int = 50, *, kinds: Sequence[Kind] = (), tool: str | None = None,
+        outcome: str | None = None,
+    ) -> list[StoredEntry]:  # fmt: skip
+        """Rows before a number (None: from the end), newest first."""
+
+    async def wait_after(self, seq: int, timeout: float) -> bool:
+        """Wait until there is a row after a number, also one of another process. False when the time is up."""
+
+    async def open_calls(self, *states: str) -> list[OpenCall]:
+        """The calls that have not ended, oldest first: all, or those in these states."""
+
+    async def find_open(self, call: str) -> OpenCall | None:
+        """The call, if it has not ended."""
+
+    async def find_key(self, key: bytes) -> KeyHolder | None:
+        """Who has an idempotency key."""
+
+    async def switched_off(self) -> list[Switch]:
+        """The tools that are disabled."""
+
+    async def abandoned(self) -> list[OpenCall]:
+        """Running calls whose process is gone."""

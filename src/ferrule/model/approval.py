@@ -1,0 +1,113 @@
+"""Approval: what is asked of a person, what they answer, and the binding that ties the answer to exactly one call.
+
+The binding covers tool digest, final input, principal, agent, expiry and invocation. Both it and the answer's seal are
+keyed, with a key kept outside the ledger: whoever can write the database can neither forge nor move an approval.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from typing import Literal
+
+import msgspec
+
+from ferrule.model.decision import Requirement, Risk
+
+APPROVE = "approve"
+CALL = "call"
+ADMIN = "admin"
+SCOPES = (CALL, APPROVE, ADMIN)
+"""What a channel may do: make calls; answer requests; change switches, rules and keys."""
+
+_BINDING = b"ferrule approval binding 1"
+_SEAL = b"ferrule approval answer 1"
+
+
+class Identity(msgspec.Struct, frozen=True):
+    """An authenticated person or program, and the channel it came by."""
+
+    principal: str
+    channel: str
+    """Names the credential and the connection; the channel that made a call never approves it."""
+    scopes: frozenset[str] = frozenset({CALL})
+    groups: frozenset[str] = frozenset()
+
+
+class ApprovalRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """One question to a person: may this very call run?"""
+
+    invocation_id: str
+    tool_id: str
+    tool_version: str | None
+    tool_digest: str
+    tool_title: str
+    principal: str
+    agent: str | None
+    channel: str
+    tenant: str
+    requested_at: int
+    expires_at: int
+    binding: bytes
+    requirement: Requirement
+    message: str
+    """Why somebody is asked: the rule and its reason."""
+    risk: Risk
+    rule_refs: tuple[str, ...] = ()
+    suggested_updates: tuple[dict[str, object], ...] = ()
+    purpose: Literal["approval", "outcome", "input"] = "approval"
+    """`outcome`: a crash left it unknown whether the tool acted. `input`: the tool itself waits for an answer."""
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """One person's yes or no."""
+
+    invocation_id: str
+    verdict: Literal["approve", "reject"]
+    by: str
+    channel: str
+    answered_at: int
+    binding: bytes
+    """What was approved: equal to the request's, or to that of the edited input."""
+    reason: str | None = None
+    edited_input: bytes | None = None
+    """The input as the approver changed it, JSON."""
+    seal: bytes = b""
+
+
+def binding_of(
+    key: bytes,
+    *,
+    invocation_id: str,
+    tool_digest: str,
+    call_input: bytes,
+    principal: str,
+    agent: str | None,
+    expires_at: int,
+) -> bytes:
+    """What an approval holds for. Any change of any part gives another binding."""
+    parts = (invocation_id, tool_digest, call_input, principal, agent or "", str(expires_at))
+    return _keyed(key, _BINDING, *(part.encode() if isinstance(part, str) else part for part in parts))
+
+
+def sealed(key: bytes, answer: Answer) -> Answer:
+    """The answer with its seal."""
+    return msgspec.structs.replace(answer, seal=_seal(key, answer))
+
+
+def is_sealed(key: bytes, answer: Answer) -> bool:
+    """True when the answer was given through an inbox that holds the key, and nothing in it was changed since."""
+    return hmac.compare_digest(_seal(key, answer), answer.seal)
+
+
+def _seal(key: bytes, answer: Answer) -> bytes:
+    fields = msgspec.json.encode(msgspec.structs.replace(answer, seal=b""))
+    return _keyed(key, _SEAL, fields)
+
+
+def _keyed(key: bytes, *parts: bytes) -> bytes:
+    state = hmac.new(key, digestmod=hashlib.sha256)
+    for part in parts:
+        state.update(len(part).to_bytes(8, "big"))
+        state.update(part)
+    return state.digest()

@@ -1,0 +1,229 @@
+"""How a call can fail: the standard's 22 error classes, what each means for the result, the state and the next attempt.
+
+One table. Finer names go into `error_code`; a consumer never has to read a message to learn what happened (AT-219).
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple, get_args
+
+import msgspec
+
+from ferrule.model.lifecycle import TRANSITIONS, State
+
+ErrorClass = Literal[
+    "unknown_tool",
+    "schema_not_loaded",
+    "schema_validation_failed",
+    "invalid_arguments",
+    "setup_required",
+    "credential_missing",
+    "capability_gap",
+    "sandbox_violation",
+    "hook_blocked",
+    "permission_denied",
+    "approval_rejected",
+    "policy_blocked",
+    "canceled",
+    "sibling_canceled",
+    "streaming_fallback_discarded",
+    "timeout",
+    "rate_limited",
+    "dependency_unavailable",
+    "execution_failed",
+    "partial_failure",
+    "result_too_large",
+    "result_redacted",
+]
+ERROR_CLASSES: tuple[ErrorClass, ...] = get_args(ErrorClass)
+
+ResultStatus = Literal[
+    "succeeded",
+    "partial_succeeded",
+    "failed",
+    "denied",
+    "rejected",
+    "redacted",
+    "too_large",
+    "canceled",
+    "timed_out",
+    "synthetic_error",
+    "discarded",
+]
+RESULT_STATUSES: tuple[ResultStatus, ...] = get_args(ResultStatus)
+
+Recoverability = Literal[
+    "retry",
+    "retry_later",
+    "change_arguments",
+    "change_arguments_or_policy",
+    "discover_first",
+    "request_approval",
+    "complete_setup",
+    "not_recoverable",
+]
+
+Family = Literal[
+    "validation",
+    "protocol",
+    "approval",
+    "permission",
+    "policy",
+    "sandbox",
+    "setup",
+    "timeout",
+    "execution",
+    "rate_limit",
+    "cancellation",
+    "dependency",
+    "redaction",
+    "result_size",
+]
+"""The fourteen families of AT-246."""
+
+
+class Meaning(NamedTuple):
+    """What one error class means."""
+
+    status: ResultStatus
+    """The result's status."""
+    early: State
+    """The invocation's last state when the call never ran."""
+    late: State
+    """The invocation's last state when the call had begun to run."""
+    recoverability: Recoverability
+    family: Family
+
+
+MEANINGS: dict[ErrorClass, Meaning] = {
+    "unknown_tool": Meaning("failed", "failed", "failed", "discover_first", "protocol"),
+    "schema_not_loaded": Meaning("failed", "schema_parse_failed", "failed", "discover_first", "protocol"),
+    "schema_validation_failed": Meaning("failed", "schema_parse_failed", "failed", "change_arguments", "validation"),
+    "invalid_arguments": Meaning("failed", "validation_failed", "failed", "change_arguments", "validation"),
+    "setup_required": Meaning("failed", "blocked", "failed", "complete_setup", "setup"),
+    "credential_missing": Meaning("failed", "blocked", "failed", "complete_setup", "setup"),
+    "capability_gap": Meaning("failed", "blocked", "failed", "not_recoverable", "setup"),
+    "sandbox_violation": Meaning("failed", "validation_failed", "failed", "change_arguments_or_policy", "sandbox"),
+    "hook_blocked": Meaning("denied", "blocked", "failed", "change_arguments_or_policy", "policy"),
+    "permission_denied": Meaning("denied", "denied", "failed", "change_arguments_or_policy", "permission"),
+    "approval_rejected": Meaning("rejected", "denied", "failed", "request_approval", "approval"),
+    "policy_blocked": Meaning("denied", "blocked", "failed", "change_arguments_or_policy", "policy"),
+    "canceled": Meaning("canceled", "canceled", "canceled", "retry", "cancellation"),
+    "sibling_canceled": Meaning("synthetic_error", "canceled", "canceled", "retry", "cancellation"),
+    "streaming_fallback_discarded": Meaning("discarded", "canceled", "canceled", "retry", "cancellation"),
+    "timeout": Meaning("timed_out", "timed_out", "timed_out", "retry", "timeout"),
+    "rate_limited": Meaning("failed", "failed", "failed", "retry_later", "rate_limit"),
+    "dependency_unavailable": Meaning("failed", "failed", "failed", "retry_later", "dependency"),
+    "execution_failed": Meaning("failed", "failed", "failed", "not_recoverable", "execution"),
+    "partial_failure": Meaning("partial_succeeded", "failed", "succeeded", "not_recoverable", "execution"),
+    "result_too_large": Meaning("too_large", "failed", "failed", "change_arguments", "result_size"),
+    "result_redacted": Meaning("redacted", "succeeded", "succeeded", "not_recoverable", "redaction"),
+}
+
+FINER_CODES: dict[str, ErrorClass] = {
+    "blocked_tool": "policy_blocked",
+    "input_mutation_failed": "invalid_arguments",
+    "hook_failed": "hook_blocked",
+    "result_mapping_failed": "execution_failed",
+    "post_hook_failed": "partial_failure",
+}
+"""Names only the contract page has: emitted as `error_code`, accepted as a class on input (D-2)."""
+
+BLOCK_CLASSES: dict[str, ErrorClass] = {
+    "policy_blocked": "policy_blocked",
+    "recursive_tool_forbidden": "policy_blocked",
+    "role_not_allowed": "policy_blocked",
+    "credential_missing": "credential_missing",
+    "setup_required": "setup_required",
+    "model_unsupported": "capability_gap",
+    "feature_disabled": "capability_gap",
+    "deferred_until_discovered": "schema_not_loaded",
+}
+"""Why a surface holds a tool back, and the class a call of it gets (AT-108)."""
+
+_UNSAFE_TO_REPEAT: frozenset[ErrorClass] = frozenset(
+    {"timeout", "canceled", "sibling_canceled", "streaming_fallback_discarded", "execution_failed", "partial_failure"}
+)
+
+
+class Retry(msgspec.Struct, frozen=True, gc=False):
+    """What to know before another attempt (AT-241)."""
+
+    retry_safe: bool
+    """True when repeating the very same call cannot do something twice."""
+    arguments_must_change: bool
+    discovery_required: bool
+    approval_required_again: bool
+    caused_by_sibling: bool
+    retry_after: float | None = None
+    """Seconds to wait."""
+
+
+class ToolError(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """Why a call did not give what was asked for (AT-238)."""
+
+    error_class: ErrorClass
+    error_code: str
+    """Stable finer name; the class itself where there is none."""
+    message: str
+    """For a person or a model: what happened, to what, and what to do. Never a secret, never a stack trace."""
+    recoverability: Recoverability
+    retry: Retry
+    retry_after: float | None = None
+    native_error_ref: str | None = None
+    """The native error: exit code, HTTP status, JSON-RPC code."""
+    policy_refs: tuple[str, ...] = ()
+    evidence_refs: tuple[str, ...] = ()
+
+
+class Stop(msgspec.Struct, frozen=True, gc=False):
+    """A phase's word that a call goes no further."""
+
+    error_class: ErrorClass
+    message: str
+    code: str | None = None
+    retry_after: float | None = None
+    native_error_ref: str | None = None
+    status: ResultStatus | None = None
+    """Where the phase knows better than the table."""
+    state: State | None = None
+    recoverability: Recoverability | None = None
+    policy_refs: tuple[str, ...] = ()
+
+
+def tool_error(stop: Stop, *, has_run: bool, is_repeatable: bool) -> ToolError:
+    """The error a stopped call reports. `is_repeatable`: read-only, or declared idempotent (AT-242)."""
+    kind = stop.error_class
+    recoverability = stop.recoverability or MEANINGS[kind].recoverability
+    may_have_acted = has_run and not is_repeatable and (kind in _UNSAFE_TO_REPEAT or MEANINGS[kind].early != "failed")
+    if kind in ("rate_limited", "dependency_unavailable") and has_run and not is_repeatable:
+        may_have_acted = True
+    if may_have_acted and recoverability in ("retry", "retry_later"):
+        recoverability = "not_recoverable"
+    retry = Retry(
+        retry_safe=not may_have_acted,
+        arguments_must_change=recoverability in ("change_arguments", "change_arguments_or_policy"),
+        discovery_required=recoverability == "discover_first",
+        approval_required_again=kind == "approval_rejected",
+        caused_by_sibling=kind == "sibling_canceled",
+        retry_after=stop.retry_after,
+    )
+    return ToolError(
+        error_class=kind,
+        error_code=stop.code or kind,
+        message=stop.message,
+        recoverability=recoverability,
+        retry=retry,
+        retry_after=stop.retry_after,
+        native_error_ref=stop.native_error_ref,
+        policy_refs=stop.policy_refs,
+    )
+
+
+def last_state(stop: Stop, *, now: State, has_run: bool) -> State:
+    """The terminal state of a call stopped in state `now`: the table's, or the nearest legal one."""
+    meaning = MEANINGS[stop.error_class]
+    wanted = stop.state or (meaning.late if has_run else meaning.early)
+    legal = TRANSITIONS[now]
+    order: tuple[State, ...] = (wanted, "failed", "blocked", "canceled")
+    return next(state for state in order if state in legal)

@@ -1,0 +1,248 @@
+"""The ledger's rows: what is appended, what one row means, and the compact form of everything a call went through.
+
+A row says what happened since the call's last row. A read-only call is one row; an action is two (before it ran, after);
+a call that waited for a person has more. Events, records and explanations are worked out from rows when somebody reads.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_args
+
+import msgspec
+
+from ferrule.model.approval import Answer, ApprovalRequest
+from ferrule.model.decision import Decision
+from ferrule.model.failure import ToolError
+from ferrule.model.lifecycle import PHASES, STATES, Phase, State
+from ferrule.model.surface import SurfaceRequest
+
+Kind = Literal[
+    "call",  # a whole call, terminal
+    "parked",  # a call waits for a person
+    "answered",  # a person answered
+    "started",  # an action is about to run
+    "ended",  # a call that had rows before reached its end
+    "unknown",  # a crash left the outcome unknown; a person has to say
+    "catalog",  # another catalog was adopted
+    "surface",  # a surface was made or changed, tools were found or loaded
+    "policy",  # another policy came into force; its text is the payload
+    "switch",  # a tool was disabled or enabled
+    "erased",  # personal payloads were destroyed
+    "pruned",  # old rows were removed; what was removed is anchored here
+    "opened",  # the ledger was created, migrated or restored
+]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+CALL_KINDS: frozenset[Kind] = frozenset({"call", "parked", "answered", "started", "ended", "unknown"})
+LAST_KINDS: frozenset[Kind] = frozenset({"call", "ended"})
+
+
+class Header(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """What stays the same for all calls of one tool through one surface; encoded once and copied into each row."""
+
+    tool_id: str
+    """`unknown:` and the requested name when there is no such tool (AT-91)."""
+    tool_name: str
+    tool_version: str | None
+    tool_digest: str
+    namespace: str
+    surface_id: str
+    catalog_digest: str
+    policy_digest: str
+    principal: str
+    agent: str | None
+    channel: str
+    tenant: str
+    run_id: str
+    dialect: str = ""
+    is_read_only: bool = False
+    facts: tuple[tuple[str, Any], ...] = ()
+    """The call's safety facts."""
+    external_mappings: tuple[dict[str, Any], ...] = ()
+
+
+class Mutation(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """One change of a call's input (AT-150)."""
+
+    source_type: Literal["hook", "permission_prompt", "adapter", "migration", "runtime"]
+    source_ref: str
+    changed_fields: tuple[str, ...]
+    at: int
+    """Nanoseconds since the call was planned."""
+    reason: str = ""
+    from_input: str = "model_input"
+    to_input: str = "call_input"
+
+
+class HookRun(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """One run of a hook: its name, event, times (nanoseconds since planned) and outputs."""
+
+    hook_id: str
+    hook_event: str
+    started: int
+    ended: int
+    outputs: tuple[dict[str, Any], ...] = ()
+
+
+class Segment(msgspec.Struct, gc=False, array_like=True):
+    """What a call went through since its last row. Times are nanoseconds since it was planned."""
+
+    header: msgspec.Raw
+    """A `Header`, encoded."""
+    created_at: int
+    """When the call was planned: microseconds since 1970."""
+    phases: list[int]
+    """`end << 4 | phase`, in the order they ran."""
+    states: list[int]
+    """`entered << 5 | state`, in order."""
+    decisions: tuple[Decision, ...] = ()
+    mutations: tuple[Mutation, ...] = ()
+    hooks: tuple[HookRun, ...] = ()
+    status: str = ""
+    """The result's status; empty while there is none."""
+    error: ToolError | None = None
+    request: ApprovalRequest | None = None
+    answer: Answer | None = None
+    """Without `edited_input`, which is personal and stands in the payload."""
+    context: SurfaceRequest | None = None
+    """In `parked` rows: how to make the caller's surface again."""
+    notes: dict[str, Any] = {}
+    """What is rare: `native_call_id`, `retry_of`, `reason`, `instance`, `offsets` of a resumed call."""
+
+
+class Payload(msgspec.Struct, gc=False, array_like=True):
+    """The personal part of a row: inputs and result. It can be destroyed without breaking the chain.
+
+    Inputs are JSON; None means "as the one before". Sensitive members are masked; a parked call keeps them sealed.
+    """
+
+    model_input: bytes | None = None
+    observable_input: bytes | None = None
+    permission_input: bytes | None = None
+    call_input: bytes | None = None
+    result: bytes | None = None
+    """The result's content: msgpack of a `ResultPayload`."""
+    sealed_input: bytes | None = None
+    """The unmasked call input, encrypted with a key kept outside the ledger; only where something is masked."""
+    text: bytes | None = None
+    """Of other rows: a policy's text, an edited input."""
+
+
+class Mark(msgspec.Struct, gc=False, array_like=True):
+    """What a row changes in the ledger's tables: the open calls, the idempotency keys, the counters, the switches."""
+
+    state: str = ""
+    """The call's state while it is open; empty when the row closes the call."""
+    owner: str = ""
+    """The process that runs it."""
+    expires_at: int | None = None
+    tool_id: str = ""
+    principal: str = ""
+    agent: str | None = None
+    tenant: str = ""
+    key: bytes = b""
+    """The idempotency key, hashed with tenant, principal and tool; set on the call's first row."""
+    input_digest: bytes = b""
+    counted_run: str = ""
+    """The shared run this row counts one call of `tool_id` in."""
+    switch: str = ""
+    """`off` or `on`, in `switch` rows: of `tool_id`."""
+
+
+class Entry(msgspec.Struct, gc=False):
+    """One row on its way into the ledger. The writer encodes it, so that the caller does not have to."""
+
+    kind: Kind
+    call: str
+    """The invocation id; empty for rows that belong to no call."""
+    at: int
+    """Microseconds since 1970; never earlier than the row before."""
+    tool: str
+    outcome: str
+    """The call's state after this row, or a word for other rows."""
+    body: Segment | dict[str, Any]
+    payload: Payload | None = None
+    mark: Mark | None = None
+
+
+class StoredEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """One row as it was read."""
+
+    seq: int
+    kind: Kind
+    call: str
+    at: int
+    tool: str
+    outcome: str
+    body: bytes
+    payload: bytes | None
+    """None when there was none, or it was erased."""
+    is_erased: bool
+    mark: bytes
+    hash: bytes
+
+    def segment(self) -> Segment:
+        """The body of a row that belongs to a call."""
+        return _decode_segment(self.body)
+
+    def facts(self) -> dict[str, Any]:
+        """The body of a row that belongs to no call."""
+        return _decode_facts(self.body)
+
+    def inputs(self) -> Payload | None:
+        """The payload."""
+        return None if self.payload is None else _decode_payload(self.payload)
+
+
+_decode_segment = msgspec.msgpack.Decoder(Segment).decode
+_decode_facts = msgspec.msgpack.Decoder(dict[str, Any]).decode
+_decode_payload = msgspec.msgpack.Decoder(Payload).decode
+_decode_header = msgspec.msgpack.Decoder(Header).decode
+encode = msgspec.msgpack.Encoder().encode
+"""How bodies, payloads and marks become bytes."""
+
+
+def header_of(segment: Segment) -> Header:
+    """The header of a segment that was read."""
+    return _decode_header(segment.header)
+
+
+def phase_times(segment: Segment) -> list[tuple[Phase, int]]:
+    """The phases of a segment in order, each with its end (nanoseconds since planned)."""
+    return [(PHASES[code & 15], code >> 4) for code in segment.phases]
+
+
+def state_times(segment: Segment) -> list[tuple[State, int]]:
+    """The states of a segment in order, each with the time it was entered (nanoseconds since planned)."""
+    return [(STATES[code & 31], code >> 5) for code in segment.states]
+
+
+class ResultPayload(msgspec.Struct, gc=False, array_like=True):
+    """What a result carries beyond its status and error."""
+
+    content: tuple[dict[str, Any], ...] = ()
+    structured_content: Any = None
+    model_facing_content: tuple[dict[str, Any], ...] | None = None
+    rest: dict[str, Any] = {}
+    """Other fields of `Result` that are not at their defaults."""
+
+
+class OpenCall(msgspec.Struct, frozen=True):
+    """A call that has not ended."""
+
+    call: str
+    state: str
+    owner: str
+    tool_id: str
+    principal: str
+    agent: str | None
+    tenant: str
+    expires_at: int | None
+    seq: int
+    """Its last row."""
+
+
+class Switch(msgspec.Struct, frozen=True):
+    """A tool that was turned off."""
+
+    tool_id: str
+    seq: int

@@ -1,0 +1,208 @@
+"""The surface: which tools one caller sees in one context, and why the others are held back (AT-63 to AT-74)."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_args
+
+import msgspec
+
+from ferrule.model.timestamps import iso
+from ferrule.model.tool import Tool
+
+Scope = Literal[
+    "turn", "task", "session", "tenant", "skill", "peer_agent", "workspace", "role", "model_request"
+]  # fmt: skip
+SCOPES: tuple[Scope, ...] = get_args(Scope)
+
+Standing = Literal["loaded", "deferred", "blocked", "excluded"]
+HoldReason = Literal[
+    "policy_blocked",
+    "credential_missing",
+    "setup_required",
+    "model_unsupported",
+    "recursive_tool_forbidden",
+    "role_not_allowed",
+    "feature_disabled",
+    "deferred_until_discovered",
+]
+HOLD_REASONS: tuple[HoldReason, ...] = get_args(HoldReason)
+
+LoadingState = Literal["loaded", "deferred", "discoverable", "pending_provider", "unavailable"]
+
+
+class SurfaceRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """Who wants a surface, and in what context. It can be stored, so that a parked call gets its surface back."""
+
+    principal: str
+    """On whose behalf calls are made."""
+    channel: str
+    """The credential and connection calls come by."""
+    agent: str | None = None
+    """The software that calls: an agent of the catalog."""
+    tenant: str = "default"
+    run_id: str = ""
+    """The piece of agent work calls belong to; limits count per run."""
+    is_shared_run: bool = False
+    """True when the caller named the run, so that other processes may take part in it."""
+    scope: Scope = "session"
+    surface_id: str | None = None
+    """A surface record of the catalog to follow, instead of everything the agent may use."""
+    role: str | None = None
+    """Another role than the agent's own; it can only tighten."""
+    model: str | None = None
+    model_capabilities: dict[str, Any] = {}
+    """`strict_schemas`, `parallel_calls`, `deferred_refs`, `media`: what the model can do; absent means it can."""
+    is_interactive: bool = True
+    """False when nobody can be asked: what would ask is refused (AT-142)."""
+    is_subagent: bool = False
+    """True inside an agent that another agent called; agents as tools are then excluded (AT-70)."""
+    has_browser: bool = False
+    has_sandbox: bool = True
+    features: frozenset[str] = frozenset()
+    """Feature gates that are open."""
+    pins: dict[str, str] = {}
+    """Versions to use instead of the newest, by tool id."""
+    defer_above: int | None = None
+    """How many tools are shown with their schemas before the rest is deferred; None: the workspace's setting."""
+    rules: tuple[dict[str, Any], ...] = ()
+    """Extra rules for this surface alone (source `session`)."""
+
+
+class SurfaceEntry(msgspec.Struct, frozen=True):
+    """One tool as a surface has it."""
+
+    tool: Tool
+    digest: str
+    """The tool's content digest in the catalog."""
+    standing: Standing
+    reason: HoldReason | None = None
+    """Why it is blocked, excluded or deferred."""
+    detail: str = ""
+    """The same for people, with what to do."""
+    approval_from: tuple[str, ...] = ()
+    """Who demands an approval: `tool`, `role`, `agent`, `policy`, `confirmation`."""
+    max_calls_per_run: int | None = None
+    loading_state: LoadingState = "loaded"
+    pending_provider: str | None = None
+    selection_ref: str | None = None
+    """The search that loaded it (AT-192)."""
+    pinned: str | None = None
+
+
+class Surface(msgspec.Struct, frozen=True, kw_only=True):
+    """The tools of one context. Immutable: a change of policy, role, model or selection makes another one."""
+
+    surface_id: str
+    request: SurfaceRequest
+    created_at: int
+    entries: dict[str, SurfaceEntry]
+    """Every tool considered, by tool id."""
+    names: dict[str, tuple[str, ...]]
+    """Callable names and aliases to tool ids; several ids mean the name is ambiguous (AT-6). Primary names win (AT-5)."""
+    generation: int = 0
+    """The state of catalog, policy and switches it was made from."""
+    catalog_digest: str = ""
+    policy_refs: tuple[str, ...] = ()
+    max_tool_calls: int | None = None
+    """The agent's limit of calls per run, all tools together (AML-102)."""
+    tool_choice: str = "auto"
+    """`none`, `auto`, `required` or a tool's name."""
+    instructions: str = ""
+    """The agent's compiled guidance on its tools."""
+    reason: str = ""
+    """Why this surface exists."""
+    record: dict[str, Any] = {}
+    """Fields of the catalog's surface record, where one was followed."""
+
+    def find(self, name: str) -> SurfaceEntry | None:
+        """The entry a name, alias or tool id leads to; None when there is none or several."""
+        ids = self.names.get(name)
+        if ids is not None:
+            return self.entries[ids[0]] if len(ids) == 1 else None
+        return self.entries.get(name)
+
+    def is_ambiguous(self, name: str) -> bool:
+        """True when a name means several tools here."""
+        return len(self.names.get(name, ())) > 1
+
+    def standing(self, *standings: Standing) -> tuple[SurfaceEntry, ...]:
+        """The entries of these standings."""
+        return tuple(entry for entry in self.entries.values() if entry.standing in standings)
+
+    def to_record(self) -> dict[str, Any]:
+        """The standard's `tool_surface` record."""
+        request = self.request
+        constraints = {"agent": request.agent, "role": request.role, "interactive": request.is_interactive}
+        return {
+            **self.record,
+            "schema_version": "0.2.0",
+            "surface_id": self.surface_id,
+            "scope": request.scope,
+            "created_at": iso(self.created_at),
+            "producer": "ferrule",
+            "tool_refs": list(self.entries),
+            "loaded_tools": [entry.tool.tool_id for entry in self.standing("loaded")],
+            "deferred_tools": [deferred_ref(entry) for entry in self.standing("deferred")],
+            "blocked_tools": [_held(entry) for entry in self.standing("blocked")],
+            "excluded_tools": [_held(entry) for entry in self.standing("excluded")],
+            "selection_policy": {"tool_choice": self.tool_choice},
+            "default_tool_choice": self.tool_choice,
+            "model_capabilities": request.model_capabilities,
+            "role_constraints": {key: value for key, value in constraints.items() if value is not None},
+            "policy_refs": list(self.policy_refs),
+            "runtime_refs": [f"catalog:{self.catalog_digest}"] if self.catalog_digest else [],
+            "surface_reason": self.reason,
+        }
+
+
+def deferred_ref(entry: SurfaceEntry) -> dict[str, Any]:
+    """The standard's `deferred_tool_ref`: enough to find a tool, nothing of its schema (AT-180)."""
+    tool = entry.tool
+    ref: dict[str, Any] = {
+        "schema_version": "0.2.0",
+        "tool_id": tool.tool_id,
+        "name": tool.name,
+        "namespace": tool.namespace,
+        "loading_state": entry.loading_state,
+        "schema_visibility": "loaded" if entry.loading_state == "loaded" else "deferred",
+        "source": tool.dialect,
+    }
+    optional = {
+        "search_hint": tool.search_hint,
+        "reason": entry.reason,
+        "pending_provider_or_server": entry.pending_provider,
+        "selection_ref": entry.selection_ref,
+    }
+    ref.update((key, value) for key, value in optional.items() if value)
+    return ref
+
+
+def _held(entry: SurfaceEntry) -> dict[str, Any]:
+    return {
+        "tool_id": entry.tool.tool_id,
+        "name": entry.tool.name,
+        "reason": entry.reason,
+        "detail": entry.detail,
+    }
+
+
+class SearchResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer of tool search: always a record, never prose (AT-185)."""
+
+    search_id: str
+    query: str
+    query_type: Literal["select", "keyword"]
+    matches: tuple[str, ...]
+    """Tool ids, best first."""
+    match_details: tuple[dict[str, Any], ...]
+    """`{tool_id, name, score, reason, loading_state}` for each."""
+    total_deferred_tools: int
+    """All deferred tools, not only the matches (AT-186)."""
+    pending_providers: tuple[str, ...] = ()
+    missing_names: tuple[str, ...] = ()
+    next_action: Literal["load_schema_then_call", "refine_query", "wait_for_provider", "none"] = "none"
+
+    def to_record(self) -> dict[str, Any]:
+        """As JSON."""
+        record: dict[str, Any] = msgspec.to_builtins(self)
+        return {"schema_version": "0.2.0", **record}

@@ -1,0 +1,21 @@
+"""Times as whole microseconds since 1970, and as text for records and people."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+MICROSECONDS = 1_000_000
+
+
+def iso(at: int) -> str:
+    """RFC 3339, UTC, with microseconds: `2026-01-31T12:00:00.000001Z`."""
+    return datetime.fromtimestamp(at // MICROSECONDS, UTC).strftime("%Y-%m-%dT%H:%M:%S") + f".{at % MICROSECONDS:06d}Z"
+
+
+def parse_iso(text: str) -> int:
+    """The moment an ISO 8601 text names; without an offset it is UTC. Raises ValueError."""
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    since = moment - datetime(1970, 1, 1, tzinfo=UTC)
+    return (since.days * 86_400 + since.seconds) * MICROSECONDS + since.microseconds

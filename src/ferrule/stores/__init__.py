@@ -1,0 +1,1 @@
+"""Where the ledger is kept: one folder per kind, same file names inside each."""

@@ -1,0 +1,1 @@
+"""A ledger that lasts as long as its process: for tests and for trying things out."""
