@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from typing import Literal
+from typing import Literal, TypeVar
 
 import msgspec
 
@@ -22,6 +22,7 @@ SCOPES = (CALL, APPROVE, ADMIN)
 
 _BINDING = b"ferrule approval binding 1"
 _SEAL = b"ferrule approval answer 1"
+_REQUEST_SEAL = b"ferrule approval request 1"
 
 
 class Identity(msgspec.Struct, frozen=True):
@@ -57,6 +58,8 @@ class ApprovalRequest(msgspec.Struct, frozen=True, kw_only=True):
     suggested_updates: tuple[dict[str, object], ...] = ()
     purpose: Literal["approval", "outcome", "input"] = "approval"
     """`outcome`: a crash left it unknown whether the tool acted. `input`: the tool itself waits for an answer."""
+    seal: bytes = b""
+    """Set by `sealed` when the call is parked: nobody who can only write the ledger lowers what is required."""
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,6 +72,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     answered_at: int
     binding: bytes
     """What was approved: equal to the request's, or to that of the edited input."""
+    groups: tuple[str, ...] = ()
+    """The groups the person was in when they answered."""
     reason: str | None = None
     edited_input: bytes | None = None
     """The input as the approver changed it, JSON."""
@@ -90,19 +95,22 @@ def binding_of(
     return _keyed(key, _BINDING, *(part.encode() if isinstance(part, str) else part for part in parts))
 
 
-def sealed(key: bytes, answer: Answer) -> Answer:
-    """The answer with its seal."""
-    return msgspec.structs.replace(answer, seal=_seal(key, answer))
+Sealed = TypeVar("Sealed", Answer, ApprovalRequest)
 
 
-def is_sealed(key: bytes, answer: Answer) -> bool:
-    """True when the answer was given through an inbox that holds the key, and nothing in it was changed since."""
-    return hmac.compare_digest(_seal(key, answer), answer.seal)
+def sealed(key: bytes, record: Sealed) -> Sealed:
+    """The request or answer with its seal."""
+    return msgspec.structs.replace(record, seal=_seal(key, record))
 
 
-def _seal(key: bytes, answer: Answer) -> bytes:
-    fields = msgspec.json.encode(msgspec.structs.replace(answer, seal=b""))
-    return _keyed(key, _SEAL, fields)
+def is_sealed(key: bytes, record: Answer | ApprovalRequest) -> bool:
+    """True when it was sealed by a holder of the key, and nothing in it was changed since."""
+    return hmac.compare_digest(_seal(key, record), record.seal)
+
+
+def _seal(key: bytes, record: Answer | ApprovalRequest) -> bytes:
+    word = _SEAL if isinstance(record, Answer) else _REQUEST_SEAL
+    return _keyed(key, word, msgspec.json.encode(msgspec.structs.replace(record, seal=b"")))
 
 
 def _keyed(key: bytes, *parts: bytes) -> bytes:
