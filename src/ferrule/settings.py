@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -59,6 +59,27 @@ class NetworkSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Hosts that tools may reach although they resolve to private addresses."""
 
 
+class NotifySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Tells people that a call waits for them: `[[approval.notify]]`."""
+
+    kind: str
+    """`webhook`, or the name of an installed notifier."""
+    url: str = ""
+    """Where to send it; `https`, or `http` to a host in `[network] allow`."""
+    secret_env: str = ""
+    """The environment variable with the secret that signs it."""
+    include_input: bool = False
+    """True: the call's arguments go along, sensitive ones masked."""
+
+
+class ApprovalSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[approval]`"""
+
+    expires_seconds: Annotated[int, msgspec.Meta(ge=1)] = 24 * 3600
+    """How long a request stands when its rule does not say."""
+    notify: tuple[NotifySettings, ...] = ()
+
+
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A workspace's settings."""
 
@@ -67,6 +88,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     check: CheckSettings = CheckSettings()
     aml: AmlSettings = AmlSettings()
     network: NetworkSettings = NetworkSettings()
+    approval: ApprovalSettings = ApprovalSettings()
 
 
 def load_settings(root: Path) -> Settings:
@@ -91,7 +113,7 @@ def _advice(message: str) -> str:
     if "unknown field" not in message:
         return ""
     word = message.split("`")[1] if "`" in message else ""
-    tables = (Settings, CheckSettings, Suppress, AmlSettings, NetworkSettings)
+    tables = (Settings, CheckSettings, Suppress, AmlSettings, NetworkSettings, ApprovalSettings, NotifySettings)
     known = [name for table in tables for name in table.__struct_fields__]
     hint = nearest(word, known)
     return f" ({hint})" if hint else ""

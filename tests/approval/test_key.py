@@ -52,7 +52,7 @@ def test_a_damaged_key_is_not_replaced_by_a_new_one(tmp_path: Path, content: byt
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "keys").write_text("a file where the folder should be")
-    with pytest.raises(AccessError, match="approval.key"):
+    with pytest.raises(AccessError, match=r"approval\.key"):
         ApprovalKey.load(tmp_path / "keys" / "approval.key")
 
 
