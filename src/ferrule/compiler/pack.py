@@ -16,39 +16,13 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from ferrule.compiler.seal import public_half
 from ferrule.errors import BuildRefused
 from ferrule.model import catalog as layout
+from ferrule.model.canonical import canonical as canonical
+from ferrule.model.canonical import digest_of as digest_of
 from ferrule.model.catalog import key_text
-from ferrule.model.homes import at_home
 from ferrule.model.semver import Version, parse_version
 from ferrule.model.tool import Record, Tool
 
-_NOWHERE = object()
 _LOWEST = Version(-1, 0, 0, False, ())
-
-
-def canonical(value: Any) -> bytes:
-    """A value as canonical JSON: UTF-8, keys sorted at every level, no white space, numbers as they were meant."""
-    # Raw members keep the order they were written in, so they are opened and written again.
-    opened = msgspec.json.decode(msgspec.json.encode(value))
-    if isinstance(value, Tool):
-        _leave_at_home(value, opened)
-    return msgspec.json.encode(opened, order="sorted")
-
-
-def _leave_at_home(tool: Tool, opened: dict[str, Any]) -> None:
-    """What the payload holds word for word is not written twice; `at_home` names the fields to take from there."""
-    homes = at_home(tool.dialect, tool.payload)
-    shared = [
-        field for field, part in sorted(homes.items()) if opened.get(field, _NOWHERE) == msgspec.json.decode(part)
-    ]
-    for field in shared:
-        del opened[field]
-    if shared:
-        opened["at_home"] = shared
-
-
-def digest_of(payload: bytes) -> str:
-    """The content digest of a canonical payload, in hex."""
-    return hashlib.sha256(payload).hexdigest()
 
 
 def pack(
