@@ -13,7 +13,6 @@ import msgspec
 
 from ferrule.approval.people import objection, person
 from ferrule.model.approval import Answer, ApprovalRequest, binding_of, is_sealed
-from ferrule.model.decision import Requirement
 from ferrule.model.timestamps import iso
 
 Flaw = Literal[
@@ -56,13 +55,8 @@ def is_satisfied(
     binding: bytes,
     key: bytes,
     now: int,
-    requirement: Requirement | None = None,
 ) -> Satisfied | Unsatisfied:
-    """Whether the answers allow the call that `binding` was worked out from again, just now.
-
-    `answers` are all since the request, oldest first. `requirement` is what the policy demands now, where it was asked
-    again: both it and the request's own must be met.
-    """
+    """Whether the answers allow the call that `binding` was worked out from, just now. `answers`: all, oldest first."""
     flaw = _flaw_of_request(request, key, now)
     if flaw is not None:
         return flaw
@@ -73,11 +67,7 @@ def is_satisfied(
     counted = current(answers)
     if not counted or not hmac.compare_digest(counted[-1].binding, binding):
         return _nothing_for(answers)
-    for demanded in (request.requirement, requirement or request.requirement):
-        flaw = _unmet(demanded, request, counted)
-        if flaw is not None:
-            return flaw
-    return Satisfied(counted)
+    return _unmet(request, counted) or Satisfied(counted)
 
 
 def unsatisfied(
@@ -87,10 +77,9 @@ def unsatisfied(
     binding: bytes,
     key: bytes,
     now: int,
-    requirement: Requirement | None = None,
 ) -> str | None:
     """Why the answers do not allow the call; None when they do."""
-    verdict = is_satisfied(request, answers, binding=binding, key=key, now=now, requirement=requirement)
+    verdict = is_satisfied(request, answers, binding=binding, key=key, now=now)
     return verdict.message if isinstance(verdict, Unsatisfied) else None
 
 
@@ -153,9 +142,10 @@ def _nothing_for(answers: Sequence[Answer]) -> Unsatisfied:
     return Unsatisfied("changed", f"what was approved is not what would run: {what}")
 
 
-def _unmet(demanded: Requirement, request: ApprovalRequest, answers: Sequence[Answer]) -> Unsatisfied | None:
+def _unmet(request: ApprovalRequest, answers: Sequence[Answer]) -> Unsatisfied | None:
+    demanded = request.requirement
     for answer in answers:
-        told = objection(demanded, request, name=answer.by, channel=answer.channel, groups=answer.groups)
+        told = objection(request, name=answer.by, channel=answer.channel, groups=answer.groups)
         if told is not None:
             return Unsatisfied(told.flaw, told.message)
     people = {person(answer.by) for answer in answers}

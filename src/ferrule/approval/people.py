@@ -21,10 +21,9 @@ class Objection(msgspec.Struct, frozen=True):
     message: str
 
 
-def objection(
-    demanded: Requirement, request: ApprovalRequest, *, name: str, channel: str, groups: Collection[str]
-) -> Objection | None:
-    """Why this person, over this channel, may not approve the request under this requirement; None when they may."""
+def objection(request: ApprovalRequest, *, name: str, channel: str, groups: Collection[str]) -> Objection | None:
+    """Why this person, over this channel, may not approve the request; None when they may."""
+    demanded = request.requirement
     if channel == request.channel and channel not in demanded.channels:
         return Objection("own_channel", f"the channel {channel} made the call, so it cannot approve it")
     if demanded.not_requester and person(name) == person(request.principal):
