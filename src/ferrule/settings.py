@@ -89,6 +89,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     aml: AmlSettings = AmlSettings()
     network: NetworkSettings = NetworkSettings()
     approval: ApprovalSettings = ApprovalSettings()
+    policy: dict[str, Any] = {}
+    """Rules and modes: see the policy guide. Checked by `ferrule check`, so that mistakes in it have lines."""
 
 
 def load_settings(root: Path) -> Settings:
