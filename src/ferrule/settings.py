@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
 from ferrule.errors import SettingsError
 from ferrule.model.nearest import nearest
+from ferrule.model.surface import SurfaceSettings
 from ferrule.registry import late
 
 _parse: Callable[[str], dict[str, Any]] = late("tomllib:loads")
@@ -80,6 +81,26 @@ class ApprovalSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     notify: tuple[NotifySettings, ...] = ()
 
 
+class LedgerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[ledger]`"""
+
+    path: str = ".ferrule/ledger.db"
+    """The ledger's file, relative to the workspace."""
+    witness: str = ""
+    """Where signed heads are written besides: a file elsewhere, or an `https` address. Without one a rollback is not seen."""
+    read_only: Literal["behind", "durable"] = "behind"
+    """Whether read-only calls are recorded behind the answer (within a second) or before it."""
+    behind_seconds: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)] = 0.25
+    """How long such a row may wait for others to be written with."""
+
+
+class FunctionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[functions]`"""
+
+    modules: tuple[str, ...] = ()
+    """Python files (relative to the workspace) or modules with functions that are tools."""
+
+
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A workspace's settings."""
 
@@ -89,6 +110,9 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     aml: AmlSettings = AmlSettings()
     network: NetworkSettings = NetworkSettings()
     approval: ApprovalSettings = ApprovalSettings()
+    ledger: LedgerSettings = LedgerSettings()
+    functions: FunctionSettings = FunctionSettings()
+    surface: SurfaceSettings = SurfaceSettings()
     policy: dict[str, Any] = {}
     """Rules and modes: see the policy guide. Checked by `ferrule check`, so that mistakes in it have lines."""
 
@@ -115,7 +139,18 @@ def _advice(message: str) -> str:
     if "unknown field" not in message:
         return ""
     word = message.split("`")[1] if "`" in message else ""
-    tables = (Settings, CheckSettings, Suppress, AmlSettings, NetworkSettings, ApprovalSettings, NotifySettings)
+    tables = (
+        Settings,
+        CheckSettings,
+        Suppress,
+        AmlSettings,
+        NetworkSettings,
+        ApprovalSettings,
+        NotifySettings,
+        LedgerSettings,
+        FunctionSettings,
+        SurfaceSettings,
+    )
     known = [name for table in tables for name in table.__struct_fields__]
     hint = nearest(word, known)
     return f" ({hint})" if hint else ""
