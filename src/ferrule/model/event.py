@@ -43,6 +43,7 @@ EventType = Literal[
     "tool.invocation.needs_input",
     "tool.input.mutated",
     "tool.switched",
+    "tool.policy.changed",
 ]
 EVENT_TYPES: tuple[EventType, ...] = get_args(EventType)
 STANDARD_EVENT_TYPES: tuple[EventType, ...] = EVENT_TYPES[:27]

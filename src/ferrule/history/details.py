@@ -1,0 +1,173 @@
+"""What the events of a call say in their `data`.
+
+Level `standard` names tools, people, rules and outcomes, never an argument, a result, or free text that may quote one.
+Level `full` adds them as the ledger has them: sensitive members are masked before anything is recorded (AT-271, AML-107).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from ferrule.model.approval import ApprovalRequest
+from ferrule.model.decision import Decision
+from ferrule.model.failure import ToolError
+from ferrule.model.journal import Header, HookRun, Mutation, Payload, ResultPayload, Segment
+from ferrule.model.timestamps import iso
+
+Level = Literal["none", "standard", "full"]
+
+_PLANNED = (
+    "tool_name", "tool_version", "tool_digest", "namespace", "surface_id", "catalog_digest", "policy_digest",
+    "principal", "agent", "channel", "tenant", "run_id", "dialect",
+)  # fmt: skip
+_NOTED = ("native_call_id", "retry_of", "selection_ref", "instance")
+_WORDS_OF_PEOPLE = ("accept_feedback", "blocked_path", "suggested_updates")
+_decode_result = msgspec.msgpack.Decoder(ResultPayload).decode
+
+
+def planned(header: Header, segment: Segment, payload: Payload | None) -> dict[str, Any]:
+    """Who wants what."""
+    data = {name: value for name in _PLANNED if (value := getattr(header, name))}
+    data.update((name, segment.notes[name]) for name in _NOTED if segment.notes.get(name))
+    if payload is not None and payload.model_input is not None:
+        data["arguments"] = json_of(payload.model_input)
+    return data
+
+
+def selected(header: Header) -> dict[str, Any]:
+    """Which tool it is."""
+    return {"tool_version": header.tool_version, "tool_digest": header.tool_digest, "surface_id": header.surface_id}
+
+
+def started(payload: Payload | None) -> dict[str, Any]:
+    """With what it runs."""
+    arguments = None if payload is None else final_input(payload)
+    return {} if arguments is None else {"arguments": json_of(arguments)}
+
+
+def mutated(mutation: Mutation, level: Level) -> dict[str, Any]:
+    """Who changed which fields."""
+    data: dict[str, Any] = {
+        "source_type": mutation.source_type,
+        "source_ref": mutation.source_ref,
+        "changed_fields": list(mutation.changed_fields),
+        "from_input": mutation.from_input,
+        "to_input": mutation.to_input,
+    }
+    return data | ({"reason": mutation.reason} if level == "full" and mutation.reason else {})
+
+
+def hook(run: HookRun, *, has_ended: bool) -> dict[str, Any]:
+    """Which hook, and what kinds of answer it gave."""
+    data: dict[str, Any] = {"hook_id": run.hook_id, "hook_event": run.hook_event}
+    if has_ended:
+        data["duration_ms"] = milliseconds(run.ended - run.started)
+        data["outputs"] = [kind for output in run.outputs for kind in _kinds(output)]
+    return data
+
+
+def _kinds(output: dict[str, Any]) -> list[str]:
+    kind = output.get("type")
+    return [kind] if isinstance(kind, str) else sorted(output)
+
+
+def requested(segment: Segment) -> dict[str, Any]:
+    """Who is asked, and until when."""
+    request, void = segment.request, segment.notes.get("approval_void")
+    again = {"asked_again_because": void} if void else {}
+    return again if request is None else _request(request) | again
+
+
+def _request(request: ApprovalRequest) -> dict[str, Any]:
+    return {
+        "purpose": request.purpose,
+        "message": request.message,
+        "risk": request.risk,
+        "rule_refs": list(request.rule_refs),
+        "approvers": list(request.requirement.approvers),
+        "people": request.requirement.people,
+        "not_requester": request.requirement.not_requester,
+        "expires_at": iso(request.expires_at),
+    }
+
+
+def decided(decision: Decision, invocation_id: str, number: int | None, level: Level) -> dict[str, Any]:
+    """The decision's record. `number`: its place among the call's decisions, where that is known."""
+    record = decision.to_record(invocation_id, number or 0)
+    for name in ("schema_version", "invocation_id", *(() if number is not None else ("decision_id",))):
+        del record[name]
+    if level != "full":
+        for name in _WORDS_OF_PEOPLE:
+            record.pop(name, None)
+        if "classifiers" in record:
+            record["classifiers"] = [{**note, "reason": ""} for note in record["classifiers"]]
+    return record
+
+
+def result(invocation_id: str, segment: Segment, payload: Payload | None, level: Level) -> dict[str, Any]:
+    """The envelope, without what is in it."""
+    data: dict[str, Any] = {
+        "result_id": result_id(invocation_id),
+        "status": segment.status,
+        "is_error": segment.error is not None,
+    }
+    if segment.error is not None:
+        data["error"] = error(segment.error, level)
+    if payload is not None and payload.result is not None:
+        content = _decode_result(payload.result)
+        data["content"] = list(content.content)
+        if content.structured_content is not None:
+            data["structured_content"] = content.structured_content
+    return data
+
+
+def error(found: ToolError, level: Level) -> dict[str, Any]:
+    """What went wrong, and what to know before another attempt. Its message may quote an argument."""
+    record: dict[str, Any] = msgspec.to_builtins(found)
+    if level != "full":
+        del record["message"]
+    return {name: value for name, value in record.items() if value not in (None, (), [])}
+
+
+def ended(header: Header, segment: Segment, invocation_id: str, state: str, at: int) -> dict[str, Any]:
+    """How the call ended, in one line: enough for a log."""
+    data: dict[str, Any] = {
+        "status": state,
+        "result_id": result_id(invocation_id),
+        "result_status": segment.status,
+        "duration_ms": milliseconds(at),
+        "principal": header.principal,
+        "agent": header.agent,
+    }
+    if segment.error is not None:
+        data["error_class"] = segment.error.error_class
+        data["error_code"] = segment.error.error_code
+    if segment.notes.get("abort_reason"):
+        data["abort_reason"] = segment.notes["abort_reason"]
+    return {name: value for name, value in data.items() if value is not None}
+
+
+def result_id(invocation_id: str) -> str:
+    """One result per invocation, so its id follows from the invocation's."""
+    return invocation_id.replace("inv_", "res_", 1)
+
+
+def final_input(payload: Payload) -> bytes | None:
+    """The latest input a payload has; None in a payload means "as the one before"."""
+    inputs = (payload.call_input, payload.permission_input, payload.observable_input, payload.model_input)
+    return next((found for found in inputs if found is not None), None)
+
+
+def json_of(text: bytes) -> Any:
+    """What JSON says; the text itself where a caller sent something else."""
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return text.decode("utf-8", errors="replace")
+
+
+def milliseconds(nanoseconds: int) -> float:
+    """For people and for telemetry: to the microsecond."""
+    return round(nanoseconds / 1_000_000, 3)

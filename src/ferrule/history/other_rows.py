@@ -1,0 +1,75 @@
+"""The events of rows that belong to no call: catalogs, surfaces, policies, switches, erasure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from ferrule.model.event import EventType
+from ferrule.model.journal import StoredEntry
+
+
+class Draft(NamedTuple):
+    """An event that has no id yet."""
+
+    event_type: EventType
+    time: int | None
+    """Microseconds since 1970; None: the row's time."""
+    data: dict[str, Any]
+    subject: str | None = None
+    invocation_id: str | None = None
+    tool_id: str | None = None
+    trace_refs: tuple[dict[str, Any], ...] = ()
+
+
+_CHANGES: dict[str, EventType] = {
+    "created": "tool.surface.created",
+    "updated": "tool.surface.updated",
+    "discovered": "tool.deferred.discovered",
+    "loaded": "tool.deferred.loaded",
+}
+
+
+def drafts_of(row: StoredEntry) -> list[Draft]:
+    """What a row that belongs to no call stands for. Rows about the ledger itself have no events."""
+    facts = row.facts()
+    match row.kind:
+        case "catalog":
+            return list(_catalog(facts))
+        case "surface":
+            return list(_surface(facts))
+        case "policy":
+            return [Draft("tool.policy.changed", None, facts, subject=facts.get("digest"))]
+        case "switch":
+            return [Draft("tool.switched", None, facts, subject=facts.get("tool_id"), tool_id=facts.get("tool_id"))]
+        case "erased":
+            return list(_erased(facts))
+        case _:
+            return []
+
+
+def _catalog(facts: dict[str, Any]) -> Iterator[Draft]:
+    for change in ("declared", "removed"):
+        for tool_id in facts.get(change, ()):
+            data = {"change": change, "catalog_digest": facts.get("digest")}
+            yield Draft("tool.declared", None, data, subject=tool_id, tool_id=tool_id)
+
+
+def _surface(facts: dict[str, Any]) -> Iterator[Draft]:
+    event = _CHANGES[facts.get("change", "updated")]
+    surface_id = facts.get("surface_id")
+    tools = facts.get("tools", ())
+    if not event.startswith("tool.deferred") or not isinstance(tools, list | tuple) or not tools:
+        yield Draft(event, None, facts, subject=surface_id)
+        return
+    shared = {name: value for name, value in facts.items() if name != "tools"}
+    for tool_id in tools:
+        yield Draft(event, None, shared, subject=surface_id, tool_id=tool_id)
+
+
+def _erased(facts: dict[str, Any]) -> Iterator[Draft]:
+    """Redaction applied later. The row names calls, not their tools, so they are its subjects."""
+    why = {"redaction_state": "full", "by": facts.get("by"), "reason": facts.get("reason")}
+    calls = facts.get("calls", ())
+    for call in calls if isinstance(calls, list | tuple) else ():
+        yield Draft("tool.result.redacted", None, why, subject=call)
