@@ -1,0 +1,296 @@
+"""The inbox: what waits for a person, and the one way to answer it. Console, command line, HTTP and MCP all use this.
+
+An inbox belongs to one identity. It checks who that is, seals the answer and commits it under the condition that nothing
+happened in between; then the call goes on. It does not run tools, write policy or talk to anybody.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from ferrule.approval.answering import answer_of, answered_row, rejection, settlement
+from ferrule.approval.check import Unsatisfied, binding_for, is_satisfied
+from ferrule.approval.inputs import Inputs, edit, edit_payload
+from ferrule.approval.key import ApprovalKey
+from ferrule.approval.story import WAITING_STATES, Question, question_of, what_became_of
+from ferrule.approval.waiting import Waiting, item, missing, objected, refusal
+from ferrule.contracts.store import Condition, Store
+from ferrule.errors import AccessError, FerruleError, InboxError
+from ferrule.model.approval import ADMIN, APPROVE, Answer, Identity
+from ferrule.model.failure import Stop
+from ferrule.model.journal import OpenCall, Payload
+from ferrule.model.result import Pending, Result
+from ferrule.model.timestamps import iso
+
+Resume: TypeAlias = Callable[[str], Awaitable[Result | Pending | None]]
+"""Lets an approved call go on; gives how it ended, or that it waits again."""
+Validate: TypeAlias = Callable[[str, bytes], Awaitable[str | None]]
+"""What is wrong with an edited input of a call; None when it fits."""
+Close: TypeAlias = Callable[[str, Stop, Answer], Awaitable[Result | None]]
+"""Ends a waiting call with this answer; None when it did not wait any more."""
+Accept: TypeAlias = Callable[[dict[str, object]], Awaitable[None]]
+"""Takes a suggested rule into the policy."""
+MaskInput: TypeAlias = Callable[[str, bytes], Awaitable[bytes]]
+"""An input of a call with its sensitive members masked."""
+
+
+class Answered(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of an approval."""
+
+    invocation_id: str
+    state: str
+    """`approved`, or `awaiting_approval` while more people are needed."""
+    people_missing: int = 0
+    result: Result | Pending | None = None
+    """How the call ended, where it went on at once."""
+    accepted: tuple[dict[str, object], ...] = ()
+    """The suggested rules that are in force now."""
+    problems: tuple[str, ...] = ()
+    """Suggested rules that could not be taken; the approval stands all the same."""
+
+
+class _Yes(msgspec.Struct, frozen=True):
+    """An approval ready to be written."""
+
+    answer: Answer
+    payload: Payload | None
+    people_missing: int
+
+
+class Inbox:
+    """Everything one identity may see and answer."""
+
+    def __init__(
+        self,
+        store: Store,
+        keys: ApprovalKey,
+        identity: Identity,
+        clock: Callable[[], int],
+        resume: Resume,
+        validate: Validate,
+        close: Close,
+        accept: Accept | None = None,
+        mask: MaskInput | None = None,
+        describe: Callable[[str], str | None] = lambda tool_id: None,
+    ) -> None:
+        self._store = store
+        self._keys = keys
+        self._identity = identity
+        self._clock = clock
+        self._resume = resume
+        self._validate = validate
+        self._close = close
+        self._accept = accept
+        self._mask = mask
+        self._describe = describe
+
+    async def pending(self) -> list[Waiting]:
+        """What waits for a person, oldest first. Without the approve or admin scope: one's own calls."""
+        found = [await self._read(opened) for opened in await self._store.open_calls(*WAITING_STATES)]
+        visible = [question for question in found if question is not None and self._may_see(question)]
+        return sorted(map(self._item, visible), key=lambda waiting: waiting.request.requested_at)
+
+    async def get(self, call: str) -> Waiting:
+        """One item. Raises InboxError, which tells what became of a call that does not wait."""
+        return self._item(await self._question(call))
+
+    async def resolve(self, prefix: str) -> str:
+        """The id of the waiting call that begins so; the text itself when none does. Raises InboxError for several."""
+        ids = [waiting.request.invocation_id for waiting in await self.pending()]
+        found = [call for call in ids if prefix and call.startswith((prefix, f"inv_{prefix}"))]
+        if prefix in ids or not found:
+            return prefix
+        if len(found) > 1:
+            raise InboxError(f"{prefix!r} begins {len(found)} waiting calls: {', '.join(found)}; write more of the id")
+        return found[0]
+
+    async def approve(
+        self,
+        call: str,
+        *,
+        edited_input: bytes | None = None,
+        reason: str | None = None,
+        accept_rules: Sequence[int] = (),
+        seen: bytes | None = None,
+        resume: bool = True,
+    ) -> Answered:
+        """Say yes. Raises AccessError or InboxError, and then nothing was recorded.
+
+        `seen` is the `binding` of the item that was looked at: what changed since is not approved. `accept_rules` are
+        places in `suggested_updates`. With enough people the call goes on at once, unless `resume` is False.
+        """
+        self._demand_approve()
+        question = await self._question(call)
+        updates = self._updates(question, accept_rules)
+        written = await self._write_yes(question, edited_input, reason, seen)
+        accepted, problems = await self._take(updates)
+        result = None
+        if not written.people_missing and resume:
+            result = await self._resume(call)
+        return Answered(
+            invocation_id=call,
+            state="awaiting_approval" if written.people_missing else "approved",
+            people_missing=written.people_missing,
+            result=result,
+            accepted=accepted,
+            problems=problems,
+        )
+
+    async def reject(self, call: str, *, reason: str) -> Result:
+        """Say no: the call ends as denied. Raises AccessError or InboxError, and then nothing was recorded."""
+        self._demand_approve()
+        question = await self._question(call)
+        told = objected(question, self._identity)
+        if told is not None and told.flaw != "requester":  # whom the call is made for may always take it back
+            raise AccessError(f"{self._identity.principal} cannot reject {call}: {told.message}")
+        if question.request.purpose == "outcome":
+            raise InboxError(f"{call} has run already; say whether the tool acted with 'ferrule settle'")
+        self._demand_unexpired(question)
+        answer = self._answer(question, "reject", reason, question.binding)
+        return await self._end(call, rejection(answer.by, reason), answer)
+
+    async def settle(self, call: str, *, happened: bool, note: str) -> Result:
+        """Say what a crash left unknown: whether the tool acted. Raises AccessError or InboxError."""
+        self._demand_approve()
+        question = await self._question(call)
+        if question.request.purpose != "outcome":
+            raise InboxError(f"there is nothing to settle about {call}: it is {question.open.state}")
+        if self._identity.channel == question.request.channel:
+            raise AccessError(f"the channel {self._identity.channel} made the call {call}, so it cannot settle it")
+        answer = self._answer(question, "approve" if happened else "reject", note, question.binding)
+        return await self._end(call, settlement(answer.by, note, happened=happened), answer)
+
+    async def _write_yes(
+        self, question: Question, edited: bytes | None, reason: str | None, seen: bytes | None
+    ) -> _Yes:
+        """Commit the approval. When somebody was quicker, look again: once, and only at the very same input."""
+        for _ in range(2):
+            yes = await self._yes(question, edited, reason, seen)
+            row = answered_row(question, yes.answer, is_enough=not yes.people_missing, payload=yes.payload)
+            condition = Condition(states=frozenset({"awaiting_approval"}), seq=question.open.seq)
+            if (await self._store.commit(row, condition)).outcome == "written":
+                return yes
+            seen = question.binding
+            question = await self._question(question.open.call)
+        raise InboxError(f"others are answering {question.open.call} at this very moment; look at it again")
+
+    async def _yes(self, question: Question, edited: bytes | None, reason: str | None, seen: bytes | None) -> _Yes:
+        """The approval this identity may give now. Raises AccessError or InboxError."""
+        call, now = question.open.call, self._now(question)
+        self._demand_allowed(question, now, has_edit=edited is not None)
+        inputs = self._whole(question)
+        after = inputs if edited is None else await self._edited(call, inputs, edited)
+        has_edit = after.call != inputs.call
+        self._demand_allowed(question, now, has_edit=has_edit)
+        if seen is not None and not hmac.compare_digest(seen, question.binding):
+            raise InboxError(f"the input of {call} was changed since you looked at it; look again")
+        if has_edit and (problem := await self._validate(call, after.call)) is not None:
+            raise InboxError(f"the edited input of {call} does not fit: {problem}")
+        binding = binding_for(self._keys.secret, question.request, after.call)
+        answer = self._answer(question, "approve", reason, binding)
+        verdict = is_satisfied(
+            question.request, (*question.answers, answer), binding=binding, key=self._keys.secret, now=now
+        )
+        if isinstance(verdict, Unsatisfied) and verdict.flaw != "too_few":
+            raise InboxError(f"{call} cannot be approved: {verdict.message}")
+        approvals = (answer,) if has_edit else (*question.approvals, answer)
+        payload = edit_payload(self._keys, call, after) if has_edit else None
+        return _Yes(answer, payload, missing(question.request, approvals))
+
+    def _whole(self, question: Question) -> Inputs:
+        damage = question.damage(self._keys)
+        if damage is not None:
+            call = question.open.call
+            raise InboxError(f"{call} cannot be approved: {damage}; 'ferrule audit verify' tells more")
+        return question.inputs(self._keys)
+
+    async def _edited(self, call: str, before: Inputs, edited: bytes) -> Inputs:
+        after = edit(before, edited)
+        if not after.is_sealed or self._mask is None:
+            return after
+        return msgspec.structs.replace(after, shown=await self._mask(call, after.call))
+
+    def _answer(
+        self, question: Question, verdict: Literal["approve", "reject"], reason: str | None, binding: bytes
+    ) -> Answer:
+        return answer_of(
+            self._identity,
+            question,
+            self._keys,
+            verdict=verdict,
+            binding=binding,
+            reason=reason,
+            now=self._now(question),
+        )
+
+    async def _end(self, call: str, stop: Stop, answer: Answer) -> Result:
+        result = await self._close(call, stop, answer)
+        if result is None:
+            raise InboxError(what_became_of(call, await self._store.rows_of(call)))
+        return result
+
+    def _updates(self, question: Question, places: Sequence[int]) -> list[dict[str, object]]:
+        """The suggested rules at these places. Only whoever owns the policy accepts them (AT-136)."""
+        if not places:
+            return []
+        if ADMIN not in self._identity.scopes or self._accept is None:
+            raise AccessError(f"{self._identity.principal} may not change rules: that takes the admin scope")
+        offered = question.request.suggested_updates
+        for place in places:
+            if not 0 <= place < len(offered):
+                raise InboxError(f"{question.open.call} suggests {len(offered)} rules; there is no number {place}")
+        return [offered[place] for place in dict.fromkeys(places)]
+
+    async def _take(self, updates: list[dict[str, object]]) -> tuple[tuple[dict[str, object], ...], tuple[str, ...]]:
+        accepted: list[dict[str, object]] = []
+        problems: list[str] = []
+        for update in updates:
+            try:
+                assert self._accept is not None  # `_updates` saw to it
+                await self._accept(update)
+                accepted.append(update)
+            except FerruleError as error:
+                problems.append(str(error))
+        return tuple(accepted), tuple(problems)
+
+    async def _question(self, call: str) -> Question:
+        opened = await self._store.find_open(call)
+        question = await self._read(opened) if opened is not None and opened.state in WAITING_STATES else None
+        if question is None or not self._may_see(question):
+            is_known = {APPROVE, ADMIN} & self._identity.scopes
+            raise InboxError(what_became_of(call, await self._store.rows_of(call) if is_known else ()))
+        return question
+
+    async def _read(self, opened: OpenCall) -> Question | None:
+        return question_of(opened, await self._store.rows_of(opened.call))
+
+    def _may_see(self, question: Question) -> bool:
+        is_own = question.request.channel == self._identity.channel
+        return is_own or bool({APPROVE, ADMIN} & self._identity.scopes)
+
+    def _item(self, question: Question) -> Waiting:
+        says = self._describe(question.request.tool_id) or question.request.tool_title
+        return item(question, self._keys, self._identity, now=self._now(question), says=says)
+
+    def _now(self, question: Question) -> int:
+        """The clock, or the ledger's latest time where the clock was set back."""
+        return max(self._clock(), self._store.high_water(), question.request.requested_at)
+
+    def _demand_approve(self) -> None:
+        if APPROVE not in self._identity.scopes:
+            channel = self._identity.channel
+            raise AccessError(f"{self._identity.principal} came by {channel}, which does not hold the approve scope")
+
+    def _demand_allowed(self, question: Question, now: int, *, has_edit: bool) -> None:
+        error = refusal(question, self._identity, now, has_edit=has_edit)
+        if error is not None:
+            raise type(error)(f"{self._identity.principal} cannot approve {question.open.call}: {error}")
+
+    def _demand_unexpired(self, question: Question) -> None:
+        expires_at = question.request.expires_at
+        if self._now(question) >= expires_at:
+            raise InboxError(f"{question.open.call} expired at {iso(expires_at)}; the caller has to ask again")

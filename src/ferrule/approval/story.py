@@ -1,0 +1,153 @@
+"""What a call's rows say about its approval: the question that stands, the answers since, the input as it is now.
+
+And, when nothing stands any more, one true sentence about what became of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from ferrule.approval.check import binding_for, current
+from ferrule.approval.inputs import Inputs, edited_inputs, parked_inputs
+from ferrule.approval.key import ApprovalKey
+from ferrule.model.approval import Answer, ApprovalRequest, is_sealed
+from ferrule.model.decision import Requirement
+from ferrule.model.journal import LAST_KINDS, OpenCall, Payload, StoredEntry, header_of
+from ferrule.model.timestamps import iso
+
+WAITING_STATES = ("awaiting_approval", "needs_input")
+_FAR = 2**62
+"""The expiry of a question that never lapses."""
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """The question that stands for one open call."""
+
+    open: OpenCall
+    request: ApprovalRequest
+    answers: tuple[Answer, ...]
+    """All since the request, oldest first."""
+    payload: Payload
+    """The inputs of the row that asked."""
+    edits: tuple[Payload, ...]
+    """The edited inputs since, oldest first."""
+    is_erased: bool
+    """True when its input was destroyed meanwhile."""
+    header: msgspec.Raw
+    created_at: int
+    tool: str
+
+    @property
+    def binding(self) -> bytes:
+        """What the next answer would be given to."""
+        return self.answers[-1].binding if self.answers else self.request.binding
+
+    @property
+    def approvals(self) -> tuple[Answer, ...]:
+        """The answers that still count."""
+        return current(self.answers)
+
+    def inputs(self, key: ApprovalKey) -> Inputs:
+        """The input as it is now. Raises ValueError when it cannot be opened."""
+        inputs = parked_inputs(key, self.request.invocation_id, self.payload)
+        for edit in self.edits:
+            inputs = edited_inputs(key, self.request.invocation_id, inputs, edit)
+        return inputs
+
+    def damage(self, key: ApprovalKey) -> str | None:
+        """What is wrong with the stored question: somebody wrote the ledger past us. None when it is whole."""
+        if self.request.purpose != "approval":
+            return None
+        if self.is_erased:
+            return "its input was erased"
+        try:
+            inputs = self.inputs(key)
+            is_true = inputs.is_shown_truly
+        except (ValueError, msgspec.MsgspecError):
+            return "its input cannot be opened"
+        if not is_sealed(key.secret, self.request):
+            return "its request was changed after it was made"
+        if any(not is_sealed(key.secret, answer) for answer in self.answers):
+            return "one of its answers was changed after it was given"
+        if binding_for(key.secret, self.request, inputs.call) != self.binding or not is_true:
+            return "its input is not the one the request was made for"
+        return None
+
+
+def question_of(opened: OpenCall, rows: Sequence[StoredEntry]) -> Question | None:
+    """The question a call's rows leave open; None when there is none."""
+    asking = next((number for number in reversed(range(len(rows))) if rows[number].kind in ("parked", "unknown")), None)
+    if asking is None:
+        return None
+    row, segment = rows[asking], rows[asking].segment()
+    answered = [(later.segment(), later.inputs()) for later in rows[asking + 1 :] if later.kind == "answered"]
+    return Question(
+        open=msgspec.structs.replace(opened, seq=rows[-1].seq),
+        request=segment.request or _outcome_request(row),
+        answers=tuple(part.answer for part, _ in answered if part.answer is not None),
+        payload=row.inputs() or Payload(),
+        edits=tuple(payload for _, payload in answered if payload is not None and payload.text is not None),
+        is_erased=any(later.is_erased for later in rows[asking:]),
+        header=segment.header,
+        created_at=segment.created_at,
+        tool=row.tool,
+    )
+
+
+def _outcome_request(row: StoredEntry) -> ApprovalRequest:
+    header = header_of(row.segment())
+    return ApprovalRequest(
+        invocation_id=row.call,
+        tool_id=header.tool_id,
+        tool_version=header.tool_version,
+        tool_digest=header.tool_digest,
+        tool_title=header.tool_name,
+        principal=header.principal,
+        agent=header.agent,
+        channel=header.channel,
+        tenant=header.tenant,
+        requested_at=row.at,
+        expires_at=_FAR,
+        binding=b"",
+        requirement=Requirement(),
+        message="the process that ran it is gone, and nobody knows whether the tool acted",
+        risk="high",
+        purpose="outcome",
+    )
+
+
+def what_became_of(call: str, rows: Sequence[StoredEntry]) -> str:
+    """Why a call cannot be answered any more, in one sentence."""
+    if not rows:
+        return f"there is no call {call}; 'ferrule pending' lists those that wait"
+    last = rows[-1]
+    people = _people(rows)
+    at = iso(last.at)
+    if last.kind in LAST_KINDS:
+        return f"{call} has ended: {_ending(last, people)} at {at}"
+    if people:
+        return f"{call} was approved by {people} already, at {_answered_at(rows)}; it is {last.outcome} now"
+    return f"{call} does not wait for an approval; it is {last.outcome} since {at}"
+
+
+def _ending(last: StoredEntry, people: str) -> str:
+    answer = last.segment().answer
+    if answer is not None and answer.verdict == "reject":
+        return f"{answer.by} rejected it"
+    if last.outcome == "timed_out" and not people:
+        return "nobody answered in time, so it expired"
+    if last.outcome == "canceled":
+        return "it was canceled"
+    return f"{people} approved it, and it ended as {last.outcome}" if people else f"it ended as {last.outcome}"
+
+
+def _people(rows: Sequence[StoredEntry]) -> str:
+    answers = [row.segment().answer for row in rows if row.kind == "answered"]
+    names = {answer.by: None for answer in answers if answer is not None and answer.verdict == "approve"}
+    return " and ".join(names)
+
+
+def _answered_at(rows: Sequence[StoredEntry]) -> str:
+    return iso(max(row.at for row in rows if row.kind == "answered"))

@@ -1,0 +1,141 @@
+"""One item of the inbox: what waits, for whom, until when, and what the person who looks may do about it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from ferrule.approval.key import ApprovalKey
+from ferrule.approval.people import Objection, objection, person
+from ferrule.approval.story import Question
+from ferrule.errors import AccessError, FerruleError, InboxError
+from ferrule.model.approval import APPROVE, Answer, ApprovalRequest, Identity
+from ferrule.model.timestamps import MICROSECONDS, iso
+
+
+class Waiting(msgspec.Struct, frozen=True, kw_only=True):
+    """A call that waits for a person."""
+
+    request: ApprovalRequest
+    state: str
+    binding: bytes
+    """Names exactly what is shown here; given back as `seen`, an approval holds for nothing else."""
+    input: Any
+    """The input as people may see it."""
+    edited_by: str | None
+    """Who changed the input last."""
+    approvals: tuple[Answer, ...]
+    """Those that count so far."""
+    says: str
+    """What the tool says it does."""
+    age_seconds: float
+    expires_in_seconds: float | None
+    """None: it never lapses."""
+    why_not: str | None
+    """Why whoever looks cannot answer it; None when they can."""
+    damage: str | None
+    """What is wrong with it in the ledger; it cannot be approved then."""
+
+    @property
+    def people_missing(self) -> int:
+        """How many more people have to approve."""
+        return missing(self.request, self.approvals)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON, for programs."""
+        request = self.request
+        return {
+            "invocation_id": request.invocation_id,
+            "purpose": request.purpose,
+            "state": self.state,
+            "tool_id": request.tool_id,
+            "tool_version": request.tool_version,
+            "tool_title": request.tool_title,
+            "says": self.says,
+            "principal": request.principal,
+            "agent": request.agent,
+            "tenant": request.tenant,
+            "risk": request.risk,
+            "message": request.message,
+            "rule_refs": list(request.rule_refs),
+            "input": self.input,
+            "edited_by": self.edited_by,
+            "approvals": [{"by": answer.by, "at": iso(answer.answered_at)} for answer in self.approvals],
+            "people": request.requirement.people,
+            "approvers": list(request.requirement.approvers),
+            "requested_at": iso(request.requested_at),
+            "expires_at": None if self.expires_in_seconds is None else iso(request.expires_at),
+            "suggested_updates": list(request.suggested_updates),
+            "seen": self.binding.hex(),
+            "why_not": self.why_not,
+            "damage": self.damage,
+        }
+
+
+def missing(request: ApprovalRequest, approvals: tuple[Answer, ...]) -> int:
+    """How many more people have to approve."""
+    return max(0, max(1, request.requirement.people) - len({person(answer.by) for answer in approvals}))
+
+
+def refusal(question: Question, identity: Identity, now: int, *, has_edit: bool = False) -> FerruleError | None:
+    """Why this identity cannot approve, whatever it thinks of the input; None when it can. Checked in this order."""
+    request = question.request
+    if APPROVE not in identity.scopes:
+        return AccessError(f"{identity.principal} came by {identity.channel}, which does not hold the approve scope")
+    if request.purpose != "approval":
+        return InboxError(_OTHER_PURPOSES[request.purpose])
+    told = objected(question, identity)
+    if told is not None:
+        return AccessError(told.message)
+    mine = next((answer for answer in question.approvals if person(answer.by) == person(identity.principal)), None)
+    if mine is not None and not has_edit:
+        return InboxError(f"{mine.by} approved it at {iso(mine.answered_at)} already, and it needs another person")
+    if now >= request.expires_at:
+        return InboxError(f"it expired at {iso(request.expires_at)}; the caller has to ask again")
+    return None
+
+
+_OTHER_PURPOSES = {
+    "outcome": "nobody knows whether the tool acted; find out, and say so with 'ferrule settle'",
+    "input": "the tool itself waits for an answer, not for an approval",
+}
+
+
+def objected(question: Question, identity: Identity) -> Objection | None:
+    """What the rules about people, groups and channels have against this identity."""
+    return objection(question.request, name=identity.principal, channel=identity.channel, groups=identity.groups)
+
+
+def item(question: Question, key: ApprovalKey, identity: Identity, *, now: int, says: str) -> Waiting:
+    """The question as an item of the inbox."""
+    request = question.request
+    damage = question.damage(key)
+    why_not = refusal(question, identity, now)
+    lasts = request.purpose != "outcome"
+    edits = [answer for before, answer in _steps(question) if before != answer.binding]
+    return Waiting(
+        request=request,
+        state=question.open.state,
+        binding=question.binding,
+        input=_shown(question, key),
+        edited_by=edits[-1].by if edits else None,
+        approvals=question.approvals,
+        says=says,
+        age_seconds=max(0, now - request.requested_at) / MICROSECONDS,
+        expires_in_seconds=(request.expires_at - now) / MICROSECONDS if lasts else None,
+        why_not=str(why_not) if why_not is not None else damage,
+        damage=damage,
+    )
+
+
+def _steps(question: Question) -> list[tuple[bytes, Answer]]:
+    bindings = [question.request.binding, *(answer.binding for answer in question.answers)]
+    return list(zip(bindings, question.answers, strict=False))
+
+
+def _shown(question: Question, key: ApprovalKey) -> Any:
+    try:
+        return msgspec.json.decode(question.inputs(key).shown)
+    except (ValueError, msgspec.MsgspecError):
+        return None
