@@ -43,7 +43,7 @@ RISKS: tuple[Risk, ...] = get_args(Risk)
 DEFAULT_EXPIRY_SECONDS = 24 * 3600
 
 
-class Requirement(msgspec.Struct, frozen=True):
+class Requirement(msgspec.Struct, frozen=True, omit_defaults=True):
     """Who may answer an `ask`, and for how long it stands."""
 
     approvers: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ class Requirement(msgspec.Struct, frozen=True):
     expires_seconds: int = DEFAULT_EXPIRY_SECONDS
 
 
-class ClassifierNote(msgspec.Struct, frozen=True):
+class ClassifierNote(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a classifier contributed (AT-137)."""
 
     classifier_ref: str
@@ -68,7 +68,7 @@ class ClassifierNote(msgspec.Struct, frozen=True):
     """Whether its word alone may approve, deny, do both, or neither (AT-138)."""
 
 
-class Shadow(msgspec.Struct, frozen=True):
+class Shadow(msgspec.Struct, frozen=True, omit_defaults=True):
     """What another policy, not in force, would have said."""
 
     policy_ref: str
@@ -77,7 +77,7 @@ class Shadow(msgspec.Struct, frozen=True):
     message: str = ""
 
 
-class Ruling(msgspec.Struct, frozen=True):
+class Ruling(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the policy says about one call. A ruling that no argument can change is made once and shared."""
 
     behavior: Behavior
@@ -102,7 +102,7 @@ class Ruling(msgspec.Struct, frozen=True):
     """True for a refusal that is not about permission (a limit, a switch): class `policy_blocked`, not `permission_denied`."""
 
 
-class Decision(msgspec.Struct, frozen=True, gc=False):
+class Decision(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """One recorded decision about one invocation. An answered ask has two: the ask, and the answer (AT-131)."""
 
     ruling: Ruling

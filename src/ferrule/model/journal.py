@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 import msgspec
 
 from ferrule.model.approval import Answer, ApprovalRequest
-from ferrule.model.decision import Decision
+from ferrule.model.decision import Decision, Ruling
 from ferrule.model.failure import ToolError
 from ferrule.model.lifecycle import PHASES, STATES, Phase, State
 from ferrule.model.surface import SurfaceRequest
@@ -55,8 +55,10 @@ class Header(msgspec.Struct, frozen=True, gc=False, array_like=True):
     run_id: str
     dialect: str = ""
     is_read_only: bool = False
-    facts: tuple[tuple[str, Any], ...] = ()
-    """The call's safety facts."""
+    facts: tuple[Any, ...] = ()
+    """The tool's first four safety facts, in the order of `FACT_NAMES`."""
+    ruling: Ruling | None = None
+    """The allow that holds for every call of the tool, whatever its arguments; a row then carries no decision of its own."""
     external_mappings: tuple[dict[str, Any], ...] = ()
 
 
@@ -181,8 +183,11 @@ class StoredEntry(msgspec.Struct, frozen=True, kw_only=True):
     hash: bytes
 
     def segment(self) -> Segment:
-        """The body of a row that belongs to a call."""
-        return _decode_segment(self.body)
+        """The body of a row that belongs to a call, with the decision its header implies."""
+        segment = _decode_segment(self.body)
+        if not segment.decisions:
+            _imply_decision(segment)
+        return segment
 
     def facts(self) -> dict[str, Any]:
         """The body of a row that belongs to no call."""
@@ -197,6 +202,7 @@ _decode_segment = msgspec.msgpack.Decoder(Segment).decode
 _decode_facts = msgspec.msgpack.Decoder(dict[str, Any]).decode
 _decode_payload = msgspec.msgpack.Decoder(Payload).decode
 _decode_header = msgspec.msgpack.Decoder(Header).decode
+_PERMISSION = PHASES.index("permission")
 encode = msgspec.msgpack.Encoder().encode
 """How bodies, payloads and marks become bytes."""
 
@@ -204,6 +210,13 @@ encode = msgspec.msgpack.Encoder().encode
 def header_of(segment: Segment) -> Header:
     """The header of a segment that was read."""
     return _decode_header(segment.header)
+
+
+def _imply_decision(segment: Segment) -> None:
+    ruling = header_of(segment).ruling
+    ends = [code >> 4 for code in segment.phases if code & 15 == _PERMISSION]
+    if ruling is not None and ends:
+        segment.decisions = (Decision(ruling, segment.created_at + ends[0] // 1000),)
 
 
 def phase_times(segment: Segment) -> list[tuple[Phase, int]]:

@@ -1,0 +1,356 @@
+"""The running system: one catalog, one policy, one ledger, and the calls between them.
+
+`ferrule.open(path)` gives an App. Surfaces are what agents get, the inbox is what people get; both meet in the ledger.
+`assembly.py` picks the parts; here they work together.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any, get_args
+
+import msgspec
+
+from ferrule.approval.inbox import Accept, Inbox
+from ferrule.approval.key import ApprovalKey
+from ferrule.calls import Calls
+from ferrule.clock import Clock, MakeId
+from ferrule.contracts.catalog import CatalogView
+from ferrule.contracts.executor import Executor
+from ferrule.contracts.policy import PolicyEngine
+from ferrule.contracts.store import Store
+from ferrule.errors import FerruleError, LedgerUnavailable
+from ferrule.model.approval import Identity
+from ferrule.model.failure import Stop
+from ferrule.model.journal import Entry, Kind, Mark, Payload
+from ferrule.model.result import Pending, Result
+from ferrule.model.surface import SearchResult, Standing, Surface, SurfaceRequest, SurfaceSettings
+from ferrule.model.tool import Tool
+from ferrule.pipeline.arguments import Arguments, Problem
+from ferrule.pipeline.redaction import Mask
+from ferrule.pipeline.services import Services
+from ferrule.pipeline.session import Session
+from ferrule.policy.refusing import RefusingPolicy
+from ferrule.surface.build import build_surface
+from ferrule.surface.render import render
+from ferrule.surface.search import search, select
+from ferrule.surface_handle import SurfaceHandle
+
+STANDINGS: tuple[Standing, ...] = get_args(Standing)
+_TEND_SECONDS = 1.0
+_TEND_LOOKS = 10
+_log = logging.getLogger("ferrule.app")
+_LOOK_EVERY = 1_000_000_000
+"""How often, in nanoseconds, the policy files are looked at for changes."""
+
+
+class Parts(msgspec.Struct, kw_only=True):
+    """What an App is made of."""
+
+    store: Store
+    clock: Clock
+    new_id: MakeId
+    catalog: CatalogView
+    load_policy: Callable[[], PolicyEngine]
+    """Reads the policy as it is written now. Raises PolicyError."""
+    policy_state: Callable[[], Any] = lambda: None
+    """Changes when a policy file does."""
+    executors: tuple[Executor, ...] = ()
+    key: ApprovalKey
+    services: Services
+    name: str = "ferrule"
+    """The workspace, as events and records name it."""
+    surface_settings: SurfaceSettings = SurfaceSettings()
+    accept_rule: Callable[[Identity], Accept] | None = None
+    """Takes a suggested rule into the policy, in the name of whoever accepts it."""
+    tends: bool = True
+    """True for a process that stays: it finds lost calls, ends what expired and goes on with what was answered."""
+    closing: tuple[Callable[[], Any], ...] = ()
+    """What else has to be let go of, in order."""
+
+
+class App:
+    """The running system. Use it as an async context manager; `ferrule.open` makes one."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self.services = parts.services
+        self.store = parts.store
+        self.catalog = parts.catalog
+        self.new_id = parts.new_id
+        self.name = parts.name
+        self._engine: PolicyEngine = RefusingPolicy("the policy is not loaded yet")
+        self._policy_state: Any = None
+        self._epoch = 0
+        self._next_look = 0
+        self._off: frozenset[str] = frozenset()
+        self._off_at = -1
+        self._tending: asyncio.Task[None] | None = None
+        self.calls = Calls(self.store, self.services, self.session_for)
+
+    async def __aenter__(self) -> App:
+        await self.store.open()
+        self._load_policy()
+        self._tell_catalog(None, self.catalog)
+        await self._look_at_switches(self.generation())
+        if self._parts.tends:
+            await self.calls.recover()
+            self._tending = asyncio.create_task(self._tend(), name="ferrule tends its ledger")
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        if self._tending is not None:
+            self._tending.cancel()
+            await asyncio.gather(self._tending, return_exceptions=True)
+        for let_go in self._parts.closing:
+            waiting = let_go()
+            if waiting is not None:
+                await waiting
+        for executor in self._parts.executors:
+            await executor.aclose()
+        await self.store.aclose()
+
+    # What agents get
+
+    def surface(
+        self,
+        *,
+        agent: str | None = None,
+        principal: str = "local",
+        channel: str | None = None,
+        run_id: str | None = None,
+        **context: Any,
+    ) -> SurfaceHandle:
+        """A surface for one caller. `context` takes the fields of `SurfaceRequest`: model, role, tenant, pins, …
+
+        Raises SurfaceError for an agent, role or surface the catalog does not have.
+        """
+        request = SurfaceRequest(
+            agent=agent,
+            principal=principal,
+            channel=channel or f"python:{self.store.instance}",
+            run_id=run_id or self.new_id("run"),
+            is_shared_run=run_id is not None,
+            **context,
+        )
+        session = self._session(request, self._off_at)
+        self._tell_surface(session.surface, "created")
+        return SurfaceHandle(self, request, session)
+
+    def generation(self) -> int:
+        """Changes when the catalog, the policy or a switch may have changed: surfaces are then looked at again."""
+        tick = self.services.tick()
+        if tick > self._next_look:
+            self._next_look = tick + _LOOK_EVERY
+            if self._parts.policy_state() != self._policy_state:
+                self._load_policy()
+        return self.store.generation() + (self._epoch << 48)
+
+    async def session_for(
+        self, request: SurfaceRequest, before: Session | None = None, *, is_forced: bool = False
+    ) -> Session:
+        """A session for a request: `before` again when nothing it depends on changed."""
+        generation = self.generation()
+        await self._look_at_switches(generation)
+        if before is not None and not is_forced and before.stamp == (self._epoch, self._off):
+            before.generation = generation
+            return before
+        session = self._session(request, generation)
+        if before is not None:
+            session.adopt_counts(before)
+            self._tell_surface(session.surface, "updated")
+        return session
+
+    def _session(self, request: SurfaceRequest, generation: int) -> Session:
+        surface = self._build(request, generation)
+        session = Session(surface, self._engine, self.executor_of, generation, self._is_known)
+        session.stamp = (self._epoch, self._off)
+        return session
+
+    async def search(self, handle: SurfaceHandle, query: str, limit: int | None = None) -> SearchResult:
+        """Search a handle's surface; an exact selection also loads what it names."""
+        await handle.refresh()
+        found = search(handle.surface, query, self.new_id("sea"), limit or self._parts.surface_settings.max_matches)
+        self._tell_surface(handle.surface, "discovered", tools=list(found.matches), search_id=found.search_id)
+        if found.query_type == "select" and found.matches:
+            await self.select(handle, found.matches, found.search_id)
+        return found
+
+    async def select(self, handle: SurfaceHandle, names: Sequence[str], selection_ref: str | None = None) -> Surface:
+        """Load the schemas of deferred tools into a handle's surface."""
+        await handle.refresh()
+        selected = select(handle.surface, names, selection_ref or self.new_id("sel"))
+        if selected is not handle.surface:
+            before = handle.session
+            session = Session(selected, self._engine, self.executor_of, before.generation, self._is_known)
+            session.stamp = before.stamp
+            session.adopt_counts(before)
+            handle.adopt(selected.request, session)
+            self._tell_surface(selected, "loaded", tools=list(names), search_id=selection_ref)
+        return selected
+
+    def rendered(self, surface: Surface) -> list[dict[str, Any]]:
+        """The tools of a surface as a model is shown them."""
+        return render(surface, self._parts.surface_settings)
+
+    # What people get
+
+    def inbox(self, identity: Identity) -> Inbox:
+        """The inbox, as one authenticated person may use it."""
+        return Inbox(
+            self.store,
+            self._parts.key,
+            identity,
+            self.services.now,
+            self.calls.resume,
+            self._edit_problem,
+            self.calls.end,
+            self._parts.accept_rule(identity) if self._parts.accept_rule is not None else None,
+            self._masked,
+            self._description,
+        )
+
+    async def result(self, invocation_id: str, *, wait: float | None = None) -> Result | Pending | None:
+        """How a call ended, or what it waits for; None when there is no such call."""
+        return await self.calls.result(invocation_id, wait)
+
+    # What operators do
+
+    async def disable(self, tool_id: str, *, by: str, reason: str = "") -> int:
+        """Turn a tool off, at once and in every process: new calls are refused, waiting ones ended. Gives how many."""
+        await self._switch(tool_id, "off", by, reason)
+        ended = 0
+        for waiting in await self.store.open_calls("awaiting_approval", "approved", "needs_input"):
+            if waiting.tool_id == tool_id and waiting.state != "needs_input":
+                stop = Stop("policy_blocked", f"the tool {tool_id!r} was disabled by {by}", "tool_disabled")
+                ended += await self.calls.end(waiting.call, stop) is not None
+        return ended
+
+    async def enable(self, tool_id: str, *, by: str, reason: str = "") -> None:
+        """Turn a tool on again."""
+        await self._switch(tool_id, "on", by, reason)
+
+    async def _switch(self, tool_id: str, to: str, by: str, reason: str) -> None:
+        facts = {"tool_id": tool_id, "to": to, "by": by, "reason": reason}
+        mark = Mark(tool_id=tool_id, switch=to)
+        await self.store.commit(Entry("switch", "", self.services.now(), tool_id, to, facts, None, mark))
+        self.store.bump()
+
+    def reload(self) -> None:
+        """Read the policy again; one that cannot be used refuses every call until it can."""
+        self._load_policy()
+
+    @property
+    def policy(self) -> PolicyEngine:
+        """The policy in force."""
+        return self._engine
+
+    def executor_of(self, tool: Tool) -> Executor | None:
+        """The first executor that can run a tool."""
+        return next((executor for executor in self._parts.executors if executor.can_run(tool)), None)
+
+    def adopt(self, catalog: CatalogView) -> None:
+        """Swap the catalog whole: calls in flight finish on the old one, surfaces are made again."""
+        before, self.catalog = self.catalog, catalog
+        self._epoch += 1
+        self._tell_catalog(before, catalog)
+
+    def _load_policy(self) -> None:
+        self._policy_state = self._parts.policy_state()
+        before = self._engine.digest
+        try:
+            self._engine = self._parts.load_policy()
+        except FerruleError as error:
+            _log.error("the policy cannot be used, so every call is refused: %s", error)
+            self._engine = RefusingPolicy(str(error))
+        if self._engine.digest != before:
+            self._epoch += 1
+            self._tell("policy", "in_force", {"digest": self._engine.digest}, Payload(text=self._engine.text.encode()))
+
+    async def _tend(self) -> None:
+        """What a process that stays does now and then; one task, however many calls wait."""
+        while True:
+            try:
+                await self.calls.sweep()
+                await self.calls.resume_answered()
+                await self.calls.recover()
+            except FerruleError as error:
+                _log.warning("the ledger could not be tended: %s", error)
+            generation = self.store.generation()
+            for _ in range(_TEND_LOOKS):
+                await asyncio.sleep(_TEND_SECONDS / _TEND_LOOKS)
+                if self.store.generation() != generation:
+                    break
+
+    async def _look_at_switches(self, generation: int) -> None:
+        if generation != self._off_at:
+            self._off = frozenset(switch.tool_id for switch in await self.store.switched_off())
+            self._off_at = generation
+
+    def _build(self, request: SurfaceRequest, generation: int) -> Surface:
+        return build_surface(
+            self.catalog,
+            request,
+            engine=self._engine,
+            switched_off=self._off,
+            settings=self._parts.surface_settings,
+            now=self.services.now(),
+            new_id=self.new_id,
+            generation=generation,
+        )
+
+    def _is_known(self, name: str) -> bool:
+        return bool(self.catalog.named(name))
+
+    def _tool(self, tool_id: str) -> Tool | None:
+        versions = self.catalog.versions(tool_id)
+        return versions[0].tool if versions else None
+
+    def _description(self, tool_id: str) -> str | None:
+        tool = self._tool(tool_id)
+        return tool.description if tool is not None else None
+
+    async def _edit_problem(self, call_id: str, edited: bytes) -> str | None:
+        """What is wrong with an input that an approver changed."""
+        tool = await self._tool_of(call_id)
+        if tool is None:
+            return "its tool is gone"
+        parsed = Arguments.of(tool).parse_runtime(edited)
+        return parsed.message if isinstance(parsed, Problem) else None
+
+    async def _masked(self, call_id: str, edited: bytes) -> bytes:
+        tool = await self._tool_of(call_id)
+        mask = Mask.of(tool) if tool is not None else None
+        return edited if mask is None else mask.masked(edited)
+
+    async def _tool_of(self, call_id: str) -> Tool | None:
+        rows = await self.store.rows_of(call_id)
+        return self._tool(rows[0].tool) if rows else None
+
+    def _tell_surface(self, surface: Surface, change: str, **facts: Any) -> None:
+        request = surface.request
+        told = {
+            "surface_id": surface.surface_id,
+            "change": change,
+            "scope": request.scope,
+            "agent": request.agent,
+            "principal": request.principal,
+            "counts": {standing: len(surface.standing(standing)) for standing in STANDINGS},
+            **facts,
+        }
+        self._tell("surface", change, told)
+
+    def _tell_catalog(self, before: CatalogView | None, after: CatalogView) -> None:
+        old = {listed.tool.tool_id: listed.digest for listed in before.preferred()} if before is not None else {}
+        new = {listed.tool.tool_id: listed.digest for listed in after.preferred()}
+        declared = [tool_id for tool_id, digest in new.items() if old.get(tool_id) != digest]
+        removed = [tool_id for tool_id in old if tool_id not in new]
+        self._tell("catalog", "adopted", {"digest": after.digest, "declared": declared, "removed": removed})
+
+    def _tell(self, kind: Kind, outcome: str, facts: dict[str, Any], payload: Payload | None = None) -> None:
+        try:
+            self.store.record(Entry(kind, "", self.services.now(), "", outcome, facts, payload))
+        except LedgerUnavailable as error:
+            _log.warning("a %s row could not be written: %s", kind, error)

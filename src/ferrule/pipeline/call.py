@@ -1,0 +1,158 @@
+"""One call on its way through the phases.
+
+It is mutable, owned by the runner alone, and gone when the call has ended or waits: what lasts are the ledger's rows.
+Inputs are JSON bytes, so no hook, check or tool can change what was recorded; `arguments` is a copy to work with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeAlias
+
+import msgspec
+
+from ferrule.contracts.executor import Waiting
+from ferrule.model.approval import Answer, ApprovalRequest
+from ferrule.model.decision import Decision
+from ferrule.model.failure import Stop
+from ferrule.model.journal import HookRun, Mutation, Payload
+from ferrule.model.lifecycle import STATES, TRANSITIONS, State, check_transition
+from ferrule.model.result import Result
+from ferrule.pipeline.session import Prepared, Session
+
+_CODES = {state: number for number, state in enumerate(STATES)}
+
+
+class CallOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What a caller may say about one call besides its arguments."""
+
+    idempotency_key: str | None = None
+    timeout_seconds: float | None = None
+    native_call_id: str | None = None
+    """The id the caller's protocol gave the call (AT-259)."""
+    retry_of: str | None = None
+    """The invocation this one repeats (AT-103)."""
+
+
+NO_OPTIONS = CallOptions()
+
+
+class Recorded(msgspec.Struct, gc=False):
+    """What the ledger has of a call already: a call that was started, or that comes back from waiting."""
+
+    seq: int
+    """Its last row: nothing may have happened since."""
+    mark_state: str
+    """The state the ledger's table has it in."""
+    request: ApprovalRequest | None = None
+    answers: tuple[Answer, ...] = ()
+    waiting: bytes = b""
+    """What an executor that waits left behind."""
+    received: Any = None
+    """What it waited for."""
+
+
+class Park(msgspec.Struct, frozen=True, gc=False):
+    """A phase's word that the call waits: for a person, or for what its tool asked for."""
+
+    request: ApprovalRequest
+    waiting: Waiting | None = None
+
+
+class Replay(msgspec.Struct, frozen=True, gc=False):
+    """A phase's word that this call is a duplicate: another invocation has, or will have, the answer."""
+
+    invocation_id: str
+
+
+class Call(msgspec.Struct, gc=False):
+    """One call in flight."""
+
+    invocation_id: str
+    tool_name: str
+    """As the caller wrote it."""
+    session: Session
+    model_input: bytes
+    created_at: int
+    """Microseconds since 1970."""
+    origin: int
+    """The monotonic clock when it was planned, in nanoseconds."""
+    tick: Callable[[], int]
+    options: CallOptions = NO_OPTIONS
+    state: State = "planned"
+    states: list[int] = []
+    """`offset << 5 | state`, since the last row."""
+    phases: list[int] = []
+    """`offset << 4 | phase`, since the last row."""
+    prepared: Prepared | None = None
+    arguments: Any = None
+    """The current input, decoded; filled by `parse_schema`."""
+    observable_input: bytes | None = None
+    permission_input: bytes | None = None
+    call_input: bytes | None = None
+    """Set when it differs from `model_input`."""
+    mutations: tuple[Mutation, ...] = ()
+    """All of them, from the first row on."""
+    new_mutations: int = 0
+    """How many are in no row yet."""
+    decisions: tuple[Decision, ...] = ()
+    """Those in no row yet."""
+    hooks: tuple[HookRun, ...] = ()
+    hook_permission: str = ""
+    """The strictest word a hook said: `deny` or `ask`; an `allow` weighs nothing (AT-152)."""
+    context_blocks: tuple[dict[str, Any], ...] = ()
+    request: ApprovalRequest | None = None
+    answer: Answer | None = None
+    notes: dict[str, Any] = {}
+    recorded: Recorded | None = None
+    key: tuple[bytes, bytes] | None = None
+    """The idempotency key, scoped, and the input's digest."""
+    deadline: float | None = None
+    has_run: bool = False
+    """True once the executor was reached."""
+    output: Any = None
+    stop: Stop | None = None
+    result: Result | None = None
+    payload: Payload | None = None
+
+    def enter(self, state: State) -> None:
+        """Go on to a state. Raises IllegalTransition."""
+        if state not in TRANSITIONS[self.state]:
+            check_transition(self.state, state)
+        self.state = state
+        self.states.append((self.tick() - self.origin) << 5 | _CODES[state])
+
+    @property
+    def tool(self) -> Prepared:
+        """The tool, prepared; complains when read before `resolve_tool`."""
+        if self.prepared is None:
+            raise RuntimeError("the tool is not resolved yet")
+        return self.prepared
+
+    @property
+    def input(self) -> bytes:
+        """The input as it stands now: what would run."""
+        return self.model_input if self.call_input is None else self.call_input
+
+    def mutate(self, mutation: Mutation, arguments: Any, changed: bytes) -> None:
+        """Take a changed input, and note where it came from (AT-79)."""
+        self.arguments = arguments
+        self.call_input = changed
+        self.mutations += (mutation,)
+        self.new_mutations += 1
+
+    def has_rows(self, seq: int, mark_state: str) -> None:
+        """A row of the call is on disk: what comes next belongs to the next one."""
+        self.recorded = Recorded(seq, mark_state)
+        self.states, self.phases = [], []
+        self.decisions, self.hooks, self.new_mutations = (), (), 0
+
+    def offset(self) -> int:
+        """Nanoseconds since the call was planned."""
+        return self.tick() - self.origin
+
+
+Step: TypeAlias = Stop | Park | Replay | None
+"""What a phase says: nothing (go on), or where the call goes instead."""
+Opening: TypeAlias = Callable[[Call, Any], "Step | Awaitable[Step]"]
+Closing: TypeAlias = Callable[[Call, Any], "Awaitable[None] | None"]

@@ -1,0 +1,38 @@
+"""The four inputs of a call as they are stored: masked, each only where it differs, and sealed where a call must wait."""
+
+from __future__ import annotations
+
+import msgspec
+
+from ferrule.model.journal import Payload
+from ferrule.pipeline.call import Call
+from ferrule.pipeline.services import Services
+
+
+def inputs_of(call: Call) -> Payload:
+    """The inputs since the last row, masked where the tool says so. None stands for "as the one before"."""
+    if call.recorded is not None and call.recorded.mark_state == "running":  # the row before it ran has them
+        return Payload()
+    prepared = call.prepared
+    mask = prepared.mask if prepared is not None else None
+    if mask is None and call.call_input is None and call.recorded is None:  # nothing changed on the way
+        return Payload(call.model_input)
+    masked = (lambda text: text) if mask is None else mask.masked
+    model, final = masked(call.model_input), masked(call.input)
+    observable = masked(call.observable_input) if call.observable_input is not None else None
+    judged = masked(call.permission_input) if call.permission_input is not None else None
+    payload = Payload(model)
+    payload.observable_input = observable if observable != model else None
+    payload.permission_input = judged if judged not in (model, observable) else None
+    payload.call_input = final if final != (judged or observable or model) else None
+    return payload
+
+
+def with_sealed_input(call: Call, services: Services, payload: Payload) -> Payload:
+    """The inputs of a call that waits: what is masked in them is kept beside, encrypted, so that it can still run."""
+    prepared = call.prepared
+    if prepared is None or prepared.mask is None:
+        return payload
+    kept = msgspec.msgpack.encode((call.model_input, call.input))
+    payload.sealed_input = services.sealing.seal(call.invocation_id, kept)
+    return payload

@@ -1,0 +1,21 @@
+"""Phase 3: nothing runs unless the caller had seen the tool's schema, even when the arguments happen to fit (AT-110)."""
+
+from __future__ import annotations
+
+from ferrule.model.failure import Stop
+from ferrule.pipeline.call import Call
+from ferrule.pipeline.services import Services
+
+
+def check_schema_loaded(call: Call, services: Services) -> Stop | None:
+    """Adds nothing but the proof. Stops with `schema_not_loaded`, and says how to load it."""
+    if call.tool.is_loaded:
+        call.enter("arguments_ready")
+        return None
+    entry = call.tool.entry
+    name = entry.tool.name if entry is not None else call.tool_name
+    return Stop(
+        "schema_not_loaded",
+        f"the schema of {name!r} is not loaded yet, so its arguments cannot be checked;"
+        f' call search_tools with {{"query": "select:{name}"}} first, then call it again',
+    )

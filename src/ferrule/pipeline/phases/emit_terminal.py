@@ -1,0 +1,54 @@
+"""Phase 13: the last state and the last row. For an action the row is on disk before anybody is told (DESIGN D5)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+
+from ferrule.contracts.store import Condition
+from ferrule.errors import LedgerError
+from ferrule.model.failure import Stop, last_state
+from ferrule.pipeline.call import Call
+from ferrule.pipeline.results import stopped_result
+from ferrule.pipeline.rows import last_row
+from ferrule.pipeline.services import Services
+from ferrule.pipeline.uncancelled import uncancelled
+
+
+def emit_terminal(call: Call, services: Services) -> Awaitable[None] | None:
+    """Adds the terminal state and writes the row. A result that cannot be recorded is not told as a success."""
+    stop = call.stop
+    call.enter("succeeded" if stop is None else last_state(stop, now=call.state, has_run=call.has_run))
+    if call.recorded is not None or call.key is not None or not services.records_behind:
+        return _durably(call, services)
+    try:
+        services.store.record(last_row(call, services))
+    except LedgerError as error:
+        _untold(call, services, error)
+    return None
+
+
+async def _durably(call: Call, services: Services) -> None:
+    recorded = call.recorded
+    condition = Condition(
+        states=frozenset({recorded.mark_state}) if recorded is not None else frozenset(),
+        owner=services.store.instance if recorded is not None and recorded.mark_state == "running" else None,
+        seq=recorded.seq if recorded is not None else None,
+        key_is_free=call.key is not None and recorded is None,
+    )
+    try:
+        committed = await uncancelled(services.store.commit(last_row(call, services), condition))
+    except LedgerError as error:
+        _untold(call, services, error)
+        return
+    call.notes = {**call.notes, "committed": committed.outcome, "holder": committed.holder}
+
+
+def _untold(call: Call, services: Services, error: LedgerError) -> None:
+    """The call ended, but its end is not on record: nobody may take it for a success (promise 2)."""
+    call.stop = Stop(
+        "dependency_unavailable" if not call.has_run else "execution_failed",
+        f"how the call ended could not be recorded, so it is not told; look at 'ferrule pending' later: {error}",
+        "outcome_not_recorded",
+        recoverability="not_recoverable" if call.has_run else "retry_later",
+    )
+    call.result = stopped_result(call, services)

@@ -1,0 +1,95 @@
+"""Phase 9: run the tool, under its deadline, with one context object and its own copy of the arguments.
+
+The one place that catches what executors raise. A tool that must wait for somebody parks the call; when the answer is
+there, the call enters here again, at the receiving half.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from inspect import isawaitable
+from typing import Any, cast
+
+from ferrule.contracts.executor import Context, ExecutionFailed, Output, Resumable, Waiting
+from ferrule.model.failure import Stop
+from ferrule.pipeline.call import Call, Park
+from ferrule.pipeline.services import Services
+from ferrule.pipeline.waiting import waiting_request
+
+
+def execute(call: Call, services: Services) -> Stop | Park | Awaitable[Stop | Park | None] | None:
+    """Adds the native output. Stops with whatever class the executor gives, `timeout` or `canceled`."""
+    prepared = call.tool
+    if call.state != "running":
+        call.enter("running")
+    call.has_run = True
+    run = prepared.run
+    if run is None:
+        return prepared.unready
+    recorded = call.recorded
+    if recorded is not None and recorded.waiting:
+        return _awaited(
+            call, services, cast(Resumable, run).resume(recorded.waiting, recorded.received, _context(call))
+        )
+    try:
+        output = run(call.arguments, _context(call))
+    except ExecutionFailed as failed:
+        return _failed(call, failed)
+    if isawaitable(output):
+        return _awaited(call, services, output)
+    return _given(call, services, output)
+
+
+async def _awaited(call: Call, services: Services, running: Awaitable[Any]) -> Stop | Park | None:
+    try:
+        if call.deadline is None:
+            return _given(call, services, await running)
+        async with asyncio.timeout_at(call.deadline):
+            return _given(call, services, await running)
+    except ExecutionFailed as failed:
+        return _failed(call, failed)
+    except TimeoutError:
+        return Stop("timeout", f"tool {call.tool.tool_id!r} did not finish in time; it was told to stop")
+
+
+def _given(call: Call, services: Services, output: Any) -> Park | None:
+    if type(output) is Waiting:
+        return Park(waiting_request(call, services, output), output)
+    call.output = output if type(output) is Output else Output(output)
+    return None
+
+
+def _failed(call: Call, failed: ExecutionFailed) -> Stop:
+    call.output = failed.output
+    return Stop(
+        failed.error_class,
+        failed.message,
+        failed.code,
+        retry_after=failed.retry_after,
+        native_error_ref=failed.native_error_ref,
+    )
+
+
+def _context(call: Call) -> Context:
+    request, options = call.session.surface.request, call.options
+    return Context(
+        call.invocation_id,
+        request.principal,
+        request.agent,
+        request.tenant,
+        call.deadline,
+        options.idempotency_key,
+        options.native_call_id,
+        _no_progress,
+        _NO_CREDENTIALS,
+        None,
+        call.session.handle,
+    )
+
+
+_NO_CREDENTIALS: dict[str, str] = {}
+
+
+def _no_progress(message: str = "", **facts: Any) -> None:
+    """Progress of a call that nobody follows."""

@@ -1,0 +1,62 @@
+"""Phase 4: value checks and preflight, before any side effect, hook or permission (AT-111).
+
+Here a repeated idempotency key is met, a tool that cannot run in this process is refused, and a tool that wants it has
+its deny rules asked before anything outside is probed (AT-39).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from inspect import isawaitable
+from typing import Any
+
+import msgspec
+
+from ferrule.contracts.policy import Judged
+from ferrule.model.failure import Stop
+from ferrule.pipeline.call import Call, Replay
+from ferrule.pipeline.denial import denied
+from ferrule.pipeline.idempotency import held_by, scoped_key
+from ferrule.pipeline.services import Services
+
+
+def validate_values(call: Call, services: Services) -> Stop | Awaitable[Stop | Replay | None] | None:
+    """Adds nothing. Stops with `invalid_arguments`, `capability_gap`, `setup_required`, `credential_missing`, or (early
+    deny) `permission_denied`."""
+    prepared = call.tool
+    if prepared.unready is None and prepared.preflight is None and call.options.idempotency_key is None:
+        return None
+    return _checked(call, services)
+
+
+async def _checked(call: Call, services: Services) -> Stop | Replay | None:
+    prepared = call.tool
+    if call.options.idempotency_key is not None:
+        call.key = scoped_key(call)
+        step = held_by(await services.store.find_key(call.key[0]), call.key)
+        if step is not None:
+            return step
+    if prepared.unready is not None:
+        return prepared.unready
+    if prepared.preflight is None:
+        return None
+    if prepared.traits.denies_before_io and prepared.program is not None:
+        facts, _ = services.call_facts(_tool(call), call.arguments, services.classifiers)
+        ruling = prepared.program.early_deny(Judged(_copy(call), facts, services.now()))
+        if ruling is not None:
+            return denied(call, ruling, services)
+    problem: Any = prepared.preflight(_copy(call))
+    if isawaitable(problem):
+        problem = await problem
+    return None if problem is None else Stop("invalid_arguments", str(problem))
+
+
+def _copy(call: Call) -> Any:
+    """A copy of the arguments: a check that edits what it was handed changes nothing."""
+    return msgspec.json.decode(call.input)
+
+
+def _tool(call: Call) -> Any:
+    entry = call.tool.entry
+    assert entry is not None  # resolve_tool stopped the call otherwise
+    return entry.tool

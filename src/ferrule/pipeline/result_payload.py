@@ -1,0 +1,61 @@
+"""A result as the ledger keeps it, and back: status and error stand in the row's body, the rest in its payload."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from ferrule.model.journal import ResultPayload, Segment
+from ferrule.model.result import Result
+
+_FIELDS = tuple(
+    field
+    for field in msgspec.structs.fields(Result)
+    if field.name
+    not in ("invocation_id", "status", "created_at", "error", "content", "structured_content", "model_facing_content")
+)
+_DEFAULTS = tuple((field.name, field.default) for field in _FIELDS)
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(ResultPayload).decode
+
+
+def packed(result: Result) -> bytes:
+    """The part of a result that goes into the payload."""
+    rest = {name: value for name, default in _DEFAULTS if (value := getattr(result, name)) != default}
+    payload = ResultPayload(result.content, result.structured_content, result.model_facing_content, rest)
+    try:
+        return _encode(payload)
+    except (OverflowError, TypeError):  # numbers past 64 bits; JSON has them, msgpack has not
+        return _encode(ResultPayload(result.content, None, result.model_facing_content, rest))
+
+
+def unpacked(invocation_id: str, segment: Segment, payload: bytes | None, at: int) -> Result:
+    """The result again. Without its payload (erased) it says so, and keeps its status and error."""
+    status: Any = segment.status
+    if payload is None:
+        return Result(
+            invocation_id=invocation_id,
+            status=status,
+            created_at=at,
+            error=segment.error,
+            content=({"type": "text", "text": "The content of this result was erased."},),
+            redaction_state="full",
+        )
+    kept = _decode(payload)
+    rest = msgspec.convert(kept.rest, _Rest)
+    return Result(
+        invocation_id=invocation_id,
+        status=status,
+        created_at=at,
+        error=segment.error,
+        content=kept.content,
+        structured_content=kept.structured_content,
+        model_facing_content=kept.model_facing_content,
+        **{name: value for name in kept.rest if (value := getattr(rest, name, None)) is not None},
+    )
+
+
+_Rest = msgspec.defstruct(
+    "_Rest", [(field.name, field.type, field.default) for field in _FIELDS], kw_only=True, gc=False
+)

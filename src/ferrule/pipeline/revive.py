@@ -1,0 +1,173 @@
+"""A call again, from its rows: to go on after somebody answered, or to be ended without going on.
+
+Nothing of a waiting call is kept in memory, so this is what every process, restart or machine does alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from ferrule.model.approval import Answer, ApprovalRequest
+from ferrule.model.journal import (
+    Header,
+    Mutation,
+    OpenCall,
+    Payload,
+    Segment,
+    StoredEntry,
+    header_of,
+    state_times,
+)
+from ferrule.model.lifecycle import State
+from ferrule.model.surface import Surface, SurfaceRequest
+from ferrule.pipeline.call import Call, CallOptions, Recorded
+from ferrule.pipeline.mutation import changed_fields
+from ferrule.pipeline.services import Services
+from ferrule.pipeline.session import Prepared, Session
+from ferrule.pipeline.tool_facts import ToolTraits
+
+
+class Past(msgspec.Struct, frozen=True, kw_only=True):
+    """What the rows of a call say."""
+
+    header: Header
+    raw_header: msgspec.Raw
+    created_at: int
+    state: State
+    offset: int
+    """Nanoseconds between planning and the last thing that happened."""
+    context: SurfaceRequest
+    model_input: bytes
+    call_input: bytes | None
+    mutations: tuple[Mutation, ...]
+    request: ApprovalRequest | None
+    answers: tuple[Answer, ...]
+    notes: dict[str, Any]
+
+
+def past_of(rows: Sequence[StoredEntry], services: Services) -> Past:
+    """What happened to a call so far. Raises ValueError when its stored input cannot be opened."""
+    segments = [row.segment() for row in rows]
+    first = segments[0]
+    header = header_of(first)
+    states = [pair for segment in segments for pair in state_times(segment)]
+    parked = max((number for number, segment in enumerate(segments) if segment.request is not None), default=None)
+    model_input, call_input = _inputs(rows, services)
+    return Past(
+        header=header,
+        raw_header=msgspec.Raw(bytes(first.header)),
+        created_at=first.created_at,
+        state=states[-1][0] if states else "planned",
+        offset=states[-1][1] if states else 0,
+        context=next((s.context for s in reversed(segments) if s.context is not None), None) or _context(header),
+        model_input=model_input,
+        call_input=call_input if call_input != model_input else None,
+        mutations=tuple(mutation for segment in segments for mutation in segment.mutations),
+        request=segments[parked].request if parked is not None else None,
+        answers=_answers(rows[parked + 1 :], segments[parked + 1 :], services) if parked is not None else (),
+        notes={key: value for segment in segments for key, value in segment.notes.items()},
+    )
+
+
+def revived(call_id: str, past: Past, open_call: OpenCall, session: Session, services: Services) -> Call:
+    """The call, ready to go on through the surface of this moment."""
+    call = _call(call_id, past, open_call, session, services)
+    edits = [answer for answer in past.answers if answer.edited_input is not None]
+    for edit in edits:
+        assert edit.edited_input is not None
+        before, after = msgspec.json.decode(call.input), msgspec.json.decode(edit.edited_input)
+        fields = changed_fields(before, after)
+        mutation = Mutation("permission_prompt", edit.by, fields, call.offset(), edit.reason or "")
+        call.mutate(mutation, after, edit.edited_input)
+    return call
+
+
+def revived_to_end(call_id: str, past: Past, open_call: OpenCall, services: Services) -> Call:
+    """The call, only to be ended: its tool may be gone, so its first row stands for it."""
+    surface = Surface(
+        surface_id=past.header.surface_id, request=past.context, created_at=past.created_at, entries={}, names={}
+    )
+    call = _call(call_id, past, open_call, Session(surface, None, lambda tool: None, 0), services)
+    traits = ToolTraits(is_read_only=past.header.is_read_only, is_repeatable=past.header.is_read_only)
+    call.prepared = Prepared(entry=None, header=past.raw_header, tool_id=past.header.tool_id, traits=traits)
+    return call
+
+
+def _call(call_id: str, past: Past, open_call: OpenCall, session: Session, services: Services) -> Call:
+    since = max((services.now() - past.created_at) * 1000, past.offset + 1)
+    waiting = past.notes.get("waiting", b"")
+    return Call(
+        invocation_id=call_id,
+        tool_name=past.header.tool_name,
+        session=session,
+        model_input=past.model_input,
+        created_at=past.created_at,
+        origin=services.tick() - since,
+        tick=services.tick,
+        options=CallOptions(native_call_id=past.notes.get("native_call_id"), retry_of=past.notes.get("retry_of")),
+        state=past.state,
+        states=[],
+        phases=[],
+        call_input=past.call_input,
+        mutations=past.mutations,
+        recorded=Recorded(open_call.seq, open_call.state, past.request, past.answers, waiting, _received(past)),
+    )
+
+
+def _received(past: Past) -> Any:
+    if past.request is None or past.request.purpose != "input" or not past.answers:
+        return None
+    given = past.answers[-1].edited_input
+    return None if given is None else msgspec.json.decode(given)
+
+
+def _inputs(rows: Sequence[StoredEntry], services: Services) -> tuple[bytes, bytes]:
+    """What the model sent and what would run: unsealed where something in them is sensitive."""
+    model_input = call_input = b"null"
+    for row in rows:
+        payload = row.inputs()
+        if payload is None or row.kind not in ("parked", "started", "call"):
+            continue
+        if payload.sealed_input is not None:
+            model_input, call_input = _opened(row.call, payload.sealed_input, services)
+        elif payload.model_input is not None:
+            model_input = payload.model_input
+            call_input = last_input(payload) or model_input
+    return model_input, call_input
+
+
+def last_input(payload: Payload) -> bytes | None:
+    """The last of the four inputs a payload has."""
+    return payload.call_input or payload.permission_input or payload.observable_input or payload.model_input
+
+
+def _opened(call_id: str, sealed: bytes, services: Services) -> tuple[bytes, bytes]:
+    pair: tuple[bytes, bytes] = msgspec.msgpack.decode(services.sealing.open(call_id, sealed), type=tuple[bytes, bytes])
+    return pair
+
+
+def _answers(rows: Sequence[StoredEntry], segments: Sequence[Segment], services: Services) -> tuple[Answer, ...]:
+    """The answers since the question was asked, each with the input it edited."""
+    answers = []
+    for row, segment in zip(rows, segments, strict=True):
+        if segment.answer is None:
+            continue
+        payload = row.inputs()
+        edited = payload.text if payload is not None else None
+        if payload is not None and payload.sealed_input is not None:
+            edited = _opened(row.call, payload.sealed_input, services)[1]
+        answers.append(msgspec.structs.replace(segment.answer, edited_input=edited))
+    return tuple(answers)
+
+
+def _context(header: Header) -> SurfaceRequest:
+    return SurfaceRequest(
+        principal=header.principal,
+        channel=header.channel,
+        agent=header.agent,
+        tenant=header.tenant,
+        run_id=header.run_id,
+    )

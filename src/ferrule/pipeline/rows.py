@@ -1,0 +1,89 @@
+"""A call as ledger rows: what is written when it starts, waits and ends. The writer encodes them, not the caller."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ferrule.model.journal import Entry, Kind, Mark, Segment
+from ferrule.model.lifecycle import PHASES
+from ferrule.pipeline.call import Call, Park
+from ferrule.pipeline.inputs import inputs_of, with_sealed_input
+from ferrule.pipeline.services import Services
+
+_EMIT_TERMINAL = PHASES.index("emit_terminal")
+
+
+def started_row(call: Call, services: Services, *, is_counted: bool) -> Entry:
+    """Before an action runs."""
+    mark = _mark(call, "running")
+    mark.owner = services.store.instance
+    if is_counted:
+        mark.counted_run = call.session.surface.request.run_id
+    return _entry("started", call, services.now(), _segment(call), mark, inputs_of(call))
+
+
+def parked_row(call: Call, services: Services, park: Park) -> Entry:
+    """When a call waits for somebody: everything needed to go on, in another process too."""
+    segment = _segment(call)
+    segment.request = park.request
+    segment.context = call.session.surface.request
+    if park.waiting is not None:
+        segment.notes = {**segment.notes, "waiting": park.waiting.state}
+    mark = _mark(call, call.state)
+    mark.expires_at = park.request.expires_at
+    payload = with_sealed_input(call, services, inputs_of(call))
+    return _entry("parked", call, services.now(), segment, mark, payload)
+
+
+def last_row(call: Call, services: Services) -> Entry:
+    """When a call has ended. It closes the call in the ledger's tables."""
+    call.phases.append((call.tick() - call.origin) << 4 | _EMIT_TERMINAL)
+    result = call.result
+    assert result is not None
+    segment = _segment(call)
+    segment.status = result.status
+    segment.error = result.error
+    if call.recorded is None:
+        mark = _mark(call, "") if call.key is not None else None
+        return _entry("call", call, result.created_at, segment, mark, call.payload)
+    return _entry("ended", call, result.created_at, segment, _mark(call, ""), call.payload)
+
+
+def unknown_row(call: Call, services: Services, park: Park) -> Entry:
+    """When a crash left it unknown whether an action happened: it waits for a person to say."""
+    segment = _segment(call)
+    segment.request = park.request
+    mark = _mark(call, call.state)
+    return _entry("unknown", call, services.now(), segment, mark, None)
+
+
+def _segment(call: Call) -> Segment:
+    segment = Segment(call.tool.header, call.created_at, call.phases, call.states, call.decisions)
+    if call.mutations and call.new_mutations:
+        segment.mutations = call.mutations[-call.new_mutations :]
+    if call.hooks:
+        segment.hooks = call.hooks
+    if call.answer is not None:
+        segment.answer = call.answer
+    if call.notes or (call.recorded is None and call.options.native_call_id is not None):
+        segment.notes = _notes(call)
+    return segment
+
+
+def _notes(call: Call) -> dict[str, Any]:
+    options = call.options
+    said = {"native_call_id": options.native_call_id, "retry_of": options.retry_of, "tool_name": None}
+    notes = {key: value for key, value in said.items() if value is not None}
+    return {**notes, **call.notes}
+
+
+def _mark(call: Call, state: str) -> Mark:
+    request = call.session.surface.request
+    mark = Mark(state, "", None, call.tool.tool_id, request.principal, request.agent, request.tenant)
+    if call.key is not None and call.recorded is None:
+        mark.key, mark.input_digest = call.key
+    return mark
+
+
+def _entry(kind: Kind, call: Call, at: int, segment: Segment, mark: Mark | None, payload: Any) -> Entry:
+    return Entry(kind, call.invocation_id, at, call.tool.tool_id, call.state, segment, payload, mark)

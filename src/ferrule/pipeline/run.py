@@ -1,0 +1,192 @@
+"""The line every call takes: thirteen phases in order, then a result; or a place in the inbox.
+
+The order is data. A phase is a plain function that says nothing (go on), a step, or something to await; what need not be
+awaited is not. Whatever goes wrong, a mistake of ours included, ends as exactly one terminal result (AT-105).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Sequence
+from typing import cast
+
+from ferrule.contracts.store import Condition
+from ferrule.errors import LedgerError
+from ferrule.model.failure import Stop
+from ferrule.model.lifecycle import PHASES
+from ferrule.model.result import Pending, Result
+from ferrule.pipeline.call import Call, Closing, Opening, Park, Replay, Step
+from ferrule.pipeline.idempotency import key_conflict
+from ferrule.pipeline.phases.check_schema_loaded import check_schema_loaded
+from ferrule.pipeline.phases.emit_terminal import emit_terminal
+from ferrule.pipeline.phases.execute import execute
+from ferrule.pipeline.phases.map_result import map_result
+from ferrule.pipeline.phases.parse_schema import parse_schema
+from ferrule.pipeline.phases.permission import permission
+from ferrule.pipeline.phases.persist_result import persist_result
+from ferrule.pipeline.phases.post_hooks import post_hooks
+from ferrule.pipeline.phases.pre_hooks import pre_hooks
+from ferrule.pipeline.phases.prepare_observable_input import prepare_observable_input
+from ferrule.pipeline.phases.resolve_tool import resolve_tool
+from ferrule.pipeline.phases.schedule import schedule
+from ferrule.pipeline.phases.validate_values import validate_values
+from ferrule.pipeline.results import stopped_result
+from ferrule.pipeline.rows import parked_row
+from ferrule.pipeline.services import Services
+from ferrule.pipeline.uncancelled import uncancelled
+
+OPENING: tuple[tuple[int, Opening], ...] = (
+    (0, resolve_tool),
+    (1, parse_schema),
+    (2, check_schema_loaded),
+    (3, validate_values),
+    (4, prepare_observable_input),
+    (5, pre_hooks),
+    (6, permission),
+    (7, schedule),
+    (8, execute),
+)
+CLOSING: tuple[tuple[int, Closing], ...] = (
+    (9, map_result),
+    (10, post_hooks),
+    (11, persist_result),
+    (12, emit_terminal),
+)
+APPROVED = tuple(OPENING[number] for number in (0, 1, 6, 7, 8))
+"""What an answered call goes through: everything that could have changed meanwhile, and nothing that ran already."""
+RECEIVED = (OPENING[0], OPENING[8])
+"""What a call goes through whose tool waited for somebody."""
+NEVER_RAN = CLOSING[2:]
+FAILED = CLOSING[1:]
+
+_STEPS = frozenset({Stop, Park, Replay})
+_log = logging.getLogger("ferrule.pipeline")
+
+
+async def run_call(
+    call: Call, services: Services, opening: tuple[tuple[int, Opening], ...] = OPENING
+) -> Result | Pending | Replay:
+    """Carry one call to its terminal result, or park it until somebody answers."""
+    step: Step = None
+    tick, origin, phases = call.tick, call.origin, call.phases
+    for number, phase in opening:
+        try:
+            said = phase(call, services)
+            if said is not None and said.__class__ not in _STEPS:
+                said = await cast(Awaitable[Step], said)
+            step = cast(Step, said)
+        except asyncio.CancelledError:
+            await uncancelled(_canceled(call, services))
+            raise
+        except Exception as error:
+            step = _crashed(call, number, error)
+        if phases is not call.phases:  # a row was written in this phase
+            phases = call.phases
+        phases.append((tick() - origin) << 4 | number)
+        if step is not None:
+            break
+    if step is None:
+        return await _close(call, services, CLOSING)
+    return await _otherwise(call, services, step)
+
+
+async def _otherwise(call: Call, services: Services, step: Stop | Park | Replay) -> Result | Pending | Replay:
+    if isinstance(step, Replay):
+        return step
+    if isinstance(step, Park):
+        return await _park(call, services, step)
+    return await stop_call(call, services, step)
+
+
+async def stop_call(call: Call, services: Services, stop: Stop) -> Result | Replay:
+    """End a call that goes no further, with as full a record as one that succeeded (AT-104)."""
+    call.stop = stop
+    if call.output is not None:
+        return await _close(call, services, CLOSING)
+    call.result = stopped_result(call, services)
+    return await _close(call, services, FAILED if call.has_run else NEVER_RAN)
+
+
+async def _close(call: Call, services: Services, closing: Sequence[tuple[int, Closing]]) -> Result | Replay:
+    cancelled: asyncio.CancelledError | None = None
+    for number, phase in closing:
+        try:
+            waiting = phase(call, services)
+            if waiting is not None:
+                await waiting
+        except asyncio.CancelledError as error:  # the call ends first; then the cancellation goes on its way
+            cancelled = error
+        except Exception as error:
+            _mend(call, services, number, error)
+        if number != 12:
+            call.phases.append((call.tick() - call.origin) << 4 | number)
+    if cancelled is not None:
+        raise cancelled
+    if call.notes and call.notes.get("committed", "written") != "written":
+        return Replay(call.notes["holder"] or call.invocation_id)
+    assert call.result is not None
+    return call.result
+
+
+async def _park(call: Call, services: Services, park: Park) -> Result | Pending | Replay:
+    """Save the call where it stands and let go of it."""
+    recorded = call.recorded
+    is_input = park.waiting is not None
+    if call.state != "awaiting_approval" or is_input:
+        call.enter("needs_input" if is_input else "awaiting_approval")
+    condition = Condition(
+        states=frozenset({recorded.mark_state}) if recorded is not None else frozenset(),
+        seq=recorded.seq if recorded is not None else None,
+        key_is_free=call.key is not None and recorded is None,
+    )
+    try:
+        committed = await uncancelled(services.store.commit(parked_row(call, services, park), condition))
+    except LedgerError as error:
+        message = f"the ledger cannot be written, so the call cannot wait for an approval: {error}"
+        return await stop_call(call, services, Stop("dependency_unavailable", message, "ledger_unavailable"))
+    match committed.outcome:
+        case "written":
+            services.parked(park.request)
+            return Pending(
+                invocation_id=call.invocation_id,
+                state=call.state,
+                message=f"{park.request.message}; answer it with 'ferrule approve {call.invocation_id}'"
+                if not is_input
+                else park.request.message,
+                expires_at=park.request.expires_at,
+            )
+        case "key_conflict":
+            return await stop_call(call, services, key_conflict(committed.holder))
+        case _:
+            return Replay(committed.holder or call.invocation_id)
+
+
+async def _canceled(call: Call, services: Services) -> None:
+    """Whoever waited for the call went away. It is closed like any other."""
+    if call.prepared is None:
+        call.prepared = call.session.nowhere(call.tool_name)
+    call.notes = {**call.notes, "abort_reason": "user_interruption"}
+    await stop_call(call, services, Stop("canceled", "the caller stopped waiting, so the call was canceled"))
+
+
+def _crashed(call: Call, number: int, error: Exception) -> Stop:
+    """A mistake of ours, as a stop. The caller learns where, the log learns what."""
+    if call.prepared is None:
+        call.prepared = call.session.nowhere(call.tool_name)
+    name = PHASES[number]
+    _log.error("call %s failed in phase %s", call.invocation_id, name, exc_info=error)
+    kind = type(error).__name__
+    message = (
+        f"Ferrule itself failed in phase {name} ({kind}); this is a mistake in Ferrule, and the log has the details"
+    )
+    return Stop("execution_failed", message, "internal_error")
+
+
+def _mend(call: Call, services: Services, number: int, error: Exception) -> None:
+    """A closing phase failed: the call still ends, once, and says what was lost."""
+    stop = _crashed(call, number, error)
+    if PHASES[number] == "map_result":
+        stop = Stop("execution_failed", stop.message, "result_mapping_failed")
+    call.stop = call.stop or stop
+    call.result = stopped_result(call, services)

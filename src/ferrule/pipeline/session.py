@@ -1,0 +1,210 @@
+"""One surface in use: its tools prepared for calling, and the counts of its run.
+
+Preparing a tool (validator, runner, policy program, row header) happens once per surface, so that a call is look-ups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from ferrule.contracts.executor import ExecutionFailed, Executor, Run
+from ferrule.contracts.policy import PolicyEngine, Program
+from ferrule.model.decision import Ruling
+from ferrule.model.failure import BLOCK_CLASSES, Stop
+from ferrule.model.journal import Header, encode
+from ferrule.model.lifecycle import State
+from ferrule.model.surface import Surface, SurfaceEntry
+from ferrule.model.tool import Tool
+from ferrule.pipeline.arguments import Arguments
+from ferrule.pipeline.redaction import Mask
+from ferrule.pipeline.tool_facts import ToolTraits, traits_of
+
+FindExecutor = Callable[[Tool], Executor | None]
+"""The executor that can run a tool in this process."""
+
+
+class Prepared(msgspec.Struct, gc=False, kw_only=True):
+    """One tool of one surface, ready to be called."""
+
+    entry: SurfaceEntry | None
+    """None for a name that leads nowhere."""
+    header: msgspec.Raw
+    tool_id: str
+    refusal: Stop | None = None
+    """Why it cannot be called from here at all."""
+    is_loaded: bool = True
+    arguments: Arguments | None = None
+    mask: Mask | None = None
+    """None when nothing in its input is sensitive."""
+    run: Run | None = None
+    unready: Stop | None = None
+    """Why it could not be run although it may be called: no executor, no set-up."""
+    preflight: Callable[[dict[str, Any]], Any] | None = None
+    program: Program | None = None
+    fixed: Ruling | None = None
+    """The ruling that holds whatever the arguments are."""
+    told_by_header: Ruling | None = None
+    """An allow that every row of this tool carries in its header already."""
+    traits: ToolTraits = ToolTraits()
+    validates_output: Any = None
+    """The output schema's validator, where there is a schema."""
+
+
+class Session:
+    """One surface in use."""
+
+    __slots__ = (
+        "_counts",
+        "_engine",
+        "_executor_of",
+        "_is_known",
+        "generation",
+        "handle",
+        "prepared",
+        "stamp",
+        "surface",
+        "total",
+    )
+
+    def __init__(
+        self,
+        surface: Surface,
+        engine: PolicyEngine | None,
+        executor_of: FindExecutor,
+        generation: int = 0,
+        is_known: Callable[[str], bool] = lambda name: False,
+    ) -> None:
+        self.surface = surface
+        self.generation = generation
+        self.prepared: dict[str, Prepared] = {}
+        self.stamp: Any = None
+        """What it was made from: another stamp means another session is due."""
+        self.handle: Any = None
+        """What a tool that works on the surface itself gets to see (tool search)."""
+        self._engine = engine
+        self._executor_of = executor_of
+        self._is_known = is_known
+        self._counts: dict[str, int] = {}
+        self.total = 0
+
+    def find(self, name: str) -> Prepared:
+        """The tool of that name, prepared. A name that leads nowhere gives a refusal, which is not kept."""
+        entry = self.surface.find(name)
+        if entry is None:
+            return self.nowhere(name)
+        prepared = self._prepare(name, entry)
+        self.prepared[name] = prepared
+        return prepared
+
+    def adopt_counts(self, other: Session) -> None:
+        """Go on counting where another session of the same run was."""
+        self._counts = other._counts
+        self.total = other.total
+
+    def take(self, tool_id: str, limit: int | None, total_limit: int | None) -> str | None:
+        """Count one more call of the run; gives what is used up instead, if something is: the tool's id, or `*`."""
+        used = self._counts.get(tool_id, 0)
+        if limit is not None and used >= limit:
+            return tool_id
+        if total_limit is not None and self.total >= total_limit:
+            return "*"
+        self._counts[tool_id] = used + 1
+        self.total += 1
+        return None
+
+    def nowhere(self, name: str) -> Prepared:
+        """The refusal of a name that leads nowhere (AT-91)."""
+        tool_id = f"unknown:{name}"
+        if self.surface.is_ambiguous(name):
+            ids = ", ".join(self.surface.names[name])
+            message = f"{name!r} means several tools here ({ids}); call one of them by its id"
+            refusal = Stop("unknown_tool", message, "ambiguous_name")
+        elif self._is_known(name):
+            message = f"the tool {name!r} exists, but it is not on this surface; ask whoever owns the agent to add it"
+            refusal = Stop("unknown_tool", message, "tool_not_surfaced")
+        else:
+            message = f"there is no tool {name!r} on this surface; search_tools finds tools by what they do"
+            refusal = Stop("unknown_tool", message, "tool_not_found")
+        return Prepared(entry=None, header=self._header(tool_id, name), tool_id=tool_id, refusal=refusal)
+
+    def _prepare(self, name: str, entry: SurfaceEntry) -> Prepared:
+        tool = entry.tool
+        traits = traits_of(entry)
+        refusal = _refusal(entry)
+        if refusal is not None:
+            header = self._header(tool.tool_id, name, entry, traits)
+            return Prepared(entry=entry, header=header, tool_id=tool.tool_id, refusal=refusal, traits=traits)
+        assert self._engine is not None  # only sessions that end calls have none
+        program = self._engine.program(entry, self.surface.request)
+        fixed = program.fixed if not traits.has_expressions else None
+        in_header = fixed if fixed is not None and fixed.behavior == "allow" else None
+        run, unready = self._runner(tool)
+        return Prepared(
+            entry=entry,
+            header=self._header(tool.tool_id, name, entry, traits, in_header),
+            tool_id=tool.tool_id,
+            is_loaded=entry.standing == "loaded",
+            arguments=Arguments.of(tool),
+            mask=Mask.of(tool),
+            run=run,
+            unready=unready,
+            preflight=getattr(run, "preflight", None),
+            program=program,
+            fixed=fixed,
+            told_by_header=in_header,
+            traits=traits,
+            validates_output=traits.output_validator(tool),
+        )
+
+    def _runner(self, tool: Tool) -> tuple[Run | None, Stop | None]:
+        executor = self._executor_of(tool)
+        if executor is None:
+            what = f"no executor here runs {tool.tool_kind} tools of this kind"
+            return None, Stop("capability_gap", f"tool {tool.tool_id!r} cannot run in this process: {what}")
+        try:
+            return executor.prepare(tool), None
+        except ExecutionFailed as failed:
+            return None, Stop(failed.error_class, failed.message, failed.code)
+
+    def _header(
+        self,
+        tool_id: str,
+        name: str,
+        entry: SurfaceEntry | None = None,
+        traits: ToolTraits | None = None,
+        ruling: Ruling | None = None,
+    ) -> msgspec.Raw:
+        surface, request = self.surface, self.surface.request
+        header = Header(
+            tool_id=tool_id,
+            tool_name=name,
+            tool_version=entry.tool.version if entry else None,
+            tool_digest=entry.digest if entry else "",
+            namespace=entry.tool.namespace if entry else "",
+            surface_id=surface.surface_id,
+            catalog_digest=surface.catalog_digest,
+            policy_digest=self._engine.digest if self._engine is not None else "",
+            principal=request.principal,
+            agent=request.agent,
+            channel=request.channel,
+            tenant=request.tenant,
+            run_id=request.run_id,
+            dialect=entry.tool.dialect if entry else "",
+            is_read_only=bool(traits and traits.is_read_only),
+            facts=traits.facts if traits else (),
+            ruling=ruling,
+        )
+        return msgspec.Raw(encode(header))
+
+
+def _refusal(entry: SurfaceEntry) -> Stop | None:
+    if entry.standing in ("loaded", "deferred") and entry.reason in (None, "deferred_until_discovered"):
+        return None
+    reason = entry.reason or "policy_blocked"
+    kind = BLOCK_CLASSES.get(reason, "policy_blocked")
+    detail = entry.detail or f"it is held back here ({reason})"
+    state: State | None = None if kind == "schema_not_loaded" else "blocked"
+    return Stop(kind, f"tool {entry.tool.name!r} cannot be called: {detail}", reason, state=state)

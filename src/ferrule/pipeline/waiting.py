@@ -1,0 +1,40 @@
+"""A tool that waits for somebody mid-run: the question it leaves in the inbox."""
+
+from __future__ import annotations
+
+from ferrule.contracts.executor import Waiting
+from ferrule.model.approval import ApprovalRequest
+from ferrule.model.decision import Requirement
+from ferrule.model.timestamps import MICROSECONDS
+from ferrule.pipeline.call import Call
+from ferrule.pipeline.services import Services
+
+
+def waiting_request(call: Call, services: Services, waiting: Waiting) -> ApprovalRequest:
+    """What is asked of a person so that the tool can go on."""
+    expires = services.wall() + waiting.expires_seconds * MICROSECONDS
+    return question(call, services, "input", waiting.message, expires)
+
+
+def question(call: Call, services: Services, purpose: str, message: str, expires_at: int) -> ApprovalRequest:
+    """A question about a call that has begun to run."""
+    entry = call.tool.entry
+    request = call.session.surface.request
+    return ApprovalRequest(
+        invocation_id=call.invocation_id,
+        tool_id=call.tool.tool_id,
+        tool_version=entry.tool.version if entry is not None else None,
+        tool_digest=entry.digest if entry is not None else "",
+        tool_title=(entry.tool.title or entry.tool.name) if entry is not None else call.tool_name,
+        principal=request.principal,
+        agent=request.agent,
+        channel=request.channel,
+        tenant=request.tenant,
+        requested_at=services.wall(),
+        expires_at=expires_at,
+        binding=b"",
+        requirement=Requirement(),
+        message=message,
+        risk=call.tool.traits.risk,
+        purpose="input" if purpose == "input" else "outcome",
+    )

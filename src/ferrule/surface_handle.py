@@ -1,0 +1,133 @@
+"""What an agent gets: its surface, to call tools through, search in and look at. It can ask; it can never approve."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from ferrule.model.failure import Stop
+from ferrule.model.result import Pending, Result
+from ferrule.model.surface import SearchResult, Surface, SurfaceRequest
+from ferrule.pipeline.call import NO_OPTIONS, Call, CallOptions, Replay
+from ferrule.pipeline.run import run_call, stop_call
+from ferrule.pipeline.session import Session
+
+if TYPE_CHECKING:
+    from ferrule.app import App
+
+_encode = msgspec.json.encode
+
+
+class SurfaceHandle:
+    """A caller's view of the tools, always judged by the catalog, the policy and the switches of this moment."""
+
+    def __init__(self, app: App, request: SurfaceRequest, session: Session) -> None:
+        self._app = app
+        self._request = request
+        self._session = session
+        session.handle = self
+
+    @property
+    def surface(self) -> Surface:
+        """The surface as it was at the last call or refresh."""
+        return self._session.surface
+
+    @property
+    def session(self) -> Session:
+        """The surface in use."""
+        return self._session
+
+    @property
+    def request(self) -> SurfaceRequest:
+        """Who calls, and in what context."""
+        return self._request
+
+    async def call(
+        self,
+        name: str,
+        arguments: dict[str, Any] | bytes | None = None,
+        *,
+        idempotency_key: str | None = None,
+        timeout_seconds: float | None = None,
+        native_call_id: str | None = None,
+        retry_of: str | None = None,
+        wait: float | None = None,
+    ) -> Result | Pending:
+        """Use a tool. Gives its result, or a `Pending` when the call waits for a person; never raises for what a call
+        can go wrong with.
+
+        `arguments`: an object, or its JSON as bytes. `wait`: how many seconds to wait for a pending call's result.
+        """
+        app = self._app
+        session = self._session
+        if session.generation != app.generation():
+            session = await self.refresh()
+        options = NO_OPTIONS
+        if idempotency_key or timeout_seconds or native_call_id or retry_of:
+            options = CallOptions(
+                idempotency_key=idempotency_key,
+                timeout_seconds=timeout_seconds,
+                native_call_id=native_call_id,
+                retry_of=retry_of,
+            )
+        outcome = await self._run(session, name, arguments, options)
+        if outcome.__class__ is Result:
+            return outcome  # type: ignore[return-value]  # the class was just looked at
+        return await app.calls.settled(outcome, wait)
+
+    async def _run(
+        self, session: Session, name: str, arguments: dict[str, Any] | bytes | None, options: CallOptions
+    ) -> Result | Pending | Replay:
+        app = self._app
+        services = app.services
+        problem: str | None = None
+        try:
+            written = arguments if type(arguments) is bytes else _encode({} if arguments is None else arguments)
+        except (TypeError, ValueError, OverflowError, RecursionError) as error:
+            written, problem = b"{}", f"the arguments cannot be written as JSON: {error}"
+        tick = services.tick
+        call = Call(
+            app.new_id("inv"), name, session, written, services.now(), tick(), tick, options, "planned", [0], []
+        )
+        if problem is None:
+            return await run_call(call, services)
+        call.prepared = session.find(name)
+        return await stop_call(call, services, Stop("schema_validation_failed", problem))
+
+    async def search(self, query: str, limit: int | None = None) -> SearchResult:
+        """Find tools: by what they do, or exactly with `select:name,name` (which also loads their schemas)."""
+        return await self._app.search(self, query, limit)
+
+    async def select(self, names: Iterable[str], selection_ref: str | None = None) -> Surface:
+        """Load the schemas of deferred tools, so that they can be called."""
+        return await self._app.select(self, tuple(names), selection_ref)
+
+    def tools(self) -> list[dict[str, Any]]:
+        """The tools as a model is shown them: name, description, input schema."""
+        return self._app.rendered(self.surface)
+
+    async def result(self, invocation_id: str, wait: float | None = None) -> Result | Pending | None:
+        """How a call ended, or what it waits for; None for one that is not this principal's."""
+        return await self._app.calls.result(invocation_id, wait, self._request.principal)
+
+    async def update(self, **changes: Any) -> Surface:
+        """Change the context (model, role, features, pins, …): the surface is made again."""
+        self._request = msgspec.structs.replace(self._request, **changes)
+        return (await self.refresh(is_forced=True)).surface
+
+    async def refresh(self, *, is_forced: bool = False) -> Session:
+        """Make the surface again if anything it depends on changed."""
+        before = self._session
+        session = await self._app.session_for(self._request, before, is_forced=is_forced)
+        if session is not before:
+            session.handle = self
+            self._session = session
+        return session
+
+    def adopt(self, request: SurfaceRequest, session: Session) -> None:
+        """Go on with another surface (tools were loaded)."""
+        self._request = request
+        session.handle = self
+        self._session = session
