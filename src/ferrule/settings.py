@@ -101,6 +101,35 @@ class FunctionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Python files (relative to the workspace) or modules with functions that are tools."""
 
 
+class SinkSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where events go: `[[sinks]]`. Keys of other kinds than the chosen one are errors."""
+
+    kind: str
+    """`jsonl`, `log`, `callback`, or the name of an installed sink."""
+    level: Literal["standard", "full"] = "standard"
+    """`full` adds arguments and results, with sensitive members masked."""
+    path: str | None = None
+    """Of `jsonl`: the file, relative to the workspace."""
+    fsync: bool | None = None
+    """Of `jsonl`: wait for the disk after each batch."""
+    max_bytes: int | None = None
+    """Of `jsonl`: begin another file at this size; `PATH.1` is the one before."""
+    keep: int | None = None
+    """Of `jsonl`: how many earlier files stay (5)."""
+    logger: str | None = None
+    """Of `log`: the name of the Python logger (`ferrule.calls`)."""
+    function: str | None = None
+    """Of `callback`: a Python function, as `module:name`."""
+    options: dict[str, Any] = {}
+    """Whatever an installed sink wants to know."""
+
+    def given(self) -> dict[str, Any]:
+        """What was said to the sink itself."""
+        names = ("path", "fsync", "max_bytes", "keep", "logger", "function")
+        said = {name: value for name in names if (value := getattr(self, name)) is not None}
+        return said | self.options
+
+
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A workspace's settings."""
 
@@ -113,6 +142,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ledger: LedgerSettings = LedgerSettings()
     functions: FunctionSettings = FunctionSettings()
     surface: SurfaceSettings = SurfaceSettings()
+    sinks: tuple[SinkSettings, ...] = ()
     policy: dict[str, Any] = {}
     """Rules and modes: see the policy guide. Checked by `ferrule check`, so that mistakes in it have lines."""
 
@@ -143,6 +173,7 @@ def _advice(message: str) -> str:
         Settings,
         CheckSettings,
         Suppress,
+        SinkSettings,
         AmlSettings,
         NetworkSettings,
         ApprovalSettings,

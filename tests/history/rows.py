@@ -345,10 +345,11 @@ def approved_edited(ledger: Ledger, call: str = "inv_approved_edited") -> str:
     writer = parked(ledger, call).wait(600)
     edited = {**ARGUMENTS, "amount": 90}
     answer = writer.answer("approve", reason="90 is enough")
-    writer.mutate("permission_prompt", "amount", ref="bob").decide("allow", by="bob", edited=True, source=None)
     writer.enter("approved").row("answered", inputs=Payload(text=as_json(edited)), answer=answer)
-    writer.through("schedule").enter("queued", "running")
-    writer.row("started", inputs=Payload(call_input=as_json(edited)))
+    writer.through("resolve_tool").mutate("permission_prompt", "amount", ref="bob", reason="90 is enough")
+    writer.through("permission", "permission").decide("allow", by="bob", edited=True, source=None)
+    writer.through("schedule", "schedule").enter("running")
+    writer.row("started", inputs=Payload(model_input=as_json(ARGUMENTS), call_input=as_json(edited)))
     writer.through("emit_terminal", "execute").enter("succeeded")
     writer.row("ended", inputs=Payload(result=result_of({"refund": "r-2"})), status="succeeded")
     return call
@@ -357,10 +358,10 @@ def approved_edited(ledger: Ledger, call: str = "inv_approved_edited") -> str:
 def two_people(ledger: Ledger, call: str = "inv_two_people") -> str:
     """Approved by two people, one after the other."""
     writer = parked(ledger, call).wait(60)
-    writer.decide("allow", by="bob").row("answered", answer=writer.answer("approve"))
-    writer.wait(60).decide("allow", by="carol").enter("approved")
-    writer.row("answered", answer=writer.answer("approve", by="carol"))
-    writer.through("schedule").enter("running").row("started")
+    writer.row("answered", answer=writer.answer("approve"))
+    answer = writer.wait(60).answer("approve", by="carol")
+    writer.enter("approved").row("answered", answer=answer)
+    writer.through("permission").decide("allow", by="carol").enter("running").row("started")
     writer.through("emit_terminal", "execute").enter("succeeded").row("ended", status="succeeded")
     return call
 
@@ -420,8 +421,9 @@ def streaming(ledger: Ledger, call: str = "inv_streaming") -> str:
 def unknown_outcome(ledger: Ledger, call: str = "inv_unknown_outcome") -> str:
     """The process died while the tool ran; a person found out that it had worked."""
     writer = crashed(ledger, call).wait(3_600)
-    writer.row("answered", answer=writer.answer("approve", reason="the refund is in the books"))
-    writer.enter("succeeded").row("ended", status="succeeded")
+    answer = writer.answer("approve", reason="the refund is in the books")
+    error = writer.error("partial_failure", "the tool acted, says bob", code="outcome_settled")
+    writer.enter("succeeded").row("ended", status="partial_succeeded", error=error, answer=answer)
     return call
 
 

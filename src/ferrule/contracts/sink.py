@@ -1,12 +1,13 @@
 """Where events go. A sink follows the ledger at its own pace: it never slows a call and never loses a result.
 
-`sinks/follow.py` reads the rows after the sink's cursor, works the events out and hands them over in batches, in order.
+`ferrule.follow` reads the rows after the sink's cursor, works the events out and hands them over in batches, in order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
 
 from ferrule.model.event import Event
 
@@ -24,3 +25,14 @@ class Sink(Protocol):
 
     async def aclose(self) -> None:
         """Let go."""
+
+
+class SinkBusy(Exception):
+    """Another process brings the events there now. Nothing is wrong: whoever is told so waits for its turn."""
+
+
+class SinkMaker(Protocol):
+    """One kind of sink: what a shelf or a package registers (entry points of the group `ferrule.sinks`)."""
+
+    def __call__(self, options: Mapping[str, Any], folder: Path) -> Sink:
+        """A sink from its settings. Nothing is opened yet; `folder` is the workspace. Raises SettingsError."""

@@ -12,9 +12,19 @@ import msgspec
 
 from ferrule.history import details
 from ferrule.history.details import Level
-from ferrule.history.order import Decided, Entered, Happened, HookBegan, HookEnded, Mutated, Step, is_first, steps_of
+from ferrule.history.order import (
+    Answered,
+    Decided,
+    Entered,
+    Happened,
+    HookBegan,
+    HookEnded,
+    Mutated,
+    Step,
+    is_first,
+    steps_of,
+)
 from ferrule.history.other_rows import Draft, drafts_of
-from ferrule.model.approval import Answer
 from ferrule.model.event import Event, EventType
 from ferrule.model.journal import CALL_KINDS, Header, Payload, Segment, StoredEntry, header_of, phase_times
 from ferrule.model.lifecycle import PHASES, TERMINAL, State
@@ -94,8 +104,6 @@ class _Expansion:
         found = [draft for step in steps_of(self.row, self.segment) for draft in self._of_step(step)]
         if not self.is_asked:
             found += self._question()
-        if self.segment.answer is not None and not self.segment.decisions:
-            found += self._answer(self.segment.answer)
         if self.moves and not found:
             found.append(self._draft("tool.invocation.progress", self.row.at, {"status": self.row.outcome}))
         elif self.moves:
@@ -117,6 +125,9 @@ class _Expansion:
             case HookBegan(run) | HookEnded(run):
                 has_ended = isinstance(step.fact, HookEnded)
                 yield self._draft(_hook_event(run.hook_event, has_ended), time, details.hook(run, has_ended=has_ended))
+            case Answered(answer):
+                data = {"status": self.row.outcome, "answered_by": answer.by, "verdict": answer.verdict}
+                yield self._draft("tool.invocation.progress", time, data)
             case Happened(event, data):
                 yield self._draft(msgspec.convert(event, EventType), time, dict(data))
 
@@ -175,11 +186,6 @@ class _Expansion:
         is_approval = request is not None and request.purpose == "approval"
         event: EventType = "tool.permission.requested" if is_approval else "tool.invocation.needs_input"
         yield self._draft(event, self.row.at, details.requested(self.segment))
-
-    def _answer(self, answer: Answer) -> Iterator[Draft]:
-        """An answer that decides nothing by itself: the first of two, or one to a tool's own question."""
-        data = {"status": self.row.outcome, "answered_by": answer.by, "verdict": answer.verdict}
-        yield self._draft("tool.invocation.progress", self.row.at, data)
 
     def _terminal_event(self, state: State) -> EventType:
         stopped_in = next((phase for phase, _ in reversed(phase_times(self.segment)) if phase in PHASES[:9]), None)

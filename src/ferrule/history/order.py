@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeAlias
 
+from ferrule.model.approval import Answer
 from ferrule.model.decision import Decision
 from ferrule.model.journal import HookRun, Mutation, Segment, StoredEntry, state_times
 from ferrule.model.lifecycle import STARTS, STATES, TERMINAL, State
@@ -56,7 +57,13 @@ class Happened(NamedTuple):
     data: dict[str, Any]
 
 
-Fact: TypeAlias = Entered | Decided | Mutated | HookBegan | HookEnded | Happened
+class Answered(NamedTuple):
+    """A person answered. What follows from it is decided when the call goes on."""
+
+    answer: Answer
+
+
+Fact: TypeAlias = Entered | Decided | Mutated | HookBegan | HookEnded | Happened | Answered
 
 
 class Step(NamedTuple):
@@ -139,6 +146,9 @@ def _unsorted(segment: Segment) -> Iterator[_Waiting]:
         yield _Waiting(place, Step(run.ended, HookEnded(run)))
     for mutation in segment.mutations:
         yield _Waiting(_MUTATION_PLACES.get(mutation.source_type, 1), Step(mutation.at, Mutated(mutation)))
+    if segment.answer is not None and all(decision.by != segment.answer.by for decision in segment.decisions):
+        at = (segment.answer.answered_at - segment.created_at) * 1000
+        yield _Waiting(4, Step(at, Answered(segment.answer)))
     for happened in segment.notes.get(HAPPENED, ()):
         fact = Happened(happened["event"], happened.get("data", {}))
         yield _Waiting(7, Step(happened.get("at", 0), fact))

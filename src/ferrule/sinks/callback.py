@@ -1,0 +1,68 @@
+"""A sink that calls a function of this process, once per event."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import msgspec
+
+from ferrule.errors import SettingsError
+from ferrule.model.event import Event
+
+Receiver: TypeAlias = Callable[[Event], Awaitable[None] | None]
+
+
+class CallbackOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Settings of `kind = "callback"`."""
+
+    function: str
+    """Where the function is: `module:attribute`."""
+
+
+class CallbackSink:
+    """Hands each event to a function, plain or async, in order. One that raises gets the same event again later."""
+
+    def __init__(self, function: Receiver, *, name: str = "callback", after: int | None = None) -> None:
+        self.name = name
+        self._function = function
+        self._seq = after
+        self._taken: set[str] = set()
+        """Events of a batch that was not taken whole."""
+
+    async def cursor(self) -> int | None:
+        """What was handed over in this process; at first `after`: None for what happens from now on, 0 for everything."""
+        return self._seq
+
+    async def write(self, events: Sequence[Event]) -> None:
+        """Hand over what the function has not taken yet."""
+        for event in events:
+            if event.event_id in self._taken or event.seq <= (self._seq or 0):
+                continue
+            answer = self._function(event)
+            if inspect.isawaitable(answer):
+                await answer
+            self._taken.add(event.event_id)
+        if events:
+            self._seq = events[-1].seq
+        self._taken.clear()
+
+    async def aclose(self) -> None:
+        """Nothing to let go of."""
+
+
+def make(options: Mapping[str, Any], folder: Path) -> CallbackSink:
+    """`kind = "callback"`"""
+    try:
+        reference = msgspec.convert(options, CallbackOptions).function
+    except msgspec.ValidationError as error:
+        raise SettingsError(f"a sink of kind 'callback' cannot be used as written: {error}") from None
+    module, _, attribute = reference.partition(":")
+    try:
+        function: Receiver = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise SettingsError(f"the function {reference!r} of a sink cannot be loaded: {error}") from None
+    return CallbackSink(function, name=f"callback:{reference}")
