@@ -1,0 +1,152 @@
+"""The standard's `tool_invocation` record, worked out from a call's ledger rows (AT-90 to AT-103)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from ferrule.model.decision import decision_id
+from ferrule.model.journal import Header, Payload, Segment, StoredEntry, header_of, state_times
+from ferrule.model.lifecycle import STARTS, TERMINAL, TRANSITIONS, State
+from ferrule.model.timestamps import iso
+
+SCHEMA_VERSION = "0.2.0"
+INPUTS = ("model_input", "observable_input", "permission_input", "call_input")
+_FIRST = STARTS | TRANSITIONS["planned"]
+
+Transition = dict[str, Any]
+
+
+def invocation_record(rows: Sequence[StoredEntry]) -> dict[str, Any]:
+    """The record of one call, from all its rows in order: of an open call too, and of one whose payload was erased.
+
+    Raises ValueError without rows.
+    """
+    if not rows:
+        raise ValueError("a call without rows has no record")
+    segments = [row.segment() for row in rows]
+    header = header_of(segments[0])
+    moves = list(_transitions(segments))
+    record: dict[str, Any] = {
+        "schema_version": SCHEMA_VERSION,
+        "invocation_id": rows[0].call,
+        "tool_id": header.tool_id,
+        "status": moves[-1]["to"] if moves else rows[-1].outcome,
+        "created_at": iso(segments[0].created_at),
+    }
+    record.update(_times(moves))
+    record.update(_inputs(rows))
+    optional = {
+        **_references(rows, segments, header),
+        "status_transitions": moves,
+        **_notes(segments),
+        **_extras(header),
+    }
+    record.update((name, value) for name, value in optional.items() if value)
+    return record
+
+
+def _transitions(segments: Sequence[Segment]) -> Iterable[Transition]:
+    """Every change of state with its time, which never goes back (AT-97)."""
+    before: State | None = None
+    latest = segments[0].created_at
+    for segment in segments:
+        for state, entered in state_times(segment):
+            if before is None and state != "planned" and state in _FIRST:
+                before = "planned"
+                yield {"from": None, "to": "planned", "at": iso(latest)}
+            latest = max(latest, segments[0].created_at + entered // 1000)
+            move: Transition = {"from": before, "to": state, "at": iso(latest)}
+            if reason := _reason(state, segment):
+                move["reason"] = reason
+            yield move
+            before = state
+
+
+def _reason(state: State, segment: Segment) -> str:
+    if state == "awaiting_approval" and segment.request is not None:
+        return segment.request.message
+    if state == "approved" and segment.answer is not None:
+        return f"approved by {segment.answer.by}"
+    if state in TERMINAL and segment.error is not None:
+        return segment.error.error_code
+    return ""
+
+
+def _times(moves: Sequence[Transition]) -> dict[str, str]:
+    """`started_at` only for a call that began to run; `ended_at` for every one that ended (AT-99)."""
+    times = {}
+    started = next((move["at"] for move in moves if move["to"] == "running"), None)
+    if started is not None:
+        times["started_at"] = started
+    if moves and moves[-1]["to"] in TERMINAL:
+        times["ended_at"] = moves[-1]["at"]
+    return times
+
+
+def _inputs(rows: Sequence[StoredEntry]) -> dict[str, Any]:
+    """The four inputs as they were last; a reference in the place of one that was erased (AT-101)."""
+    found: dict[str, Any] = {}
+    for row in rows:
+        payload = row.inputs()
+        if payload is not None:
+            found.update(_given(payload))
+        elif row.is_erased:
+            found.update((f"{name}_ref", f"ledger:{row.seq}:erased") for name in INPUTS if name not in found)
+    return {name: value for name, value in found.items() if name.removesuffix("_ref") not in found or name in INPUTS}
+
+
+def _given(payload: Payload) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    current: bytes | None = None
+    for name in INPUTS:
+        current = getattr(payload, name) or current
+        if current is not None:
+            values[name] = msgspec.json.decode(current)
+    return values
+
+
+def _references(rows: Sequence[StoredEntry], segments: Sequence[Segment], header: Header) -> dict[str, Any]:
+    decisions = [decision for segment in segments for decision in segment.decisions]
+    asked = [row.seq for row, segment in zip(rows, segments, strict=True) if segment.request is not None]
+    policies = [header.policy_digest, *(ref for decision in decisions for ref in decision.ruling.policy_refs)]
+    return {
+        "surface_id": header.surface_id,
+        "actor_ref": f"principal:{header.principal}",
+        "runtime_refs": _named(header),
+        "policy_refs": _unique(policies),
+        "permission_decision_refs": [decision_id(rows[0].call, number) for number in range(len(decisions))],
+        "hook_refs": _unique(run.hook_id for segment in segments for run in segment.hooks),
+        "evidence_refs": [f"ledger:{row.seq}:{row.hash.hex()}" for row in rows],
+        "approval_request_ref": f"ledger:{asked[-1]}" if asked else None,
+        "result_ref": rows[0].call.replace("inv_", "res_", 1) if segments[-1].status else None,
+    }
+
+
+def _named(header: Header) -> list[str]:
+    named = {
+        "agent": header.agent,
+        "channel": header.channel,
+        "tenant": header.tenant,
+        "run": header.run_id,
+        "catalog": header.catalog_digest,
+        "tool": header.tool_digest,
+    }
+    return [f"{kind}:{value}" for kind, value in named.items() if value]
+
+
+def _notes(segments: Sequence[Segment]) -> dict[str, Any]:
+    notes: dict[str, Any] = {}
+    for segment in segments:
+        notes.update((name, segment.notes[name]) for name in ("native_call_id", "retry_of") if name in segment.notes)
+    return notes
+
+
+def _extras(header: Header) -> dict[str, Any]:
+    return {"scheduler": dict(header.facts), "external_mappings": list(header.external_mappings)}
+
+
+def _unique(values: Iterable[str]) -> list[str]:
+    return [value for value in dict.fromkeys(values) if value]

@@ -1,0 +1,194 @@
+"""One pass over a ledger's rows: numbers, times, hashes, erasures, histories and marks, with bounded memory.
+
+The pass goes on after a finding, from what the file has, so that one changed row is one finding and not all rows after it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import msgspec
+
+from ferrule.audit.anchor import Anchor, Restored, from_facts
+from ferrule.audit.findings import Findings
+from ferrule.audit.histories import Histories
+from ferrule.audit.kinds import ERASED, LAST_CALL_KIND, OPENED, PRUNED
+from ferrule.audit.tables import Replay
+from ferrule.contracts.ledger import RawRow, SourceDamaged
+from ferrule.model.chain import NO_PAYLOAD, START, row_hash
+from ferrule.model.journal import KINDS
+
+_decode_facts = msgspec.msgpack.Decoder(dict[str, Any]).decode
+_UNREADABLE = (TypeError, ValueError, AttributeError, KeyError, IndexError, OverflowError, struct.error)
+"""What odd bytes in a row can lead to; msgspec's errors are ValueErrors."""
+_PROGRESS_EVERY = 4_096
+
+Progress = Callable[[int, int], None]
+"""Told how many rows are done, and how many there are."""
+
+
+class Walk:
+    """Checks rows in order, and knows afterwards where they led."""
+
+    def __init__(self, findings: Findings, *, is_whole: bool = True, has_payloads: bool = True) -> None:
+        self.findings = findings
+        self.is_whole = is_whole
+        """False for a part that begins in the middle: what came before is not known."""
+        self.has_payloads = has_payloads
+        """False where payloads were left out, so that a missing one says nothing."""
+        self.histories = Histories(findings, is_whole=is_whole)
+        self.tables = Replay()
+        self.before, self.last, self.at = START, 0, 0
+        """Hash, number and time of the last row."""
+        self.first, self.first_at = 0, 0
+        self.count = 0
+        self.ledger = ""
+        """The id an `opened` or `pruned` row names."""
+        self.anchor: Anchor | None = None
+        self.restored: list[Restored] = []
+        self._gone: set[int] = set()
+        self._backed: set[int] = set()
+
+    def begin(self, anchor: Anchor) -> None:
+        """Start where a `pruned` row says that the chain goes on."""
+        self.anchor = anchor
+        self.before, self.last, self.at = anchor.hash, anchor.last, anchor.last_at
+        self.ledger, self.restored = anchor.ledger, list(anchor.restored)
+        self.tables.begin(anchor)
+        self.histories.open = dict(anchor.histories)
+
+    def begin_part(self, before: bytes, last: int) -> None:
+        """Start in the middle, after a row of which only number and hash are known."""
+        self.before, self.last = before, last
+
+    def run(self, rows: Iterable[tuple[Any, ...]], progress: Progress | None = None, total: int = 0) -> None:
+        """Check all rows. A source that breaks off is a finding."""
+        try:
+            for values in rows:
+                self._feed(RawRow._make(values))
+                if progress is not None and self.count % _PROGRESS_EVERY == 0:
+                    progress(self.count, total)
+        except SourceDamaged as damage:
+            where = f"after row {self.last}" if self.last else "at the first row"
+            self.findings.add("file", f"rows cannot be read {where}: {damage}")
+
+    def finish(self) -> None:
+        """Judge what only the end of the rows can tell."""
+        for seq in sorted(self._gone - self._backed):
+            self.findings.add("erasure", "its payload is gone, but no `erased` row names it", seq)
+
+    def close(self) -> None:
+        """Let go of what the pass needed."""
+        self.tables.close()
+
+    def _feed(self, row: RawRow) -> None:
+        self.count += 1
+        try:
+            self._follow(row)
+        except _UNREADABLE as error:
+            self.findings.add("hash", f"cannot be hashed: {_short(error)}", _number(row.seq))
+            self.last, self.before = _number(row.seq) or self.last + 1, _bytes(row.hash)
+            return
+        try:
+            self._understand(row)
+        except _UNREADABLE as error:
+            self.findings.add("history", f"cannot be understood: {_short(error)}", row.seq, row.call)
+
+    def _follow(self, row: RawRow) -> None:
+        seq, kind, call, at, tool, outcome, body, payload, kept, mark, stored = row
+        if payload is None:
+            promise = NO_PAYLOAD if kept is None else kept
+        else:
+            promise = hashlib.sha256(payload).digest()
+        worked_out = row_hash(self.before, seq, kind, call, at, tool, outcome, body, promise, mark)
+        if seq != self.last + 1:
+            self._out_of_order(row)
+        if worked_out != stored:
+            self.findings.add("hash", "is not what was written, or does not follow the row before", seq, call)
+        if at < self.at:
+            self.findings.add("time", "is earlier than the row before", seq, call)
+        if kept is not None and self.has_payloads:
+            self._kept(row)
+        self.before, self.last, self.at = stored, seq, at
+
+    def _out_of_order(self, row: RawRow) -> None:
+        if self.last == 0 and self.anchor is None:
+            self.findings.add(
+                "sequence", f"rows 1 to {row.seq - 1} are missing, and no `pruned` row tells of it", row.seq
+            )
+        elif row.seq <= self.last:
+            self.findings.add("sequence", f"comes after row {self.last}; it does not belong there", row.seq, row.call)
+        else:
+            self.findings.add(
+                "sequence", f"comes after row {self.last}; {row.seq - self.last - 1} are missing", row.seq
+            )
+
+    def _kept(self, row: RawRow) -> None:
+        self._gone.add(row.seq)
+        if row.payload is not None:
+            self.findings.add("erasure", "has both a payload and the commitment of an erased one", row.seq, row.call)
+
+    def _understand(self, row: RawRow) -> None:
+        if self.first == 0:
+            self._first(row)
+        if row.kind <= LAST_CALL_KIND:
+            if not row.call:
+                self.findings.add("history", f"is a row of kind `{KINDS[row.kind]}` but names no call", row.seq)
+            self.histories.feed(row)
+        elif row.kind >= ERASED:
+            self._upkeep(row)
+        if row.mark:
+            self.tables.feed(row)
+
+    def _first(self, row: RawRow) -> None:
+        self.first, self.first_at = row.seq, row.at
+        if row.seq == 1 and row.kind != OPENED:
+            self.findings.add("sequence", "is the first row, and should be an `opened` row", 1, row.call)
+
+    def _upkeep(self, row: RawRow) -> None:
+        facts = _decode_facts(row.body)
+        if row.kind == ERASED:
+            self._erased(row, facts["rows"])
+        elif row.kind == PRUNED:
+            self._pruned(row, from_facts(facts))
+        elif row.kind == OPENED:
+            self._opened(row, facts)
+        else:
+            self.findings.add("history", f"is of kind number {row.kind}, which does not exist", row.seq)
+
+    def _erased(self, row: RawRow, named: list[int]) -> None:
+        for seq in named:
+            if seq >= self.first and seq not in self._gone and self.has_payloads:
+                self.findings.add("erasure", f"has its payload, although row {row.seq} says it was erased", seq)
+        self._backed.update(named)
+
+    def _pruned(self, row: RawRow, anchor: Anchor) -> None:
+        if anchor.last >= self.first and self.is_whole:
+            text = f"says that rows up to {anchor.last} were removed, but row {self.first} is there"
+            self.findings.add("pruning", text, row.seq)
+        self._same_ledger(row, anchor.ledger)
+
+    def _opened(self, row: RawRow, facts: dict[str, Any]) -> None:
+        self._same_ledger(row, facts.get("ledger", ""))
+        if "lost_first" in facts:
+            self.restored.append(Restored(row.seq, row.at, facts["lost_first"], facts["lost_last"]))
+
+    def _same_ledger(self, row: RawRow, ledger: str) -> None:
+        if ledger and self.ledger and ledger != self.ledger:
+            self.findings.add("head", f"belongs to ledger {ledger!r}, the rows before to {self.ledger!r}", row.seq)
+        self.ledger = ledger or self.ledger
+
+
+def _number(value: Any) -> int | None:
+    return value if isinstance(value, int) else None
+
+
+def _bytes(value: Any) -> bytes:
+    return value if isinstance(value, bytes) else START
+
+
+def _short(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"[:120]
