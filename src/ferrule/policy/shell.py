@@ -1,0 +1,218 @@
+"""Cuts a shell command line into its commands: what stands between `;`, `&&`, `|`, newlines, and inside `$(…)` and backticks.
+
+Covers what agents write; whatever it does not understand for certain (comments, here-documents, arithmetic, `$'…'`) makes the
+whole line uncertain, and an uncertain line fits no allow. Runs nothing and expands nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+_SEPARATORS = frozenset(";&|()\n")
+_NAME = re.compile(r"[A-Za-z0-9_@*#?$!-]")
+_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\[[^]]*\])?\+?=")
+_REDIRECT = re.compile(r"(?:<<<?-?|<>|[<>]\||>>|[<>]&|[<>]|&>>?)")
+_HARMLESS_TARGETS = frozenset({"/dev/null", "0", "1", "2", "-"})
+_DEPTH = 12
+
+
+class Word(NamedTuple):
+    """One word, quotes taken off."""
+
+    text: str
+    is_open: bool = False
+    """True when the shell would put something in its place: a variable, a command's output, file names."""
+
+
+class Part(NamedTuple):
+    """One simple command."""
+
+    words: tuple[Word, ...]
+    is_plain: bool = True
+    """False when variables are set before it, or its output goes to a file."""
+
+
+class Parsed(NamedTuple):
+    """A command line as far as it can be understood."""
+
+    parts: tuple[Part, ...]
+    is_certain: bool
+
+
+def parse(text: str) -> Parsed:
+    """Every simple command of a line."""
+    reader = _Reader(text, _DEPTH)
+    reader.read()
+    return Parsed(tuple(reader.parts), reader.is_certain)
+
+
+class _Reader:
+    """One pass over a command line."""
+
+    def __init__(self, text: str, depth: int) -> None:
+        self.text = text
+        self.depth = depth
+        self.at = 0
+        self.parts: list[Part] = []
+        self.is_certain = depth > 0
+        self._words: list[Word] = []
+        self._is_plain = True
+        self._letters: list[str] | None = None
+        """The word being read; None between words."""
+        self._is_open = False
+        self._is_quoted = False
+        self._awaits_target = False
+
+    def read(self, closing: str | None = None) -> None:
+        """Read to the end, or to the bracket that closes a substitution."""
+        while self.at < len(self.text):
+            letter = self.text[self.at]
+            if letter == closing:
+                break
+            self._letter(letter)
+        if closing is not None and self.at >= len(self.text):
+            self.is_certain = False
+        self._end_part()
+
+    def _letter(self, letter: str) -> None:
+        if letter in "'\"":
+            self._quoted(letter)
+        elif letter == "\\":
+            self._escaped()
+        elif letter in "$`":
+            self._expansion()
+        elif letter in " \t":
+            self._end_word()
+            self.at += 1
+        elif letter in "<>" or self.text.startswith("&>", self.at):
+            self._redirect()
+        elif letter in _SEPARATORS:
+            self._end_part()
+            self.at += 1
+        else:
+            self._plain(letter)
+
+    def _plain(self, letter: str) -> None:
+        if (letter == "#" and self._letters is None) or (letter < " " or letter == "\x7f"):
+            self.is_certain = False
+        if letter in "*?[{":
+            self._is_open = True
+        self._add(letter)
+        self.at += 1
+
+    def _quoted(self, quote: str) -> None:
+        self.at += 1
+        self._add("")
+        self._is_quoted = True
+        while self.at < len(self.text) and self.text[self.at] != quote:
+            letter = self.text[self.at]
+            if quote == '"' and letter in "$`":
+                self._expansion()
+                continue
+            if quote == '"' and letter == "\\" and self.text[self.at + 1 : self.at + 2] in ("$", "`", '"', "\\", "\n"):
+                self.at += 1
+                letter = self.text[self.at] if self.text[self.at] != "\n" else ""
+            self._add(letter)
+            self.at += 1
+        if self.at >= len(self.text):
+            self.is_certain = False
+        self.at += 1
+
+    def _escaped(self) -> None:
+        following = self.text[self.at + 1 : self.at + 2]
+        if not following:
+            self.is_certain = False
+        elif following != "\n":
+            self._add(following)
+            self._is_quoted = True
+        self.at += 2
+
+    def _expansion(self) -> None:
+        if self.text[self.at] == "`":
+            self._backticks()
+        elif self.text.startswith("$((", self.at) or self.text[self.at + 1 : self.at + 2] in ("'", '"'):
+            self.is_certain = False
+            self.at += 1
+        elif self.text.startswith("$(", self.at):
+            self.at += 2
+            self._inner(self.text[self.at :], ")")
+        elif self.text.startswith("${", self.at):
+            self._braces()
+        elif _NAME.match(self.text, self.at + 1):
+            self._add("$")
+            self._is_open = True
+            self.at += 1
+        else:
+            self._add("$")
+            self.at += 1
+
+    def _inner(self, text: str, closing: str | None) -> None:
+        inner = _Reader(text, self.depth - 1)
+        if inner.is_certain:
+            inner.read(closing)
+            self.at += inner.at + 1
+        else:
+            self.at = len(self.text)
+        self.parts += inner.parts
+        self.is_certain = self.is_certain and inner.is_certain
+        self._add("$")
+        self._is_open = True
+
+    def _backticks(self) -> None:
+        closed = self.text.find("`", self.at + 1)
+        inner = self.text[self.at + 1 : closed if closed >= 0 else len(self.text)]
+        if closed < 0 or "\\" in inner:
+            self.is_certain = False
+        at = closed + 1 if closed >= 0 else len(self.text)
+        self._inner(inner, None)
+        self.at = at
+
+    def _braces(self) -> None:
+        closed = self.text.find("}", self.at)
+        inner = self.text[self.at + 2 : closed if closed >= 0 else len(self.text)]
+        if closed < 0 or re.search(r"[`$'\"\\{<>]", inner):
+            self.is_certain = False
+        self._add("$")
+        self._is_open = True
+        self.at = closed + 1 if closed >= 0 else len(self.text)
+
+    def _redirect(self) -> None:
+        if self._letters is not None and not "".join(self._letters).isdigit():
+            self._end_word()
+        self._drop_word()
+        found = _REDIRECT.match(self.text, self.at)
+        sign = found[0] if found else ">"
+        if sign.startswith("<<") or self.text.startswith("(", self.at + len(sign)) or self._awaits_target:
+            self.is_certain = False
+        self._awaits_target = True
+        self.at += len(sign)
+
+    def _add(self, letters: str) -> None:
+        if self._letters is None:
+            self._letters = []
+        self._letters.append(letters)
+
+    def _drop_word(self) -> None:
+        self._letters, self._is_open, self._is_quoted = None, False, False
+
+    def _end_word(self) -> None:
+        if self._letters is None:
+            return
+        word = Word("".join(self._letters), self._is_open)
+        if self._awaits_target:
+            self._is_plain = self._is_plain and not word.is_open and word.text in _HARMLESS_TARGETS
+            self._awaits_target = False
+        elif not self._words and not self._is_quoted and _ASSIGNMENT.match(word.text):
+            self._is_plain = False
+        else:
+            self._words.append(word)
+        self._drop_word()
+
+    def _end_part(self) -> None:
+        self._end_word()
+        if self._awaits_target:
+            self.is_certain = False
+        if self._words or not self._is_plain:
+            self.parts.append(Part(tuple(self._words), self._is_plain))
+        self._words, self._is_plain, self._awaits_target = [], True, False
