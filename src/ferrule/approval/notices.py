@@ -1,0 +1,135 @@
+"""Tells people of waiting calls, behind the calls' backs: nothing here blocks a call or fails one.
+
+Each notifier has a short queue and a task of its own that tries again with growing pauses. A notice that is lost (a crash, a
+receiver that stays away) loses nothing else: the request stands in the inbox.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, NamedTuple
+
+from ferrule.contracts.notifier import Notifier, NotTaken
+from ferrule.model.approval import ApprovalRequest
+from ferrule.model.timestamps import iso
+
+ATTEMPTS = 6
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
+_QUEUE = 1000
+_CLOSING_SECONDS = 3.0
+
+_log = logging.getLogger("ferrule.approval")
+
+InputOf = Callable[[str], Awaitable[Any]]
+"""The input of a waiting call as people may see it."""
+
+
+class Recipient(NamedTuple):
+    """A notifier, and whether it is told the input too."""
+
+    notifier: Notifier
+    includes_input: bool = False
+
+
+class Notices:
+    """Everybody who is told."""
+
+    def __init__(
+        self,
+        recipients: Sequence[Recipient],
+        *,
+        input_of: InputOf | None = None,
+        pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._lines = [_Line(recipient, input_of, pause) for recipient in recipients]
+
+    def tell(self, request: ApprovalRequest) -> None:
+        """Tell everybody of a request. Returns at once; needs a running event loop."""
+        for line in self._lines:
+            line.put(notice_of(request))
+
+    async def aclose(self) -> None:
+        """Give what is waiting one more moment, then let go."""
+        await asyncio.gather(*(line.aclose() for line in self._lines))
+
+
+class _Line:
+    """The queue of one notifier."""
+
+    def __init__(
+        self, recipient: Recipient, input_of: InputOf | None, pause: Callable[[float], Awaitable[None]]
+    ) -> None:
+        self._recipient = recipient
+        self._input_of = input_of if recipient.includes_input else None
+        self._pause = pause
+        self._waiting: deque[dict[str, Any]] = deque(maxlen=_QUEUE)
+        self._task: asyncio.Task[None] | None = None
+
+    def put(self, notice: dict[str, Any]) -> None:
+        if len(self._waiting) == _QUEUE:
+            _log.warning("%s: too many notices wait; %s is dropped", self._name, self._waiting[0]["invocation_id"])
+        self._waiting.append(notice)
+        if self._task is None or self._task.done():
+            self._task = asyncio.get_running_loop().create_task(self._run())
+
+    async def aclose(self) -> None:
+        if self._task is not None and not self._task.done():
+            await asyncio.wait({self._task}, timeout=_CLOSING_SECONDS)
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        if self._waiting:
+            _log.warning("%s: %d notices were not delivered", self._name, len(self._waiting))
+        await self._recipient.notifier.aclose()
+
+    async def _run(self) -> None:
+        while self._waiting:
+            await self._deliver(self._waiting.popleft())
+
+    async def _deliver(self, notice: dict[str, Any]) -> None:
+        problem: Exception | None = None
+        for attempt in range(ATTEMPTS):
+            if attempt:
+                await self._pause(min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** (attempt - 1)))
+            try:
+                await self._recipient.notifier.notify(await self._with_input(notice))
+            except Exception as error:  # whatever a notifier of somebody else raises, calls go on
+                problem = error
+                if isinstance(error, NotTaken) and error.is_final:
+                    break
+            else:
+                return
+        _log.warning("%s: nobody was told of %s: %s", self._name, notice["invocation_id"], problem)
+
+    async def _with_input(self, notice: dict[str, Any]) -> dict[str, Any]:
+        if self._input_of is None:
+            return notice
+        return {**notice, "input": await self._input_of(notice["invocation_id"])}
+
+    @property
+    def _name(self) -> str:
+        return self._recipient.notifier.name
+
+
+def notice_of(request: ApprovalRequest) -> dict[str, Any]:
+    """What people are told of a request: everything but the arguments."""
+    return {
+        "id": f"{request.invocation_id}.{request.requested_at}",
+        "type": "approval.requested" if request.purpose == "approval" else f"{request.purpose}.requested",
+        "invocation_id": request.invocation_id,
+        "tool_id": request.tool_id,
+        "tool_version": request.tool_version,
+        "tool_title": request.tool_title,
+        "principal": request.principal,
+        "agent": request.agent,
+        "tenant": request.tenant,
+        "risk": request.risk,
+        "message": request.message,
+        "rule_refs": list(request.rule_refs),
+        "people": request.requirement.people,
+        "approvers": list(request.requirement.approvers),
+        "requested_at": iso(request.requested_at),
+        "expires_at": iso(request.expires_at),
+    }

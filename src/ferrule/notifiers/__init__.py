@@ -1,0 +1,1 @@
+"""How people learn that a call waits for them: one file per way of telling."""
