@@ -88,7 +88,9 @@ class Follower:
             try:
                 is_behind = await self._deliver()
                 self._went_well()
-                if not (is_behind or is_last):
+                if is_behind:
+                    await asyncio.sleep(0)  # calls go first
+                elif not is_last:
                     await self._wait_for_rows()
             except SinkBusy as busy:
                 self.problem = str(busy)
@@ -110,7 +112,6 @@ class Follower:
         if rows:
             self.cursor = rows[-1].seq
             self.delivered += len(events)
-            await asyncio.sleep(0)
         return len(rows) == BATCH_ROWS
 
     async def _begin(self) -> int:
