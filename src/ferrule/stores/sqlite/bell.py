@@ -1,0 +1,103 @@
+"""A tiny file next to the ledger that tells every process at once that something changed.
+
+Three numbers of 8 bytes: the generation (a switch, an approval, a policy changed), a stamp of the last write, the time of the
+last row. They are read through an open descriptor: a mapping would kill the process when somebody truncates the file.
+Losing the file loses nothing: it is made again, and that counts as a change.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+_GENERATION = 0
+_STAMP = 8
+_LATEST = 16
+_BYTES = 24
+_LOOK_SECONDS = 1.0
+_LOCK_ATTEMPTS = 50
+
+
+class Bell:
+    """One open bell."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._fd = _opened(path)
+        self._raw = b""
+        self._value = 0
+        self._look_at = time.monotonic() + _LOOK_SECONDS
+
+    def generation(self) -> int:
+        """The number of the last change, by whatever process. Asked for every call."""
+        if time.monotonic() >= self._look_at:
+            self._look()
+        raw = os.pread(self._fd, 8, _GENERATION)
+        if raw != self._raw:
+            self._raw, self._value = raw, int.from_bytes(raw, "little")
+        return self._value
+
+    def ring(self) -> None:
+        """Tell that something changed. Raises OSError."""
+        self._look()
+        with _locked(self._fd):
+            before = int.from_bytes(os.pread(self._fd, 8, _GENERATION), "little")
+            os.pwrite(self._fd, max(before + 1, time.time_ns()).to_bytes(8, "little"), _GENERATION)
+
+    def stamp(self) -> bytes:
+        """Changes with every write of every process."""
+        return os.pread(self._fd, 8, _STAMP)
+
+    def latest(self) -> int:
+        """The time of the last row, as far as processes told it."""
+        return int.from_bytes(os.pread(self._fd, 8, _LATEST), "little")
+
+    def mark_written(self, at: int) -> None:
+        """Tell whoever waits for rows that there are new ones, the last of this time. Raises OSError."""
+        os.pwrite(self._fd, time.time_ns().to_bytes(8, "little") + at.to_bytes(8, "little"), _STAMP)
+
+    def close(self) -> None:
+        """Let go."""
+        os.close(self._fd)
+
+    def _look(self) -> None:
+        """Go over to the file that has the name now: somebody may have deleted or replaced it."""
+        self._look_at = time.monotonic() + _LOOK_SECONDS
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(self._fd), os.stat(self._path)):
+                return
+        fresh = _opened(self._path)
+        # The number of the descriptor stays, so that a thread that is just reading through it reads the old or the new file.
+        os.dup2(fresh, self._fd, inheritable=False)
+        os.close(fresh)
+
+
+def _opened(path: Path) -> int:
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        with _locked(fd):
+            if os.fstat(fd).st_size < _BYTES:
+                os.pwrite(fd, time.time_ns().to_bytes(8, "little").ljust(_BYTES, b"\0"), 0)
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
+
+
+@contextlib.contextmanager
+def _locked(fd: int) -> Iterator[None]:
+    """Hold the file's lock for a moment. Whoever keeps it (a stopped process) does not stop us: stamps differ anyhow."""
+    for _ in range(_LOCK_ATTEMPTS):
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            break
+        except BlockingIOError:
+            time.sleep(0.002)
+    try:
+        yield
+    finally:
+        fcntl.flock(fd, fcntl.LOCK_UN)

@@ -1,0 +1,107 @@
+"""Which processes share a ledger and are alive: each holds a lock on a file of its own for as long as it lives.
+
+The system lets go of the lock when a process dies, however it dies, so a number that is used again fools nobody.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+import secrets
+import weakref
+from collections.abc import Container
+from pathlib import Path
+
+_NAME = re.compile(r"[0-9]+-[0-9a-f]+")
+
+
+class Instance:
+    """One process's place among those that share a ledger."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._path = folder / name
+        self._fd = _held(self._path)
+        _HELD.add(self)
+
+    def close(self) -> None:
+        """Leave: the file goes first, so that nobody finds it without its lock."""
+        _HELD.discard(self)
+        with contextlib.suppress(FileNotFoundError):
+            self._path.unlink()
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Close the lock without leaving, as death does; in a forked child it stays with the parent."""
+        with contextlib.suppress(OSError):
+            os.close(self._fd)
+
+
+def new_name() -> str:
+    """A name no other instance has."""
+    return f"{os.getpid()}-{secrets.token_hex(6)}"
+
+
+def is_alive(folder: Path, name: str) -> bool:
+    """True while the process of this name holds its lock."""
+    if not _NAME.fullmatch(name):
+        return False
+    try:
+        fd = os.open(folder / name, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        return not _can_lock(fd)
+    finally:
+        os.close(fd)
+
+
+def sweep(folder: Path, wanted: Container[str]) -> None:
+    """Remove the files of dead processes that nobody asks for any more."""
+    for path in folder.iterdir():
+        if path.name not in wanted and _NAME.fullmatch(path.name):
+            _remove_if_dead(path)
+
+
+def _remove_if_dead(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            if _can_lock(fd):
+                path.unlink()
+        finally:
+            os.close(fd)
+
+
+def _held(path: Path) -> int:
+    """The descriptor of the locked file. Another process may sweep it away before the lock is there: then again."""
+    while True:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(fd), path.stat()):
+                return fd
+        os.close(fd)
+
+
+def _can_lock(fd: int) -> bool:
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+_HELD: weakref.WeakSet[Instance] = weakref.WeakSet()
+
+
+def _forget_in_child() -> None:
+    """A forked child must not keep its parent looking alive."""
+    for instance in list(_HELD):
+        instance.let_go()
+    _HELD.clear()
+
+
+os.register_at_fork(after_in_child=_forget_in_child)

@@ -1,0 +1,35 @@
+"""Those who wait for the next rows, on whatever event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+
+class Watchers:
+    """A bell inside the process."""
+
+    def __init__(self) -> None:
+        self._waiting: set[asyncio.Future[None]] = set()
+
+    async def wait(self, seconds: float) -> None:
+        """Until woken, or the time is up."""
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.add(future)
+        try:
+            await asyncio.wait((future,), timeout=seconds)
+        finally:
+            self._waiting.discard(future)
+
+    def wake(self) -> None:
+        """Wake all; from any thread."""
+        if not self._waiting:
+            return
+        for future in list(self._waiting):
+            with contextlib.suppress(RuntimeError):  # its loop was closed
+                future.get_loop().call_soon_threadsafe(_wake, future)
+
+
+def _wake(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
