@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any, get_args
 
 import msgspec
@@ -20,13 +21,14 @@ from ferrule.clock import Clock, MakeId
 from ferrule.contracts.catalog import CatalogView
 from ferrule.contracts.executor import Executor
 from ferrule.contracts.policy import PolicyEngine
+from ferrule.contracts.readiness import Readiness
 from ferrule.contracts.store import Store
 from ferrule.errors import FerruleError, LedgerUnavailable
 from ferrule.model.approval import Identity
 from ferrule.model.failure import Stop
 from ferrule.model.journal import Entry, Kind, Mark, Payload
 from ferrule.model.result import Pending, Result
-from ferrule.model.surface import SearchResult, Standing, Surface, SurfaceRequest, SurfaceSettings
+from ferrule.model.surface import Standing, Surface, SurfaceRequest, SurfaceSettings
 from ferrule.model.tool import Tool
 from ferrule.pipeline.arguments import Arguments, Problem
 from ferrule.pipeline.redaction import Mask
@@ -34,8 +36,6 @@ from ferrule.pipeline.services import Services
 from ferrule.pipeline.session import Session
 from ferrule.policy.refusing import RefusingPolicy
 from ferrule.surface.build import build_surface
-from ferrule.surface.render import render
-from ferrule.surface.search import search, select
 from ferrule.surface_handle import SurfaceHandle
 
 STANDINGS: tuple[Standing, ...] = get_args(Standing)
@@ -60,8 +60,11 @@ class Parts(msgspec.Struct, kw_only=True):
     executors: tuple[Executor, ...] = ()
     key: ApprovalKey
     services: Services
+    readiness: Readiness | None = None
     name: str = "ferrule"
     """The workspace, as events and records name it."""
+    root: Path | None = None
+    """The workspace's folder; None for an app that lives in memory."""
     surface_settings: SurfaceSettings = SurfaceSettings()
     accept_rule: Callable[[Identity], Accept] | None = None
     """Takes a suggested rule into the policy, in the name of whoever accepts it."""
@@ -81,6 +84,8 @@ class App:
         self.catalog = parts.catalog
         self.new_id = parts.new_id
         self.name = parts.name
+        self.root = parts.root or Path()
+        self.surface_settings = parts.surface_settings
         self._engine: PolicyEngine = RefusingPolicy("the policy is not loaded yet")
         self._policy_state: Any = None
         self._epoch = 0
@@ -136,7 +141,7 @@ class App:
             **context,
         )
         session = self._session(request, self._off_at)
-        self._tell_surface(session.surface, "created")
+        self.tell_surface(session.surface, "created")
         return SurfaceHandle(self, request, session)
 
     def generation(self) -> int:
@@ -160,7 +165,14 @@ class App:
         session = self._session(request, generation)
         if before is not None:
             session.adopt_counts(before)
-            self._tell_surface(session.surface, "updated")
+            self.tell_surface(session.surface, "updated")
+        return session
+
+    def session_on(self, surface: Surface, before: Session) -> Session:
+        """A session on another surface of the same caller (tools were loaded)."""
+        session = Session(surface, self._engine, self.executor_of, before.generation, self._is_known)
+        session.stamp = before.stamp
+        session.adopt_counts(before)
         return session
 
     def _session(self, request: SurfaceRequest, generation: int) -> Session:
@@ -168,32 +180,6 @@ class App:
         session = Session(surface, self._engine, self.executor_of, generation, self._is_known)
         session.stamp = (self._epoch, self._off)
         return session
-
-    async def search(self, handle: SurfaceHandle, query: str, limit: int | None = None) -> SearchResult:
-        """Search a handle's surface; an exact selection also loads what it names."""
-        await handle.refresh()
-        found = search(handle.surface, query, self.new_id("sea"), limit or self._parts.surface_settings.max_matches)
-        self._tell_surface(handle.surface, "discovered", tools=list(found.matches), search_id=found.search_id)
-        if found.query_type == "select" and found.matches:
-            await self.select(handle, found.matches, found.search_id)
-        return found
-
-    async def select(self, handle: SurfaceHandle, names: Sequence[str], selection_ref: str | None = None) -> Surface:
-        """Load the schemas of deferred tools into a handle's surface."""
-        await handle.refresh()
-        selected = select(handle.surface, names, selection_ref or self.new_id("sel"))
-        if selected is not handle.surface:
-            before = handle.session
-            session = Session(selected, self._engine, self.executor_of, before.generation, self._is_known)
-            session.stamp = before.stamp
-            session.adopt_counts(before)
-            handle.adopt(selected.request, session)
-            self._tell_surface(selected, "loaded", tools=list(names), search_id=selection_ref)
-        return selected
-
-    def rendered(self, surface: Surface) -> list[dict[str, Any]]:
-        """The tools of a surface as a model is shown them."""
-        return render(surface, self._parts.surface_settings)
 
     # What people get
 
@@ -295,10 +281,11 @@ class App:
             request,
             engine=self._engine,
             switched_off=self._off,
-            settings=self._parts.surface_settings,
+            settings=self.surface_settings,
             now=self.services.now(),
-            new_id=self.new_id,
+            new_id=lambda: self.new_id("srf"),
             generation=generation,
+            readiness=self._parts.readiness,
         )
 
     def _is_known(self, name: str) -> bool:
@@ -329,7 +316,8 @@ class App:
         rows = await self.store.rows_of(call_id)
         return self._tool(rows[0].tool) if rows else None
 
-    def _tell_surface(self, surface: Surface, change: str, **facts: Any) -> None:
+    def tell_surface(self, surface: Surface, change: str, **facts: Any) -> None:
+        """Record that a surface was made or changed, or that tools were found on it."""
         request = surface.request
         told = {
             "surface_id": surface.surface_id,

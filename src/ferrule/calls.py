@@ -142,9 +142,9 @@ class Calls:
         return answer_of(rows, open_call.state if open_call is not None else None)
 
     def _decision(self, answer: Answer) -> Decision:
-        word = "approved" if answer.verdict == "approve" else "rejected"
-        behavior = "allow" if answer.verdict == "approve" else "deny"
-        ruling = Ruling(behavior, f"{word} by {answer.by}", "permission_prompt_tool")
+        is_yes = answer.verdict == "approve"
+        message = f"{'approved' if is_yes else 'rejected'} by {answer.by}"
+        ruling = Ruling("allow" if is_yes else "deny", message, "permission_prompt_tool")
         return Decision(ruling, answer.answered_at, answer.by, feedback=answer.reason)
 
 

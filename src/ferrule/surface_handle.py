@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -13,6 +13,8 @@ from ferrule.model.surface import SearchResult, Surface, SurfaceRequest
 from ferrule.pipeline.call import NO_OPTIONS, Call, CallOptions, Replay
 from ferrule.pipeline.run import run_call, stop_call
 from ferrule.pipeline.session import Session
+from ferrule.surface.render import Rendering, render
+from ferrule.surface.search import names_in, search, select
 
 if TYPE_CHECKING:
     from ferrule.app import App
@@ -97,16 +99,34 @@ class SurfaceHandle:
         return await stop_call(call, services, Stop("schema_validation_failed", problem))
 
     async def search(self, query: str, limit: int | None = None) -> SearchResult:
-        """Find tools: by what they do, or exactly with `select:name,name` (which also loads their schemas)."""
-        return await self._app.search(self, query, limit)
+        """Find tools: by what they do, or exactly with `select:name,name`, which also loads their schemas."""
+        await self.refresh()
+        settings = self._app.surface_settings
+        found = search(self.surface, query, search_id=self._app.new_id("sea"), limit=limit or settings.max_matches)
+        self.tell_found(found.matches, found.search_id)
+        if found.next_action == "load_schema_then_call" and found.query_type == "select":
+            self.select(names_in(query), found.search_id)
+        return found
 
-    async def select(self, names: Iterable[str], selection_ref: str | None = None) -> Surface:
+    def select(self, names: Sequence[str], search_id: str | None = None) -> Surface:
         """Load the schemas of deferred tools, so that they can be called."""
-        return await self._app.select(self, tuple(names), selection_ref)
+        app, before = self._app, self._session
+        ref = search_id or app.new_id("sel")
+        selected = select(before.surface, names, ref, new_id=lambda: app.new_id("srf"), now=app.services.now())
+        if selected is not before.surface:
+            self._request = selected.request
+            self._session = app.session_on(selected, before)
+            self._session.handle = self
+            app.tell_surface(selected, "loaded", tools=list(names), search_id=ref)
+        return selected
 
-    def tools(self) -> list[dict[str, Any]]:
-        """The tools as a model is shown them: name, description, input schema."""
-        return self._app.rendered(self.surface)
+    def tell_found(self, tool_ids: Sequence[str], search_id: str) -> None:
+        """Record what a search found (AT-188)."""
+        self._app.tell_surface(self.surface, "discovered", tools=list(tool_ids), search_id=search_id)
+
+    def tools(self) -> Rendering:
+        """The tools as a model is shown them: name, description, input schema; names of deferred ones."""
+        return render(self.surface, self._app.surface_settings)
 
     async def result(self, invocation_id: str, wait: float | None = None) -> Result | Pending | None:
         """How a call ended, or what it waits for; None for one that is not this principal's."""
@@ -125,9 +145,3 @@ class SurfaceHandle:
             session.handle = self
             self._session = session
         return session
-
-    def adopt(self, request: SurfaceRequest, session: Session) -> None:
-        """Go on with another surface (tools were loaded)."""
-        self._request = request
-        session.handle = self
-        self._session = session

@@ -75,7 +75,7 @@ async def run_call(
             said = phase(call, services)
             if said is not None and said.__class__ not in _STEPS:
                 said = await cast(Awaitable[Step], said)
-            step = cast(Step, said)
+            step = said
         except asyncio.CancelledError:
             await uncancelled(_canceled(call, services))
             raise

@@ -1,0 +1,33 @@
+"""What you need to test your own tools and policies: an app in memory, a clock you move, parts that follow a script.
+
+from ferrule.testing import FakeClock, RecordingSink, ScriptedApprover, ScriptedExecutor, memory_app
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ferrule.testing.app import MemoryApp as MemoryApp
+    from ferrule.testing.app import memory_app as memory_app
+    from ferrule.testing.approver import ScriptedApprover as ScriptedApprover
+    from ferrule.testing.clock import FakeClock as FakeClock
+    from ferrule.testing.executor import ScriptedExecutor as ScriptedExecutor
+    from ferrule.testing.sink import RecordingSink as RecordingSink
+
+_PUBLIC = {
+    "FakeClock": "ferrule.testing.clock",
+    "MemoryApp": "ferrule.testing.app",
+    "RecordingSink": "ferrule.testing.sink",
+    "ScriptedApprover": "ferrule.testing.approver",
+    "ScriptedExecutor": "ferrule.testing.executor",
+    "memory_app": "ferrule.testing.app",
+}
+__all__ = list(_PUBLIC)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PUBLIC:
+        return getattr(import_module(_PUBLIC[name]), name)
+    raise AttributeError(f"module 'ferrule.testing' has no attribute {name!r}")

@@ -1,0 +1,92 @@
+"""An executor that does what a script says, and remembers what it was asked to do."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ferrule.contracts.executor import Context, ExecutionFailed, Output, Run, Support, Waiting
+from ferrule.model.tool import Tool
+
+
+class Ran(NamedTuple):
+    """One run of a tool."""
+
+    tool_id: str
+    arguments: dict[str, Any]
+    invocation_id: str
+
+
+class ScriptedExecutor:
+    """Runs any tool by a script: per tool id, one step or a list of steps; the last step repeats.
+
+    A step is a value to give, an `Output`, a `Waiting`, an exception to raise, or a function of the arguments (sync or
+    async) that gives one of these. Tools without a script give `default`; without a default they cannot run.
+    """
+
+    support = Support(cancel=True, resume=True)
+
+    def __init__(self, script: Mapping[str, Any] | None = None, default: Any = msgspec.UNSET) -> None:
+        self._script = {
+            tool: list(steps) if isinstance(steps, list) else [steps] for tool, steps in (script or {}).items()
+        }
+        self._default = default
+        self.ran: list[Ran] = []
+        """Every run, in order."""
+        self.answers: list[Any] = []
+        """What waiting runs received."""
+
+    def can_run(self, tool: Tool) -> bool:
+        """True for tools with a script, or for all when there is a default."""
+        return tool.tool_id in self._script or self._default is not msgspec.UNSET
+
+    def prepare(self, tool: Tool) -> Run:
+        """The tool's runner."""
+        return _Scripted(self, tool.tool_id)
+
+    def next_step(self, tool_id: str) -> Any:
+        """The next step of a tool's script."""
+        steps = self._script.get(tool_id)
+        if not steps:
+            return self._default
+        return steps.pop(0) if len(steps) > 1 else steps[0]
+
+    async def aclose(self) -> None:
+        """Nothing to let go of."""
+
+
+class _Scripted:
+    def __init__(self, executor: ScriptedExecutor, tool_id: str) -> None:
+        self._executor = executor
+        self._tool_id = tool_id
+
+    def __call__(self, arguments: dict[str, Any], context: Context) -> Any:
+        self._executor.ran.append(Ran(self._tool_id, copy.deepcopy(arguments), context.invocation_id))
+        step = self._executor.next_step(self._tool_id)
+        return _taken(step(arguments) if callable(step) else step)
+
+    async def resume(self, state: bytes, answer: Any, context: Context) -> Output | Waiting:
+        """Give what was answered."""
+        self._executor.answers.append(answer)
+        return Output({"state": state.decode(), "answer": answer})
+
+
+def _taken(given: Any) -> Any:
+    if asyncio.iscoroutine(given):
+        return _awaited(given)
+    if isinstance(given, BaseException):
+        raise given
+    return given
+
+
+async def _awaited(given: Any) -> Any:
+    return _taken(await given)
+
+
+def failure(error_class: Any, message: str = "it failed", **details: Any) -> ExecutionFailed:
+    """A step that fails with a class of the standard."""
+    return ExecutionFailed(error_class, message, **details)
