@@ -7,6 +7,7 @@ FerruleError                 anything below; the command line prints it and exit
 │   └── SealError            its seal is missing, broken, or made with another key
 ├── BuildRefused             the definitions have errors, so no catalog was made
 ├── PolicyError              a policy cannot be used as written; nothing is allowed until it can
+├── SurfaceError             a surface cannot be made as asked: an agent, role or record is unknown or disabled
 ├── AccessError              whoever asks may not do this
 ├── InboxError               a request cannot be answered this way: decided already, expired, changed, unknown
 ├── BindingError             a Python function does not fit the definition it is bound to
@@ -47,6 +48,10 @@ class BuildRefused(FerruleError):
 
 class PolicyError(FerruleError):
     """A policy cannot be used as written. Until it can, every call is refused."""
+
+
+class SurfaceError(FerruleError):
+    """A surface cannot be made as asked."""
 
 
 class AccessError(FerruleError):

@@ -29,6 +29,7 @@ ENTRY = struct.Struct("<II32s")
 """Where a payload begins, how long it is, its SHA-256."""
 KEY = struct.Struct("<II")
 """Where a key's text ends, the entry it leads to."""
+_TWO_KEYS = struct.Struct("<4I")
 SEAL_PREFIX = b"ferrule catalog 1\n"
 DOCUMENTATION_PREFIX = b"ferrule documentation 1\n"
 ID, NAME, ALIAS, RECORD = b"i", b"n", b"a", b"r"
@@ -178,6 +179,15 @@ class Catalog:
                 return found
         return None
 
+    def positions_of(self, tool_id: str) -> Iterator[int]:
+        """Where the versions of a tool stand (for `tool_at`, `digest_at`): available ones first, then newest first."""
+        return self._under(key_text(ID, tool_id))
+
+    def tools_named(self, name: str) -> Iterator[Tool]:
+        """Every version of every tool that has this name or alias, in any namespace."""
+        for kind in (NAME, ALIAS):
+            yield from (self.tool_at(number) for number in self._under(key_text(kind, name)))
+
     def record(self, kind: str, record_id: str, version: str | None = None) -> Record | None:
         """The agent, role or other record of that id: that version, else the newest."""
         for number in self._under(key_text(RECORD, kind, record_id)):
@@ -263,8 +273,10 @@ class Catalog:
 
     def _key(self, position: int) -> bytes:
         at = self._key_ends + position * KEY.size
-        end = KEY.unpack_from(self._sealed, at)[0]
-        start = KEY.unpack_from(self._sealed, at - KEY.size)[0] if position else 0
+        if position:
+            start, _, end, _ = _TWO_KEYS.unpack_from(self._sealed, at - KEY.size)
+        else:
+            start, end = 0, KEY.unpack_from(self._sealed, at)[0]
         return bytes(self._sealed[self._key_text + start : self._key_text + end])
 
 

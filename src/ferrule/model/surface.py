@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any, Literal, get_args
 
 import msgspec
 
+from ferrule.model.native_ref import native_ref
 from ferrule.model.timestamps import iso
 from ferrule.model.tool import Tool
 
@@ -66,9 +68,22 @@ class SurfaceRequest(msgspec.Struct, frozen=True, kw_only=True):
     """How many tools are shown with their schemas before the rest is deferred; None: the workspace's setting."""
     rules: tuple[dict[str, Any], ...] = ()
     """Extra rules for this surface alone (source `session`)."""
+    selected: dict[str, str] = {}
+    """Deferred tools that were loaded, by tool id, each with the search that selected it (AT-192)."""
 
 
-class SurfaceEntry(msgspec.Struct, frozen=True):
+class SurfaceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[surface]`"""
+
+    defer_above: int = 50
+    """How many tools a surface shows with their schemas; above that all but `always_load` ones are deferred."""
+    max_matches: int = 10
+    """How many tools a search answers with, unless it asks for another number."""
+    max_listed_chars: int = 8000
+    """How much room the names and hints of deferred tools may take in what a model is shown."""
+
+
+class SurfaceEntry(msgspec.Struct, frozen=True, gc=False):
     """One tool as a surface has it."""
 
     tool: Tool
@@ -87,6 +102,14 @@ class SurfaceEntry(msgspec.Struct, frozen=True):
     selection_ref: str | None = None
     """The search that loaded it (AT-192)."""
     pinned: str | None = None
+    """The version somebody asked for; None when it is simply the newest."""
+    is_offered: bool = True
+    """False for a tool that answers to its name and is shown to nobody: deprecated, and not named by agent or record."""
+
+    @property
+    def is_visible(self) -> bool:
+        """True when the caller may know of the tool: it is loaded or deferred."""
+        return self.standing in ("loaded", "deferred")
 
 
 class Surface(msgspec.Struct, frozen=True, kw_only=True):
@@ -125,6 +148,14 @@ class Surface(msgspec.Struct, frozen=True, kw_only=True):
         """True when a name means several tools here."""
         return len(self.names.get(name, ())) > 1
 
+    def shown_name(self, entry: SurfaceEntry) -> str:
+        """The name that leads to this entry alone: its own, else with its namespace, else its id."""
+        tool = entry.tool
+        for name in (tool.name, f"{tool.namespace}.{tool.name}"):
+            if self.names.get(name) == (tool.tool_id,):
+                return name
+        return tool.tool_id
+
     def standing(self, *standings: Standing) -> tuple[SurfaceEntry, ...]:
         """The entries of these standings."""
         return tuple(entry for entry in self.entries.values() if entry.standing in standings)
@@ -147,12 +178,20 @@ class Surface(msgspec.Struct, frozen=True, kw_only=True):
             "excluded_tools": [_held(entry) for entry in self.standing("excluded")],
             "selection_policy": {"tool_choice": self.tool_choice},
             "default_tool_choice": self.tool_choice,
-            "model_capabilities": request.model_capabilities,
+            "model_capabilities": {**self.record.get("model_capabilities", {}), **request.model_capabilities},
             "role_constraints": {key: value for key, value in constraints.items() if value is not None},
-            "policy_refs": list(self.policy_refs),
-            "runtime_refs": [f"catalog:{self.catalog_digest}"] if self.catalog_digest else [],
+            "policy_refs": [*self.record.get("policy_refs", ()), *self.policy_refs],
+            "runtime_refs": [*self.record.get("runtime_refs", ()), *self._own_refs()],
             "surface_reason": self.reason,
         }
+
+    def _own_refs(self) -> list[str]:
+        return [f"catalog:{self.catalog_digest}"] if self.catalog_digest else []
+
+
+def request_key(request: SurfaceRequest) -> str:
+    """Equal for equal requests, whatever order their mappings and sets were written in."""
+    return hashlib.sha256(msgspec.json.encode(request, order="sorted")).hexdigest()
 
 
 def deferred_ref(entry: SurfaceEntry) -> dict[str, Any]:
@@ -172,6 +211,7 @@ def deferred_ref(entry: SurfaceEntry) -> dict[str, Any]:
         "reason": entry.reason,
         "pending_provider_or_server": entry.pending_provider,
         "selection_ref": entry.selection_ref,
+        "native_ref": native_ref(tool),
     }
     ref.update((key, value) for key, value in optional.items() if value)
     return ref
@@ -200,6 +240,9 @@ class SearchResult(msgspec.Struct, frozen=True, kw_only=True):
     """All deferred tools, not only the matches (AT-186)."""
     pending_providers: tuple[str, ...] = ()
     missing_names: tuple[str, ...] = ()
+    """Names that lead to nothing the caller may know of (AT-191)."""
+    ambiguous_names: dict[str, tuple[str, ...]] = {}
+    """Names that mean several tools, each with the names that mean one (AT-6)."""
     next_action: Literal["load_schema_then_call", "refine_query", "wait_for_provider", "none"] = "none"
 
     def to_record(self) -> dict[str, Any]:

@@ -1,0 +1,178 @@
+"""Catalogs as surfaces see them: a sealed one, and a sealed one joined with tools made in this process.
+
+Tools are decoded once and kept, so that the second surface of a catalog costs no decoding.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from ferrule.contracts.catalog import CatalogView, Listed
+from ferrule.errors import CatalogError
+from ferrule.model.catalog import Catalog
+from ferrule.model.semver import Version, parse_version
+from ferrule.model.tool import Record, Tool
+
+_LOWEST = Version(-1, 0, 0, False, ())
+
+
+class SealedCatalog:
+    """A sealed catalog. Looking a tool up costs a binary search; only `preferred` decodes every tool, once."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self.catalog = catalog
+        self._by_id: dict[str, tuple[Listed, ...]] = {}
+        self._preferred: tuple[Listed, ...] | None = None
+
+    @property
+    def digest(self) -> str:
+        """The catalog's."""
+        return self.catalog.digest
+
+    def preferred(self) -> Sequence[Listed]:
+        """Every tool id once."""
+        if self._preferred is None:
+            catalog = self.catalog
+            found: dict[str, list[Listed]] = defaultdict(list)
+            for number in range(len(catalog)):
+                tool = catalog.tool_at(number)
+                found[tool.tool_id].append(Listed(tool, catalog.digest_at(number)))
+            self._preferred = tuple(_settled(versions)[0] for versions in found.values())
+        return self._preferred
+
+    def versions(self, tool_id: str) -> Sequence[Listed]:
+        """The versions of one tool id, in the order of the catalog's index."""
+        known = self._by_id.get(tool_id)
+        if known is None:
+            catalog = self.catalog
+            known = _settled(
+                [Listed(catalog.tool_at(at), catalog.digest_at(at)) for at in catalog.positions_of(tool_id)]
+            )
+            if known:  # what is asked for in vain is not kept: names come from callers
+                self._by_id[tool_id] = known
+        return known
+
+    def named(self, name: str) -> Sequence[str]:
+        """The tool ids a name may mean."""
+        found = {tool.tool_id for tool in self._found(name)}
+        return sorted(found | {name} if self.catalog.tool(name) else found)
+
+    def record(self, kind: str, record_id: str) -> Record | None:
+        """The newest record of that kind and id."""
+        return self.catalog.record(kind, record_id)
+
+    def records(self, kind: str) -> Iterable[Record]:
+        """Every record of a kind."""
+        return self.catalog.records(kind)
+
+    def _found(self, name: str) -> Iterator[Tool]:
+        yield from self.catalog.tools_named(name)
+        parts = name.split(".")
+        for cut in range(1, min(len(parts), 8)):
+            tool = self.catalog.find(".".join(parts[cut:]), namespace=".".join(parts[:cut]))
+            if tool is not None:
+                yield tool
+
+
+class JoinedCatalog:
+    """A catalog and tools made in this process, such as Python functions. Raises CatalogError when two claim one place."""
+
+    def __init__(self, under: CatalogView, tools: Iterable[Tool]) -> None:
+        self._under = under
+        found: dict[str, list[Listed]] = defaultdict(list)
+        for tool in tools:
+            found[tool.tool_id].append(Listed(tool, content_digest(tool)))
+        self._added = {tool_id: _settled(versions) for tool_id, versions in found.items()}
+        self._names = _names_of(listed.tool for versions in self._added.values() for listed in versions)
+        self._refuse_collisions()
+        digests = sorted(listed.digest for versions in self._added.values() for listed in versions)
+        self.digest = (
+            hashlib.sha256("\n".join((under.digest, *digests)).encode()).hexdigest() if digests else under.digest
+        )
+        self._preferred: tuple[Listed, ...] | None = None
+
+    def preferred(self) -> Sequence[Listed]:
+        """The catalog's tools, then the added ones."""
+        if self._preferred is None:
+            self._preferred = (*self._under.preferred(), *(versions[0] for versions in self._added.values()))
+        return self._preferred
+
+    def versions(self, tool_id: str) -> Sequence[Listed]:
+        """The versions of one tool id."""
+        return self._added.get(tool_id) or self._under.versions(tool_id)
+
+    def named(self, name: str) -> Sequence[str]:
+        """The tool ids a name may mean."""
+        return sorted({*self._names.get(name, ()), *self._under.named(name)})
+
+    def record(self, kind: str, record_id: str) -> Record | None:
+        """The catalog's record."""
+        return self._under.record(kind, record_id)
+
+    def records(self, kind: str) -> Iterable[Record]:
+        """The catalog's records."""
+        return self._under.records(kind)
+
+    def _refuse_collisions(self) -> None:
+        for tool_id, versions in self._added.items():
+            tool = versions[0].tool
+            qualified = f"{tool.namespace}.{tool.name}"
+            claimed = {listed.tool.version for listed in versions}
+            is_taken = self._under.versions(tool_id) or set(self._under.named(qualified)) - {tool_id}
+            if is_taken or versions[0].is_contested or len(claimed) != len(versions) or len(self._names[qualified]) > 1:
+                raise CatalogError(
+                    f"two tools are called {qualified!r} or have the id {tool_id!r}; rename the one made in this process,"
+                    " or bind the function to the definition instead of making another tool"
+                )
+
+
+def content_digest(tool: Tool) -> str:
+    """The digest of a tool that is in no sealed catalog: of its canonical JSON, with keys sorted at every level."""
+    opened = msgspec.json.decode(msgspec.json.encode(tool))
+    return hashlib.sha256(msgspec.json.encode(opened, order="sorted")).hexdigest()
+
+
+def _names_of(tools: Iterable[Tool]) -> dict[str, set[str]]:
+    names: dict[str, set[str]] = defaultdict(set)
+    for tool in tools:
+        for name in (tool.tool_id, tool.name, f"{tool.namespace}.{tool.name}", *tool.aliases):
+            names[name].add(tool.tool_id)
+    return names
+
+
+def _settled(versions: list[Listed]) -> tuple[Listed, ...]:
+    """The versions of one id with the preferred one first, marked when they are not all of one tool."""
+    if len(versions) == 1:
+        return (versions[0],)
+    is_contested = len({(listed.tool.namespace, listed.tool.name) for listed in versions}) > 1
+    ordered = sorted(versions, key=_preference)
+    return tuple(listed._replace(is_contested=True) for listed in ordered) if is_contested else tuple(ordered)
+
+
+class _Newest:
+    """Sorts newer versions first."""
+
+    __slots__ = ("version",)
+
+    def __init__(self, version: Version) -> None:
+        self.version = version
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Newest) and self.version == other.version
+
+    def __lt__(self, other: _Newest) -> bool:
+        return other.version < self.version
+
+    def __hash__(self) -> int:
+        return hash(self.version)
+
+
+def _preference(listed: Listed) -> tuple[bool, _Newest, str, str, str]:
+    """The order of a sealed catalog's index: available first, then newest first."""
+    tool = listed.tool
+    newest = _Newest(parse_version(tool.version) or _LOWEST)
+    return tool.lifecycle != "available", newest, tool.version or "", tool.namespace, tool.name

@@ -1,0 +1,107 @@
+"""What differs between two surfaces, and which changes call for a new one (AT-71). For the `tool.surface.updated` event."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from ferrule.model.surface import Surface, SurfaceEntry, SurfaceRequest
+
+_CAUSES: dict[str, str] = {
+    "features": "feature_gates",
+    "model": "model_capability",
+    "model_capabilities": "model_capability",
+    "rules": "policy",
+    "surface_id": "active_skill",
+    "scope": "active_skill",
+    "tenant": "workspace",
+    "agent": "peer_agent",
+    "is_subagent": "peer_agent",
+    "is_interactive": "runtime_mode",
+    "has_browser": "runtime_mode",
+    "has_sandbox": "runtime_mode",
+    "role": "role",
+    "pins": "versions",
+    "selected": "selection",
+    "defer_above": "budget",
+}
+"""The change of the standard that each part of a request belongs to; parts not listed are the caller's identity."""
+
+
+class Moved(msgspec.Struct, frozen=True):
+    """A tool that stands elsewhere now, or is there in another form."""
+
+    tool_id: str
+    before: str
+    after: str
+    reason: str | None = None
+    """Why it is held back or deferred now."""
+    is_redefined: bool = False
+    """True when its definition changed."""
+
+
+class SurfaceChange(msgspec.Struct, frozen=True, kw_only=True):
+    """What one surface has that another had not. False when they show the same."""
+
+    before: str
+    """The old surface's id."""
+    after: str
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    moved: tuple[Moved, ...] = ()
+    causes: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.removed or self.moved)
+
+    def to_record(self) -> dict[str, Any]:
+        """As the data of an event."""
+        record: dict[str, Any] = msgspec.to_builtins(self)
+        return record
+
+
+def difference(old: Surface, new: Surface) -> SurfaceChange:
+    """What changed from one surface to the next. The ledger's account: it names held tools too."""
+    common = [tool_id for tool_id in old.entries if tool_id in new.entries]
+    moved = (_moved(old.entries[tool_id], new.entries[tool_id]) for tool_id in common)
+    return SurfaceChange(
+        before=old.surface_id,
+        after=new.surface_id,
+        added=tuple(tool_id for tool_id in new.entries if tool_id not in old.entries),
+        removed=tuple(tool_id for tool_id in old.entries if tool_id not in new.entries),
+        moved=tuple(one for one in moved if one is not None),
+        causes=rebuild_causes(old, new.request, new.generation, new.catalog_digest),
+    )
+
+
+def _moved(old: SurfaceEntry, new: SurfaceEntry) -> Moved | None:
+    is_redefined = old.digest != new.digest
+    held_alike = (old.standing, old.reason, old.loading_state) == (new.standing, new.reason, new.loading_state)
+    if held_alike and not is_redefined:
+        return None
+    return Moved(new.tool.tool_id, old.standing, new.standing, new.reason, is_redefined)
+
+
+def rebuild_causes(
+    surface: Surface, request: SurfaceRequest, generation: int, catalog_digest: str | None = None
+) -> tuple[str, ...]:
+    """Why a surface has to be made again for this request; empty when it still holds.
+
+    The generation stands for what lies outside a request: policy, credentials, switches, connected providers.
+    """
+    causes = [
+        _CAUSES.get(name, "identity")
+        for name in request.__struct_fields__
+        if getattr(request, name) != getattr(surface.request, name)
+    ]
+    if catalog_digest is not None and catalog_digest != surface.catalog_digest:
+        causes.append("workspace")
+    if generation != surface.generation:
+        causes.append("policy_or_credentials")
+    return tuple(dict.fromkeys(causes))
+
+
+def is_rebuild_due(surface: Surface, request: SurfaceRequest, generation: int) -> bool:
+    """True when a surface no longer says what holds for this request."""
+    return bool(rebuild_causes(surface, request, generation))
