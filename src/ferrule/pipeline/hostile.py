@@ -1,0 +1,91 @@
+"""Input that is JSON and yet not to be trusted: nested without end, numbers no system can hold, one name twice.
+
+The limits are those of the definitions' reader, so that every later step may walk a value without fear.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+
+MAX_DEPTH = 100
+MAX_BYTES = 1_000_000
+"""How long arguments may be, unless somebody says otherwise."""
+TINY = 20
+"""Shorter texts hold no number past 64 bits and nothing nested that matters."""
+_SHALLOW = 2 * MAX_DEPTH
+"""Shorter texts cannot be nested too deep."""
+
+_encode = msgspec.json.Encoder().encode
+_pack = msgspec.msgpack.Encoder().encode  # refuses what the ledger could not hold
+
+
+def is_tame(raw: bytes, value: Any) -> bool:
+    """True when a decoded text is certainly harmless; False when it has to be looked at more closely.
+
+    The decoder keeps the last of two members with one name. A text has at least as many colons as members, and one
+    without escapes has exactly as many as its value written again: fewer in the value means that a member was lost.
+    """
+    size = len(raw)
+    colons = raw.count(b":")
+    if size > _SHALLOW and raw.count(b"{") + raw.count(b"[") > MAX_DEPTH:
+        return False
+    try:
+        if size >= TINY:
+            _pack(value)
+        if type(value) is dict and colons == len(value):
+            return True
+        return raw.find(b"\\") < 0 and colons == _encode(value).count(b":")
+    except (OverflowError, RecursionError):
+        return False
+
+
+def what_is_wrong(raw: bytes | str, value: Any) -> str | None:
+    """Why a decoded text is refused, for whoever sent it; None when it is harmless after all."""
+    if is_deep(value):
+        return f"they are nested more than {MAX_DEPTH} levels deep; send less nested ones"
+    try:
+        _pack(value)
+    except OverflowError:
+        return "they hold a whole number past 64 bits; send it as text, if the schema allows that, or a smaller one"
+    name = _repeated_name(raw)
+    return None if name is None else f"they give the name {name[:60]!r} twice in one object; give it once"
+
+
+def is_deep(value: Any) -> bool:
+    """True when a value is nested deeper than we follow."""
+    level: list[Any] = [value]
+    for _ in range(MAX_DEPTH + 1):
+        level = [
+            member
+            for item in level
+            if isinstance(item, dict | list)
+            for member in (item.values() if isinstance(item, dict) else item)
+        ]
+        if not level:
+            return False
+    return True
+
+
+class _RepeatedError(Exception):
+    """Unwinds the reading."""
+
+
+def _repeated_name(raw: bytes | str) -> str | None:
+    try:
+        json.loads(raw, object_pairs_hook=_distinct)
+    except _RepeatedError as repeated:
+        return str(repeated)
+    except (ValueError, RecursionError):  # the other reader took it, so this is about the reading, not about names
+        return None
+    return None
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> None:
+    seen: set[str] = set()
+    for name, _ in pairs:
+        if name in seen:
+            raise _RepeatedError(name)
+        seen.add(name)
