@@ -125,5 +125,5 @@ def test_too_many_notices_are_dropped_not_kept(caplog: pytest.LogCaptureFixture)
 
 
 def test_a_request_tells_the_same_id_every_time() -> None:
-    assert notice_of(request())["id"] == notice_of(request())["id"]
-    assert notice_of(request())["id"] != notice_of(request(requested_at=5))["id"]
+    assert notice_of(request(), "shop")["id"] == notice_of(request(), "shop")["id"]
+    assert notice_of(request(), "shop")["id"] != notice_of(request(requested_at=5), "shop")["id"]

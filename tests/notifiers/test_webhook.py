@@ -21,7 +21,7 @@ from ferrule.notifiers.webhook import WebhookNotifier
 from ferrule.registry import Registry
 from tests.notifiers.receiver import receiving
 
-SECRET = "a secret of some length"
+SECRET = b"a secret of some length"
 LOCAL = ("127.0.0.1",)
 NOTICE: dict[str, Any] = {"id": "inv_1.5", "invocation_id": "inv_1", "tool_id": "refund"}
 
@@ -38,8 +38,8 @@ def test_a_notice_arrives_once_signed_and_whole() -> None:
     assert json.loads(got.body) == NOTICE
     assert got.headers["Ferrule-Delivery"] == "inv_1.5"
     header = got.headers["Ferrule-Signature"]
-    assert is_authentic(SECRET.encode(), header, got.body, now=1_700_000_010)
-    assert not is_authentic(SECRET.encode(), header, got.body + b" ", now=1_700_000_010)
+    assert is_authentic(SECRET, header, got.body, now=1_700_000_010)
+    assert not is_authentic(SECRET, header, got.body + b" ", now=1_700_000_010)
     assert not is_authentic(b"another secret", header, got.body, now=1_700_000_010)
 
 
@@ -144,7 +144,7 @@ def test_addresses_that_make_no_sense_are_a_settings_error(url: str) -> None:
 
 def test_a_short_secret_is_refused_and_not_shown() -> None:
     with pytest.raises(SettingsError) as refused:
-        WebhookNotifier("https://example.com/", "short")
+        WebhookNotifier("https://example.com/", b"short")
     assert "short" not in str(refused.value)
 
 

@@ -40,16 +40,18 @@ class Notices:
     def __init__(
         self,
         recipients: Sequence[Recipient],
+        source: str = "ferrule",
         *,
         input_of: InputOf | None = None,
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
+        self._source = source
         self._lines = [_Line(recipient, input_of, pause) for recipient in recipients]
 
     def tell(self, request: ApprovalRequest) -> None:
         """Tell everybody of a request. Returns at once; needs a running event loop."""
         for line in self._lines:
-            line.put(notice_of(request))
+            line.put(notice_of(request, self._source))
 
     async def aclose(self) -> None:
         """Give what is waiting one more moment, then let go."""
@@ -113,11 +115,13 @@ class _Line:
         return self._recipient.notifier.name
 
 
-def notice_of(request: ApprovalRequest) -> dict[str, Any]:
+def notice_of(request: ApprovalRequest, source: str) -> dict[str, Any]:
     """What people are told of a request: everything but the arguments."""
     return {
         "id": f"{request.invocation_id}.{request.requested_at}",
-        "type": "approval.requested" if request.purpose == "approval" else f"{request.purpose}.requested",
+        "type": "approval_requested",
+        "source": source,
+        "purpose": request.purpose,
         "invocation_id": request.invocation_id,
         "tool_id": request.tool_id,
         "tool_version": request.tool_version,
@@ -132,4 +136,5 @@ def notice_of(request: ApprovalRequest) -> dict[str, Any]:
         "approvers": list(request.requirement.approvers),
         "requested_at": iso(request.requested_at),
         "expires_at": iso(request.expires_at),
+        "answer_with": f"ferrule approve {request.invocation_id}",
     }

@@ -37,7 +37,7 @@ class WebhookNotifier:
     def __init__(
         self,
         url: str,
-        secret: str,
+        secret: bytes,
         allowed_hosts: Collection[str] = (),
         *,
         clock: Callable[[], float] = time.time,
@@ -46,8 +46,10 @@ class WebhookNotifier:
     ) -> None:
         self._target = parse_target(url, allowed_hosts)
         if len(secret) < _LEAST_SECRET:
-            raise SettingsError(f"the secret of the webhook to {self._target.host} needs {_LEAST_SECRET} characters")
-        self._secret = secret.encode()
+            raise SettingsError(
+                f"the secret of the webhook to {self._target.host} needs at least {_LEAST_SECRET} bytes"
+            )
+        self._secret = secret
         self._allowed = frozenset(allowed_hosts)
         self._clock = clock
         self._resolver = resolver
