@@ -41,7 +41,7 @@ _decode_line = msgspec.json.Decoder(_Line).decode
 
 
 def read_witness(lines: Iterable[bytes]) -> Iterator[Sighting]:
-    """The sightings of a witness file. A line that cannot be read is a sighting of nothing, so that it is told."""
+    """The sightings of a witness file. A line that cannot be read is a sighting of nothing, so that it is counted."""
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
@@ -60,12 +60,13 @@ def check_witness(
     findings: Findings,
 ) -> list[str]:
     """Compare every sighting with the rows; gives notes. The rows have been checked before, up to the signed head."""
-    seen, given_up, furthest = 0, 0, 0
+    seen, unread, given_up, furthest = 0, 0, 0, 0
     for sighting in sightings:
-        seen += 1
         if not sighting.ledger:
-            findings.add("witness", f"line {sighting.line} of the witness cannot be read")
-        elif _fits(sighting, walk, hash_at):
+            unread += 1
+            continue
+        seen += 1
+        if _fits(sighting, walk, hash_at):
             furthest = max(furthest, sighting.seq)
         elif not is_genuine(sighting):
             findings.add("witness", f"line {sighting.line} of the witness is not signed with the ledger's key")
@@ -74,8 +75,8 @@ def check_witness(
         else:
             findings.add("witness", _problem(sighting, walk), sighting.seq)
     if not seen:
-        findings.add("witness", "the witness is empty: it cannot vouch for this ledger")
-    return _notes(furthest, given_up, walk)
+        findings.add("witness", "the witness holds no head: it cannot vouch for this ledger")
+    return _notes(walk, furthest, given_up, unread)
 
 
 def _fits(sighting: Sighting, walk: Walk, hash_at: Callable[[int], bytes | None]) -> bool:
@@ -105,12 +106,14 @@ def _problem(sighting: Sighting, walk: Walk) -> str:
     return f"the witness saw another row {sighting.seq} (line {sighting.line}): the ledger was put back and went another way"
 
 
-def _notes(furthest: int, given_up: int, walk: Walk) -> list[str]:
+def _notes(walk: Walk, furthest: int, given_up: int, unread: int) -> list[str]:
     notes = []
     if furthest:
         notes.append(f"the witness vouches for the rows up to {furthest} of {walk.last}")
     if given_up:
         notes.append(f"{given_up} heads in the witness are of rows that a recorded restore gave up")
+    if unread:
+        notes.append(f"{unread} lines of the witness cannot be read; a crash may leave half a line")
     return notes
 
 

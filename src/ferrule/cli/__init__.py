@@ -21,6 +21,7 @@ COMMANDS = (
     ("build", "ferrule.cli.build:command", "Compile the definitions into a sealed catalog", "Release"),
     ("publish", "ferrule.cli.publish:command", "Record a built catalog as a release", "Release"),
     ("diff", "ferrule.cli.diff:command", "Compare definitions with what is published", "Release"),
+    ("audit", "ferrule.cli.audit:command", "Verify, export, erase, prune, back up or restore the ledger", "Audit"),
     ("completion", "ferrule.cli.completion:command", "Print the completion script for a shell", "Shell"),
 )
 COMPLETION_VARIABLE = "_FERRULE_COMPLETE"

@@ -12,7 +12,7 @@ from ferrule.errors import LedgerError
 from ferrule.stores.sqlite.instances import is_alive
 from ferrule.stores.sqlite.raw import connect, ledger_errors
 
-_LOG_FILES = ("-wal", "-shm")
+_COMPANIONS = ("-wal", "-shm", ".bell")
 
 
 def copy_ledger(source: Path, target: Path) -> Path:
@@ -75,8 +75,8 @@ def drop_log(path: Path) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove a file and its log."""
-    for name in (path, *(Path(f"{path}{ending}") for ending in _LOG_FILES)):
+    """Remove a copy and what SQLite and we put beside it."""
+    for name in (path, *(Path(f"{path}{ending}") for ending in _COMPANIONS)):
         name.unlink(missing_ok=True)
 
 

@@ -162,6 +162,23 @@ class SqliteSource:
             where = "WHERE seq >= ? AND seq <= ?" if first or last is not None else "WHERE ?1 <= ?2"
             yield from self._execute(f"SELECT {COLUMNS} FROM journal {where} ORDER BY seq", first, upper)
 
+    def calls(self, first: int = 0, last: int | None = None) -> Iterator[str]:
+        """The calls whose last row is among these rows, in the order of that row."""
+        later = "SELECT 1 FROM journal l WHERE l.call = j.call AND l.call <> '' AND l.seq > j.seq"
+        query = (
+            f"SELECT call FROM journal j WHERE call <> '' AND seq BETWEEN ? AND ? AND NOT EXISTS ({later}) ORDER BY seq"
+        )
+        with _reading():
+            self._check_defined("journal")
+            for (call,) in self._execute(query, first, 2**63 - 1 if last is None else last):
+                yield call
+
+    def rows_of(self, call: str) -> list[tuple[Any, ...]]:
+        """The rows of one call."""
+        with _reading():
+            query = f"SELECT {COLUMNS} FROM journal WHERE call = ? AND call <> '' ORDER BY seq"
+            return self._execute(query, call).fetchall()
+
     def last_pruned(self) -> tuple[Any, ...] | None:
         """The latest `pruned` row."""
         with _reading():

@@ -1,0 +1,265 @@
+"""`ferrule audit`: proves that the ledger is what was written, and looks after its file."""
+
+from __future__ import annotations
+
+import getpass
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from ferrule.audit.findings import Finding, Verdict
+from ferrule.cli.progress import ProgressBar
+from ferrule.custody.check import verify_file, verify_ledger
+from ferrule.custody.copies import Restored, back_up, restore
+from ferrule.custody.erase import Erased, erase_call, erase_principal
+from ferrule.custody.exports import export_calls, export_rows
+from ferrule.custody.paths import LedgerPaths, public_keys
+from ferrule.custody.prune import Pruned, prune
+from ferrule.errors import LedgerError
+from ferrule.model.timestamps import parse_iso
+from ferrule.workspace import Workspace
+
+KEYS = ".ferrule/keys"
+_EXIT = "Exit code: 0 nothing wrong, 1 something was found, 2 could not run."
+
+
+def audit_paths(workspace: Workspace, ledger: str | None = None) -> LedgerPaths:
+    """Where a workspace keeps its ledger, the ledger's key and the witness; `ledger` names another file."""
+    settings = workspace.settings.ledger
+    file = Path(ledger) if ledger is not None else workspace.root / settings.path
+    keys = workspace.root / KEYS
+    beside = file.absolute().parent / "keys"
+    if ledger is not None and (beside / "ledger.pub").is_file():
+        keys = beside
+    witness = settings.witness if ledger is None and "://" not in settings.witness else ""
+    return LedgerPaths(file, keys / "ledger.key", keys / "ledger.pub", workspace.root / witness if witness else None)
+
+
+def _paths_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds `--workspace` and `--ledger` to a command."""
+    workspace = click.option("--workspace", default=".", metavar="DIR", help="The workspace; the one around here.")
+    ledger = click.option("--ledger", metavar="FILE", help="The ledger's file, instead of the workspace's.")
+    return workspace(ledger(command))
+
+
+def _moment(context: click.Context, parameter: click.Parameter, text: str | None) -> int | None:
+    if text is None:
+        return None
+    try:
+        return parse_iso(text)
+    except ValueError:
+        raise click.UsageError(f"--before takes a date or time such as 2026-01-31, not {text!r}") from None
+
+
+_json_option = click.option("--json", "is_json", is_flag=True, help="Tell it as JSON.")
+
+
+@click.group(epilog="'ferrule audit COMMAND --help' tells more about one of them.")
+def command() -> None:
+    """Prove that the ledger is what was written, and look after its file."""
+
+
+@command.command("verify", epilog=_EXIT)
+@_paths_option
+@click.option("--key", metavar="FILE", help="The public key to trust; by default .ferrule/keys/ledger.pub.")
+@click.option("--witness", metavar="FILE", help="The witness's lines; by default the file the settings name.")
+@click.option("--file", "export", metavar="EXPORT", help="Check an export instead of a ledger.")
+@_json_option
+def verify_command(
+    workspace: str, ledger: str | None, key: str | None, witness: str | None, export: str | None, is_json: bool
+) -> int:
+    """Check every row, the signed head, the tables that follow from the rows, and the witness."""
+    paths = audit_paths(Workspace.open(workspace), ledger)
+    with ProgressBar("rows") as progress:
+        if export is not None:
+            verdict = _verified_export(Path(export), key, paths, progress)
+        else:
+            seen = Path(witness) if witness is not None else paths.witness
+            verdict = verify_ledger(paths.ledger, public_keys(paths, key), witness=seen, progress=progress)
+    return _show(verdict, is_json)
+
+
+def _verified_export(export: Path, key: str | None, paths: LedgerPaths, progress: ProgressBar) -> Verdict:
+    if key is not None:
+        return verify_file(export, public_keys(paths, key), progress=progress)
+    verdict = verify_file(export, None, progress=progress)
+    note = "it was checked with the key it carries itself, which anybody could have put there; name yours with --key"
+    return msgspec.structs.replace(verdict, notes=(*verdict.notes, note))
+
+
+@command.command("export")
+@_paths_option
+@click.option("--from", "first", metavar="SEQ", type=click.IntRange(1), default=1, help="The first row.")
+@click.option("--to", "last", metavar="SEQ", type=click.IntRange(1), help="The last row; seals the part with the key.")
+@click.option("--calls", "is_calls", is_flag=True, help="Readable tool_invocation records instead of rows.")
+@click.option("--with-payloads", is_flag=True, help="Inputs and results too, as the ledger has them.")
+@click.option("-o", "--output", required=True, metavar="FILE", help="The file to write.")
+def export_command(
+    workspace: str,
+    ledger: str | None,
+    first: int,
+    last: int | None,
+    is_calls: bool,
+    with_payloads: bool,
+    output: str,
+) -> int:
+    """Write rows to a file that 'audit verify --file' can check by itself."""
+    paths = audit_paths(Workspace.open(workspace), ledger)
+    if is_calls:
+        count = export_calls(paths, Path(output), first=first, last=last)
+    else:
+        count = export_rows(paths, Path(output), first=first, last=last, has_payloads=with_payloads)
+    click.echo(f"wrote {count:,} {'calls' if is_calls else 'rows'} to {output}")
+    return 0
+
+
+@command.command("erase", epilog="Backups and exports made before still hold what was erased. " + _EXIT)
+@_paths_option
+@click.option("--call", "call", metavar="ID", help="One call.")
+@click.option("--principal", metavar="NAME", help="Everything done on behalf of one principal.")
+@click.option("--before", metavar="DATE", callback=_moment, help="With --principal: only what is older.")
+@click.option("--reason", required=True, metavar="TEXT", help="Why; it is recorded.")
+def erase_command(
+    workspace: str, ledger: str | None, call: str | None, principal: str | None, before: int | None, reason: str
+) -> int:
+    """Destroy the inputs and results of calls. Their records stay, and stay verifiable."""
+    if (call is None) == (principal is None):
+        raise click.UsageError("say what to erase: either --call ID or --principal NAME")
+    if call is not None and before is not None:
+        raise click.UsageError("--before goes with --principal")
+    paths = audit_paths(Workspace.open(workspace), ledger)
+    if call is not None:
+        return _show_erased(erase_call(paths, call, reason=reason, by=_user()))
+    return _show_erased(erase_principal(paths, principal or "", before=before, reason=reason, by=_user()))
+
+
+@command.command("prune", epilog=_EXIT)
+@_paths_option
+@click.option("--before", required=True, metavar="DATE", callback=_moment, help="Rows older than this go.")
+@click.option("--archive", metavar="FILE", help="Keep them in a file that 'audit verify --file' can check.")
+@click.option("--keep-payloads", is_flag=True, help="With --archive: inputs and results go there too.")
+def prune_command(workspace: str, ledger: str | None, before: int, archive: str | None, keep_payloads: bool) -> int:
+    """Remove the oldest rows. What is left stays verifiable."""
+    if keep_payloads and archive is None:
+        raise click.UsageError("--keep-payloads needs --archive: a row's payload cannot stay where the row does not")
+    paths = audit_paths(Workspace.open(workspace), ledger)
+    file = Path(archive) if archive is not None else None
+    if file is not None and file.exists():
+        raise LedgerError(f"{archive} exists already; an archive never overwrites anything")
+    with ProgressBar("rows") as progress:
+        pruned = prune(paths, before=before, by=_user(), archive=file, has_payloads=keep_payloads, progress=progress)
+    return _show_pruned(pruned, archive)
+
+
+@command.command("backup", epilog=_EXIT)
+@_paths_option
+@click.argument("file")
+def backup_command(workspace: str, ledger: str | None, file: str) -> int:
+    """Copy the ledger to FILE while others go on writing, and verify the copy."""
+    paths = audit_paths(Workspace.open(workspace), ledger)
+    with ProgressBar("rows") as progress:
+        verdict = back_up(paths, Path(file), progress=progress)
+    if not verdict.is_clean:
+        _show(verdict, is_json=False)
+        click.echo("ferrule: nothing was written, because the ledger does not verify", err=True)
+        return 1
+    click.echo(f"wrote {verdict.rows:,} rows to {file}, and verified them")
+    return 0
+
+
+@command.command("restore", epilog=_EXIT)
+@_paths_option
+@click.option("--force-older", is_flag=True, help="Give up rows that the backup lacks; this is recorded.")
+@click.argument("file")
+def restore_command(workspace: str, ledger: str | None, force_older: bool, file: str) -> int:
+    """Verify the backup FILE and put it in the place of the ledger. No process may have the ledger open."""
+    paths = audit_paths(Workspace.open(workspace), ledger)
+    with ProgressBar("rows") as progress:
+        restored = restore(paths, Path(file), may_lose=force_older, progress=progress)
+    return _show_restored(restored, paths, file)
+
+
+def _show(verdict: Verdict, is_json: bool) -> int:
+    if is_json:
+        record = {"is_clean": verdict.is_clean, **msgspec.to_builtins(verdict)}
+        click.echo(json.dumps(record, indent=2))
+    else:
+        _show_words(verdict)
+    return 0 if verdict.is_clean else 1
+
+
+def _show_words(verdict: Verdict) -> None:
+    for finding in verdict.findings:
+        click.echo(_sentence(finding))
+    more = verdict.finding_count - len(verdict.findings)
+    if more:
+        click.echo(f"… and {more:,} more")
+    for note in verdict.notes:
+        click.echo(f"note: {note}")
+    rows = f"{verdict.rows:,} rows ({verdict.first_seq} to {verdict.last_seq}) in {verdict.seconds:.2f} s"
+    if verdict.is_clean:
+        click.echo(f"ledger {verdict.ledger}: nothing wrong in {rows}")
+    else:
+        found = "1 finding" if verdict.finding_count == 1 else f"{verdict.finding_count:,} findings"
+        click.echo(f"ledger {verdict.ledger or 'unknown'}: {found} in {rows}")
+
+
+def _sentence(finding: Finding) -> str:
+    row = "" if finding.seq is None else f"row {finding.seq}: "
+    call = f" [{finding.call}]" if finding.call else ""
+    return f"{finding.topic}: {row}{finding.message}{call}".encode("utf-8", "backslashreplace").decode()
+
+
+def _show_erased(erased: Erased) -> int:
+    calls = "1 call" if len(erased.calls) == 1 else f"{len(erased.calls):,} calls"
+    done = f"erased {erased.rows:,} payloads of {calls}" if erased.rows else "there was nothing left to erase"
+    click.echo(done + (" and wrote the file anew" if erased.was_rewritten else ""))
+    for call in erased.still_open:
+        click.echo(f"left as it is: {call} has not ended; answer or cancel it, then erase again", err=True)
+    if not erased.is_gone:
+        click.echo(
+            "a process reads an old state of the ledger, so bytes remain in its log; erase again when it is done",
+            err=True,
+        )
+    return 1 if erased.still_open or not erased.is_gone else 0
+
+
+def _show_pruned(pruned: Pruned, archive: str | None) -> int:
+    if pruned.rows:
+        where = f", kept in {archive}" if archive is not None else ""
+        click.echo(f"removed {pruned.rows:,} rows, up to row {pruned.last}{where}")
+    else:
+        click.echo("there was nothing to remove")
+    if pruned.held_by is not None:
+        click.echo(f"rows from {pruned.held_by} on stay: a call that has not ended begins there")
+    return 0
+
+
+def _show_restored(restored: Restored, paths: LedgerPaths, file: str) -> int:
+    if not restored.verdict.is_clean:
+        _show(restored.verdict, is_json=False)
+        click.echo("ferrule: nothing was restored, because the backup does not verify", err=True)
+        return 1
+    if restored.lost is None:
+        click.echo("the ledger is as the backup has it; nothing was done")
+        return 0
+    click.echo(f"restored {paths.ledger} from {file}: rows up to {restored.verdict.last_seq}")
+    if restored.lost.rows != 0:
+        number = "an unknown number of" if restored.lost.rows is None else f"{restored.lost.rows:,}"
+        click.echo(
+            f"given up: {number} rows from {restored.lost.first} on; row {restored.verdict.last_seq + 1} records it"
+        )
+    if restored.aside is not None:
+        click.echo(f"the ledger that was there is kept as {restored.aside}")
+    return 0
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container without a name for its user
+        return "unknown"

@@ -1,0 +1,112 @@
+"""Writes a ledger, or a part of it, to a file: rows that prove themselves, or readable records of calls."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ferrule.audit.export import VERSION, Opening, Sign, export_lines
+from ferrule.audit.findings import Findings
+from ferrule.audit.records import invocation_record
+from ferrule.audit.verify import find_anchor
+from ferrule.compiler.seal import load_key, public_half
+from ferrule.compiler.write import flush_folder
+from ferrule.contracts.ledger import HeadRow, RawRow
+from ferrule.custody.paths import LedgerPaths, damage_told, fingerprint, now, public_keys
+from ferrule.errors import LedgerError
+from ferrule.model.chain import START
+from ferrule.model.journal import StoredEntry
+from ferrule.model.timestamps import iso
+from ferrule.stores.rows import stored
+from ferrule.stores.sqlite.raw import SqliteSource
+
+_encode = msgspec.json.Encoder().encode
+
+
+def export_rows(
+    paths: LedgerPaths, target: Path, *, first: int = 0, last: int | None = None, has_payloads: bool = False
+) -> int:
+    """Write rows to a file that proves itself; gives how many. Raises LedgerError.
+
+    The private key seals the file if it is there; a part that ends before the ledger does needs it.
+    """
+    key = load_key(paths.key) if paths.key.is_file() else None
+    public = public_keys(paths)[0] if key is None else public_half(key)
+    with SqliteSource(paths.ledger) as source, damage_told(paths.ledger):
+        opening, head = _opening(source, first, last, fingerprint(public), has_payloads)
+        sign: Sign | None = None if key is None else key.sign
+        rows = source.rows(opening.first, opening.last)
+        return write_lines(target, export_lines(rows, opening, head, sign)) - 2
+
+
+def _opening(
+    source: SqliteSource, first: int, last: int | None, public: str, has_payloads: bool
+) -> tuple[Opening, HeadRow | None]:
+    heads, begin = source.heads(), next(source.rows(), None)
+    if len(heads) != 1 or begin is None:
+        raise LedgerError(f"the ledger {source.path} has no head or no rows; 'ferrule audit verify' tells more")
+    head = heads[0]
+    start, end = max(first, begin[0]), head.seq if last is None else min(last, head.seq)
+    if start > end:
+        raise LedgerError(f"there are no such rows: the ledger has rows {begin[0]} to {head.seq}")
+    opening = Opening(
+        ferrule_export=VERSION,
+        ledger=head.ledger,
+        first=start,
+        last=end,
+        before=_hash_before(source, start).hex(),
+        is_part=start > 1 and not (start == begin[0] and end == head.seq),
+        has_payloads=has_payloads,
+        public_key=public,
+        exported_at=iso(now()),
+    )
+    return opening, head if end == head.seq else None
+
+
+def _hash_before(source: SqliteSource, seq: int) -> bytes:
+    if seq == 1:
+        return START
+    anchor = find_anchor(source, Findings())
+    if anchor is not None and anchor.last == seq - 1:
+        return anchor.hash
+    return source.hash_at(seq - 1) or START
+
+
+def export_calls(paths: LedgerPaths, target: Path, *, first: int = 0, last: int | None = None) -> int:
+    """Write the `tool_invocation` record of every call whose last row is among these rows; gives how many."""
+    with SqliteSource(paths.ledger) as source, damage_told(paths.ledger):
+        return write_lines(target, _records(source, first, last))
+
+
+def _records(source: SqliteSource, first: int, last: int | None) -> Iterator[bytes]:
+    for call in source.calls(first, last):
+        yield _encode(invocation_record([_entry(row) for row in source.rows_of(call)])) + b"\n"
+
+
+def _entry(values: tuple[Any, ...]) -> StoredEntry:
+    row = RawRow._make(values)
+    return stored(*row[:8], row.commitment is not None, row.mark, row.hash)
+
+
+def write_lines(target: Path, lines: Iterable[bytes]) -> int:
+    """Write lines to a new file that only its owner can read, all or nothing; gives how many. Raises LedgerError."""
+    part = target.with_name(f".{target.name}.part")
+    count = 0
+    try:
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            for line in lines:
+                file.write(line)
+                count += 1
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, target)
+        flush_folder(target.absolute().parent)
+    except OSError as error:
+        raise LedgerError(f"cannot write {target}: {error.strerror}") from None
+    finally:
+        part.unlink(missing_ok=True)
+    return count
