@@ -1,0 +1,138 @@
+"""`ferrule approve ID`: says yes to a waiting call, as it is or with an edited input, and lets it run."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from ferrule.approval.inbox import Answered
+from ferrule.approval.waiting import Waiting
+from ferrule.cli.desk import json_option, sit_down, workspace_option
+from ferrule.cli.outcome import WAITS, code_of, record_of, told
+from ferrule.errors import InboxError, WorkspaceError
+
+_EDITOR = "\0editor"
+"""What `--edit` without a value gives; no file has such a name."""
+
+
+@click.command(
+    epilog="Exit code: 0 the call ran and succeeded (or was left to others with --no-wait), 1 it ended with an error, "
+    "2 it could not be approved, 3 it waits for more people or for a process that can run it."
+)
+@click.argument("call", metavar="ID")
+@click.option(
+    "--edit",
+    metavar="[FILE|-]",
+    is_flag=False,
+    flag_value=_EDITOR,
+    help="Change the input first: in your editor, or take it from a file or standard input. Write it after ID.",
+)
+@click.option("--input", "written", metavar="JSON", help="Approve with this input instead.")
+@click.option("--reason", help="Why; it is kept with the record.")
+@click.option("--accept-rule", "rules", type=int, multiple=True, metavar="N", help="Also take suggested rule N.")
+@click.option("--seen", metavar="HEX", help="Approve only what 'ferrule pending --json' showed under `seen`.")
+@click.option("--no-wait", is_flag=True, help="Leave running the call to a process that is waiting for it.")
+@json_option
+@workspace_option
+def command(
+    call: str,
+    path: str,
+    edit: str | None,
+    written: str | None,
+    reason: str | None,
+    rules: tuple[int, ...],
+    seen: str | None,
+    no_wait: bool,
+    as_json: bool,
+) -> int:
+    """Approve the waiting call ID (the beginning of an id is enough) and run it.
+
+    The approval holds for exactly this call: its tool, its input, whom it is for, until it expires. An edited input is
+    validated again, and whoever approved before has to approve again.
+    """
+    if edit is not None and written is not None:
+        raise click.UsageError("--edit and --input both give the input; use one of them")
+    answered = asyncio.run(_approve(path, call, edit, written, reason, rules, _bytes(seen), not no_wait))
+    if as_json:
+        click.echo(json.dumps(_as_dict(answered), indent=2, ensure_ascii=False))
+    else:
+        _tell(answered, no_wait)
+    for problem in answered.problems:
+        click.echo(f"ferrule: the suggested rule was not taken: {problem}", err=True)
+    if answered.people_missing:
+        return WAITS
+    return 0 if no_wait else code_of(answered.result)
+
+
+async def _approve(
+    path: str,
+    prefix: str,
+    edit: str | None,
+    written: str | None,
+    reason: str | None,
+    rules: tuple[int, ...],
+    seen: bytes | None,
+    resume: bool,
+) -> Answered:
+    async with sit_down(path) as desk:
+        call = await desk.inbox.resolve(prefix)
+        waiting = await desk.inbox.get(call)
+        return await desk.inbox.approve(
+            call,
+            edited_input=written.encode() if written is not None else _edited(edit, waiting),
+            reason=reason,
+            accept_rules=rules,
+            seen=waiting.binding if seen is None else seen,
+            resume=resume,
+        )
+
+
+def _edited(edit: str | None, waiting: Waiting) -> bytes | None:
+    if edit is None:
+        return None
+    if edit == "-":
+        return sys.stdin.buffer.read()
+    if edit != _EDITOR:
+        try:
+            return Path(edit).read_bytes()
+        except OSError as error:
+            raise WorkspaceError(f"{edit} cannot be read: {error.strerror}") from None
+    text = click.edit(json.dumps(waiting.input, indent=2, ensure_ascii=False) + "\n", extension=".json")
+    if text is None:
+        raise InboxError("the input was not saved in the editor; nothing was approved")
+    return text.encode()
+
+
+def _bytes(text: str | None) -> bytes | None:
+    try:
+        return None if text is None else bytes.fromhex(text)
+    except ValueError:
+        raise click.UsageError("--seen takes hexadecimal digits, as 'ferrule pending --json' shows them") from None
+
+
+def _tell(answered: Answered, no_wait: bool) -> None:
+    click.echo(f"approved {answered.invocation_id}")
+    if answered.people_missing:
+        noun = "1 more person has" if answered.people_missing == 1 else f"{answered.people_missing} more people have"
+        click.echo(f"{noun} to approve it")
+    elif no_wait:
+        click.echo("it runs as soon as a process that waits for it looks")
+    else:
+        click.echo("\n".join(told(answered.result)))
+    for update in answered.accepted:
+        click.echo(f"rule taken: {json.dumps(update, ensure_ascii=False)}")
+
+
+def _as_dict(answered: Answered) -> dict[str, object]:
+    return {
+        "invocation_id": answered.invocation_id,
+        "state": answered.state,
+        "people_missing": answered.people_missing,
+        "accepted": list(answered.accepted),
+        "problems": list(answered.problems),
+        "result": record_of(answered.result),
+    }

@@ -1,0 +1,46 @@
+"""`ferrule disable TOOL`: the off switch, at once and in every process that has the workspace open."""
+
+from __future__ import annotations
+
+import asyncio
+
+import click
+
+from ferrule.cli.desk import demand_admin, sit_down, workspace_option
+from ferrule.cli.switch import tool_named
+from ferrule.reporters.excerpt import cleaned
+
+
+@click.command()
+@click.argument("tool", required=False)
+@click.option("--reason", default="", help="Why; it is kept with the record.")
+@workspace_option
+def command(tool: str | None, path: str, reason: str) -> None:
+    """Turn TOOL off: new calls are refused and waiting ones ended, at once and everywhere.
+
+    Without TOOL: list what is turned off.
+    """
+    if tool is None:
+        asyncio.run(_list(path))
+    else:
+        asyncio.run(_disable(path, tool, reason))
+
+
+async def _disable(path: str, name: str, reason: str) -> None:
+    async with sit_down(path) as desk:
+        demand_admin(desk.identity)
+        tool_id, note = await tool_named(desk.app, name)
+        ended = await desk.app.disable(tool_id, by=desk.identity.principal, reason=reason)
+    if note:
+        click.echo(f"ferrule: {cleaned(note)}", err=True)
+    waiting = f"; {ended} waiting call{'s' if ended != 1 else ''} ended" if ended else ""
+    click.echo(f"disabled {cleaned(tool_id)}{waiting}")
+
+
+async def _list(path: str) -> None:
+    async with sit_down(path) as desk:
+        switches = await desk.app.store.switched_off()
+    for switch in switches:
+        click.echo(cleaned(switch.tool_id))
+    if not switches:
+        click.echo("no tool is disabled", err=True)

@@ -1,0 +1,31 @@
+"""`ferrule enable TOOL`: turns a disabled tool on again."""
+
+from __future__ import annotations
+
+import asyncio
+
+import click
+
+from ferrule.cli.desk import demand_admin, sit_down, workspace_option
+from ferrule.cli.switch import tool_named
+from ferrule.reporters.excerpt import cleaned
+
+
+@click.command()
+@click.argument("tool")
+@click.option("--reason", default="", help="Why; it is kept with the record.")
+@workspace_option
+def command(tool: str, path: str, reason: str) -> None:
+    """Turn TOOL on again, at once and in every process that has the workspace open."""
+    tool_id, was_off = asyncio.run(_enable(path, tool, reason))
+    click.echo(f"enabled {cleaned(tool_id)}" if was_off else f"{cleaned(tool_id)} was not disabled")
+
+
+async def _enable(path: str, name: str, reason: str) -> tuple[str, bool]:
+    async with sit_down(path) as desk:
+        demand_admin(desk.identity)
+        tool_id, _ = await tool_named(desk.app, name)
+        was_off = any(switch.tool_id == tool_id for switch in await desk.app.store.switched_off())
+        if was_off:
+            await desk.app.enable(tool_id, by=desk.identity.principal, reason=reason)
+        return tool_id, was_off

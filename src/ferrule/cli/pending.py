@@ -1,0 +1,73 @@
+"""`ferrule pending`: the calls that wait for a person."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+
+import click
+
+from ferrule.approval.waiting import Waiting
+from ferrule.cli.cards import card
+from ferrule.cli.desk import Desk, json_option, sit_down, workspace_option
+from ferrule.cli.output import has_colour
+
+_LOOK_SECONDS = 1.0
+
+
+@click.command()
+@click.option("--watch", is_flag=True, help="Stay, and show the list again whenever it changes; Ctrl-C ends it.")
+@json_option
+@workspace_option
+def command(path: str, as_json: bool, watch: bool) -> int:
+    """List the calls that wait for a person, oldest first: what each would do, who asks, why, and until when."""
+    try:
+        asyncio.run(_pending(path, as_json, watch))
+    except KeyboardInterrupt:
+        if not watch:
+            raise
+        sys.stderr.write("\n")
+    return 0
+
+
+async def _pending(path: str, as_json: bool, watch: bool) -> None:
+    async with sit_down(path) as desk:
+        items = await desk.inbox.pending()
+        _show(items, as_json)
+        while watch:
+            items = await _changed(desk, items)
+            if sys.stdout.isatty() and not as_json:
+                sys.stdout.write("\x1b[2J\x1b[H")
+            _show(items, as_json)
+
+
+async def _changed(desk: Desk, before: list[Waiting]) -> list[Waiting]:
+    """The list, once it is another one."""
+    while True:
+        newest = await desk.app.store.rows_before(None, 1)
+        items = await desk.inbox.pending()
+        if [_state(item) for item in items] != [_state(item) for item in before]:
+            return items
+        await desk.app.store.wait_after(newest[0].seq if newest else 0, _LOOK_SECONDS)
+
+
+def _state(item: Waiting) -> tuple[object, ...]:
+    return item.request.invocation_id, item.request.requested_at, item.state, item.binding, len(item.approvals)
+
+
+def _show(items: list[Waiting], as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps([item.to_dict() for item in items], indent=2, ensure_ascii=False))
+    else:
+        in_colour = has_colour(sys.stdout)
+        sys.stdout.writelines(card(item, in_colour=in_colour) + "\n" for item in items)
+        sys.stdout.write(_summary(items))
+    sys.stdout.flush()
+
+
+def _summary(items: list[Waiting]) -> str:
+    if not items:
+        return "nothing waits for a person\n"
+    noun = "1 call waits" if len(items) == 1 else f"{len(items)} calls wait"
+    return f"{noun}; answer with 'ferrule approve ID' or 'ferrule reject ID --reason WHY'\n"

@@ -1,0 +1,31 @@
+"""`ferrule reject ID`: says no to a waiting call."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import click
+
+from ferrule.cli.desk import json_option, sit_down, workspace_option
+from ferrule.cli.outcome import record_of
+from ferrule.model.result import Result
+
+
+@click.command()
+@click.argument("call", metavar="ID")
+@click.option("--reason", required=True, help="Why; the caller is told.")
+@json_option
+@workspace_option
+def command(call: str, path: str, reason: str, as_json: bool) -> None:
+    """Reject the waiting call ID (the beginning of an id is enough). It ends as denied, and nothing runs."""
+    result = asyncio.run(_reject(path, call, reason))
+    if as_json:
+        click.echo(json.dumps(record_of(result), indent=2, ensure_ascii=False))
+    else:
+        click.echo(f"rejected {result.invocation_id}")
+
+
+async def _reject(path: str, prefix: str, reason: str) -> Result:
+    async with sit_down(path) as desk:
+        return await desk.inbox.reject(await desk.inbox.resolve(prefix), reason=reason)
