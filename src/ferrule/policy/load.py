@@ -43,9 +43,11 @@ def homes(root: Path, choices: Choices, env: Mapping[str, str]) -> list[Home]:
         Home("policy_settings", root / choices.file, choices.file, choices.file != Choices().file),
         Home("local_settings", root / LOCAL_FILE, LOCAL_FILE),
     ]
-    settings = env.get("XDG_CONFIG_HOME") or (f"{env['HOME']}/.config" if env.get("HOME") else "")
-    if settings:
-        found.append(Home("user_settings", Path(settings) / USER_FILE, f"~/.config/{USER_FILE}"))
+    if env.get("XDG_CONFIG_HOME"):
+        path = Path(env["XDG_CONFIG_HOME"]) / USER_FILE
+        found.append(Home("user_settings", path, str(path)))
+    elif env.get("HOME"):
+        found.append(Home("user_settings", Path(env["HOME"]) / ".config" / USER_FILE, f"~/.config/{USER_FILE}"))
     if env.get(FLAG_VARIABLE):
         found.append(Home("flag_settings", Path(env[FLAG_VARIABLE]), env[FLAG_VARIABLE], True))
     return found

@@ -59,7 +59,7 @@ def read_rule(table: Table, source: RuleSource, file: str, line: int, default_id
         command=_values(table, "command"),
         url=_values(table, "url"),
         resource=_values(table, "resource"),
-        **globs,  # type: ignore[arg-type]  # of the keys above, those that hold globs
+        **globs,
     )
 
 

@@ -1,0 +1,111 @@
+"""A tool's safety facts for one call: `classifier:<name>` and `same_as:<fact>` worked out for its input (AT-53, AT-54).
+
+A classifier answers for a fact by its judgement: `allow` gives the harmless value, anything else the fail-closed one. So does
+whatever goes wrong, and what went wrong is told.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from ferrule.contracts.policy import Classifier
+from ferrule.model.surface import SurfaceEntry
+from ferrule.model.tool import SafetyFacts, Tool
+
+FLAGS = ("is_read_only", "is_concurrency_safe", "is_destructive", "is_open_world")
+CLOSED = {"is_read_only": False, "is_concurrency_safe": False, "is_destructive": True, "is_open_world": True}
+"""What is assumed when a fact cannot be worked out."""
+_FOLLOWED = (*FLAGS, "requires_user_interaction", "strict")
+
+
+def depends_on_input(facts: SafetyFacts) -> bool:
+    """True when some fact is an expression."""
+    return (
+        facts.is_read_only.__class__ is not bool
+        or facts.is_destructive.__class__ is not bool
+        or facts.is_open_world.__class__ is not bool
+        or facts.is_concurrency_safe.__class__ is not bool
+    )
+
+
+def call_facts(
+    tool: Tool, arguments: dict[str, Any], classifiers: Mapping[str, Classifier]
+) -> tuple[SafetyFacts, tuple[str, ...]]:
+    """The facts as they are for this input, and what could not be worked out, for the record."""
+    facts = tool.facts
+    if not depends_on_input(facts):
+        return facts, ()
+    asked = _Asked(tool, subject_of(facts.classifier_input, arguments), classifiers)
+    values = {name: asked.value(name) for name in FLAGS}
+    return replace(facts, **values), tuple(dict.fromkeys(asked.failures))
+
+
+def subject_of(classifier_input: Any, arguments: dict[str, Any]) -> Any:
+    """What a classifier looks at: what `input.<field>` points at, else all arguments."""
+    if isinstance(classifier_input, str) and classifier_input.startswith("input."):
+        subject: Any = arguments
+        for step in classifier_input.removeprefix("input.").split("."):
+            subject = subject.get(step) if isinstance(subject, dict) else None
+        return subject
+    return arguments
+
+
+class _Asked:
+    """The expressions of one call. A classifier is asked once, however many facts follow it."""
+
+    def __init__(self, tool: Tool, subject: Any, classifiers: Mapping[str, Classifier]) -> None:
+        self._tool = tool
+        self._subject = subject
+        self._classifiers = classifiers
+        self._harmless: dict[str, bool | None] = {}
+        """None where a classifier could not be asked."""
+        self.failures: list[str] = []
+
+    def value(self, fact: str) -> bool:
+        """The fact, worked out."""
+        seen = [fact]
+        written = getattr(self._tool.facts, fact)
+        while isinstance(written, str) and written.startswith("same_as:"):
+            target = written.removeprefix("same_as:").strip()
+            if target in seen or target not in _FOLLOWED:
+                return self._closed(fact, f"{written!r} leads nowhere")
+            seen.append(target)
+            written = getattr(self._tool.facts, target)
+        if isinstance(written, bool):
+            return written
+        if isinstance(written, str) and written.startswith("classifier:"):
+            return self._classified(fact, seen[-1], written.removeprefix("classifier:").strip())
+        return self._closed(fact, f"nobody can answer {written!r}")
+
+    def _classified(self, fact: str, asked: str, name: str) -> bool:
+        if name not in self._harmless:
+            self._harmless[name] = self._ask(fact, name)
+        harmless = self._harmless[name]
+        if harmless is None or asked not in CLOSED:
+            return CLOSED[fact]
+        return CLOSED[asked] is not harmless
+
+    def _ask(self, fact: str, name: str) -> bool | None:
+        classifier = self._classifiers.get(name)
+        if classifier is None:
+            self.failures.append(f"{fact}: there is no classifier {name!r}")
+            return None
+        try:
+            judged = classifier.classify(SurfaceEntry(self._tool, "", "loaded"), self._subject)
+        except Exception as error:  # whatever it is, the answer is no, and it is told
+            self.failures.append(f"{fact}: the classifier {name!r} failed: {type(error).__name__}")
+            return None
+        if not inspect.isawaitable(judged):
+            return judged.behavior == "allow"
+        if inspect.iscoroutine(judged):
+            judged.close()
+        self.failures.append(f"{fact}: the classifier {name!r} answers later, and a fact is needed at once")
+        return None
+
+    def _closed(self, fact: str, why: str) -> bool:
+        self.failures.append(f"{fact}: {why}")
+        return CLOSED[fact]
