@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Any, get_args
 
 import msgspec
@@ -83,6 +85,8 @@ class App:
         self.store = parts.store
         self.catalog = parts.catalog
         self.new_id = parts.new_id
+        self.bits = Random(os.urandom(16)).getrandbits
+        """Random numbers for ids of calls."""
         self.name = parts.name
         self.root = parts.root or Path()
         self.surface_settings = parts.surface_settings

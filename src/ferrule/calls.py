@@ -105,7 +105,7 @@ class Calls:
         for open_call in found:
             call = await self._to_end(open_call)
             call.has_run = True
-            if call.tool.traits.is_read_only:
+            if call.prepared.traits.is_read_only:
                 message = "the process that ran it ended before it did; it only read, so it can be called again"
                 await stop_call(call, self._services, Stop("execution_failed", message, "interrupted"))
             else:
@@ -126,7 +126,7 @@ class Calls:
     async def _ask_what_happened(self, call: Call, open_call: OpenCall) -> None:
         call.enter("needs_input")
         message = (
-            f"the process ended while {call.tool.tool_id!r} ran, so it is not known whether it acted;"
+            f"the process ended while {call.prepared.tool_id!r} ran, so it is not known whether it acted;"
             f" find out, then say 'ferrule settle {call.invocation_id} --happened' or '--did-not-happen'"
         )
         park = Park(question(call, self._services, "outcome", message, _FOREVER))

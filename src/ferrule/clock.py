@@ -17,9 +17,8 @@ class Clock:
         """Microseconds since 1970."""
         return time.time_ns() // 1000
 
-    def tick(self) -> int:
-        """A clock that never goes back, in nanoseconds."""
-        return time.perf_counter_ns()
+    tick: Callable[[], int] = staticmethod(time.perf_counter_ns)
+    """A clock that never goes back, in nanoseconds. Asked a score of times a call, so nothing stands around it."""
 
 
 def id_maker(clock: Clock) -> MakeId:

@@ -90,8 +90,9 @@ class SurfaceHandle:
         except (TypeError, ValueError, OverflowError, RecursionError) as error:
             written, problem = b"{}", f"the arguments cannot be written as JSON: {error}"
         tick = services.tick
+        now = services.now()
         call = Call(
-            app.new_id("inv"), name, session, written, services.now(), tick(), tick, options, "planned", [0], []
+            f"inv_{now:014x}{app.bits(40):010x}", name, session, written, now, tick(), tick, options, "planned", [0], []
         )
         if problem is None:
             return await run_call(call, services)

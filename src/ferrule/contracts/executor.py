@@ -15,6 +15,10 @@ from ferrule.model.failure import ErrorClass
 from ferrule.model.tool import Tool
 
 
+def no_progress(message: str = "", **facts: Any) -> None:
+    """Progress of a call that nobody follows."""
+
+
 class ExecutionFailed(Exception):
     """A tool's failure in the standard's words. The message goes to the model: it holds no secret and no stack trace."""
 
@@ -75,55 +79,26 @@ class Support(msgspec.Struct, frozen=True, kw_only=True):
     timeout: bool = True
 
 
-class Context:
+class Context(msgspec.Struct, gc=False):
     """Everything an executor may know and do about the call it runs. One object, so that executors can grow without bending."""
 
-    __slots__ = (
-        "aborted",
-        "agent",
-        "credentials",
-        "deadline",
-        "idempotency_key",
-        "invocation_id",
-        "native_call_id",
-        "principal",
-        "progress",
-        "sandbox",
-        "session",
-        "tenant",
-    )
-
-    def __init__(
-        self,
-        invocation_id: str,
-        principal: str,
-        agent: str | None,
-        tenant: str,
-        deadline: float | None,
-        idempotency_key: str | None,
-        native_call_id: str | None,
-        progress: Callable[..., None],
-        credentials: Mapping[str, str],
-        sandbox: str | None,
-        session: Any,
-    ) -> None:
-        self.invocation_id = invocation_id
-        self.principal = principal
-        self.agent = agent
-        self.tenant = tenant
-        self.deadline = deadline
-        """When the call must be over, by the event loop's clock; None when nobody set a limit."""
-        self.idempotency_key = idempotency_key
-        self.native_call_id = native_call_id
-        self.progress = progress
-        """Tell how far the work is: `progress(message=…, percent=…)`. Safe from any thread."""
-        self.credentials = credentials
-        """Secrets by name. Never logged, never stored."""
-        self.sandbox = sandbox
-        self.session = session
-        """The caller's surface, for tools that work on it (tool search)."""
-        self.aborted = False
-        """True once the call should stop: timed out or canceled."""
+    invocation_id: str
+    principal: str
+    agent: str | None
+    tenant: str
+    session: Any = None
+    """The caller's surface, for tools that work on it (tool search)."""
+    deadline: float | None = None
+    """When the call must be over, by the event loop's clock; None when nobody set a limit."""
+    idempotency_key: str | None = None
+    native_call_id: str | None = None
+    progress: Callable[..., None] = no_progress
+    """Tell how far the work is: `progress(message=…, percent=…)`. Safe from any thread."""
+    credentials: Mapping[str, str] = {}
+    """Secrets by name. Never logged, never stored."""
+    sandbox: str | None = None
+    aborted: bool = False
+    """True once the call should stop: timed out or canceled."""
 
 
 class Executor(Protocol):

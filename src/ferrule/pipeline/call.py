@@ -18,7 +18,7 @@ from ferrule.model.failure import Stop
 from ferrule.model.journal import HookRun, Mutation, Payload
 from ferrule.model.lifecycle import STATES, TRANSITIONS, State, check_transition
 from ferrule.model.result import Result
-from ferrule.pipeline.session import Prepared, Session
+from ferrule.pipeline.session import UNRESOLVED, Prepared, Session
 
 _CODES = {state: number for number, state in enumerate(STATES)}
 
@@ -84,7 +84,8 @@ class Call(msgspec.Struct, gc=False):
     """`offset << 5 | state`, since the last row."""
     phases: list[int] = []
     """`offset << 4 | phase`, since the last row."""
-    prepared: Prepared | None = None
+    prepared: Prepared = UNRESOLVED
+    """The tool, ready to be called; filled by `resolve_tool`."""
     arguments: Any = None
     """The current input, decoded; filled by `parse_schema`."""
     observable_input: bytes | None = None
@@ -121,13 +122,6 @@ class Call(msgspec.Struct, gc=False):
             check_transition(self.state, state)
         self.state = state
         self.states.append((self.tick() - self.origin) << 5 | _CODES[state])
-
-    @property
-    def tool(self) -> Prepared:
-        """The tool, prepared; complains when read before `resolve_tool`."""
-        if self.prepared is None:
-            raise RuntimeError("the tool is not resolved yet")
-        return self.prepared
 
     @property
     def input(self) -> bytes:

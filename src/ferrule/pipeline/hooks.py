@@ -15,7 +15,7 @@ def told(call: Call, event: HookEvent) -> HookInput:
     return HookInput(
         event,
         call.invocation_id,
-        call.tool.tool_id,
+        call.prepared.tool_id,
         call.tool_name,
         request.principal,
         request.agent,

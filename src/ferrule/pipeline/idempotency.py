@@ -13,7 +13,7 @@ def scoped_key(call: Call) -> tuple[bytes, bytes]:
     """The key as the ledger knows it, and the digest of the input it stands for."""
     request = call.session.surface.request
     state = hashlib.sha256(b"ferrule idempotency 1")
-    for part in (request.tenant, request.principal, call.tool.tool_id, call.options.idempotency_key or ""):
+    for part in (request.tenant, request.principal, call.prepared.tool_id, call.options.idempotency_key or ""):
         text = part.encode()
         state.update(len(text).to_bytes(8, "big") + text)
     return state.digest(), hashlib.sha256(call.model_input).digest()

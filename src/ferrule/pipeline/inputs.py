@@ -13,8 +13,7 @@ def inputs_of(call: Call) -> Payload:
     """The inputs since the last row, masked where the tool says so. None stands for "as the one before"."""
     if call.recorded is not None and call.recorded.mark_state == "running":  # the row before it ran has them
         return Payload()
-    prepared = call.prepared
-    mask = prepared.mask if prepared is not None else None
+    mask = call.prepared.mask
     if mask is None and call.call_input is None and call.recorded is None:  # nothing changed on the way
         return Payload(call.model_input)
     masked = (lambda text: text) if mask is None else mask.masked
@@ -30,8 +29,7 @@ def inputs_of(call: Call) -> Payload:
 
 def with_sealed_input(call: Call, services: Services, payload: Payload) -> Payload:
     """The inputs of a call that waits: what is masked in them is kept beside, encrypted, so that it can still run."""
-    prepared = call.prepared
-    if prepared is None or prepared.mask is None:
+    if call.prepared.mask is None:
         return payload
     kept = msgspec.msgpack.encode((call.model_input, call.input))
     payload.sealed_input = services.sealing.seal(call.invocation_id, kept)

@@ -16,18 +16,18 @@ def change_input(
     call: Call, updated: Any, source: Literal["hook", "permission_prompt"], source_ref: str
 ) -> Stop | None:
     """Use another input from now on. Stops when the tool's contract forbids that, or the new input does not fit."""
-    if call.tool.traits.is_input_fixed:
-        message = f"the contract of {call.tool.tool_id!r} forbids that {source_ref!r} replaces its input"
+    if call.prepared.traits.is_input_fixed:
+        message = f"the contract of {call.prepared.tool_id!r} forbids that {source_ref!r} replaces its input"
         return Stop("invalid_arguments", message, "input_mutation_failed")
-    assert call.tool.arguments is not None
+    assert call.prepared.arguments is not None
     changed = msgspec.json.encode(updated)
-    parsed = call.tool.arguments.parse_runtime(changed)
+    parsed = call.prepared.arguments.parse_runtime(changed)
     if isinstance(parsed, Problem):
         message = f"the input as {source_ref!r} changed it does not fit: {parsed.message}"
         return Stop("schema_validation_failed", message, "updated_input_invalid", state="validation_failed")
     before = msgspec.json.decode(call.input)
     call.mutate(Mutation(source, source_ref, changed_fields(before, updated), call.offset()), parsed.arguments, changed)
-    mask = call.tool.mask
+    mask = call.prepared.mask
     call.observable_input = changed if mask is None else mask.masked(changed)
     return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -15,19 +16,26 @@ _FIELDS = tuple(
     if field.name
     not in ("invocation_id", "status", "created_at", "error", "content", "structured_content", "model_facing_content")
 )
-_DEFAULTS = tuple((field.name, field.default) for field in _FIELDS)
+_NAMES = tuple(field.name for field in _FIELDS)
+_rest = attrgetter(*_NAMES)
+_PLAIN = tuple(field.default for field in _FIELDS)
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(ResultPayload).decode
 
 
 def packed(result: Result) -> bytes:
     """The part of a result that goes into the payload."""
-    rest = {name: value for name, default in _DEFAULTS if (value := getattr(result, name)) != default}
+    fields = _rest(result)
+    rest = {} if fields == _PLAIN else _differing(fields)
     payload = ResultPayload(result.content, result.structured_content, result.model_facing_content, rest)
     try:
         return _encode(payload)
     except (OverflowError, TypeError):  # numbers past 64 bits; JSON has them, msgpack has not
         return _encode(ResultPayload(result.content, None, result.model_facing_content, rest))
+
+
+def _differing(fields: tuple[Any, ...]) -> dict[str, Any]:
+    return {name: value for name, value, plain in zip(_NAMES, fields, _PLAIN, strict=True) if value != plain}
 
 
 def unpacked(invocation_id: str, segment: Segment, payload: bytes | None, at: int) -> Result:

@@ -20,7 +20,7 @@ def stopped_result(call: Call, services: Services, output: Output | None = None)
     """The result of a call that was stopped, with whatever it achieved before."""
     stop = call.stop
     assert stop is not None
-    error = tool_error(stop, has_run=call.has_run, is_repeatable=call.tool.traits.is_repeatable)
+    error = tool_error(stop, has_run=call.has_run, is_repeatable=call.prepared.traits.is_repeatable)
     content, structured = mapped(output) if output is not None else ((), None)
     return Result(
         invocation_id=call.invocation_id,

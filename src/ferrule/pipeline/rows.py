@@ -58,7 +58,7 @@ def unknown_row(call: Call, services: Services, park: Park) -> Entry:
 
 
 def _segment(call: Call) -> Segment:
-    segment = Segment(call.tool.header, call.created_at, call.phases, call.states, call.decisions)
+    segment = Segment(call.prepared.header, call.created_at, call.phases, call.states, call.decisions)
     if call.mutations and call.new_mutations:
         segment.mutations = call.mutations[-call.new_mutations :]
     if call.hooks:
@@ -79,11 +79,11 @@ def _notes(call: Call) -> dict[str, Any]:
 
 def _mark(call: Call, state: str) -> Mark:
     request = call.session.surface.request
-    mark = Mark(state, "", None, call.tool.tool_id, request.principal, request.agent, request.tenant)
+    mark = Mark(state, "", None, call.prepared.tool_id, request.principal, request.agent, request.tenant)
     if call.key is not None and call.recorded is None:
         mark.key, mark.input_digest = call.key
     return mark
 
 
 def _entry(kind: Kind, call: Call, at: int, segment: Segment, mark: Mark | None, payload: Any) -> Entry:
-    return Entry(kind, call.invocation_id, at, call.tool.tool_id, call.state, segment, payload, mark)
+    return Entry(kind, call.invocation_id, at, call.prepared.tool_id, call.state, segment, payload, mark)

@@ -34,6 +34,7 @@ from ferrule.pipeline.phases.validate_values import validate_values
 from ferrule.pipeline.results import stopped_result
 from ferrule.pipeline.rows import parked_row
 from ferrule.pipeline.services import Services
+from ferrule.pipeline.session import UNRESOLVED
 from ferrule.pipeline.uncancelled import uncancelled
 
 OPENING: tuple[tuple[int, Opening], ...] = (
@@ -164,7 +165,7 @@ async def _park(call: Call, services: Services, park: Park) -> Result | Pending 
 
 async def _canceled(call: Call, services: Services) -> None:
     """Whoever waited for the call went away. It is closed like any other."""
-    if call.prepared is None:
+    if call.prepared is UNRESOLVED:
         call.prepared = call.session.nowhere(call.tool_name)
     call.notes = {**call.notes, "abort_reason": "user_interruption"}
     await stop_call(call, services, Stop("canceled", "the caller stopped waiting, so the call was canceled"))
@@ -172,7 +173,7 @@ async def _canceled(call: Call, services: Services) -> None:
 
 def _crashed(call: Call, number: int, error: Exception) -> Stop:
     """A mistake of ours, as a stop. The caller learns where, the log learns what."""
-    if call.prepared is None:
+    if call.prepared is UNRESOLVED:
         call.prepared = call.session.nowhere(call.tool_name)
     name = PHASES[number]
     _log.error("call %s failed in phase %s", call.invocation_id, name, exc_info=error)

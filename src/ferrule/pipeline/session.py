@@ -26,7 +26,7 @@ FindExecutor = Callable[[Tool], Executor | None]
 """The executor that can run a tool in this process."""
 
 
-class Prepared(msgspec.Struct, gc=False, kw_only=True):
+class Prepared(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """One tool of one surface, ready to be called."""
 
     entry: SurfaceEntry | None
@@ -51,6 +51,12 @@ class Prepared(msgspec.Struct, gc=False, kw_only=True):
     traits: ToolTraits = ToolTraits()
     validates_output: Any = None
     """The output schema's validator, where there is a schema."""
+    is_plain: bool = False
+    """True when nothing has to be arranged before it runs: it only reads, and has no limit of time or number."""
+
+
+UNRESOLVED = Prepared(entry=None, header=msgspec.Raw(b"\xc0"), tool_id="")
+"""The tool of a call before `resolve_tool`."""
 
 
 class Session:
@@ -157,7 +163,11 @@ class Session:
             told_by_header=in_header,
             traits=traits,
             validates_output=traits.output_validator(tool),
+            is_plain=traits.is_read_only and traits.timeout_seconds is None and not self._is_limited(entry),
         )
+
+    def _is_limited(self, entry: SurfaceEntry) -> bool:
+        return entry.max_calls_per_run is not None or self.surface.max_tool_calls is not None
 
     def _runner(self, tool: Tool) -> tuple[Run | None, Stop | None]:
         executor = self._executor_of(tool)

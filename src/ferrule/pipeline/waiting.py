@@ -18,11 +18,11 @@ def waiting_request(call: Call, services: Services, waiting: Waiting) -> Approva
 
 def question(call: Call, services: Services, purpose: str, message: str, expires_at: int) -> ApprovalRequest:
     """A question about a call that has begun to run."""
-    entry = call.tool.entry
+    entry = call.prepared.entry
     request = call.session.surface.request
     return ApprovalRequest(
         invocation_id=call.invocation_id,
-        tool_id=call.tool.tool_id,
+        tool_id=call.prepared.tool_id,
         tool_version=entry.tool.version if entry is not None else None,
         tool_digest=entry.digest if entry is not None else "",
         tool_title=(entry.tool.title or entry.tool.name) if entry is not None else call.tool_name,
@@ -35,6 +35,6 @@ def question(call: Call, services: Services, purpose: str, message: str, expires
         binding=b"",
         requirement=Requirement(),
         message=message,
-        risk=call.tool.traits.risk,
+        risk=call.prepared.traits.risk,
         purpose="input" if purpose == "input" else "outcome",
     )

@@ -9,10 +9,10 @@ from ferrule.pipeline.services import Services
 
 def check_schema_loaded(call: Call, services: Services) -> Stop | None:
     """Adds nothing but the proof. Stops with `schema_not_loaded`, and says how to load it."""
-    if call.tool.is_loaded:
+    if call.prepared.is_loaded:
         call.enter("arguments_ready")
         return None
-    entry = call.tool.entry
+    entry = call.prepared.entry
     name = entry.tool.name if entry is not None else call.tool_name
     return Stop(
         "schema_not_loaded",

@@ -9,24 +9,24 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable
 from inspect import isawaitable
+from types import CoroutineType
 from typing import Any, cast
 
 from ferrule.contracts.executor import Context, ExecutionFailed, Output, Resumable, Waiting
 from ferrule.model.failure import Stop
-from ferrule.pipeline.call import Call, Park
+from ferrule.pipeline.call import NO_OPTIONS, Call, Park
 from ferrule.pipeline.services import Services
 from ferrule.pipeline.waiting import waiting_request
 
 
 def execute(call: Call, services: Services) -> Stop | Park | Awaitable[Stop | Park | None] | None:
     """Adds the native output. Stops with whatever class the executor gives, `timeout` or `canceled`."""
-    prepared = call.tool
     if call.state != "running":
         call.enter("running")
     call.has_run = True
-    run = prepared.run
+    run = call.prepared.run
     if run is None:
-        return prepared.unready
+        return call.prepared.unready
     recorded = call.recorded
     if recorded is not None and recorded.waiting:
         return _awaited(
@@ -36,7 +36,7 @@ def execute(call: Call, services: Services) -> Stop | Park | Awaitable[Stop | Pa
         output = run(call.arguments, _context(call))
     except ExecutionFailed as failed:
         return _failed(call, failed)
-    if isawaitable(output):
+    if type(output) is CoroutineType or isawaitable(output):
         return _awaited(call, services, output)
     return _given(call, services, output)
 
@@ -50,7 +50,7 @@ async def _awaited(call: Call, services: Services, running: Awaitable[Any]) -> S
     except ExecutionFailed as failed:
         return _failed(call, failed)
     except TimeoutError:
-        return Stop("timeout", f"tool {call.tool.tool_id!r} did not finish in time; it was told to stop")
+        return Stop("timeout", f"tool {call.prepared.tool_id!r} did not finish in time; it was told to stop")
 
 
 def _given(call: Call, services: Services, output: Any) -> Park | None:
@@ -73,23 +73,9 @@ def _failed(call: Call, failed: ExecutionFailed) -> Stop:
 
 def _context(call: Call) -> Context:
     request, options = call.session.surface.request, call.options
-    return Context(
-        call.invocation_id,
-        request.principal,
-        request.agent,
-        request.tenant,
-        call.deadline,
-        options.idempotency_key,
-        options.native_call_id,
-        _no_progress,
-        _NO_CREDENTIALS,
-        None,
-        call.session.handle,
-    )
-
-
-_NO_CREDENTIALS: dict[str, str] = {}
-
-
-def _no_progress(message: str = "", **facts: Any) -> None:
-    """Progress of a call that nobody follows."""
+    context = Context(call.invocation_id, request.principal, request.agent, request.tenant, call.session.handle)
+    if options is not NO_OPTIONS or call.deadline is not None:
+        context.deadline = call.deadline
+        context.idempotency_key = options.idempotency_key
+        context.native_call_id = options.native_call_id
+    return context

@@ -12,7 +12,7 @@ from ferrule.pipeline.services import Services
 def parse_schema(call: Call, services: Services) -> Stop | None:
     """Adds the arguments, decoded. Leaves a tool whose schema was not loaded to the next phase. May stop with
     `schema_validation_failed`."""
-    prepared = call.tool
+    prepared = call.prepared
     if not prepared.is_loaded or prepared.arguments is None:
         return None
     if call.recorded is not None:

@@ -24,7 +24,7 @@ from ferrule.pipeline.session import Prepared
 
 def permission(call: Call, services: Services) -> Stop | Park | Awaitable[Stop | Park | None] | None:
     """Adds the decision and the permission input. Stops with `permission_denied`, `policy_blocked`; parks on `ask`."""
-    prepared = call.tool
+    prepared = call.prepared
     call.permission_input = call.input
     if prepared.fixed is not None and not call.hook_permission:
         return _settle(call, prepared.fixed, services)
@@ -49,7 +49,7 @@ async def _decided(call: Call, services: Services, prepared: Prepared) -> Stop |
 def _settle(call: Call, ruling: Ruling, services: Services) -> Stop | Park | None:
     """Act on a ruling."""
     if ruling.behavior == "allow":
-        if ruling is not call.tool.told_by_header:
+        if ruling is not call.prepared.told_by_header:
             call.decisions += (Decision(ruling, services.now()),)
         return None
     if ruling.behavior == "deny":
@@ -61,7 +61,7 @@ def _settle(call: Call, ruling: Ruling, services: Services) -> Stop | Park | Non
 
 def _asked(call: Call, ruling: Ruling, services: Services) -> Park:
     """The question to a person. Its binding is what an answer will hold for."""
-    entry = call.tool.entry
+    entry = call.prepared.entry
     assert entry is not None
     now = services.wall()
     expires_at = expiry(ruling.requirement, now)
@@ -81,7 +81,7 @@ def _asked(call: Call, ruling: Ruling, services: Services) -> Park:
         binding=_binding(call, services, expires_at),
         requirement=ruling.requirement,
         message=ruling.message,
-        risk=call.tool.traits.risk,
+        risk=call.prepared.traits.risk,
         rule_refs=ruling.rule_refs,
         suggested_updates=ruling.suggested_updates,
     )
@@ -113,7 +113,7 @@ def _answered(call: Call, ruling: Ruling, services: Services) -> Park | None:
 
 def _binding(call: Call, services: Services, expires_at: int) -> bytes:
     request = call.session.surface.request
-    entry = call.tool.entry
+    entry = call.prepared.entry
     return binding_of(
         services.sealing.secret,
         invocation_id=call.invocation_id,

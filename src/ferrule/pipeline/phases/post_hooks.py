@@ -21,7 +21,7 @@ def post_hooks(call: Call, services: Services) -> Awaitable[None] | None:
         return None
     event = "post_tool_use" if call.stop is None else "post_tool_use_failure"
     hooks = tuple(
-        hook for hook in services.hooks if hook.event == event and hook.matches(call.tool.tool_id, call.tool_name)
+        hook for hook in services.hooks if hook.event == event and hook.matches(call.prepared.tool_id, call.tool_name)
     )
     return _run_all(call, services, hooks) if hooks else None
 

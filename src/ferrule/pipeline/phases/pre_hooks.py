@@ -25,7 +25,7 @@ def pre_hooks(call: Call, services: Services) -> Awaitable[Stop | None] | None:
     hooks = tuple(
         hook
         for hook in services.hooks
-        if hook.event == "pre_tool_use" and hook.matches(call.tool.tool_id, call.tool_name)
+        if hook.event == "pre_tool_use" and hook.matches(call.prepared.tool_id, call.tool_name)
     )
     return _run_all(call, services, hooks) if hooks else None
 

@@ -9,6 +9,6 @@ from ferrule.pipeline.services import Services
 
 def prepare_observable_input(call: Call, services: Services) -> Stop | None:
     """Adds the observable input. `model_input` stays as it is."""
-    mask = call.tool.mask
+    mask = call.prepared.mask
     call.observable_input = call.input if mask is None else mask.masked(call.input)
     return None

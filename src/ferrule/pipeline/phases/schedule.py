@@ -8,7 +8,7 @@ from collections.abc import Awaitable
 from ferrule.contracts.store import Committed, Condition
 from ferrule.errors import LedgerUnavailable, OutcomeUnrecorded
 from ferrule.model.failure import Stop
-from ferrule.pipeline.call import Call, Replay
+from ferrule.pipeline.call import NO_OPTIONS, Call, Replay
 from ferrule.pipeline.idempotency import key_conflict
 from ferrule.pipeline.rows import started_row
 from ferrule.pipeline.services import Services
@@ -17,7 +17,9 @@ from ferrule.pipeline.uncancelled import uncancelled
 
 def schedule(call: Call, services: Services) -> Stop | Awaitable[Stop | Replay | None] | None:
     """Adds the deadline. Stops with `policy_blocked` when the run has used up its calls; a duplicate is told apart here."""
-    prepared = call.tool
+    prepared = call.prepared
+    if prepared.is_plain and call.options is NO_OPTIONS and call.recorded is None and services.records_behind:
+        return None
     timeout = _smallest(prepared.traits.timeout_seconds, call.options.timeout_seconds)
     if timeout is not None:
         call.deadline = asyncio.get_running_loop().time() + timeout
@@ -83,7 +85,7 @@ def _lost(call: Call, committed: Committed) -> Stop | Replay:
 
 
 def _limit_reached(call: Call, what: str) -> Stop:
-    entry = call.tool.entry
+    entry = call.prepared.entry
     assert entry is not None
     if what == "*":
         most = call.session.surface.max_tool_calls

@@ -23,14 +23,14 @@ from ferrule.pipeline.services import Services
 def validate_values(call: Call, services: Services) -> Stop | Awaitable[Stop | Replay | None] | None:
     """Adds nothing. Stops with `invalid_arguments`, `capability_gap`, `setup_required`, `credential_missing`, or (early
     deny) `permission_denied`."""
-    prepared = call.tool
+    prepared = call.prepared
     if prepared.unready is None and prepared.preflight is None and call.options.idempotency_key is None:
         return None
     return _checked(call, services)
 
 
 async def _checked(call: Call, services: Services) -> Stop | Replay | None:
-    prepared = call.tool
+    prepared = call.prepared
     if call.options.idempotency_key is not None:
         call.key = scoped_key(call)
         step = held_by(await services.store.find_key(call.key[0]), call.key)
@@ -57,6 +57,6 @@ def _copy(call: Call) -> Any:
 
 
 def _tool(call: Call) -> Any:
-    entry = call.tool.entry
+    entry = call.prepared.entry
     assert entry is not None  # resolve_tool stopped the call otherwise
     return entry.tool
