@@ -22,7 +22,7 @@ from ferrule.registry import Registry
 from ferrule.settings import SinkSettings
 from ferrule.sinks.builtin import SINKS
 
-BATCH_ROWS = 64
+BATCH_ROWS = 32
 """Rows read at once. Small: working out their events takes the event loop for a few milliseconds."""
 _LOOK_SECONDS = 5.0
 _TURN_SECONDS = 1.0

@@ -41,10 +41,13 @@ class Ledger:
 
     def __init__(self, first: int = 1) -> None:
         self.rows: list[StoredEntry] = []
+        self.entries: list[Entry] = []
+        """The same rows as a store takes them."""
         self._next = first
 
     def add(self, entry: Entry) -> StoredEntry:
         """Write one row."""
+        self.entries.append(entry)
         body, mark = encode(entry.body), b"" if entry.mark is None else encode(entry.mark)
         payload = None if entry.payload is None else encode(entry.payload)
         before = self.rows[-1].hash if self.rows else chain.START

@@ -181,6 +181,8 @@ def _in_time(steps: list[Step]) -> list[Step]:
     """The steps with times that never go back, whatever the clocks said."""
     latest = 0
     for number, step in enumerate(steps):
-        latest = max(latest, step.at)
-        steps[number] = step._replace(at=latest)
+        if step.at < latest:
+            steps[number] = Step(latest, step.fact)
+        else:
+            latest = step.at
     return steps

@@ -1,0 +1,51 @@
+"""`ferrule explain ID`: the whole story of one call, from the ledger."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+
+import click
+
+from ferrule.cli.log import event_line
+from ferrule.cli.look import find_call, ledger
+from ferrule.cli.output import has_colour
+from ferrule.cli.story_text import story_lines
+from ferrule.history.expand import events_of
+from ferrule.history.story import story_of
+from ferrule.model.journal import StoredEntry
+from ferrule.workspace import Workspace
+
+
+@click.command()
+@click.argument("call", metavar="ID")
+@click.option("--events", "as_events", is_flag=True, help="Show the call's events instead.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs; with --events one object a line.")
+@click.option("--workspace", "path", default=".", type=click.Path(), help="Look in the workspace around this path.")
+def command(call: str, as_events: bool, as_json: bool, path: str) -> int:
+    """Tell the whole story of one call: for whom, the four inputs and what changed them, the decision and its rules, who
+    approved, the time of each phase, the result, and the ledger's rows. ID may be shortened; `last` is the newest call.
+    """
+    rows = asyncio.run(_rows(path, call))
+    if as_events:
+        _print_events(rows, Workspace.open(path).namespace, as_json)
+    elif as_json:
+        click.echo(json.dumps(story_of(rows).to_record(), indent=2, ensure_ascii=False))
+    else:
+        bold = ("\x1b[1m{}\x1b[0m" if has_colour(sys.stdout) else "{}").format
+        for line in story_lines(story_of(rows), bold):
+            sys.stdout.write(line + "\n")
+    return 0
+
+
+async def _rows(path: str, call: str) -> list[StoredEntry]:
+    async with ledger(path) as store:
+        return await find_call(store, call)
+
+
+def _print_events(rows: list[StoredEntry], source: str, as_json: bool) -> None:
+    for row in rows:
+        for event in events_of(row, source=source):
+            line = json.dumps(event.to_record(), ensure_ascii=False) if as_json else event_line(event)
+            sys.stdout.write(line + "\n")

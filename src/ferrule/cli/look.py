@@ -1,0 +1,93 @@
+"""Looking into a workspace's ledger: open it, find calls, page through them. For commands that only read."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
+from datetime import UTC, datetime
+
+from ferrule.contracts.store import Store
+from ferrule.errors import WorkspaceError
+from ferrule.model.journal import CALL_KINDS, StoredEntry
+from ferrule.model.nearest import nearest
+from ferrule.model.timestamps import MICROSECONDS
+from ferrule.registry import late
+
+_open_store: Callable[[str], AbstractAsyncContextManager[Store]] = late("ferrule.assembly:open_store")
+_PAGE = 500
+_FAR = 50_000
+"""How many rows back a shortened id is looked for."""
+_CALLS = tuple(sorted(CALL_KINDS))
+
+
+def ledger(path: str) -> AbstractAsyncContextManager[Store]:
+    """The ledger of the workspace around a path, without its catalog and policy."""
+    return _open_store(path)
+
+
+async def latest_rows(store: Store) -> AsyncIterator[StoredEntry]:
+    """The last row of each call, newest first; a page at a time."""
+    seen: set[str] = set()
+    before: int | None = None
+    while rows := await store.rows_before(before, _PAGE, kinds=_CALLS):
+        for row in rows:
+            if row.call not in seen:
+                seen.add(row.call)
+                yield row
+        before = rows[-1].seq
+
+
+async def rows_of(store: Store, last: StoredEntry) -> list[StoredEntry]:
+    """All rows of the call a row is the last of."""
+    return [last] if last.kind == "call" else await store.rows_of(last.call)
+
+
+async def find_call(store: Store, word: str) -> list[StoredEntry]:
+    """The rows of the call a word names: its id, the beginning of one, or `last`. Raises WorkspaceError."""
+    if word == "last":
+        newest = await store.rows_before(None, 1, kinds=_CALLS)
+        if not newest:
+            raise WorkspaceError("no call was made here yet; 'ferrule call TOOL' makes one")
+        return await store.rows_of(newest[0].call)
+    rows = await store.rows_of(word)
+    return rows or await store.rows_of(await _named(store, word))
+
+
+async def _named(store: Store, word: str) -> str:
+    """The one id that begins with a word."""
+    known: list[str] = []
+    async for row in latest_rows(store):
+        known.append(row.call)
+        if len(known) >= _FAR:
+            break
+    found = [call for call in known if call.startswith((word, f"inv_{word}"))]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        some = ", ".join(found[:3])
+        raise WorkspaceError(f"{len(found)} calls begin with {word!r} ({some}, …); give more of the id")
+    hint = nearest(word, known[:1000]) or "'ferrule log' lists them"
+    raise WorkspaceError(f"there is no call {word!r} here; {hint}")
+
+
+def clock(at: int) -> str:
+    """A moment for people: `2026-01-31 12:00:00.123` (UTC)."""
+    moment = datetime.fromtimestamp(at // MICROSECONDS, UTC)
+    return f"{moment:%Y-%m-%d %H:%M:%S}.{at % MICROSECONDS // 1000:03d}"
+
+
+def lasted(milliseconds: float | None) -> str:
+    """A duration for people: `0.4 ms`, `12 s`, `3 min 5 s`, `2 h 4 min`."""
+    if milliseconds is None:
+        return "-"
+    if milliseconds < 10:
+        return f"{milliseconds:.3g} ms" if milliseconds >= 0.001 else "0 ms"
+    if milliseconds < 1_000:
+        return f"{milliseconds:.0f} ms"
+    if milliseconds < 60_000:
+        return f"{milliseconds / 1000:.3g} s"
+    minutes, seconds = divmod(round(milliseconds / 1000), 60)
+    if minutes < 60:
+        return f"{minutes} min {seconds} s" if seconds else f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if minutes else f"{hours} h"

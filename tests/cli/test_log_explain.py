@@ -1,0 +1,223 @@
+"""`ferrule log` and `ferrule explain`, over a ledger in memory."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from click.testing import CliRunner
+
+from ferrule.cli import explain, log, look
+from ferrule.contracts.store import Store
+from ferrule.errors import WorkspaceError
+from ferrule.stores.memory.store import MemoryStore
+from tests.history.rows import SCENARIOS, Ledger, Writer, crashed, parked
+
+
+class Told(NamedTuple):
+    code: int
+    out: str
+
+
+Run = Callable[..., Told]
+
+
+@pytest.fixture
+def ledger() -> Ledger:
+    return Ledger()
+
+
+@pytest.fixture
+def run(ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Runs a command on a ledger that has the rows written to `ledger` so far."""
+
+    @asynccontextmanager
+    async def open_store(path: str) -> AsyncIterator[Store]:
+        store = MemoryStore()
+        await store.open()
+        for entry in ledger.entries:
+            await store.commit(entry)
+        yield store
+        await store.aclose()
+
+    monkeypatch.setattr(look, "_open_store", open_store)
+
+    def go(command: str, *arguments: str) -> Told:
+        module = {"log": log, "explain": explain}[command]
+        ran = CliRunner().invoke(module.command, [*arguments, "--workspace", str(tmp_path)], standalone_mode=False)
+        if ran.exception is not None:
+            raise ran.exception
+        return Told(ran.return_value, ran.output)
+
+    return go
+
+
+def test_one_line_per_call_the_newest_last(ledger: Ledger, run: Run) -> None:
+    for number, name in enumerate(SCENARIOS):
+        writer = Writer(ledger, f"inv_{number}", created_at=1_767_268_800_000_000 + number)
+        writer.enter("planned", "selected", "arguments_ready").through("permission").decide("allow")
+        writer.enter("running", "succeeded").row("call", status="succeeded")
+        assert name
+    lines = run("log", "-n", "5").out.splitlines()
+    assert [line.split()[2] for line in lines] == [f"inv_{len(SCENARIOS) - 5 + number}" for number in range(5)]
+    assert lines[0].startswith("2026-01-01 12:00:00.000  inv_")
+    assert lines[0].split()[3:6] == ["orders.refund-order", "alice", "succeeded"]
+    assert lines[0].endswith("allow")
+
+
+def test_calls_of_several_rows_are_one_line(ledger: Ledger, run: Run) -> None:
+    SCENARIOS["approved_edited"](ledger)
+    SCENARIOS["rejected"](ledger)
+    parked(ledger)
+    lines = run("log").out.splitlines()
+    assert len(lines) == 3
+    assert "allow by bob" in lines[0] and "10 min" in lines[0]
+    assert "approval_rejected" in lines[1]
+    assert "awaiting_approval" in lines[2]
+
+
+@pytest.mark.parametrize(
+    ("options", "ids"),
+    [
+        (("--status", "denied"), ["inv_denied", "inv_rejected"]),
+        (("--status", "awaiting_approval"), ["inv_parked"]),
+        (("--tool", "kb.search"), ["inv_success"]),
+        (("--tool", "search"), ["inv_success"]),
+        (("--principal", "carol"), ["inv_carol"]),
+        (("--principal", "nobody"), []),
+    ],
+)
+def test_filters(ledger: Ledger, run: Run, options: tuple[str, ...], ids: list[str]) -> None:
+    for name in ("success", "denied", "approved_edited", "rejected"):
+        SCENARIOS[name](ledger)
+    parked(ledger)
+    writer = Writer(ledger, "inv_carol", principal="carol").enter("planned", "failed")
+    writer.row("call", status="failed", error=writer.error("unknown_tool"))
+    out = run("log", *options, "--json").out
+    assert sorted(json.loads(line)["invocation_id"] for line in out.splitlines()) == sorted(ids)
+    if not ids:
+        assert run("log", *options).out == "no calls found\n"
+
+
+def test_events_in_the_log(ledger: Ledger, run: Run) -> None:
+    SCENARIOS["success"](ledger)
+    ledger.fact("switch", tool_id="kb.search", to="off", by="alice", reason="")
+    out = run("log", "--events", "-n", "3").out.splitlines()
+    assert [line.split()[2] for line in out] == ["tool.result.created", "tool.invocation.succeeded", "tool.switched"]
+    records = [json.loads(line) for line in run("log", "--events", "--json", "--tool", "kb.search").out.splitlines()]
+    assert records[0]["event_id"] == "evt_2_0"  # row 1 is that the ledger was opened
+    assert records[-1]["event_type"] == "tool.switched"
+    only = run("log", "--events", "--json", "--principal", "alice").out.splitlines()
+    assert len(only) == len(records) - 1
+
+
+def test_nothing_yet(run: Run) -> None:
+    assert run("log").out == "no calls found\n"
+    assert run("log", "--json").out == ""
+    with pytest.raises(WorkspaceError, match="no call was made here yet"):
+        run("explain", "last")
+
+
+def test_following_shows_what_comes(ledger: Ledger, capsys: pytest.CaptureFixture[str]) -> None:
+    """From any process: rows that another store writes are shown, waiting calls too, and each end once."""
+
+    async def main() -> None:
+        mine = MemoryStore()
+        other = mine.sibling()
+        await mine.open()
+        await other.open()
+        SCENARIOS["success"](ledger)
+        before = (await other.commit(ledger.entries[0])).seq
+        following = asyncio.create_task(log._follow(mine, before, log.Wanted(), log._Printer(True, None)))
+        SCENARIOS["approved_edited"](ledger)
+        for entry in ledger.entries[1:]:
+            await other.commit(entry)
+        shown = ""
+        async with asyncio.timeout(10):
+            while shown.count("\n") < 2:
+                await asyncio.sleep(0.01)
+                shown += capsys.readouterr().out
+        following.cancel()
+        await asyncio.gather(following, return_exceptions=True)
+        for store in (other, mine):
+            await store.aclose()
+        lines = [json.loads(line) for line in shown.splitlines()]
+        assert [line["status"] for line in lines] == ["awaiting_approval", "succeeded"]
+
+    asyncio.run(main())
+
+
+def test_following_ends_with_ctrl_c(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(log, "_follow", interrupted)
+    assert run("log", "--follow").code == 0
+
+
+def test_the_story_of_a_call(ledger: Ledger, run: Run) -> None:
+    """AT-143: surface, inputs, decision, approver, phases, states, result and rows on one page."""
+    SCENARIOS["approved_edited"](ledger)
+    page = run("explain", "inv_approved_edited").out
+    for words in (
+        "orders.refund-order@1.2.0", "alice through support-agent", "surface           srf_1",
+        "amount: 120 -> 90", "by bob (permission prompt): 90 is enough", "rule refunds from policy_settings",
+        "who may answer    group:finance", "approved          2026-01-01 12:10:00.000 by bob over token:owner",
+        "emit_terminal", "awaiting_approval", '{"refund": "r-2"}', "row 4",
+    ):  # fmt: skip
+        assert words in page, words
+    assert max(map(len, page.splitlines())) <= 100
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_every_story_fits_the_page(ledger: Ledger, run: Run, scenario: str) -> None:
+    call = SCENARIOS[scenario](ledger)
+    page = run("explain", call).out
+    assert page.startswith(call)
+    assert max(map(len, page.splitlines())) <= 100
+
+
+def test_a_story_that_goes_on_says_what_it_waits_for(ledger: Ledger, run: Run) -> None:
+    parked(ledger)
+    assert "ferrule approve inv_parked" in run("explain", "last").out
+    crashed(ledger)
+    assert "nobody knows whether the tool acted" in run("explain", "last").out
+
+
+def test_an_id_may_be_shortened(ledger: Ledger, run: Run) -> None:
+    for name in ("denied", "disabled_while_parked", "success"):
+        SCENARIOS[name](ledger)
+    assert run("explain", "inv_den").out.startswith("inv_denied ")
+    assert run("explain", "suc").out.startswith("inv_success ")
+    with pytest.raises(WorkspaceError, match="2 calls begin with 'inv_d'"):
+        run("explain", "inv_d")
+    with pytest.raises(WorkspaceError, match="did you mean 'inv_denied'"):
+        run("explain", "inv_denyed")
+    with pytest.raises(WorkspaceError, match="'ferrule log' lists them"):
+        run("explain", "zzzz")
+
+
+def test_json_and_events_of_a_call(ledger: Ledger, run: Run) -> None:
+    SCENARIOS["success"](ledger)
+    SCENARIOS["denied"](ledger)
+    assert json.loads(run("explain", "last", "--json").out)["result"]["error"]["error_class"] == "permission_denied"
+    events = [json.loads(line) for line in run("explain", "last", "--events", "--json").out.splitlines()]
+    assert {event["invocation_id"] for event in events} == {"inv_denied"}
+    assert "tool.permission.decided" in run("explain", "last", "--events").out
+
+
+def test_control_characters_do_not_reach_the_terminal(ledger: Ledger, run: Run) -> None:
+    writer = Writer(ledger, "inv_1", tool="unknown:\x1b[2J", principal="al\x07ice").enter("planned", "failed")
+    writer.row("call", status="failed", error=writer.error("unknown_tool", "no tool \x1b[2J"), inputs={"x": "\x1b[31m"})
+    for out in (run("explain", "inv_1").out, run("log").out, run("log", "--events").out):
+        assert "\x1b" not in out and "\x07" not in out
+
+
+def test_durations_for_people() -> None:
+    told = [look.lasted(value) for value in (None, 0.0004, 0.0123, 9.5, 250, 12_345, 65_000, 60_000, 7_440_000)]
+    assert told == ["-", "0 ms", "0.0123 ms", "9.5 ms", "250 ms", "12.3 s", "1 min 5 s", "1 min", "2 h 4 min"]
