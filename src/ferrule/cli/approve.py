@@ -11,7 +11,8 @@ import click
 
 from ferrule.approval.inbox import Answered
 from ferrule.approval.waiting import Waiting
-from ferrule.cli.desk import json_option, sit_down, workspace_option
+from ferrule.cli.desk import sit_down
+from ferrule.cli.options import json_option, workspace_option
 from ferrule.cli.outcome import WAITS, code_of, record_of, told
 from ferrule.errors import InboxError, WorkspaceError
 

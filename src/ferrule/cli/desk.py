@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any, NamedTuple
-
-import click
+from typing import NamedTuple
 
 from ferrule.access import Access
 from ferrule.app import App
@@ -36,15 +34,3 @@ def demand_admin(identity: Identity) -> None:
     """Raises AccessError unless this identity may change switches, rules and keys."""
     if ADMIN not in identity.scopes:
         raise AccessError(f"{identity.principal} came by {identity.channel}, which does not hold the admin scope")
-
-
-def workspace_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds `--workspace` to a command, as `path`."""
-    return click.option(
-        "--workspace", "path", default=".", type=click.Path(), help="Use the workspace around this path."
-    )(command)
-
-
-def json_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds `--json` to a command, as `as_json`."""
-    return click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")(command)

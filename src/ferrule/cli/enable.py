@@ -6,7 +6,8 @@ import asyncio
 
 import click
 
-from ferrule.cli.desk import demand_admin, sit_down, workspace_option
+from ferrule.cli.desk import demand_admin, sit_down
+from ferrule.cli.options import workspace_option
 from ferrule.cli.switch import tool_named
 from ferrule.reporters.excerpt import cleaned
 

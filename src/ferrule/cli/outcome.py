@@ -15,8 +15,8 @@ SUCCEEDED, ENDED_WITH_ERROR, WAITS = 0, 1, 3
 
 def told(result: Result | Pending | None) -> list[str]:
     """What became of a call that went on, in lines."""
-    if result is None:
-        return ["it runs as soon as a process that can run it looks"]
+    if result is None or (isinstance(result, Pending) and result.state == "approved"):
+        return ["it cannot run in this process; it runs as soon as one that can looks"]
     if isinstance(result, Pending):
         return [f"it waits again: {cleaned(result.message)}"]
     if result.error is not None:

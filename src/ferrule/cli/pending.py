@@ -10,7 +10,8 @@ import click
 
 from ferrule.approval.waiting import Waiting
 from ferrule.cli.cards import card
-from ferrule.cli.desk import Desk, json_option, sit_down, workspace_option
+from ferrule.cli.desk import Desk, sit_down
+from ferrule.cli.options import json_option, workspace_option
 from ferrule.cli.output import has_colour
 
 _LOOK_SECONDS = 1.0

@@ -7,7 +7,8 @@ import json
 
 import click
 
-from ferrule.cli.desk import json_option, sit_down, workspace_option
+from ferrule.cli.desk import sit_down
+from ferrule.cli.options import json_option, workspace_option
 from ferrule.cli.outcome import record_of
 from ferrule.model.result import Result
 

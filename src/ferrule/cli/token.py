@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from ferrule.access import Access, Token
-from ferrule.cli.desk import json_option, workspace_option
+from ferrule.cli.options import json_option, workspace_option
 from ferrule.model.approval import SCOPES
 from ferrule.workspace import Workspace
 
