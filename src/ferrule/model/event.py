@@ -57,6 +57,44 @@ TERMINAL_EVENT_TYPES: frozenset[EventType] = frozenset(
     }
 )
 
+MEANINGS: dict[EventType, str] = {
+    "tool.declared": "another catalog was adopted: one event per tool that is new, changed (`change: declared`) or gone",
+    "tool.surface.created": "a surface was made for a caller",
+    "tool.surface.updated": "a surface was made again because policy, catalog, role or a switch changed",
+    "tool.deferred.discovered": "a search found a deferred tool",
+    "tool.deferred.loaded": "a deferred tool's schema became visible",
+    "tool.invocation.planned": "a call was requested: by whom, for which tool, through which surface",
+    "tool.invocation.selected": "the tool was found on the caller's surface",
+    "tool.invocation.arguments_ready": "the arguments fit the schema",
+    "tool.invocation.validation_failed": "the end of a call that was stopped by a check of its arguments or its setup",
+    "tool.hook.pre.started": "a hook before the call was started, also one around permission",
+    "tool.hook.pre.completed": "it answered; `outputs` names the kinds of its answers",
+    "tool.permission.requested": "a person is asked: who may answer, until when, why",
+    "tool.permission.decided": "a decision was recorded: allow, ask, deny or passthrough, with its rules",
+    "tool.invocation.queued": "the call waits for its turn",
+    "tool.invocation.started": "the tool is run",
+    "tool.invocation.progress": "how far the call is; also a person's answer, before the call goes on",
+    "tool.invocation.partial_result": "a part of the result is available",
+    "tool.hook.post.started": "a hook after the call was started, on success or failure",
+    "tool.hook.post.completed": "it answered",
+    "tool.result.persisted": "a large result was stored",
+    "tool.invocation.yielded": "the result, or control, was handed over before the end",
+    "tool.invocation.succeeded": "the end of a call that succeeded",
+    "tool.invocation.failed": "the end of a call that failed, was denied or blocked: `status` says which",
+    "tool.invocation.canceled": "the end of a call that was canceled",
+    "tool.invocation.timed_out": "the end of a call that took too long, or that nobody approved in time",
+    "tool.result.created": "the call's one result exists; comes right before its end",
+    "tool.result.redacted": "something was taken out of a result, at once or later (erasure)",
+    "tool.invocation.cancel_requested": "somebody asked to stop the call",
+    "tool.invocation.cancel_acknowledged": "the tool heard of it",
+    "tool.invocation.cancel_failed": "the tool could not be stopped",
+    "tool.invocation.needs_input": "the tool waits for somebody; or, after a crash, a person has to say what it did",
+    "tool.input.mutated": "the input was changed: by whom, and which fields",
+    "tool.switched": "a tool was disabled or enabled",
+    "tool.policy.changed": "another policy came into force",
+}
+"""When each class is told; the reference page is written from this."""
+
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that happened."""
@@ -64,18 +102,23 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     event_id: str
     """Follows from the ledger row, so the same fact has the same id wherever it is read."""
     event_type: EventType
+    """One of the classes below; a reader passes over those it does not know."""
     source: str
     """The workspace."""
     time: int
-    """Microseconds since 1970."""
+    """Microseconds since 1970; in JSON RFC 3339, UTC."""
     seq: int
     """The ledger row it comes from; followers resume after it."""
     subject: str | None = None
+    """What it is about: a call, a tool, a surface, a policy."""
     invocation_id: str | None = None
+    """The call; on every event of a call."""
     tool_id: str | None = None
+    """The tool; on every event of a call."""
     data: dict[str, Any] = {}
-    """Never a sensitive value (AT-271)."""
+    """What there is to say. Never a sensitive value (AT-271)."""
     trace_refs: tuple[dict[str, Any], ...] = ()
+    """The caller's trace and span, where it named them."""
 
     def to_record(self) -> dict[str, Any]:
         """The standard's `tool_event` record."""
