@@ -247,5 +247,4 @@ class SearchResult(msgspec.Struct, frozen=True, kw_only=True):
 
     def to_record(self) -> dict[str, Any]:
         """As JSON."""
-        record: dict[str, Any] = msgspec.to_builtins(self)
-        return {"schema_version": "0.2.0", **record}
+        return {"schema_version": "0.2.0", **msgspec.json.decode(msgspec.json.encode(self))}

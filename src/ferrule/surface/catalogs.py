@@ -9,10 +9,9 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-import msgspec
-
 from ferrule.contracts.catalog import CatalogView, Listed
 from ferrule.errors import CatalogError
+from ferrule.model.canonical import digest_of_tool
 from ferrule.model.catalog import Catalog
 from ferrule.model.semver import Version, parse_version
 from ferrule.model.tool import Record, Tool
@@ -85,7 +84,7 @@ class JoinedCatalog:
         self._under = under
         found: dict[str, list[Listed]] = defaultdict(list)
         for tool in tools:
-            found[tool.tool_id].append(Listed(tool, content_digest(tool)))
+            found[tool.tool_id].append(Listed(tool, digest_of_tool(tool)))
         self._added = {tool_id: _settled(versions) for tool_id, versions in found.items()}
         self._names = _names_of(listed.tool for versions in self._added.values() for listed in versions)
         self._refuse_collisions()
@@ -128,12 +127,6 @@ class JoinedCatalog:
                     f"two tools are called {qualified!r} or have the id {tool_id!r}; rename the one made in this process,"
                     " or bind the function to the definition instead of making another tool"
                 )
-
-
-def content_digest(tool: Tool) -> str:
-    """The digest of a tool that is in no sealed catalog: of its canonical JSON, with keys sorted at every level."""
-    opened = msgspec.json.decode(msgspec.json.encode(tool))
-    return hashlib.sha256(msgspec.json.encode(opened, order="sorted")).hexdigest()
 
 
 def _names_of(tools: Iterable[Tool]) -> dict[str, set[str]]:

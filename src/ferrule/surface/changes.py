@@ -57,7 +57,7 @@ class SurfaceChange(msgspec.Struct, frozen=True, kw_only=True):
 
     def to_record(self) -> dict[str, Any]:
         """As the data of an event."""
-        record: dict[str, Any] = msgspec.to_builtins(self)
+        record: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
         return record
 
 

@@ -152,7 +152,7 @@ def _selection(surface: Surface, query: str, search_id: str) -> SearchResult:
 def _keywords(surface: Surface, query: str, search_id: str, limit: int, indexes: SearchIndexes) -> SearchResult:
     exact = surface.find(query.strip())
     details: dict[str, dict[str, Any]] = {}
-    if exact is not None and exact.is_visible:
+    if exact is not None and exact.is_visible and exact.is_offered:
         details[exact.tool.tool_id] = _detail(surface, exact, 1.0, "its name")
     for tool_id, score, matched in indexes.of(surface).find(query, limit):
         entry = surface.entries[tool_id]

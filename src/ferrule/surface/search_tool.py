@@ -9,10 +9,10 @@ from typing import Any, Protocol
 
 import msgspec
 
+from ferrule.model.canonical import digest_of_tool
 from ferrule.model.internal_fields import model_schema
 from ferrule.model.surface import Surface
 from ferrule.model.tool import SafetyFacts, Tool, raw
-from ferrule.surface.catalogs import content_digest
 from ferrule.surface.search import SHARED_INDEXES, SearchIndexes, names_in, search
 
 MOST_MATCHES = 50
@@ -54,7 +54,7 @@ SEARCH_TOOL = Tool(
     ),
     facts=SafetyFacts(is_read_only=True, is_concurrency_safe=True, is_destructive=False, is_open_world=False),
 )
-SEARCH_TOOL_DIGEST = content_digest(SEARCH_TOOL)
+SEARCH_TOOL_DIGEST = digest_of_tool(SEARCH_TOOL)
 
 
 class SearchHandle(Protocol):
