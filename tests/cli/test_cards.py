@@ -1,0 +1,72 @@
+"""A waiting call in a terminal: everything is there, and nothing in it can play tricks on the reader."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import msgspec
+import pytest
+
+from ferrule.approval.waiting import Waiting
+from ferrule.cli.cards import card, duration
+from ferrule.model.decision import Requirement
+from tests.approval.desk import AGENT, Desk, identity
+
+
+def waiting(who: Any = None, call_input: bytes = b'{"amount":5}', **request: Any) -> Waiting:
+    async def main() -> Waiting:
+        desk = await Desk().open()
+        await desk.park(requirement=request.pop("requirement", None), call_input=call_input, **request)
+        desk.now += 192_000_000
+        return await desk.inbox(who or identity("ada")).get("inv_1")
+
+    return asyncio.run(main())
+
+
+def test_a_card_says_who_asks_for_what_why_and_until_when() -> None:
+    requirement = Requirement(people=2, approvers=("bob", "group:finance"), not_requester=True)
+    text = card(waiting(identity("bob"), requirement=requirement, suggested_updates=({"allow": "refund"},)))
+    assert (
+        text
+        == """\
+inv_1  Refund a payment (refund 1.0.0)  high risk
+  asks      support for alice, 3 min 12 s ago
+  because   rule refunds asks
+  input     {
+              "amount": 5
+            }
+  needs     2 people: bob, group finance, not alice
+  expires   in 56 min 48 s
+  rule 0    {"allow": "refund"}
+"""
+    )
+
+
+def test_a_card_says_why_the_reader_cannot_answer() -> None:
+    assert "you       cannot approve it: agents came by token:agent" in card(waiting(AGENT))
+
+
+@pytest.mark.parametrize("trick", ["\x1b[2J", "\u202e", "\r", "\x07", "\u200b"])
+def test_no_text_of_a_call_reaches_the_terminal_raw(trick: str) -> None:
+    text = card(
+        waiting(
+            call_input=msgspec.json.encode({"note": f"a{trick}b"}),
+            message=f"because{trick}",
+            tool_title=f"Say{trick}hello",
+            principal=f"al{trick}ice",
+        )
+    )
+    assert trick not in text
+
+
+def test_a_long_input_is_not_cut() -> None:
+    long = "x" * 5000
+    assert long in card(waiting(call_input=f'{{"note":"{long}"}}'.encode()))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0, "0 s"), (59.9, "59 s"), (60, "1 min"), (3725, "1 h 2 min"), (200_000, "2 d 7 h")]
+)
+def test_lengths_of_time_are_told_in_two_units(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
