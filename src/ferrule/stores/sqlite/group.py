@@ -14,7 +14,7 @@ from ferrule.errors import LedgerError, LedgerUnavailable
 from ferrule.model.chain import SALT_BYTES
 from ferrule.model.journal import Entry
 from ferrule.stores.conditions import refusal
-from ferrule.stores.rows import EMPTY, MALFORMED, TELLING_KINDS, Row, Tail, chained
+from ferrule.stores.rows import EMPTY, MALFORMED, TELLING_KINDS, Tail, chained
 from ferrule.stores.sqlite.connection import INSERT_ROW, Keys, read_tail, write_head
 from ferrule.stores.sqlite.tables import Changes, insert_flat
 
@@ -53,7 +53,6 @@ class Group:
         self.tail = EMPTY
         self.signature = b""
         self.is_telling = False
-        self._values: list[Any] = []
         self._changes = Changes()
 
     @property
@@ -70,63 +69,73 @@ class Group:
         """Write it, within a transaction that has begun. False when there is nothing to write. Raises sqlite3.Error."""
         self.ledger, self.tail = read_tail(connection, keys, known)
         self._changes.fetch(connection, [entry for entry in map(_judged, self.items) if entry is not None])
-        self._chain()
-        if self.first is None:
+        values = self._chained()
+        if not values:
             return False
-        insert_flat(connection, INSERT_ROW, self._values, _WIDTH)
-        self._values.clear()
+        self.first = (values[0], values[_WIDTH - 1])
+        insert_flat(connection, INSERT_ROW, values, _WIDTH)
         self._changes.save(connection)
         self.signature = write_head(connection, keys, self.ledger, self.tail)
         return True
 
-    def _chain(self) -> None:
-        salts = os.urandom(SALT_BYTES * len(self.items))
-        for number, item in enumerate(self.items):
-            salt = salts[number * SALT_BYTES : (number + 1) * SALT_BYTES]
-            if type(item) is Entry:
-                self._take(item, salt)
-            else:
-                self._answer(item, salt)  # type: ignore[arg-type]  # the type is exact, so it is the other one
+    def _chained(self) -> list[Any]:
+        """The columns of all rows, one after the other. The hot loop: a row here is a call somewhere."""
+        values: list[Any] = []
+        seq, before, at = self.tail
+        for item, salt in zip(self.items, _salts(len(self.items)), strict=True):
+            entry = item if isinstance(item, Entry) else self._allowed(item)
+            if entry is None:
+                continue
+            try:
+                row = chained(entry, seq + 1, before, at, salt)
+            except MALFORMED as error:
+                self._reject(item, entry, error)
+                continue
+            seq, at, before = row[0], row[3], row[9]
+            values += row
+            if entry.mark is not None or entry.kind in TELLING_KINDS:
+                self._follow(entry, seq)
+            if entry is not item:
+                self.answers.append((item, Committed("written", seq)))  # type: ignore[arg-type]
+        self.tail = Tail(seq, before, at)
+        return values
 
-    def _answer(self, waiting: Waiting, salt: bytes) -> None:
+    def _allowed(self, waiting: Waiting) -> Entry | None:
+        """The entry, if its condition holds."""
         entry = waiting.entry
         if entry is None:
             self.answers.append((waiting, None))
-            return
-        answer: Answer = refusal(self._changes.tables, entry, waiting.condition)
-        if answer is None:
-            problem = self._take(entry, salt)
-            answer = LedgerUnavailable(problem) if problem else Committed("written", self.tail.seq)
-        self.answers.append((waiting, answer))
+            return None
+        refused = None if waiting.condition is ALWAYS else refusal(self._changes.tables, entry, waiting.condition)
+        if refused is not None:
+            self.answers.append((waiting, refused))
+            return None
+        return entry
 
-    def _take(self, entry: Entry, salt: bytes) -> str:
-        """Append an entry; gives what is wrong with it when it cannot be stored."""
-        tail = self.tail
-        try:
-            row = chained(entry, tail.seq + 1, tail.hash, tail.at, salt)
-        except MALFORMED as error:
-            problem = f"the {entry.kind!r} row of call {entry.call!r} cannot be stored: {error}"
-            self.problems.append(problem)
-            return problem
-        self._values += row
-        self._advance(entry, row)
-        return ""
-
-    def _advance(self, entry: Entry, row: Row) -> None:
-        self.tail = Tail(row[0], row[9], row[3])
-        if self.first is None:
-            self.first = (row[0], row[9])
-        if entry.mark is not None:
-            self._changes.follow(entry, row[0])
+    def _follow(self, entry: Entry, seq: int) -> None:
+        self._changes.follow(entry, seq)
         if entry.kind in TELLING_KINDS:
             self.is_telling = True
+
+    def _reject(self, item: Item, entry: Entry, error: Exception) -> None:
+        problem = f"the {entry.kind!r} row of call {entry.call!r} cannot be stored: {error}"
+        self.problems.append(problem)
+        if type(item) is Waiting:
+            self.answers.append((item, LedgerUnavailable(problem)))
 
 
 def _judged(item: Item) -> Entry | None:
     """The item's entry, if the tables matter to it."""
-    if type(item) is Waiting:
-        return item.entry
-    return item if type(item) is Entry and item.mark is not None else None
+    if type(item) is Entry:
+        return item if item.mark is not None else None
+    entry = item.entry  # type: ignore[union-attr]  # the type is exact, so it is the other one
+    is_plain = entry is None or (entry.mark is None and item.condition is ALWAYS)  # type: ignore[union-attr]
+    return None if is_plain else entry
+
+
+def _salts(count: int) -> list[bytes]:
+    random = os.urandom(SALT_BYTES * count)
+    return [random[start : start + SALT_BYTES] for start in range(0, len(random), SALT_BYTES)]
 
 
 def hand_out(answers: Sequence[tuple[Waiting, Answer]]) -> None:

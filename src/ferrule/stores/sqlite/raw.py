@@ -10,6 +10,7 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -111,7 +112,7 @@ class SqliteSource:
         self.path = Path(path)
         self._given = db
         self._db = db
-        self._schema: set[SchemaItem] | None = None
+        self._schema: frozenset[SchemaItem] | None = None
 
     def __enter__(self) -> SqliteSource:
         if self._given is None:
@@ -143,7 +144,7 @@ class SqliteSource:
             if text != "ok":
                 yield "file", f"SQLite finds the file unsound: {text}"
 
-    def schema(self) -> set[SchemaItem]:
+    def schema(self) -> frozenset[SchemaItem]:
         """Everything the file's schema has, but what SQLite makes by itself."""
         if self._schema is None:
             self._schema = _schema_of(self._cursor())
@@ -231,22 +232,24 @@ class SqliteSource:
         return self._db.cursor()
 
 
-def expected_schema(version: int) -> set[SchemaItem]:
+@cache
+def expected_schema(version: int) -> frozenset[SchemaItem]:
     """What the schema of a ledger of some version holds."""
-    with sqlite3.connect(":memory:") as scratch:
+    scratch = sqlite3.connect(":memory:")
+    try:
         for statements in MIGRATIONS[: max(version, 0)]:
             for statement in statements:
                 scratch.execute(statement)
-        found = _schema_of(scratch.cursor())
-    scratch.close()
-    return found
+        return _schema_of(scratch.cursor())
+    finally:
+        scratch.close()
 
 
-def _schema_of(cursor: sqlite3.Cursor) -> set[SchemaItem]:
+def _schema_of(cursor: sqlite3.Cursor) -> frozenset[SchemaItem]:
     query = "SELECT type, name, tbl_name, sql FROM sqlite_schema"
-    return {(kind, name, table, _plain(sql)) for kind, name, table, sql in cursor.execute(query)}
+    return frozenset((kind, name, table, _plain(sql)) for kind, name, table, sql in cursor.execute(query))
 
 
 def _plain(sql: str | None) -> str | None:
-    """A statement without what its layout adds."""
-    return None if sql is None else " ".join(sql.split())
+    """A statement without its layout."""
+    return None if sql is None else " ".join(filter(None, sql.replace("\n", " ").split(" ")))

@@ -1,0 +1,442 @@
+"""What every ledger promises. Another kind of store joins by one more class in `LEDGERS`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from ferrule.contracts.store import Committed, Condition, Store
+from ferrule.errors import LedgerUnavailable
+from ferrule.model.chain import START
+from ferrule.model.journal import Mark
+from ferrule.stores.memory.store import MemoryStore
+from ferrule.stores.sqlite.store import SqliteStore
+from tests.stores.making import AT, ended, entry, parked, running, switch
+
+WAIT = 20.0
+FREE = Condition(states=frozenset())
+"""The call must not be open."""
+
+
+class Ledger(Protocol):
+    """One ledger that several stores, as of several processes, may open."""
+
+    def store(self) -> Store:
+        """Another store over it."""
+
+    def crash(self, store: Store) -> None:
+        """End a store as death would, once everything recorded is written."""
+
+
+class MemoryLedgers:
+    """Stores in memory that share."""
+
+    def __init__(self, folder: Path) -> None:
+        self._first = MemoryStore()
+
+    def store(self) -> Store:
+        return self._first.sibling()
+
+    def crash(self, store: Store) -> None:
+        assert isinstance(store, MemoryStore)
+        store.crash()
+
+
+class SqliteLedgers:
+    """Stores on one file."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / "ledger.db"
+        self._key = Ed25519PrivateKey.generate()
+
+    def store(self) -> Store:
+        return SqliteStore(self._path, self._key, behind_seconds=0.05)
+
+    def crash(self, store: Store) -> None:
+        assert isinstance(store, SqliteStore)
+        store._place.let_go()  # what the system does with a dead process's locks
+
+
+LEDGERS: tuple[type[MemoryLedgers] | type[SqliteLedgers], ...] = (MemoryLedgers, SqliteLedgers)
+Story = Callable[[Store], Awaitable[None]]
+
+
+@pytest.fixture(params=LEDGERS, ids=lambda kind: kind.__name__.removesuffix("Ledgers").lower())
+def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ledger]:
+    """A new ledger of each kind."""
+    yield request.param(tmp_path)
+
+
+def tell(ledger: Ledger, story: Story) -> None:
+    """Run a story with one open store."""
+
+    async def main() -> None:
+        store = ledger.store()
+        await store.open()
+        try:
+            await story(store)
+        finally:
+            await store.aclose()
+
+    asyncio.run(asyncio.wait_for(main(), WAIT))
+
+
+def tell_of_two(ledger: Ledger, story: Callable[[Store, Store], Awaitable[None]]) -> None:
+    """Run a story with two open stores."""
+
+    async def main(store: Store) -> None:
+        other = ledger.store()
+        await other.open()
+        try:
+            await story(store, other)
+        finally:
+            await other.aclose()
+
+    tell(ledger, main)
+
+
+def test_a_new_ledger_begins_with_a_row_that_names_it(ledger: Ledger) -> None:
+    async def story(store: Store) -> None:
+        (first,) = await store.rows_after(0)
+        assert (first.seq, first.kind, first.call) == (1, "opened", "")
+        assert first.facts()["ledger"].startswith("ldg_")
+        assert first.hash != START
+
+    tell(ledger, story)
+
+
+def test_rows_are_numbered_in_the_order_they_came(ledger: Ledger) -> None:
+    async def story(store: Store) -> None:
+        store.record(entry("a"))
+        written = await store.commit(entry("b"))
+        store.record(entry("c"))
+        await store.flush()
+        rows = await store.rows_after(1)
+        assert [(row.seq, row.call) for row in rows] == [(2, "a"), (3, "b"), (4, "c")]
+        assert written == Committed("written", 3)
+        assert await store.rows_after(2, limit=1) == rows[1:2]
+        assert await store.rows_after(4) == []
+
+    tell(ledger, story)
+
+
+def test_what_was_recorded_is_written_within_a_second(ledger: Ledger) -> None:
+    async def story(store: Store) -> None:
+        store.record(entry("a"))
+        assert await store.wait_after(1, timeout=1.0)
+        assert [row.call for row in await store.rows_after(1)] == ["a"]
+
+    tell(ledger, story)
+
+
+def test_a_call_gives_back_its_rows_with_what_was_just_recorded(ledger: Ledger) -> None:
+    async def story(store: Store) -> None:
+        await store.commit(running("a", store.instance))
+        store.record(entry("b"))
+        store.record(ended("a"))
+        rows = await store.rows_of("a")
+        assert [row.kind for row in rows] == ["started", "ended"]
+        payload = rows[0].inputs()
+        assert payload is not None and payload.model_input == b'{"a": 1}'
+        assert not rows[0].is_erased
+        assert await store.rows_of("nobody") == []
+        assert await store.rows_of("") == []
+
+    tell(ledger, story)
+
+
+def test_rows_before_a_number_come_newest_first_and_filtered(ledger: Ledger) -> None:
+    async def story(store: Store) -> None:
+        for number in range(6):
+            store.record(entry(f"c{number}", tool=f"t{number % 2}", outcome="failed" if number > 3 else "succeeded"))
+        store.record(switch("t1", "off"))
+        assert [row.call for row in await store.rows_before(None, limit=3)] == ["", "c5", "c4"]
+        assert [row.call for row in await store.rows_before(4)] == ["c1", "c0", ""]
+        assert [row.call for row in await store.rows_before(None, tool="t1", kinds=("call",))] == ["c5", "c3", "c1"]
+        assert [row.call for row in await store.rows_before(None, tool="t1", outcome="failed")] == ["c5"]
+        assert [row.kind for row in await store.rows_before(None, kinds=("switch", "opened"))] == ["switch", "opened"]
+        assert await store.rows_before(1) == []
+
+    tell(ledger, story)
+
+
+def test_time_never_goes_backwards(ledger: Ledger) -> None:
+    async def story(store: Store) -> None:
+        later = max(AT, store.high_water()) + 5_000_000
+        await store.commit(entry("a", at=later))
+        await store.commit(entry("b", at=AT))
+        assert [row.at for row in await store.rows_after(1)] == [later, later]
+        assert store.high_water() == later
+
+    tell(ledger, story)
+
+
+def test_open_calls_follow_the_marks(ledger: Ledger) -> None:
+    async def story(store: Store) -> None:
+        await store.commit(parked("a", agent="helper", tenant="t", expires_at=7))
+        await store.commit(running("b", store.instance))
+        first, second = await store.open_calls()
+        assert (first.call, first.state, first.agent, first.tenant, first.expires_at) == (
+            "a", "awaiting_approval", "helper", "t", 7,
+        )  # fmt: skip
+        assert (second.call, second.owner, second.seq) == ("b", store.instance, 3)
+        assert [call.call for call in await store.open_calls("running", "queued")] == ["b"]
+        assert await store.find_open("a") == first
+        await store.commit(ended("a"))
+        assert await store.find_open("a") is None
+        assert [call.call for call in await store.open_calls()] == ["b"]
+
+    tell(ledger, story)
+
+
+def test_recorded_marks_count_at_once(ledger: Ledger) -> None:
+    async def story(store: Store) -> None:
+        store.record(entry("a", Mark(key=b"k", input_digest=b"1")))
+        holder = await store.find_key(b"k")
+        assert holder is not None and (holder.call, holder.input_digest) == ("a", b"1")
+        store.record(switch("t", "off"))
+        assert [switch.tool_id for switch in await store.switched_off()] == ["t"]
+
+    tell(ledger, story)
+
+
+def test_a_row_is_written_only_in_the_states_it_names(ledger: Ledger) -> None:
+    async def story(store: Store) -> None:
+        await store.commit(parked("a"), FREE)
+        again = await store.commit(parked("a"), FREE)
+        assert again == Committed("state_changed", state="awaiting_approval")
+        approved = Condition(states=frozenset({"approved"}))
+        assert (await store.commit(running("a", "x"), approved)).state == "awaiting_approval"
+        assert (await store.commit(running("b", "x"), approved)) == Committed("state_changed", state="")
+        await store.commit(parked("a", state="approved"), Condition(states=frozenset({"awaiting_approval"})))
+        assert (await store.commit(running("a", "x"), approved)).outcome == "written"
+        assert len(await store.rows_of("a")) == 3
+
+    tell(ledger, story)
+
+
+def test_a_row_is_written_only_for_the_owner_it_names(ledger: Ledger) -> None:
+    async def story(store: Store) -> None:
+        await store.commit(running("a", "one"))
+        assert (await store.commit(ended("a"), Condition(owner="two"))).outcome == "state_changed"
+        assert (await store.commit(ended("a"), Condition(owner="one"))).outcome == "written"
+        assert (await store.commit(ended("a"), Condition(owner="one"))).outcome == "state_changed"
+
+    tell(ledger, story)
+
+
+def test_a_row_is_written_only_when_nothing_happened_in_between(ledger: Ledger) -> None:
+    async def story(store: Store) -> None:
+        first = await store.commit(parked("a"))
+        second = await store.commit(parked("a"), Condition(seq=first.seq))
+        assert second.outcome == "written"
+        assert (await store.commit(ended("a"), Condition(seq=first.seq))).outcome == "state_changed"
+        assert (await store.commit(ended("a"), Condition(seq=second.seq))).outcome == "written"
+
+    tell(ledger, story)
+
+
+def test_a_key_belongs_to_its_first_call(ledger: Ledger) -> None:
+    async def story(store: Store) -> None:
+        free = Condition(key_is_free=True)
+        mark = {"key": b"k", "input_digest": b"1"}
+        assert (await store.commit(running("a", "x", **mark), free)).outcome == "written"
+        assert (await store.commit(ended("a", **mark), free)).outcome == "written"
+        assert await store.commit(running("b", "x", **mark), free) == Committed("key_taken", holder="a")
+        other = {"key": b"k", "input_digest": b"2"}
+        assert await store.commit(running("b", "x", **other), free) == Committed("key_conflict", holder="a")
+        assert await store.find_key(b"other") is None
+        assert (await store.commit(running("c", "x"), free)).outcome == "written"
+
+    tell(ledger, story)
+
+
+def test_a_run_makes_no_more_calls_than_allowed(ledger: Ledger) -> None:
+    async def story(store: Store) -> None:
+        def call(name: str, tool: str) -> Mark:
+            return Mark(counted_run="r", tool_id=tool)
+
+        limits = Condition(run_limits=(("t1", 2), ("*", 3)))
+        for name, tool in (("a", "t1"), ("b", "t1")):
+            assert (await store.commit(entry(name, call(name, tool)), limits)).outcome == "written"
+        assert await store.commit(entry("c", call("c", "t1")), limits) == Committed("limit_reached", limit="t1")
+        assert (await store.commit(entry("d", call("d", "t2")), limits)).outcome == "written"
+        assert await store.commit(entry("e", call("e", "t2")), limits) == Committed("limit_reached", limit="*")
+        other = entry("f", Mark(counted_run="s", tool_id="t1"))
+        assert (await store.commit(other, limits)).outcome == "written"
+
+    tell(ledger, story)
+
+
+def test_concurrent_calls_of_a_run_stay_within_its_limit(ledger: Ledger) -> None:
+    async def story(store: Store) -> None:
+        limits = Condition(run_limits=(("*", 10),))
+        calls = [entry(f"c{number}", Mark(counted_run="r", tool_id=f"t{number % 3}")) for number in range(50)]
+        results = await asyncio.gather(*(store.commit(call, limits) for call in calls))
+        assert sum(result.outcome == "written" for result in results) == 10
+
+    tell(ledger, story)
+
+
+def test_switches_follow_the_marks_and_change_the_generation(ledger: Ledger) -> None:
+    async def story(store: Store, other: Store) -> None:
+        before = other.generation()
+        await store.commit(switch("t", "off"))
+        changed = other.generation()
+        assert changed != before
+        assert [(each.tool_id, each.seq) for each in await other.switched_off()] == [("t", 2)]
+        await other.commit(switch("t", "on"))
+        assert await store.switched_off() == []
+        assert store.generation() != changed
+
+    tell_of_two(ledger, story)
+
+
+def test_the_generation_stays_while_plain_calls_are_made(ledger: Ledger) -> None:
+    async def story(store: Store, other: Store) -> None:
+        before = other.generation()
+        store.record(entry("a"))
+        await store.commit(running("b", store.instance))
+        await store.commit(ended("b"))
+        assert other.generation() == before
+        store.bump()
+        assert other.generation() != before
+
+    tell_of_two(ledger, story)
+
+
+def test_exactly_one_of_many_takes_up_a_call(ledger: Ledger) -> None:
+    async def story(store: Store, other: Store) -> None:
+        for name in ("a", "b", "c"):
+            await store.commit(parked(name, state="approved"))
+            condition = Condition(states=frozenset({"approved"}))
+            claims = [
+                each.commit(running(name, each.instance), condition) for each in (store, other) for _ in range(20)
+            ]
+            results = await asyncio.gather(*claims)
+            assert sum(result.outcome == "written" for result in results) == 1
+
+    tell_of_two(ledger, story)
+
+
+def test_concurrent_duplicates_run_once(ledger: Ledger) -> None:
+    async def story(store: Store, other: Store) -> None:
+        free = Condition(states=frozenset(), key_is_free=True)
+        claims = [
+            each.commit(running(f"{number}-{each.instance}", each.instance, key=b"k", input_digest=b"1"), free)
+            for number in range(20)
+            for each in (store, other)
+        ]
+        results = await asyncio.gather(*claims)
+        written = [result for result in results if result.outcome == "written"]
+        assert len(written) == 1
+        assert {result.holder for result in results} - {""} == {(await store.open_calls())[0].call}
+
+    tell_of_two(ledger, story)
+
+
+def test_whoever_waits_hears_of_rows_of_others(ledger: Ledger) -> None:
+    async def story(store: Store, other: Store) -> None:
+        waiting = asyncio.create_task(other.wait_after(1, timeout=WAIT))
+        await asyncio.sleep(0)
+        await store.commit(entry("a"))
+        assert await waiting
+        assert [row.call for row in await other.rows_after(1)] == ["a"]
+        assert not await other.wait_after(2, timeout=0.01)
+
+    tell_of_two(ledger, story)
+
+
+def test_the_latest_time_is_known_to_others(ledger: Ledger) -> None:
+    async def story(store: Store, other: Store) -> None:
+        later = store.high_water() + 9_000_000
+        await store.commit(entry("a", at=later))
+        assert other.high_water() == later
+
+    tell_of_two(ledger, story)
+
+
+def test_only_running_calls_of_the_dead_are_abandoned(ledger: Ledger) -> None:
+    async def story(store: Store, other: Store) -> None:
+        await store.commit(running("mine", store.instance))
+        await other.commit(running("theirs", other.instance))
+        await other.commit(parked("parked", owner=other.instance))
+        assert await store.abandoned() == []
+        assert await other.abandoned() == []
+        ledger.crash(other)
+        assert [call.call for call in await store.abandoned()] == ["theirs"]
+
+    tell_of_two(ledger, story)
+
+
+def test_calls_of_a_store_that_was_closed_are_abandoned(ledger: Ledger) -> None:
+    async def story(store: Store, other: Store) -> None:
+        await other.commit(running("theirs", other.instance))
+        await other.aclose()
+        assert [call.call for call in await store.abandoned()] == ["theirs"]
+
+    tell_of_two(ledger, story)
+
+
+def test_everything_is_there_after_closing_and_opening_again(ledger: Ledger) -> None:
+    async def first(store: Store) -> None:
+        store.record(entry("a"))
+        await store.commit(parked("b", key=b"k", input_digest=b"1", counted_run="r"))
+        await store.commit(switch("t", "off"))
+        store.record(entry("c"))
+
+    async def second(store: Store) -> None:
+        rows = [row for row in await store.rows_after(0) if row.kind != "opened"]
+        assert [row.call for row in rows] == ["a", "b", "", "c"]
+        assert [call.call for call in await store.open_calls()] == ["b"]
+        assert [each.tool_id for each in await store.switched_off()] == ["t"]
+        limit = Condition(run_limits=(("demo.pay", 1),))
+        refused = await store.commit(ended("b", counted_run="r"), limit)
+        assert refused.outcome == "limit_reached"
+        holder = await store.find_key(b"k")
+        assert holder is not None and holder.call == "b"
+        assert store.high_water() >= rows[-1].at
+
+    tell(ledger, first)
+    tell(ledger, second)
+
+
+def test_nothing_is_taken_after_closing(ledger: Ledger) -> None:
+    async def main() -> None:
+        store = ledger.store()
+        await store.open()
+        await store.aclose()
+        await store.aclose()
+        with pytest.raises(LedgerUnavailable):
+            store.record(entry("a"))
+        with pytest.raises(LedgerUnavailable):
+            await store.commit(entry("a"))
+
+    asyncio.run(asyncio.wait_for(main(), WAIT))
+
+
+def test_an_entry_that_cannot_be_stored_is_refused_and_harms_no_other(ledger: Ledger) -> None:
+    async def story(store: Store) -> None:
+        bad = entry("bad", body={"it": object()})
+        results = await asyncio.gather(
+            store.commit(entry("a")), store.commit(bad), store.commit(entry("b")), return_exceptions=True
+        )
+        assert isinstance(results[1], LedgerUnavailable)
+        assert [row.call for row in await store.rows_after(1)] == ["a", "b"]
+
+    tell(ledger, story)
+
+
+def test_many_tasks_at_once_each_get_their_own_row(ledger: Ledger) -> None:
+    async def story(store: Store) -> None:
+        names = [f"c{number}" for number in range(300)]
+        results = await asyncio.gather(*(store.commit(entry(name)) for name in names))
+        rows = {row.seq: row.call for row in await store.rows_after(1)}
+        assert [rows[result.seq] for result in results] == names
+
+    tell(ledger, story)
