@@ -23,7 +23,10 @@ def tool(name: str = "refund", **fields: Any) -> Tool:
     facts = SafetyFacts(**{key: fields.pop(key) for key in list(fields) if key in SafetyFacts.__struct_fields__})
     schema = fields.pop("schema", {"type": "object"})
     payload = fields.pop("payload", {})
-    inferred = fields.pop("inferred", tuple(n for n in SafetyFacts.__struct_fields__ if getattr(facts, n) == getattr(SafetyFacts(), n)))
+    unstated = tuple(
+        name for name in SafetyFacts.__struct_fields__ if getattr(facts, name) == getattr(SafetyFacts(), name)
+    )
+    inferred = fields.pop("inferred", unstated)
     usual = {
         "tool_id": name,
         "namespace": "shop",

@@ -82,7 +82,8 @@ class PolicyRule(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def place(self) -> str:
         """Where it is written, for people."""
-        return f"{self.file}:{self.line}" if self.file else self.source
+        place = f"{self.file}:{self.line}" if self.line else self.file
+        return place or self.source
 
 
 class ClassifierUse(msgspec.Struct, frozen=True):

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from ferrule.contracts.policy import Classifier
+from ferrule.contracts.policy import Classifier, Judged
 from ferrule.errors import PolicyError
 from ferrule.model.decision import RuleSource, Ruling
 from ferrule.model.policy import GROUP, ClassifierUse, PolicyFile, PolicyRule, PolicySet
@@ -108,6 +108,11 @@ class RuleEngine:
         for name in (*view.names, *view.aliases):
             numbers.update(self._named.get(name, ()))
         return (self.rules[number] for number in sorted(numbers))
+
+    def cedar_hits(self, view: ToolView, request: SurfaceRequest, judged: Judged) -> tuple[CompiledRule, ...]:
+        """The Cedar policies that hold for a call; none where the engine is not Cedar."""
+        table: Table | None = self._cedar.table(view, request) if self._cedar is not None else None
+        return table(judged) if table is not None else ()
 
     def _read(self, source: RuleSource, given: list[dict[str, Any]]) -> tuple[PolicyFile, ...]:
         key = source.encode() + msgspec.json.encode(given)

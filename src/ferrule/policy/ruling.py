@@ -115,7 +115,8 @@ def _asked(frame: Frame, heard: Heard, hits: list[CompiledRule]) -> _Outcome | N
         return _by_rule(asking[0])._replace(requirement=requirement)
     if required:
         who = " and ".join(_WHO.get(each, each) for each in required)
-        message = f"{who} requires an approval; only an allow rule of policy_settings that names the tool lifts it"
+        verb = "requires" if len(required) == 1 else "require"
+        message = f"{who} {verb} an approval; only an allow rule of policy_settings that names the tool lifts it"
         return _Outcome("ask", message, "policy", None, requirement)
     if by_mode:
         return _Outcome("ask", f"the mode is {label(frame.modes)}: every call asks", "mode", None, requirement)
