@@ -27,6 +27,7 @@ from ferrule.compiler.check import check_library, merge
 from ferrule.compiler.discover import Walk, load
 from ferrule.compiler.filter import Filter
 from ferrule.compiler.gather import gather
+from ferrule.compiler.suppress import suppressions
 from ferrule.contracts.rule import RuleSettings
 from ferrule.errors import SettingsError, WorkspaceError
 from ferrule.model.diagnostic import Diagnostic, Severity
@@ -39,11 +40,14 @@ from ferrule.settings import FILE_NAME, Settings, load_settings
 from ferrule.worker import Checked, check_tasks, decode
 
 _check_shared: Callable[..., list[Checked]] = late("ferrule.compiler.pool:run")
+_check_policy: Callable[..., dict[str, tuple[Diagnostic, ...]]] = late("ferrule.policy.check:check_policy")
+_policy_files: Callable[..., dict[str, Path]] = late("ferrule.policy.check:policy_files")
 
 Progress = Callable[[int, int], None]
 """Told how many files are done, and how many there are."""
 
 UNFOLLOWED = "FER-6"
+_POLICY_FILES = ("policy.toml", ".ferrule/policy.local.toml")
 _MEMBER_FOLDERS = frozenset({"tools", "agents", "iam"})
 _BATCH = 50
 _SHARED_FROM = 400
@@ -151,9 +155,11 @@ class Workspace:
         )
         selection = self.select(paths)
         reports = self.reports(selection, settings, use_cache=use_cache, jobs=jobs, progress=progress)
-        shared = self._shared(reports, selection, settings)
+        library = self.library(reports, is_closed=selection.is_closed)
+        shared = self._shared(library, settings)
         diagnostics = [problem for problem in selection.problems if chosen.active(problem.rule)]
         kept = [report for report in reports if report.file in selection.wanted]
+        kept += self._policy_reports(paths, library)
         for report in kept:
             if report.diagnostics or report.suppressions or report.file in shared:
                 diagnostics += chosen.of_file(report.file, merge(report, shared.get(report.file, []), chosen.active))
@@ -241,6 +247,7 @@ class Workspace:
         chosen: dict[str, bool] = {}
         problems: dict[str, str] = {}
         is_closed = self.has_settings_file or not paths
+        policy = {str(path) for path in self._policy_files().values()} if paths else ()
         for path in paths or (self.root,):
             absolute = os.path.abspath(path)
             if os.path.isdir(absolute):
@@ -249,6 +256,8 @@ class Workspace:
                 for found in walk:
                     chosen.setdefault(found, False)
                 problems.update(walk.problems)
+            elif absolute in policy:  # no definition, and checked beside them
+                continue
             elif os.path.lexists(absolute):
                 chosen[absolute] = True
             else:
@@ -269,10 +278,30 @@ class Workspace:
     def _prefix(self) -> str:
         return str(self.root).rstrip(os.sep) + os.sep
 
-    def _shared(
-        self, reports: list[FileReport], selection: Selection, settings: RuleSettings
-    ) -> dict[str, list[Diagnostic]]:
-        library = self.library(reports, is_closed=selection.is_closed)
+    def _policy_reports(self, paths: Sequence[str | Path], library: Library) -> list[FileReport]:
+        """What the files of the policy give: all of them in a check of everything, else those that were named."""
+        files = self._policy_files()
+        if not files:
+            return []
+        chosen = {os.path.abspath(path) for path in paths or (self.root,)}
+        is_whole = str(self.root) in chosen
+        wanted = [name for name, path in files.items() if is_whole or str(path) in chosen]
+        found = _check_policy(self.root, self.settings.policy, library) if wanted else {}
+        return [self._policy_report(name, files[name], found.get(name, ())) for name in wanted]
+
+    def _policy_report(self, name: str, path: Path, found: tuple[Diagnostic, ...]) -> FileReport:
+        text = load(str(path), name).data.decode("utf-8", errors="replace")
+        paged = tuple(replace(diagnostic, url=page_of(diagnostic.rule)) for diagnostic in found)
+        return FileReport(name, "policy", diagnostics=paged, suppressions=suppressions(text))
+
+    def _policy_files(self) -> dict[str, Path]:
+        """The files of the workspace's policy, by name; looked for without loading the engine where there are none."""
+        usual = (self.root / name for name in _POLICY_FILES)
+        if not self.has_settings_file or not (self.settings.policy or any(map(os.path.lexists, usual))):
+            return {}
+        return _policy_files(self.root, self.settings.policy)
+
+    def _shared(self, library: Library, settings: RuleSettings) -> dict[str, list[Diagnostic]]:
         shared: dict[str, list[Diagnostic]] = {}
         for diagnostic in check_library(library, parts(), settings, lambda name: load(str(self.root / name), name)):
             shared.setdefault(diagnostic.file, []).append(diagnostic)

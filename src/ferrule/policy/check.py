@@ -7,25 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ferrule.errors import FerruleError
 from ferrule.model.diagnostic import Diagnostic, Finding, Severity
+from ferrule.model.outline import Library
 from ferrule.model.policy import PolicySet
 from ferrule.model.value import dotted
 from ferrule.policy.cedar import CedarTable
 from ferrule.policy.codes import UNREADABLE
 from ferrule.policy.load import SETTINGS_FILE, Home, homes, joined_groups, read_home, read_project
-from ferrule.policy.purpose import Known, purposeless
+from ferrule.policy.purpose import known_of, purposeless
 from ferrule.policy.read import Choices, Read
-
-
-class Checked(NamedTuple):
-    """One file of a policy and what was found in it."""
-
-    name: str
-    """Relative to the workspace."""
-    diagnostics: tuple[Diagnostic, ...]
 
 
 def policy_files(root: Path, table: Mapping[str, Any]) -> dict[str, Path]:
@@ -38,21 +31,31 @@ def policy_files(root: Path, table: Mapping[str, Any]) -> dict[str, Path]:
     return {SETTINGS_FILE: root / SETTINGS_FILE, **present} if table else present
 
 
-def check_policy(root: Path, table: Mapping[str, Any], known: Known) -> list[Checked]:
-    """Everything wrong with the policy files of a workspace."""
+def check_policy(root: Path, table: Mapping[str, Any], library: Library) -> dict[str, tuple[Diagnostic, ...]]:
+    """Everything wrong with the policy of a workspace that defines this, by file."""
     project = read_project(root, table)
     reads = {SETTINGS_FILE: project}
-    shadow: dict[str, Read] = {}
+    watched: dict[str, Read] = {}
+    found: dict[str, list[Finding]] = {SETTINGS_FILE: [*project.findings, *_missing(root, project.choices)]}
     for home in _own_homes(root, project.choices):
-        read = read_home(home)
+        read = read_home(home) if home.path.exists() else None
         if read is not None:
-            (shadow if home.name == project.choices.shadow else reads)[home.name] = read
+            (watched if home.name == project.choices.shadow else reads)[home.name] = read
+            found[home.name] = list(read.findings)
     groups = joined_groups(read.file for read in reads.values())
-    found = {name: list(read.findings) for name, read in (*reads.items(), *shadow.items())}
-    for name, finding in purposeless(reads, groups, known):
+    for name, finding in purposeless(reads, groups, known_of(library)):
         found[name].append(finding)
-    together = [Checked(name, tuple(_located(name, {**reads, **shadow}[name], found[name]))) for name in found]
-    return [*together, *_cedar(root, project.choices, groups)]
+    checked = {name: tuple(_located(name, {**reads, **watched}[name], found[name])) for name in found}
+    return {**checked, **_cedar(root, project.choices, groups)}
+
+
+def _missing(root: Path, choices: Choices) -> Iterator[Finding]:
+    """Files that `[policy]` names and that are not there."""
+    named = [("shadow", choices.shadow), ("cedar", choices.cedar if choices.engine == "cedar" else "")]
+    named.append(("file", choices.file if choices.file != Choices().file else ""))
+    for key, name in named:
+        if name and not (root / name).exists():
+            yield Finding(UNREADABLE, ("policy", key), f"there is no file {name!r}", hint="write it, or mend the name")
 
 
 def _own_homes(root: Path, choices: Choices) -> Iterator[Home]:
@@ -78,16 +81,12 @@ def _located(name: str, read: Read, findings: Iterable[Finding]) -> Iterator[Dia
         )
 
 
-def _cedar(root: Path, choices: Choices, groups: dict[str, tuple[str, ...]]) -> Iterator[Checked]:
-    if choices.engine != "cedar":
-        return
-    problem: str | None = None
+def _cedar(root: Path, choices: Choices, groups: dict[str, tuple[str, ...]]) -> dict[str, tuple[Diagnostic, ...]]:
+    if choices.engine != "cedar" or not (root / choices.cedar).exists():
+        return {}
     try:
         text = (root / choices.cedar).read_text(encoding="utf-8-sig")
         CedarTable(PolicySet(cedar=text, cedar_file=choices.cedar, groups=groups))
-    except (OSError, UnicodeDecodeError) as error:
-        problem = f"the Cedar policies cannot be read: {error}"
-    except FerruleError as error:
-        problem = str(error)
-    found = () if problem is None else (Diagnostic(UNREADABLE, Severity.ERROR, "", choices.cedar, 1, 1, 1, 2, problem),)
-    yield Checked(choices.cedar, found)
+    except (OSError, UnicodeDecodeError, FerruleError) as error:
+        return {choices.cedar: (Diagnostic(UNREADABLE, Severity.ERROR, "", choices.cedar, 1, 1, 1, 2, str(error)),)}
+    return {choices.cedar: ()}

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.nearest import nearest
+from ferrule.model.outline import Library
 from ferrule.model.policy import GROUP, PolicyRule
 from ferrule.model.value import Path
 from ferrule.policy.codes import OVERRULED, UNANSWERABLE, UNKNOWN_GROUP, UNREACHABLE
@@ -27,6 +28,20 @@ class Known(NamedTuple):
     agents: frozenset[str] = frozenset()
     namespaces: frozenset[str] = frozenset()
     is_complete: bool = False
+
+
+def known_of(library: Library) -> Known:
+    """What a set of files defines. A tool file that cannot be parsed hides names, so then nothing is complete."""
+    tools = [tool for versions in library.tools.values() for tool in versions]
+    return Known(
+        tools=frozenset(name for tool in tools for name in (tool.tool_id, tool.name, f"{tool.namespace}.{tool.name}")),
+        aliases=frozenset(
+            name for tool in tools for alias in tool.aliases for name in (alias, f"{tool.namespace}.{alias}")
+        ),
+        agents=frozenset(library.agents),
+        namespaces=frozenset(tool.namespace for tool in tools),
+        is_complete=library.is_closed and not any(kind == "tool" for kind, _ in library.broken),
+    )
 
 
 class _Placed(NamedTuple):
@@ -90,7 +105,10 @@ def _groups(placed: _Placed, groups: Mapping[str, tuple[str, ...]]) -> Iterator[
             if not name.startswith(GROUP) or group in groups:
                 continue
             path = (*placed.path, key, number) if len(names) > 1 else (*placed.path, key)
-            hint = nearest(group, groups) or "policy.toml counts only the groups it defines itself"
+            usual = "define it under [groups] of this file: policy.toml counts only its own"
+            if placed.rule.source == "project_settings":
+                usual = "define it under [policy.groups]"
+            hint = nearest(group, groups) or usual
             message = f"no group is called {group!r}"
             severity = Severity.ERROR
             if key == "approvers":

@@ -39,7 +39,11 @@ def read_rule(table: Table, source: RuleSource, file: str, line: int, default_id
     """The rule of a table; what is wrong with it is among the table's findings."""
     table.closed(KEYS, _HINTS)
     decision = table.word("decision", DECISIONS)
-    if "decision" not in table.value:
+    misspelt = any(
+        key not in KEYS and (key in ("action", "effect", "behavior") or nearest(key, ("decision",)))
+        for key in table.value
+    )
+    if "decision" not in table.value and not misspelt:
         table.wrong("the rule has no `decision`", "decision", hint=f"one of {', '.join(DECISIONS)}")
     globs = {key: table.texts(key, defect_of) for key in _GLOBS}
     return PolicyRule(
