@@ -34,7 +34,9 @@ class ScriptedNotifier:
         self.is_closed = True
 
 
-def told(*recipients: Recipient, invocations: tuple[str, ...] = ("inv_1",), **options: Any) -> list[float]:
+def told(
+    *recipients: Recipient | ScriptedNotifier, invocations: tuple[str, ...] = ("inv_1",), **options: Any
+) -> list[float]:
     """Tell of some requests, wait until it is done, and give the pauses that were made."""
     pauses: list[float] = []
 
@@ -53,7 +55,7 @@ def told(*recipients: Recipient, invocations: tuple[str, ...] = ("inv_1",), **op
 
 def test_a_notice_names_everything_but_the_arguments() -> None:
     notifier = ScriptedNotifier()
-    told(Recipient(notifier))
+    told(notifier)
     (notice,) = notifier.taken
     assert notice["invocation_id"] == "inv_1"
     assert notice["message"] == "rule refunds asks"

@@ -39,14 +39,15 @@ class Notices:
 
     def __init__(
         self,
-        recipients: Sequence[Recipient],
+        recipients: Sequence[Recipient | Notifier],
         source: str = "ferrule",
         *,
         input_of: InputOf | None = None,
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._source = source
-        self._lines = [_Line(recipient, input_of, pause) for recipient in recipients]
+        whole = (each if isinstance(each, Recipient) else Recipient(each) for each in recipients)
+        self._lines = [_Line(recipient, input_of, pause) for recipient in whole]
 
     def tell(self, request: ApprovalRequest) -> None:
         """Tell everybody of a request. Returns at once; needs a running event loop."""
