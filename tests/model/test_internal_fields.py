@@ -114,8 +114,12 @@ def test_a_field_reached_through_a_reference_is_gone() -> None:
 
 
 def test_a_dotted_name_leaves_its_namesakes() -> None:
-    schema: dict[str, Any] = {"properties": {"a": {"properties": {"id": {}}}, "id": {}}}
-    assert shown({"internal_only_fields": ["a.id"]}, schema) == {"properties": {"a": {"properties": {}}, "id": {}}}
+    inner = {"properties": {"id": {}}, "required": ["id"]}
+    left = shown({"internal_only_fields": ["a.id"]}, {"properties": {"a": inner, "id": {}}, "required": ["id", "a"]})
+    assert left == {
+        "properties": {"a": {"properties": {}, "required": []}, "id": {}},
+        "required": ["id", "a"],
+    }
 
 
 def test_what_a_model_sends_is_looked_through() -> None:

@@ -143,25 +143,29 @@ def test_a_deprecated_tool_answers_to_its_name_and_is_not_offered() -> None:
 
 def test_a_role_only_tightens() -> None:
     """AML-94, AML-96: no grant no tool, deny beats a grant, reading only, and the strictest limits."""
-    names = ("free", "read", "write", "denied", "ungranted")
+    names = ("free", "loose", "read", "write", "sometimes", "denied", "ungranted")
     tools = {name: a_tool(name, max_calls_per_run=5) for name in names}
     tools["read"] = a_tool("read", facts=SafetyFacts(is_read_only=True))
+    tools["sometimes"] = a_tool("sometimes", facts=SafetyFacts(is_read_only="classifier:shell"))
     role = role_record(
         {"ref": "acme.free", "approval_required": True, "max_calls_per_run": 3},
         {"ref": "acme.read", "access": "call-read-only"},
+        {"ref": "acme.loose", "max_calls_per_run": 9},
         {"ref": "acme.write", "access": "call-read-only"},
+        {"ref": "acme.sometimes", "access": "call-read-only"},
         {"ref": "acme.denied"},
         {"ref": "acme.denied", "access": "deny"},
     )
     view = view_of(*tools.values(), records=[role, agent_record(*tools.values())])
     for agent_name in (None, "helper"):
         surface = surface_of(view, request_of(role="reader", agent=agent_name))
-        assert visible(surface) == {"acme.free", "acme.read"}
-        assert {standings(surface)[f"acme.{name}"] for name in ("write", "denied", "ungranted")} == {
+        assert visible(surface) == {"acme.free", "acme.loose", "acme.read"}
+        assert {standings(surface)[f"acme.{name}"] for name in ("write", "sometimes", "denied", "ungranted")} == {
             ("excluded", "role_not_allowed")
         }
         assert surface.entries["acme.free"].approval_from == ("role",)
         assert surface.entries["acme.free"].max_calls_per_run == 3
+    assert surface_of(view, request_of(role="reader")).entries["acme.loose"].max_calls_per_run == 5
 
 
 def test_a_tool_that_asks_for_approval_says_so() -> None:

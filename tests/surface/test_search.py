@@ -120,6 +120,13 @@ def test_selection_loads_and_leaves_its_trace() -> None:
     assert deferred_ref(entry)["selection_ref"] == "sea_9"
 
 
+def test_selections_add_up() -> None:
+    once = select(deferring(), ["archive"], "sea_1", new_id=new_id, now=2)
+    twice = select(once, ["people", "archive"], "sea_2", new_id=new_id, now=3)
+    assert twice.request.selected == {"acme.archive": "sea_1", "acme.list_customers": "sea_2"}
+    assert surface_of(view_of(*TOOLS), twice.request).entries == twice.entries
+
+
 def test_a_selection_does_not_survive_a_tool_that_is_held_back_now() -> None:
     after = select(deferring(), ["archive"], "sea_9", new_id=new_id, now=5)
     rebuilt = surface_of(view_of(*TOOLS), after.request, switched_off={"acme.archive"})

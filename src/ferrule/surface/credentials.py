@@ -10,7 +10,7 @@ import msgspec
 from ferrule.model.tool import Tool
 from ferrule.surface.availability import Availability
 
-_SOURCES = ("name", "secret_id", "secret", "secret_name", "credential_id", "credential_ref", "id", "ref")
+_SOURCES = ("name", "secret_id", "secret", "secret_name", "function_id", "credential_id", "credential_ref", "id", "ref")
 """Where the ways of naming a secret put its name."""
 
 
@@ -24,9 +24,12 @@ def credential_names(tool: Tool, stated: Availability) -> tuple[str, ...]:
 
 
 def _aml(written: Any) -> Iterator[str]:
-    if not isinstance(written, dict) or written.get("scheme") == "none":
-        return
-    yield _name(written)
+    """The secret; for a scheme without one (`iam-role`, `oauth2`) the token's function, else the scheme."""
+    if not isinstance(written, dict):
+        yield "?"
+    elif written.get("scheme") != "none":
+        name, scheme = _name(written), written.get("scheme")
+        yield scheme if name == "?" and isinstance(scheme, str) else name
 
 
 def _adl(written: Any) -> Iterator[str]:
