@@ -10,7 +10,7 @@ from ferrule.audit.findings import Verdict
 from ferrule.audit.walk import Progress
 from ferrule.contracts.ledger import HeadRow, SourceDamaged
 from ferrule.custody.check import sightings, verify_ledger
-from ferrule.custody.paths import LedgerPaths, now, public_keys, signing_keys
+from ferrule.custody.paths import LedgerPaths, now, public_keys, signing_keys, tell_witness
 from ferrule.errors import LedgerError, LedgerUnavailable
 from ferrule.model.journal import Entry
 from ferrule.stores.sqlite import copies
@@ -76,6 +76,7 @@ def restore(paths: LedgerPaths, backup: Path, *, may_lose: bool = False, progres
     if lost.rows != 0 and not may_lose:
         raise LedgerError(_refusal(paths, backup, verdict, lost))
     aside = _replace(paths, backup, verdict, lost)
+    tell_witness(paths)
     return Restored(verdict, lost, aside)
 
 

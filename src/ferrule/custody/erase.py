@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ferrule.audit.ownership import is_of
 from ferrule.contracts.ledger import RawRow
-from ferrule.custody.paths import LedgerPaths, damage_told, now, signing_keys
+from ferrule.custody.paths import LedgerPaths, damage_told, now, signing_keys, tell_witness
 from ferrule.errors import LedgerError
 from ferrule.model.journal import Entry
 from ferrule.stores.sqlite.raw import SqliteSource
@@ -42,7 +42,7 @@ def erase_call(paths: LedgerPaths, call: str, *, reason: str, by: str) -> Erased
             if state is not None:
                 raise LedgerError(f"{call} has not ended (it is {state}); answer or cancel it first, then erase it")
             erased, salts = _destroy(upkeep, rows, reason, by)
-        return _scrubbed(upkeep, erased, salts)
+        return _finished(paths, upkeep, erased, salts)
 
 
 def erase_principal(paths: LedgerPaths, principal: str, *, before: int | None, reason: str, by: str) -> Erased:
@@ -57,7 +57,7 @@ def erase_principal(paths: LedgerPaths, principal: str, *, before: int | None, r
             closed = [row for row in found if row.call not in open_calls]
             left = tuple(dict.fromkeys(row.call for row in found if row.call in open_calls))
             erased, salts = _destroy(upkeep, closed, reason, by)
-        return _scrubbed(upkeep, erased._replace(still_open=left), salts)
+        return _finished(paths, upkeep, erased._replace(still_open=left), salts)
 
 
 def _rows_of(ledger: Path, principal: str) -> tuple[list[RawRow], int]:
@@ -86,6 +86,7 @@ def _calls(rows: Iterable[RawRow]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(row.call for row in rows if row.call))
 
 
-def _scrubbed(upkeep: Upkeep, erased: Erased, salts: list[bytes]) -> Erased:
+def _finished(paths: LedgerPaths, upkeep: Upkeep, erased: Erased, salts: list[bytes]) -> Erased:
     is_gone, was_rewritten = upkeep.scrub(salts)
+    tell_witness(paths)
     return erased._replace(is_gone=is_gone, was_rewritten=was_rewritten)

@@ -15,6 +15,8 @@ from ferrule.compiler.seal import load_key, public_half, trusted_keys
 from ferrule.contracts.ledger import SourceDamaged
 from ferrule.errors import LedgerError
 from ferrule.stores.sqlite.connection import Keys
+from ferrule.stores.sqlite.raw import SqliteSource
+from ferrule.stores.witness import FileWitness
 
 
 class LedgerPaths(NamedTuple):
@@ -69,6 +71,21 @@ def signing_keys(paths: LedgerPaths) -> Keys:
 def fingerprint(key: bytes) -> str:
     """A public key as it stands in a file of keys."""
     return base64.b64encode(key).decode()
+
+
+def tell_witness(paths: LedgerPaths) -> None:
+    """Let the witness know the ledger's last row, so that undoing what was just done is found out. Raises LedgerError."""
+    if paths.witness is None:
+        return
+    with SqliteSource(paths.ledger) as source, damage_told(paths.ledger):
+        head = source.heads()[0]
+    try:
+        FileWitness(paths.witness).write(*head)
+    except OSError as error:
+        text = (
+            f"it is done, but the witness {paths.witness} could not be told: {error.strerror}; it hears of the next row"
+        )
+        raise LedgerError(text) from None
 
 
 @contextmanager

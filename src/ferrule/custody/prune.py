@@ -11,7 +11,7 @@ from ferrule.audit.pruning import plan
 from ferrule.audit.verify import find_anchor
 from ferrule.audit.walk import Progress, Walk
 from ferrule.custody.exports import export_rows
-from ferrule.custody.paths import LedgerPaths, damage_told, now, signing_keys
+from ferrule.custody.paths import LedgerPaths, damage_told, now, signing_keys, tell_witness
 from ferrule.errors import LedgerError
 from ferrule.model.journal import Entry
 from ferrule.model.timestamps import iso
@@ -55,6 +55,7 @@ def prune(
                 export_rows(paths, archive, last=cut, has_payloads=has_payloads)
             if walk.count:
                 _remove(upkeep, walk, before, by)
+                tell_witness(paths)
         finally:
             walk.close()
         return Pruned(walk.count, cut if walk.count else 0, held_by if is_held else None)
