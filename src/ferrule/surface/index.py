@@ -1,7 +1,7 @@
 """An inverted index over the tools of one surface, scored like BM25 with a weight per field. In memory, built when asked.
 
 A word that no tool has is tried as the beginning of others, then with its ending cut off. Weights of a word are worked
-out on its first use and kept in plain arrays: an index costs less than a kilobyte a tool.
+out on its first use and kept in plain arrays: an index costs about a kilobyte a tool.
 """
 
 from __future__ import annotations
