@@ -1,4 +1,4 @@
-"""Ferrule fastens tools to agents: definition files in, diagnostics and a sealed catalog out.
+"""Ferrule fastens tools to agents: definition files in, a sealed catalog out; every call governed, recorded, explained.
 
 The public names load on first use, so `import ferrule` costs almost nothing.
 """
@@ -9,29 +9,46 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ferrule.app import App as App
+    from ferrule.assembly import open_app as open  # noqa: A004, F401  the name people type
+    from ferrule.assembly import open_sync as open_sync
+    from ferrule.contracts.executor import Context as Context
     from ferrule.errors import FerruleError as FerruleError
+    from ferrule.functions import ToolFailed as ToolFailed
+    from ferrule.functions import tool as tool
     from ferrule.model.diagnostic import Diagnostic as Diagnostic
     from ferrule.model.diagnostic import Severity as Severity
     from ferrule.model.report import Report as Report
+    from ferrule.model.result import Pending as Pending
+    from ferrule.model.result import Result as Result
     from ferrule.model.tool import Tool as Tool
     from ferrule.workspace import Workspace as Workspace
 
 __version__ = "0.1.0"
 
 _PUBLIC = {
+    "App": "ferrule.app",
+    "Context": "ferrule.contracts.executor",
     "Diagnostic": "ferrule.model.diagnostic",
     "FerruleError": "ferrule.errors",
+    "Pending": "ferrule.model.result",
     "Report": "ferrule.model.report",
+    "Result": "ferrule.model.result",
     "Severity": "ferrule.model.diagnostic",
     "Tool": "ferrule.model.tool",
+    "ToolFailed": "ferrule.functions",
     "Workspace": "ferrule.workspace",
+    "open": "ferrule.assembly:open_app",
+    "open_sync": "ferrule.assembly",
+    "tool": "ferrule.functions",
 }
 __all__ = [*_PUBLIC, "__version__"]
 
 
 def __getattr__(name: str) -> Any:
     if name in _PUBLIC:
-        return getattr(import_module(_PUBLIC[name]), name)
+        module, _, attribute = _PUBLIC[name].partition(":")
+        return getattr(import_module(module), attribute or name)
     raise AttributeError(f"module 'ferrule' has no attribute {name!r}")
 
 

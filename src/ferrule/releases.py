@@ -108,6 +108,12 @@ def load_catalog(workspace: Workspace, path: str | Path | None = None) -> Catalo
     return Catalog.load(file, trusted_keys(workspace.root / PUBLIC_FILE))
 
 
+def catalog_in_memory(workspace: Workspace) -> Catalog:
+    """What a workspace compiles to, sealed with a key of the moment and written nowhere. Raises BuildRefused."""
+    key = Ed25519PrivateKey.generate()
+    return Catalog.from_bytes(_compiled(workspace, None, None)[0].sealed(key), [public_half(key)])
+
+
 def publish(
     workspace: Workspace,
     *,

@@ -76,7 +76,7 @@ class SurfaceHandle:
             )
         outcome = await self._run(session, name, arguments, options)
         if outcome.__class__ is Result:
-            return outcome  # type: ignore[return-value]  # the class was just looked at
+            return outcome
         return await app.calls.settled(outcome, wait)
 
     async def _run(

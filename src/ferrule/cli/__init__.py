@@ -16,6 +16,7 @@ COMMANDS = (
     ("init", "ferrule.cli.init:command", "Write a small workspace to begin with", "Define"),
     ("check", "ferrule.cli.check:command", "Find the mistakes in definitions, and mend what can be mended", "Define"),
     ("rule", "ferrule.cli.rule:command", "Explain one rule, or list them all", "Define"),
+    ("call", "ferrule.cli.call:command", "Call a tool: validated, decided, recorded", "Call"),
     ("list", "ferrule.cli.list:command", "List the tools of a workspace", "Look"),
     ("show", "ferrule.cli.show:command", "Show one tool in full", "Look"),
     ("log", "ferrule.cli.log:command", "List the latest calls, or follow them", "Look"),

@@ -17,7 +17,6 @@ from typing import Any
 
 import msgspec
 
-from ferrule import __version__
 from ferrule.contracts.notifier import NotTaken
 from ferrule.errors import SettingsError
 from ferrule.notifiers.address import Resolve, Target, checked_addresses, parse_target, resolve
@@ -61,7 +60,7 @@ class WebhookNotifier:
         at = int(self._clock())
         headers = {
             "Content-Type": "application/json",
-            "User-Agent": f"ferrule/{__version__}",
+            "User-Agent": "ferrule",
             "Connection": "close",
             SIGNATURE_HEADER: signature(self._secret, at, body),
             DELIVERY_HEADER: str(notice.get("id", "")),

@@ -77,6 +77,32 @@ class SealedCatalog:
                 yield tool
 
 
+class EmptyCatalog:
+    """A catalog with nothing in it: of a workspace that has only functions."""
+
+    digest = hashlib.sha256(b"").hexdigest()
+
+    def preferred(self) -> Sequence[Listed]:
+        """None."""
+        return ()
+
+    def versions(self, tool_id: str) -> Sequence[Listed]:
+        """None."""
+        return ()
+
+    def named(self, name: str) -> Sequence[str]:
+        """None."""
+        return ()
+
+    def record(self, kind: str, record_id: str) -> Record | None:
+        """None."""
+        return None
+
+    def records(self, kind: str) -> Iterable[Record]:
+        """None."""
+        return ()
+
+
 class JoinedCatalog:
     """A catalog and tools made in this process, such as Python functions. Raises CatalogError when two claim one place."""
 

@@ -9,7 +9,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ferrule.testing.app import MemoryApp as MemoryApp
     from ferrule.testing.app import memory_app as memory_app
     from ferrule.testing.approver import ScriptedApprover as ScriptedApprover
     from ferrule.testing.clock import FakeClock as FakeClock
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 
 _PUBLIC = {
     "FakeClock": "ferrule.testing.clock",
-    "MemoryApp": "ferrule.testing.app",
     "RecordingSink": "ferrule.testing.sink",
     "ScriptedApprover": "ferrule.testing.approver",
     "ScriptedExecutor": "ferrule.testing.executor",

@@ -1,0 +1,288 @@
+"""Putting an App together from a workspace: which catalog, which policy, which ledger, which executors.
+
+async with open_app("./workspace") as app: ...
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from ferrule.app import App, Parts
+from ferrule.approval.check import unsatisfied
+from ferrule.approval.inbox import Accept
+from ferrule.approval.key import KEY_FILE, ApprovalKey
+from ferrule.approval.notices import Notices, Recipient
+from ferrule.clock import Clock, id_maker
+from ferrule.compiler.seal import load_key, make_key, public_half, trust
+from ferrule.contracts.catalog import CatalogView
+from ferrule.contracts.executor import Executor
+from ferrule.contracts.hook import Hook
+from ferrule.contracts.notifier import Notifier
+from ferrule.contracts.policy import Classifier, PolicyEngine
+from ferrule.contracts.sink import Sink
+from ferrule.contracts.store import Store
+from ferrule.contracts.witness import Witness
+from ferrule.errors import SealError, SettingsError
+from ferrule.follow import Follower, followers_of
+from ferrule.function_tools import joined
+from ferrule.functions import load_modules
+from ferrule.model.approval import Identity
+from ferrule.model.timestamps import iso
+from ferrule.notifiers.builtin import GROUP as NOTIFIER_GROUP
+from ferrule.notifiers.builtin import NOTIFIERS
+from ferrule.pipeline.revive import last_input
+from ferrule.pipeline.services import Services
+from ferrule.policy.accept import accept_suggestion
+from ferrule.policy.engine import engine_of
+from ferrule.policy.facts import call_facts
+from ferrule.policy.load import LOCAL_FILE, homes, load_policy, read_project
+from ferrule.readiness import Here
+from ferrule.registry import Registry
+from ferrule.releases import CATALOG_FILE, load_catalog
+from ferrule.releases import build as build_catalog
+from ferrule.searching import SearchExecutor
+from ferrule.settings import FILE_NAME, load_settings
+from ferrule.stores.sqlite.store import SqliteStore
+from ferrule.stores.witness import FileWitness
+from ferrule.surface.catalogs import EmptyCatalog, SealedCatalog
+from ferrule.sync import SyncApp
+from ferrule.workspace import Workspace
+
+LEDGER_KEY = ".ferrule/keys/ledger.key"
+LEDGER_PUBLIC = ".ferrule/keys/ledger.pub"
+
+_notifiers: Registry[Callable[..., Notifier]] = Registry("notifier", NOTIFIERS, NOTIFIER_GROUP)
+
+Build = Literal["missing", "always", "never"]
+"""When the catalog is built from the definitions: if there is none, every time, or not at all."""
+
+
+@asynccontextmanager
+async def open_app(
+    path: str | Path = ".",
+    *,
+    tools: Iterable[Any] = (),
+    build: Build = "missing",
+    executors: Sequence[Executor] = (),
+    hooks: Sequence[Hook] = (),
+    classifiers: Iterable[Classifier] = (),
+    sinks: Sequence[Sink] = (),
+    rules: Sequence[Mapping[str, Any]] = (),
+    tends: bool = True,
+    environment: Mapping[str, str] | None = None,
+    clock: Clock | None = None,
+) -> AsyncIterator[App]:
+    """The workspace around a path, running: its catalog, its policy and its ledger.
+
+    `tools`: Python functions (or modules of them) marked with `ferrule.tool`. `build`: whether to build the catalog when
+    it is `missing` (default), `always`, or `never`. `rules`: extra policy rules of this process (source `command`).
+    `tends=False` leaves lost, expired and answered calls to other processes. Raises FerruleError.
+    """
+    workspace = Workspace.open(path)
+    env = os.environ if environment is None else environment
+    time = clock or Clock()
+    store = ledger(workspace, time)
+    parts = _parts(workspace, store, time, env, tools=tools, build=build, executors=executors, hooks=hooks,
+                   classifiers=classifiers, rules=rules, tends=tends)  # fmt: skip
+    followers = followers_of(workspace.settings.sinks, store, source=parts.name, folder=workspace.root)
+    followers += [Follower(store, sink, source=parts.name) for sink in sinks]
+    async with AsyncExitStack() as stack:
+        app = await stack.enter_async_context(App(parts))
+        for follower in followers:
+            follower.start()
+            stack.push_async_callback(follower.aclose)
+        stack.push_async_callback(store.flush)
+        yield app
+
+
+def open_sync(path: str | Path = ".", **options: Any) -> SyncApp:
+    """The same without `await`, for scripts: `with ferrule.open_sync("./workspace") as app:`. Options as of `open_app`."""
+    return SyncApp(open_app(path, **options))
+
+
+@asynccontextmanager
+async def open_store(path: str | Path = ".") -> AsyncIterator[Store]:
+    """Only the ledger of the workspace around a path, to look at."""
+    store = ledger(Workspace.open(path), Clock())
+    await store.open()
+    try:
+        yield store
+    finally:
+        await store.aclose()
+
+
+def ledger(workspace: Workspace, clock: Clock) -> SqliteStore:
+    """The workspace's ledger, not open yet. Its key is made with the first one."""
+    settings = workspace.settings.ledger
+    path = workspace.root / settings.path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return SqliteStore(
+        path,
+        ledger_key(workspace),
+        witness=_witness(workspace, settings.witness),
+        behind_seconds=settings.behind_seconds,
+        clock=clock.now,
+    )
+
+
+def ledger_key(workspace: Workspace) -> Ed25519PrivateKey:
+    """The key that signs the ledger's heads: outside the ledger, made once."""
+    file = workspace.root / LEDGER_KEY
+    if not file.exists():
+        with suppress(SealError):  # another process made it just now
+            make_key(file)
+    key = load_key(file)
+    trust(workspace.root / LEDGER_PUBLIC, public_half(key))
+    return key
+
+
+def _witness(workspace: Workspace, where: str) -> Witness | None:
+    if not where:
+        return None
+    return FileWitness(Path(os.path.expanduser(where)) if os.path.isabs(where) else workspace.root / where)
+
+
+def _parts(
+    workspace: Workspace,
+    store: SqliteStore,
+    clock: Clock,
+    env: Mapping[str, str],
+    *,
+    tools: Iterable[Any],
+    build: Build,
+    executors: Sequence[Executor],
+    hooks: Sequence[Hook],
+    classifiers: Iterable[Classifier],
+    rules: Sequence[Mapping[str, Any]],
+    tends: bool,
+) -> Parts:
+    settings = workspace.settings
+    new_id = id_maker(clock)
+    modules = load_modules(workspace.root, settings.functions.modules)
+    catalog, functions = joined(built_catalog(workspace, build), (*modules, *tools), workspace.namespace)
+    known = {classifier.name: classifier for classifier in classifiers}
+    key = ApprovalKey.load(workspace.root / KEY_FILE)
+    notices = Notices(_recipients(workspace, env), workspace.namespace, input_of=lambda call: _shown_input(store, call))
+    services = Services(
+        store=store,
+        now=clock.now,
+        tick=clock.tick,
+        sealing=key,
+        unsatisfied=unsatisfied,
+        call_facts=call_facts,
+        classifiers=known,
+        hooks=tuple(hooks),
+        records_behind=settings.ledger.read_only == "behind",
+        parked=notices.tell,
+    )
+    runs = (*executors, functions, SearchExecutor(new_id, settings.surface))
+    return Parts(
+        store=store,
+        clock=clock,
+        new_id=new_id,
+        catalog=catalog,
+        load_policy=_policy_loader(workspace, env, known, rules),
+        policy_state=_policy_state(workspace, env),
+        executors=runs,
+        key=key,
+        services=services,
+        readiness=Here(lambda tool: any(executor.can_run(tool) for executor in runs)),
+        name=workspace.namespace,
+        root=workspace.root,
+        surface_settings=settings.surface,
+        accept_rule=_accepting(workspace, clock, store),
+        tends=tends,
+        closing=(notices.aclose,),
+    )
+
+
+def built_catalog(workspace: Workspace, when: Build) -> CatalogView:
+    """The workspace's sealed catalog; built first if need be. Without any definition: an empty one."""
+    if when == "always" or (when == "missing" and not (workspace.root / CATALOG_FILE).exists()):
+        if not any(compiled.compiled for compiled in workspace.compile()):
+            return EmptyCatalog()
+        build_catalog(workspace)
+    return SealedCatalog(load_catalog(workspace))
+
+
+def _policy_loader(
+    workspace: Workspace,
+    env: Mapping[str, str],
+    classifiers: Mapping[str, Classifier],
+    rules: Sequence[Mapping[str, Any]],
+) -> Callable[[], PolicyEngine]:
+    def load() -> PolicyEngine:
+        settings = load_settings(workspace.root)
+        policy = load_policy(
+            workspace.root,
+            settings.policy,
+            env,
+            extra={"command": rules} if rules else None,
+            expires_seconds=settings.approval.expires_seconds,
+        )
+        return engine_of(policy, classifiers)
+
+    return load
+
+
+def _policy_state(workspace: Workspace, env: Mapping[str, str]) -> Callable[[], Any]:
+    """What changes when any file of the policy does."""
+
+    def state() -> Any:
+        try:
+            choices = read_project(workspace.root, load_settings(workspace.root).policy).choices
+        except SettingsError as error:
+            return str(error)
+        files = [workspace.root / FILE_NAME, *(home.path for home in homes(workspace.root, choices, env))]
+        named = [workspace.root / name for name in (choices.shadow, choices.cedar) if name]
+        return tuple(_stamp(file) for file in (*files, *named))
+
+    return state
+
+
+def _stamp(file: Path) -> tuple[int, int, int] | None:
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def _accepting(workspace: Workspace, clock: Clock, store: Store) -> Callable[[Identity], Accept]:
+    def of(identity: Identity) -> Accept:
+        async def accept(update: dict[str, object]) -> None:
+            accept_suggestion(workspace.root / LOCAL_FILE, update, identity.principal, iso(clock.now()))
+            store.bump()
+
+        return accept
+
+    return of
+
+
+async def _shown_input(store: Store, call: str) -> Any:
+    """The input of a waiting call as people may see it: masked."""
+    found = [payload for row in await store.rows_of(call) if (payload := row.inputs()) is not None]
+    shown = last_input(found[-1]) if found else None
+    return None if shown is None else msgspec.json.decode(shown)
+
+
+def _recipients(workspace: Workspace, env: Mapping[str, str]) -> list[Recipient]:
+    made = []
+    for settings in workspace.settings.approval.notify:
+        secret = env.get(settings.secret_env, "") if settings.secret_env else ""
+        if not secret:
+            raise SettingsError(
+                f"the notifier {settings.kind!r} needs a secret to sign with;"
+                " name an environment variable that holds one with secret_env, and set it"
+            )
+        make = _notifiers.get(settings.kind)
+        notifier = make(url=settings.url, secret=secret, allowed_hosts=workspace.settings.network.allow)
+        made.append(Recipient(notifier, settings.include_input))
+    return made

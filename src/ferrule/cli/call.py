@@ -1,0 +1,158 @@
+"""`ferrule call TOOL`: one governed call from the command line, through the same pipeline as every other.
+
+Exit codes: 0 it succeeded, 1 it ended with an error, 3 it waits for a person, 2 it could not be made at all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from typing import Any
+
+import click
+import msgspec
+
+from ferrule.access import Access
+from ferrule.assembly import open_app
+from ferrule.cli.fields import arguments_from
+from ferrule.errors import WorkspaceError
+from ferrule.model.result import Pending, Result
+from ferrule.model.timestamps import iso
+from ferrule.reporters.excerpt import cleaned
+from ferrule.surface_handle import SurfaceHandle
+
+SUCCEEDED, ENDED_WITH_ERROR, WAITS = 0, 1, 3
+
+
+@click.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
+@click.argument("tool")
+@click.option("--input", "written", metavar="JSON", help="The arguments as JSON; @FILE reads a file, - standard input.")
+@click.option("--agent", help="Call as this agent of the catalog; by default every tool can be called.")
+@click.option("--principal", help="On whose behalf; by default the holder of the agents' token.")
+@click.option("--run", "run_id", help="The piece of work this call belongs to; limits count per run.")
+@click.option("--key", help="Idempotency key: the same key and input give the first answer again.")
+@click.option("--timeout", type=float, metavar="SECONDS", help="Give up after so many seconds.")
+@click.option(
+    "--wait", type=float, metavar="SECONDS", help="Wait so long for somebody to approve, where that is asked."
+)
+@click.option("--non-interactive", is_flag=True, help="Nobody can be asked: what would wait for a person is refused.")
+@click.option("--workspace", "path", default=".", type=click.Path(), help="Use the workspace around this path.")
+@click.option("--json", "as_json", is_flag=True, help="Print the whole result as JSON, for programs.")
+@click.pass_context
+def command(context: click.Context, /, tool: str, path: str, as_json: bool, **options: Any) -> int:
+    """Call a tool. Give its arguments as JSON or as options of their own:
+
+    \b
+      ferrule call find-order --input '{"number": "TC-104233"}'
+      ferrule call find-order --number TC-104233
+
+    Everything is validated, decided by the policy and recorded: `ferrule explain last` tells the story. A call that
+    needs an approval waits; `ferrule pending` shows it.
+    """
+    outcome = asyncio.run(_call(path, tool, context.args, options))
+    return _print(outcome, as_json)
+
+
+async def _call(path: str, tool: str, extra: list[str], options: dict[str, Any]) -> Result | Pending:
+    async with open_app(path, tends=False) as app:
+        caller = Access(app.root).local_agent()
+        surface = app.surface(
+            agent=options["agent"],
+            principal=options["principal"] or caller.principal,
+            channel=caller.channel,
+            run_id=options["run_id"],
+            is_interactive=not options["non_interactive"],
+        )
+        _load_if_deferred(surface, tool)
+        return await surface.call(
+            tool,
+            _arguments(surface, tool, options["written"], extra),
+            idempotency_key=options["key"],
+            timeout_seconds=options["timeout"],
+            wait=options["wait"],
+        )
+
+
+def _load_if_deferred(surface: SurfaceHandle, tool: str) -> None:
+    """Whoever types a tool's name has found it already."""
+    entry = surface.surface.find(tool)
+    if entry is not None and entry.standing == "deferred":
+        surface.select([tool])
+
+
+def _arguments(surface: SurfaceHandle, tool: str, written: str | None, extra: list[str]) -> dict[str, Any] | bytes:
+    if written is not None and extra:
+        raise click.UsageError(f"give the arguments with --input or as options of their own, not both: {extra[0]}")
+    if written is not None:
+        return _read(written)
+    entry = surface.surface.find(tool)
+    schema = msgspec.json.decode(entry.tool.input_schema) if entry is not None else {}
+    return arguments_from(extra, schema if isinstance(schema, dict) else {})
+
+
+def _read(written: str) -> bytes:
+    try:
+        if written == "-":
+            text = sys.stdin.buffer.read()
+        elif written.startswith("@"):
+            with open(written[1:], "rb") as file:
+                text = file.read()
+        else:
+            text = written.encode()
+        msgspec.json.decode(text)
+    except OSError as error:
+        raise WorkspaceError(f"{written[1:]} cannot be read: {error.strerror}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise click.UsageError(f"--input is not JSON: {error}") from None
+    return text
+
+
+def _print(outcome: Result | Pending, as_json: bool) -> int:
+    if isinstance(outcome, Pending):
+        return _print_pending(outcome, as_json)
+    if as_json:
+        click.echo(json.dumps(outcome.to_record(), indent=2, ensure_ascii=False))
+    elif outcome.error is None:
+        click.echo(_readable(outcome))
+    else:
+        error = outcome.error
+        click.echo(f"{outcome.status}: {cleaned(error.message)}", err=True)
+        click.echo(f"  {error.error_class} ({error.error_code}), {_advice(outcome)}", err=True)
+        click.echo(f"  the whole story: ferrule explain {outcome.invocation_id}", err=True)
+    return ENDED_WITH_ERROR if outcome.is_error else SUCCEEDED
+
+
+def _print_pending(pending: Pending, as_json: bool) -> int:
+    if as_json:
+        record = {**msgspec.to_builtins(pending), "is_pending": True}
+        if pending.expires_at is not None:
+            record["expires_at"] = iso(pending.expires_at)
+        click.echo(json.dumps(record, indent=2, ensure_ascii=False))
+    else:
+        click.echo(f"waiting: {cleaned(pending.message)}", err=True)
+        click.echo(f"  {pending.invocation_id}", err=True)
+        if pending.state == "awaiting_approval":
+            click.echo(f"  ferrule approve {pending.invocation_id}", err=True)
+    return WAITS
+
+
+def _readable(result: Result) -> str:
+    if result.structured_content is not None:
+        return json.dumps(result.structured_content, indent=2, ensure_ascii=False)
+    return result.text
+
+
+def _advice(result: Result) -> str:
+    assert result.error is not None
+    words = {
+        "retry": "it can be tried again",
+        "retry_later": "it can be tried again later",
+        "change_arguments": "change the arguments and try again",
+        "change_arguments_or_policy": "change the arguments, or ask for another policy",
+        "discover_first": "find the tool first",
+        "request_approval": "it has to be asked for again",
+        "complete_setup": "the tool has to be set up first",
+        "not_recoverable": "trying again does not help",
+    }
+    return words.get(result.error.recoverability, result.error.recoverability)
