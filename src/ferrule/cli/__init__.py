@@ -24,6 +24,7 @@ COMMANDS = (
     ("build", "ferrule.cli.build:command", "Compile the definitions into a sealed catalog", "Release"),
     ("publish", "ferrule.cli.publish:command", "Record a built catalog as a release", "Release"),
     ("diff", "ferrule.cli.diff:command", "Compare definitions with what is published", "Release"),
+    ("policy", "ferrule.cli.policy:command", "Ask the policy about a call, or test it with a table", "Govern"),
     ("pending", "ferrule.cli.pending:command", "List the calls that wait for a person", "Govern"),
     ("approve", "ferrule.cli.approve:command", "Say yes to a waiting call, and run it", "Govern"),
     ("reject", "ferrule.cli.reject:command", "Say no to a waiting call", "Govern"),

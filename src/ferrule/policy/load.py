@@ -85,13 +85,16 @@ def load_policy(
     *,
     extra: Mapping[RuleSource, Sequence[Mapping[str, Any]]] | None = None,
     expires_seconds: int = DEFAULT_EXPIRY_SECONDS,
+    is_personal: bool = True,
 ) -> PolicySet:
     """Everything in force in a workspace. `table` is `Settings.policy`; `extra` holds rules of `cli_arg` and `command`.
 
+    Without `is_personal` only the workspace's own files count, so that everybody gets the same answer.
     Raises PolicyError when any of it cannot be used as written: then nothing may be allowed.
     """
     project = read_project(root, table)
-    reads = [project, *filter(None, map(read_home, homes(root, project.choices, env)))]
+    places = homes(root, project.choices, env if is_personal else {})
+    reads = [project, *filter(None, map(read_home, places))]
     reads += [
         read_value({"rules": [*map(dict, rules)]}, source, source, file="") for source, rules in (extra or {}).items()
     ]

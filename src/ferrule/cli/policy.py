@@ -1,0 +1,173 @@
+"""`ferrule policy`: ask the rules about a call without making it, and keep a table of what they should say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from ferrule.cli.options import json_option, workspace_option
+from ferrule.cli.policy_trial import Trial, Tried
+from ferrule.errors import FerruleError, WorkspaceError
+from ferrule.model.decision import Requirement, Ruling
+from ferrule.policy.cases import Case, as_record, failure_of, read_cases
+from ferrule.policy.explain import Considered
+from ferrule.policy.facts import FLAGS
+from ferrule.reporters.excerpt import cleaned
+from ferrule.workspace import Workspace
+
+CASES = "policy.test.toml"
+
+
+@click.group()
+def command() -> None:
+    """Ask the policy about calls without making them.
+
+    Rules stand in policy.toml (the security reviewer's), in [policy] of ferrule.toml, in .ferrule/policy.local.toml, in
+    ~/.config/ferrule/policy.toml and in the file FERRULE_POLICY names. Deny beats ask beats allow, wherever they stand.
+    """
+
+
+@command.command()
+@click.argument("tool")
+@click.option("--input", "given", default="{}", metavar="JSON", help="The call's arguments.")
+@click.option("--principal", default="somebody", help="On whose behalf.")
+@click.option("--agent", help="The agent that calls.")
+@click.option("--channel", default="policy", help="The credential and connection it comes by.")
+@click.option("--unattended", is_flag=True, help="Nobody can be asked.")
+@json_option
+@workspace_option
+def explain(
+    tool: str, given: str, principal: str, agent: str | None, channel: str, unattended: bool, as_json: bool, path: str
+) -> None:
+    """Say what the policy would decide about a call of TOOL, and what became of each rule."""
+    trial = Trial(Workspace.open(path), is_personal=True)
+    caller = {"principal": principal, "agent": agent, "channel": channel, "is_interactive": not unattended}
+    tried = trial.try_call(tool, _arguments(given), caller)
+    considered = trial.considered(tried)
+    if as_json:
+        click.echo(json.dumps(_record(tried, considered), indent=2, ensure_ascii=False))
+    else:
+        click.echo("\n".join(map(cleaned, _lines(tried, considered))))
+
+
+@command.command("test")
+@click.argument("file", required=False, type=click.Path(dir_okay=False))
+@json_option
+@workspace_option
+def run_cases(file: str | None, as_json: bool, path: str) -> int:
+    """Run a table of cases (FILE, or policy.test.toml of the workspace) against the workspace's own rules.
+
+    Exit code 1 when a case fails.
+    """
+    workspace = Workspace.open(path)
+    cases = _cases(Path(file) if file is not None else workspace.root / CASES)
+    trial = Trial(workspace, is_personal=False)
+    outcomes = [(case, *_tried(trial, case)) for case in cases]
+    failed = sum(failure is not None for _, _, failure in outcomes)
+    if as_json:
+        records = [as_record(case, ruling, failure) for case, ruling, failure in outcomes]
+        click.echo(json.dumps({"cases": records, "failed": failed}, indent=2, ensure_ascii=False))
+        return int(failed > 0)
+    for case, _, failure in outcomes:
+        click.echo(cleaned(f"{'pass' if failure is None else 'FAIL'}  {case.name}"))
+        if failure is not None:
+            click.echo(cleaned(f"      line {case.line}: {failure}"))
+    click.echo(f"{len(cases)} case{'' if len(cases) == 1 else 's'}: {len(cases) - failed} passed, {failed} failed")
+    return int(failed > 0)
+
+
+def _arguments(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise click.UsageError(f"--input is not JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise click.UsageError("--input must be a JSON object: the arguments by name")
+    return value
+
+
+def _cases(file: Path) -> list[Case]:
+    try:
+        return read_cases(file.read_text(encoding="utf-8-sig"), str(file))
+    except OSError as error:
+        raise WorkspaceError(f"the cases in {file} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise WorkspaceError(f"the cases in {file} are not UTF-8 text") from None
+
+
+def _tried(trial: Trial, case: Case) -> tuple[Ruling | None, str | None]:
+    try:
+        ruling = trial.try_call(case.tool, case.arguments, case.caller).ruling
+    except FerruleError as error:
+        return None, str(error)
+    return ruling, failure_of(case, ruling)
+
+
+def _lines(tried: Tried, considered: list[Considered]) -> Iterator[str]:
+    ruling, request = tried.ruling, tried.request
+    yield f"tool      {tried.entry.tool.tool_id}"
+    yield f"caller    {request.principal}{f', agent {request.agent}' if request.agent else ''}, channel {request.channel}"
+    yield f"facts     {', '.join(_facts(tried))}"
+    if tried.entry.approval_from:
+        yield f"requires  an approval ({', '.join(tried.entry.approval_from)})"
+    yield ""
+    if not considered:
+        yield "no rules"
+    width = max((len(each.rule.rule_id) for each in considered), default=0)
+    for each in sorted(considered, key=lambda each: not each.is_matched):
+        mark = "*" if each.is_matched else " "
+        yield f"{mark} {each.rule.decision:<11} {each.rule.rule_id:<{width}}  {each.rule.place}  {each.why}"
+    yield ""
+    yield f"decision  {ruling.behavior}: {ruling.message}"
+    yield f"mode      {ruling.mode}"
+    if ruling.behavior == "ask":
+        yield f"approval  {_demands(ruling.requirement)}"
+    if ruling.shadow is not None:
+        yield f"shadow    {ruling.shadow.policy_ref} would say {ruling.shadow.behavior}: {ruling.shadow.message}"
+
+
+def _facts(tried: Tried) -> Iterator[str]:
+    inferred = tried.entry.tool.inferred_facts
+    for name in FLAGS:
+        value = getattr(tried.judged.facts, name)
+        yield f"{name} {'yes' if value is True else 'no'}{' (not stated)' if name in inferred else ''}"
+    yield from tried.failures
+
+
+def _demands(wanted: Requirement) -> str:
+    who = " or ".join(wanted.approvers) if wanted.approvers else "anybody who may approve"
+    people = f", {wanted.people} people" if wanted.people > 1 else ""
+    others = ", not the requester" if wanted.not_requester else ""
+    return f"{who}{people}{others}, within {_span(wanted.expires_seconds)}"
+
+
+def _span(seconds: int) -> str:
+    for unit, length in (("d", 86400), ("h", 3600), ("m", 60)):
+        if seconds % length == 0:
+            return f"{seconds // length}{unit}"
+    return f"{seconds}s"
+
+
+def _record(tried: Tried, considered: list[Considered]) -> dict[str, Any]:
+    return {
+        "tool_id": tried.entry.tool.tool_id,
+        "ruling": msgspec.to_builtins(tried.ruling),
+        "rules": [
+            {
+                "id": each.rule.rule_id,
+                "decision": each.rule.decision,
+                "source": each.rule.source,
+                "place": each.rule.place,
+                "matched": each.is_matched,
+                "why": each.why,
+            }
+            for each in considered
+        ],
+        "facts": {name: getattr(tried.judged.facts, name) for name in FLAGS},
+        "failures": list(tried.failures),
+    }
