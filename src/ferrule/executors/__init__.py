@@ -1,0 +1,1 @@
+"""Ways of running tools, one file each. `builtin.py` lists them."""

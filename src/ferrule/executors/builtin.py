@@ -1,0 +1,3 @@
+"""The executors that come with Ferrule."""
+
+EXECUTORS = {"function": "ferrule.executors.function:FunctionExecutor"}

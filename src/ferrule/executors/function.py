@@ -1,0 +1,102 @@
+"""Runs Python functions as tools. Async ones are awaited, plain ones get a thread, quick ones run where they are.
+
+Plain JSON goes straight into the function; only parameters and results that need it are converted. What a function raises
+becomes an error class by one table; its text stays out of what the model and the log see, for it may hold a secret.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ferrule.contracts.executor import ExecutionFailed, Support
+from ferrule.errors import BindingError
+from ferrule.functions.binding import Binding
+from ferrule.functions.companions import Check
+from ferrule.functions.fitting import fit
+from ferrule.functions.running import AsyncRun, FunctionRun, InlineRun, ThreadRun
+from ferrule.functions.threads import DEFAULT_SIZE, Threads
+from ferrule.model.tool import Tool
+
+
+class FunctionExecutor:
+    """The functions of this process, by the tools they run."""
+
+    support = Support(cancel=True, resume=True)
+    """Of async functions. A thread cannot be stopped: `run.support` says it for each tool."""
+
+    def __init__(self, bindings: Iterable[Binding], *, threads: int = DEFAULT_SIZE) -> None:
+        self._threads = Threads(threads)
+        self._made: dict[str, Binding] = {}
+        self._bound: dict[str, Binding] = {}
+        for binding in bindings:
+            if binding.check is not None:
+                Check(binding, binding.check)
+            if binding.tool is not None:
+                self._add(self._made, binding.tool.tool_id, binding)
+            elif binding.binds is not None:
+                self._add(self._bound, binding.binds, binding)
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """The tools that functions make themselves."""
+        return tuple(binding.tool for binding in self._made.values() if binding.tool is not None)
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """The definitions functions are bound to: tool ids, names, `namespace.name`, perhaps with `@version`."""
+        return tuple(self._bound)
+
+    def can_run(self, tool: Tool) -> bool:
+        """True when a function makes or runs this tool."""
+        return self._binding(tool) is not None
+
+    def check(self, tools: Iterable[Tool]) -> None:
+        """Raises BindingError for a function that does not fit its tool, or whose tool is not among these."""
+        served: set[int] = set()
+        for tool in tools:
+            binding = self._binding(tool)
+            if binding is not None:
+                fit(binding, tool)
+                served.add(id(binding))
+        for name, binding in self._bound.items():
+            if id(binding) not in served:
+                raise BindingError(
+                    f"{binding.label} is bound to {name!r}, and no tool has that id or name; correct it, or write @tool()"
+                    " with facts to make a tool of the function itself"
+                )
+
+    def prepare(self, tool: Tool) -> FunctionRun:
+        """The runner of one tool. Raises ExecutionFailed (`setup_required`) when no function fits it."""
+        binding = self._binding(tool)
+        if binding is None:
+            raise ExecutionFailed(
+                "setup_required", f"no function is bound to the tool {tool.tool_id!r} in this process"
+            )
+        try:
+            if binding.signature.is_async:
+                return AsyncRun(binding, tool, fit(binding, tool), self._threads)
+            kind = InlineRun if binding.inline else ThreadRun
+            return kind(binding, tool, fit(binding, tool), self._threads)
+        except BindingError as error:
+            raise ExecutionFailed("setup_required", str(error)) from error
+
+    async def aclose(self) -> None:
+        """Let the threads end. One that is stuck in a function does not keep the program from ending."""
+        self._threads.close()
+
+    def _binding(self, tool: Tool) -> Binding | None:
+        if tool.dialect == "python":
+            return self._made.get(tool.tool_id)
+        if not self._bound:
+            return None
+        names = (tool.tool_id, f"{tool.namespace}.{tool.name}", tool.name)
+        exact = (f"{name}@{tool.version}" for name in names if tool.version)
+        return next((self._bound[name] for name in (*exact, *names) if name in self._bound), None)
+
+    @staticmethod
+    def _add(bindings: dict[str, Binding], key: str, binding: Binding) -> None:
+        other = bindings.setdefault(key, binding)
+        if other is not binding:
+            raise BindingError(
+                f"{other.label} and {binding.label} are both the tool {key!r}; rename or unbind one of them"
+            )

@@ -1,0 +1,105 @@
+"""What a docstring says: its first paragraph, and a line on each parameter (Google, NumPy or reST style)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from inspect import cleandoc
+from typing import NamedTuple
+
+_FIELD = re.compile(r":(?:param|parameter|arg|argument)\s+(?:[^:]*\s)?\**(\w+)\s*:\s*(.*)")
+_GOOGLE = re.compile(r"(?:args|arguments|parameters|params|keyword args|keyword arguments)\s*:", re.IGNORECASE)
+_NUMPY = re.compile(r"(?:parameters|other parameters|arguments)", re.IGNORECASE)
+_UNDERLINE = re.compile(r"-{3,}")
+_GOOGLE_ENTRY = re.compile(r"\**(\w+)\s*(?:\([^)]*\))?\s*:\s*(.*)")
+_NUMPY_ENTRY = re.compile(r"\**(\w+(?:\s*,\s*\**\w+)*)\s*(?::.*)?")
+
+
+class Docs(NamedTuple):
+    """The useful parts of a docstring."""
+
+    summary: str
+    """The first paragraph, as one line."""
+    parameters: dict[str, str]
+
+
+def read_docstring(text: str | None) -> Docs:
+    """The first paragraph and the parameters of a docstring."""
+    lines = cleandoc(text).splitlines() if text else []
+    return Docs(_summary(lines), dict([*_rest(lines), *_google(lines), *_numpy(lines)]))
+
+
+def _summary(lines: list[str]) -> str:
+    paragraph: list[str] = []
+    for line in lines:
+        if not line.strip() or _FIELD.match(line) or _GOOGLE.fullmatch(line.strip()):
+            break
+        paragraph.append(line.strip())
+    return " ".join(paragraph)
+
+
+def _rest(lines: list[str]) -> Iterator[tuple[str, str]]:
+    for number, line in enumerate(lines):
+        found = _FIELD.match(line.strip())
+        if found:
+            below = _continued(
+                lines[number + 1 :], lambda text: text.startswith(" ") and not text.strip().startswith(":")
+            )
+            yield found[1], " ".join([found[2].strip(), *below]).strip()
+
+
+def _google(lines: list[str]) -> Iterator[tuple[str, str]]:
+    for number, line in enumerate(lines):
+        if _GOOGLE.fullmatch(line.strip()):
+            yield from _entries(_block(lines[number + 1 :], _indent(line) + 1))
+
+
+def _entries(block: list[str]) -> Iterator[tuple[str, str]]:
+    """`name (type): text`, continued on lines that are indented further."""
+    margin = min((_indent(line) for line in block if line.strip()), default=0)
+    for number, line in enumerate(block):
+        found = _GOOGLE_ENTRY.match(line.strip()) if _indent(line) == margin else None
+        if found:
+            below = _continued(block[number + 1 :], lambda text: _indent(text) > margin)
+            yield found[1], " ".join([found[2].strip(), *below]).strip()
+
+
+def _numpy(lines: list[str]) -> Iterator[tuple[str, str]]:
+    for number, line in enumerate(lines[:-1]):
+        if _NUMPY.fullmatch(line.strip()) and _UNDERLINE.fullmatch(lines[number + 1].strip()):
+            yield from _listed(lines[number + 2 :], _indent(line))
+
+
+def _listed(lines: list[str], margin: int) -> Iterator[tuple[str, str]]:
+    """`name : type`, with the text on indented lines below."""
+    for number, line in enumerate(lines):
+        if _UNDERLINE.fullmatch(line.strip()):
+            return
+        found = _NUMPY_ENTRY.fullmatch(line.strip()) if line.strip() and _indent(line) == margin else None
+        if found:
+            text = " ".join(_continued(lines[number + 1 :], lambda text: _indent(text) > margin))
+            if text:
+                yield from ((name.strip().lstrip("*"), text) for name in found[1].split(","))
+
+
+def _block(lines: list[str], margin: int) -> list[str]:
+    """The lines up to the first that is indented less."""
+    block: list[str] = []
+    for line in lines:
+        if line.strip() and _indent(line) < margin:
+            break
+        block.append(line)
+    return block
+
+
+def _continued(lines: list[str], belongs: object) -> list[str]:
+    found: list[str] = []
+    for line in lines:
+        if not line.strip() or not callable(belongs) or not belongs(line):
+            break
+        found.append(line.strip())
+    return found
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())

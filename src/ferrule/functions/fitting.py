@@ -1,0 +1,142 @@
+"""Whether a function fits the definition it is bound to, and which parameter gets which field.
+
+Roughly: every field has a parameter, every parameter that must be given is a field that is always sent, and the types can
+be the same. What a schema says beyond that is checked at every call anyway.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ferrule.errors import BindingError
+from ferrule.functions.binding import Binding
+from ferrule.functions.signature import ABSENT, Parameter, python_name
+from ferrule.model.nearest import nearest
+from ferrule.model.tool import Tool
+
+_PYTHON = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "array": "list", "object": "dict"}
+
+
+class Fit(NamedTuple):
+    """How the fields of a tool reach the parameters of its function."""
+
+    renamed: dict[str, str]
+    """Fields whose parameter has another name."""
+    text: str | None
+    """The one parameter of a tool that takes a text instead of fields."""
+    known: frozenset[str] | None
+    """The fields there are, where the schema allows more and the function does not; None when there is nothing to watch."""
+
+
+def fit(binding: Binding, tool: Tool) -> Fit:
+    """How a function gets a tool's arguments. Raises BindingError, which names both, when it does not fit."""
+    if _takes_text(tool):
+        return Fit({}, _only_parameter(binding, tool), None)
+    schema = msgspec.json.decode(tool.input_schema)
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    fields: dict[str, Any] = properties if isinstance(properties, dict) else {}
+    required = schema.get("required", ()) if isinstance(schema, dict) else ()
+    by_name = {parameter.name: parameter for parameter in binding.signature.parameters}
+    renamed: dict[str, str] = {}
+    for field, member in fields.items():
+        parameter = _parameter_for(binding, tool, field, by_name)
+        if parameter is not None:
+            _refuse_other_type(binding, tool, field, member, parameter)
+            if parameter.name != field:
+                renamed[field] = parameter.name
+    _refuse_unfed(binding, tool, fields, frozenset(required), renamed)
+    is_closed = isinstance(schema, dict) and schema.get("additionalProperties") is False
+    return Fit(renamed, None, None if is_closed or binding.signature.takes_more else frozenset(fields))
+
+
+def _takes_text(tool: Tool) -> bool:
+    payload = msgspec.json.decode(tool.payload)
+    contract = payload.get("input_contract") if isinstance(payload, dict) else None
+    return isinstance(contract, dict) and contract.get("argument_mode") == "text"
+
+
+def _only_parameter(binding: Binding, tool: Tool) -> str:
+    parameters = binding.signature.parameters
+    needed = [parameter for parameter in parameters if parameter.default is ABSENT]
+    if len(needed) > 1 or not parameters:
+        raise _misfit(binding, tool, "the tool takes one text, so the function needs exactly one parameter for it")
+    return (needed or parameters)[0].name
+
+
+def _parameter_for(binding: Binding, tool: Tool, field: str, by_name: dict[str, Parameter]) -> Parameter | None:
+    parameter = by_name.get(field) or by_name.get(python_name(field))
+    if parameter is None and not binding.signature.takes_more:
+        hint = nearest(field, by_name)
+        what = f"the function has no parameter {python_name(field)!r} for the field {field!r}"
+        raise _misfit(binding, tool, f"{what}; {hint or 'add one'}")
+    return parameter
+
+
+def _refuse_unfed(
+    binding: Binding, tool: Tool, fields: dict[str, Any], required: frozenset[str], renamed: dict[str, str]
+) -> None:
+    fed = {renamed.get(field, field): field for field in fields}
+    for parameter in binding.signature.parameters:
+        if parameter.default is not ABSENT:
+            continue
+        if parameter.name not in fed:
+            what = f"the parameter {parameter.name!r} is no field of the schema"
+            raise _misfit(
+                binding, tool, f"{what}; {nearest(parameter.name, fields) or 'give it a default, or leave it out'}"
+            )
+        if fed[parameter.name] not in required:
+            what = f"the field {fed[parameter.name]!r} may be left out, and the parameter {parameter.name!r} has no default"
+            raise _misfit(binding, tool, f"{what}; give it one")
+
+
+def _refuse_other_type(binding: Binding, tool: Tool, field: str, member: Any, parameter: Parameter) -> None:
+    if parameter.annotation is ABSENT or not isinstance(member, dict):
+        return
+    sent, taken = _types(member), _types(_schema_of(binding, parameter))
+    if "number" in taken:
+        taken |= {"integer"}
+    missing = sent - taken
+    if sent and taken and missing:
+        types = ", ".join(_PYTHON.get(word, "None") for word in sorted(missing))
+        what = f"the field {field!r} may be {' or '.join(sorted(missing))}"
+        raise _misfit(binding, tool, f"{what}, and the parameter {parameter.name!r} does not take {types}")
+
+
+def _schema_of(binding: Binding, parameter: Parameter) -> dict[str, Any]:
+    """The schema of a parameter's type; one without a JSON form takes what it is given, and its author knows why."""
+    try:
+        (schema,), shared = msgspec.json.schema_components(
+            [parameter.annotation], schema_hook=lambda _: {}, ref_template="{name}"
+        )
+    except (TypeError, ValueError, RecursionError):
+        return {}
+    return _opened(schema, shared)
+
+
+def _opened(schema: dict[str, Any], shared: dict[str, Any]) -> dict[str, Any]:
+    if "$ref" in schema:
+        return _opened(shared.get(schema["$ref"], {}), shared)
+    if "anyOf" in schema:
+        return schema | {"anyOf": [_opened(form, shared) for form in schema["anyOf"]]}
+    return schema
+
+
+def _types(schema: dict[str, Any]) -> frozenset[str]:
+    """The JSON types a schema allows; empty when it does not say."""
+    stated = schema.get("type")
+    if isinstance(stated, str):
+        return frozenset({stated})
+    if isinstance(stated, list):
+        return frozenset(word for word in stated if isinstance(word, str))
+    forms = schema.get("anyOf") or schema.get("oneOf")
+    if isinstance(forms, list) and all(isinstance(form, dict) for form in forms):
+        each = [_types(form) for form in forms]
+        return frozenset().union(*each) if all(each) else frozenset()
+    return frozenset()
+
+
+def _misfit(binding: Binding, tool: Tool, what: str) -> BindingError:
+    version = f"@{tool.version}" if tool.version else ""
+    return BindingError(f"{binding.label} does not fit the tool {tool.tool_id}{version}: {what}")

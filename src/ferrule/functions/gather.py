@@ -1,0 +1,85 @@
+"""Finds the marked functions of modules, and the modules themselves."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from hashlib import sha256
+from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from ferrule.errors import BindingError
+from ferrule.functions.binding import Binding
+from ferrule.functions.decorator import MARK
+from ferrule.functions.signature import LOADED_FROM
+
+
+def functions_in(source: Any, namespace: str | None = None) -> list[Binding]:
+    """The bindings in a module, a marked function, a `Binding`, or any mixture of these, each once, in order.
+
+    `namespace` is for tools that state none; without it, it is the name of the function's module.
+    """
+    found: dict[int, Binding] = {}
+    for binding in _bindings(source):
+        found.setdefault(id(binding), binding)
+    return [binding.within(namespace) for binding in found.values()]
+
+
+def _bindings(source: Any) -> Iterable[Binding]:
+    if isinstance(source, Binding):
+        return [source]
+    if isinstance(source, ModuleType):
+        return [binding for value in vars(source).values() if isinstance(binding := _mark(value), Binding)]
+    binding = _mark(source)
+    if isinstance(binding, Binding):
+        return [binding]
+    if isinstance(source, Iterable) and not isinstance(source, str | bytes):
+        return [binding for member in source for binding in _bindings(member)]
+    raise BindingError(f"{source!r} is no tool; mark the function with @ferrule.tool, or give its module")
+
+
+def _mark(value: Any) -> Any:
+    try:
+        return vars(value).get(MARK)
+    except TypeError:  # nothing that could carry one
+        return None
+
+
+def load_modules(root: Path, names: Iterable[str]) -> list[ModuleType]:
+    """The modules of these names: files (`tools/orders.py`) of the workspace, or importable modules. Raises BindingError.
+
+    The workspace's folder is importable from then on, after everything else.
+    """
+    folder = str(root.resolve())
+    if folder not in sys.path:
+        sys.path.append(folder)
+    return [_load_file(root, name) if name.endswith(".py") else _import(name) for name in names]
+
+
+def _import(name: str) -> ModuleType:
+    try:
+        return import_module(name)
+    except Exception as error:
+        raise BindingError(f"the module {name!r} cannot be imported: {type(error).__name__}: {error}") from error
+
+
+def _load_file(root: Path, name: str) -> ModuleType:
+    file = (root / name).resolve()
+    if not file.is_file():
+        raise BindingError(f"there is no file {name!r} in the workspace; correct [functions] modules in ferrule.toml")
+    dotted = name.removesuffix(".py").replace("\\", "/").strip("./").replace("/", ".")
+    known = f"{LOADED_FROM}{sha256(str(file).encode()).hexdigest()[:12]}.{dotted}"
+    spec = spec_from_file_location(known, file)
+    if spec is None or spec.loader is None:
+        raise BindingError(f"{name!r} is no Python file")
+    module = module_from_spec(spec)
+    sys.modules[known] = module  # dataclasses look their module up there
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[known]
+        raise BindingError(f"the file {name!r} cannot be run: {type(error).__name__}: {error}") from error
+    return module

@@ -1,0 +1,60 @@
+"""From what a function raised to an error class: one table. The text of a foreign exception goes nowhere but a debug log."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from typing import NoReturn
+
+import msgspec
+
+from ferrule.contracts.executor import ExecutionFailed
+from ferrule.functions.failure import ToolFailed
+from ferrule.model.failure import ErrorClass
+
+_log = logging.getLogger("ferrule.tools")
+
+RAISED: tuple[tuple[type[BaseException], ErrorClass], ...] = (
+    (TimeoutError, "timeout"),
+    (PermissionError, "sandbox_violation"),
+    (FileNotFoundError, "execution_failed"),
+    (FileExistsError, "execution_failed"),
+    (IsADirectoryError, "execution_failed"),
+    (NotADirectoryError, "execution_failed"),
+    (OSError, "dependency_unavailable"),
+    (NotImplementedError, "capability_gap"),
+    (msgspec.ValidationError, "invalid_arguments"),
+    (BaseException, "execution_failed"),
+)
+"""The first that fits counts, so the narrower stand first."""
+
+_TELLING: dict[ErrorClass, str] = {
+    "timeout": "something it waited for took too long",
+    "sandbox_violation": "it was refused access to something",
+    "dependency_unavailable": "something it needs cannot be reached",
+    "capability_gap": "it cannot do this",
+    "invalid_arguments": "an argument cannot be used as it is",
+}
+
+
+def fail(error: BaseException, tool: str) -> NoReturn:
+    """Raise a tool's failure in the standard's words. Authors choose the words with `ToolFailed`."""
+    if isinstance(error, ExecutionFailed):
+        raise error
+    if isinstance(error, ToolFailed):
+        raise ExecutionFailed(
+            error.error_class, error.message, code=error.code, retry_after=error.retry_after
+        ) from error
+    kind = type(error).__qualname__
+    error_class = next(found for raised, found in RAISED if isinstance(error, raised))
+    _report(error, tool, kind)
+    telling = _TELLING.get(error_class, "the details are in the log")
+    message = f"tool {tool!r} failed ({kind}): {telling}"
+    raise ExecutionFailed(error_class, message, native_error_ref=f"python:{kind}") from error
+
+
+def _report(error: BaseException, tool: str, kind: str) -> None:
+    """Where it happened, without the exception's text: that may hold an argument."""
+    frames = "".join(traceback.format_tb(error.__traceback__))
+    _log.error("tool %r failed (%s)\n%s", tool, kind, frames.rstrip())
+    _log.debug("tool %r failed", tool, exc_info=error)

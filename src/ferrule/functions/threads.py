@@ -1,0 +1,95 @@
+"""A bounded set of named threads for functions that wait without `await`.
+
+Daemon threads of our own: the standard pool's are joined when the program ends, so one stuck tool would keep it from
+ending. A call that is given up while it runs goes on in its thread, for nothing can stop it; one still in the queue never
+begins.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from queue import SimpleQueue
+from typing import Any, NamedTuple
+
+DEFAULT_SIZE = 32
+
+
+class _Work(NamedTuple):
+    function: Callable[[], Any]
+    future: asyncio.Future[Any]
+    loop: asyncio.AbstractEventLoop
+    context: contextvars.Context
+
+
+class Threads:
+    """Threads that are started when they are needed, at most so many."""
+
+    def __init__(self, size: int = DEFAULT_SIZE, name: str = "ferrule-tool") -> None:
+        self._size = size
+        self._name = name
+        self._queue: SimpleQueue[_Work | None] = SimpleQueue()
+        self._lock = threading.Lock()
+        self._started = 0
+        self._is_closed = False
+        self._idle = 0
+        """Threads that wait for work, less the work that waits for them."""
+
+    def run(self, function: Callable[[], Any]) -> asyncio.Future[Any]:
+        """Run a function in a thread, in a copy of the caller's context variables."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Any] = loop.create_future()
+        with self._lock:
+            if self._is_closed:
+                raise RuntimeError("the threads for tools are closed")
+            self._idle -= 1
+            if self._idle < 0 and self._started < self._size:
+                self._idle += 1
+                self._start()
+        self._queue.put(_Work(function, future, loop, contextvars.copy_context()))
+        return future
+
+    def close(self) -> None:
+        """Let every thread end after what it does now and what is queued."""
+        with self._lock:
+            self._is_closed = True
+        for _ in range(self._started):
+            self._queue.put(None)
+
+    def _start(self) -> None:
+        self._started += 1
+        threading.Thread(target=self._work, name=f"{self._name}-{self._started}", daemon=True).start()
+
+    def _work(self) -> None:
+        while (work := self._queue.get()) is not None:
+            _perform(work)
+            del work
+            with self._lock:
+                self._idle += 1
+
+
+def _perform(work: _Work) -> None:
+    if work.future.cancelled():
+        return
+    value: Any = None
+    error: BaseException | None = None
+    try:
+        value = work.context.run(work.function)
+    except BaseException as raised:
+        error = raised
+    with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        work.loop.call_soon_threadsafe(_finish, work.future, value, error)
+
+
+def _finish(future: asyncio.Future[Any], value: Any, error: BaseException | None) -> None:
+    if future.done():
+        return
+    if error is None:
+        future.set_result(value)
+    elif isinstance(error, StopIteration):  # a future cannot carry it, and would never be done
+        future.set_exception(RuntimeError("the function raised StopIteration"))
+    else:
+        future.set_exception(error)
