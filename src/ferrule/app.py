@@ -92,6 +92,7 @@ class App:
         self.surface_settings = parts.surface_settings
         self._engine: PolicyEngine = RefusingPolicy("the policy is not loaded yet")
         self._policy_state: Any = None
+        self._told_policy = ""
         self._epoch = 0
         self._next_look = 0
         self._off: frozenset[str] = frozenset()
@@ -101,8 +102,10 @@ class App:
 
     async def __aenter__(self) -> App:
         await self.store.open()
+        self._told_policy = await self._last_digest("policy")
         self._load_policy()
-        self._tell_catalog(None, self.catalog)
+        if self.catalog.digest != await self._last_digest("catalog"):
+            self._tell_catalog(None, self.catalog)
         await self._look_at_switches(self.generation())
         if self._parts.tends:
             await self.calls.recover()
@@ -257,7 +260,14 @@ class App:
             self._engine = RefusingPolicy(str(error))
         if self._engine.digest != before:
             self._epoch += 1
+        if self._engine.digest != self._told_policy:
+            self._told_policy = self._engine.digest
             self._tell("policy", "in_force", {"digest": self._engine.digest}, Payload(text=self._engine.text.encode()))
+
+    async def _last_digest(self, kind: Kind) -> str:
+        """The digest of the catalog or policy that the ledger saw last."""
+        rows = await self.store.rows_before(None, 1, kinds=(kind,))
+        return str(rows[0].facts().get("digest", "")) if rows else ""
 
     async def _tend(self) -> None:
         """What a process that stays does now and then; one task, however many calls wait."""
