@@ -15,8 +15,6 @@ from ferrule.stores.rows import Tail
 from ferrule.stores.sqlite.connection import Keys, begin, connect, roll_back
 from ferrule.stores.sqlite.group import Group
 
-_TOUCH = "UPDATE head SET seq = seq"
-
 
 class CommitFailed(Exception):
     """The commit itself failed: the rows may be there or not."""
@@ -68,7 +66,7 @@ class Transactions:
             begin(connection)
             question = "SELECT count(*) FROM journal WHERE seq = ? AND hash = ?"
             found = connection.execute(question, group.first).fetchone()[0] if group.first else 0
-            connection.execute(_TOUCH)
+            _rewrite_head(connection)
             connection.execute("COMMIT")
         except BaseException:
             roll_back(connection)
@@ -80,7 +78,7 @@ class Transactions:
         connection = self._connected()
         try:
             begin(connection)
-            connection.execute(_TOUCH)
+            _rewrite_head(connection)
             connection.execute("COMMIT")
         except BaseException:
             roll_back(connection)
@@ -107,6 +105,13 @@ class Transactions:
             self._connection = connect(self._path)
             self._file = FileIdentity(self._path)
         return self._connection
+
+
+def _rewrite_head(connection: sqlite3.Connection) -> None:
+    """A write that changes nothing. It has to delete: SQLite does not write a row that is updated to what it was."""
+    head = connection.execute("SELECT id, ledger, seq, hash, at, signature FROM head").fetchone()
+    connection.execute("DELETE FROM head")
+    connection.execute("INSERT INTO head VALUES (?, ?, ?, ?, ?, ?)", head)
 
 
 def _identity(path: Path) -> tuple[int, int]:

@@ -125,7 +125,7 @@ class Writer:
             self._attempt()
             attempts = attempts + 1 if self.failure else 0
             pause = min(pause * 2, _LONGEST_PAUSE) if self.failure else _FIRST_PAUSE
-        self._refuse(self._taken(), LedgerUnavailable(_CLOSED))
+        self._refuse(list(self._queue), LedgerUnavailable(_CLOSED))
 
     def _gather(self, pause: float) -> None:
         if self.failure:
