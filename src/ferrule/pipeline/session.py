@@ -139,7 +139,7 @@ class Session:
     def _prepare(self, name: str, entry: SurfaceEntry) -> Prepared:
         tool = entry.tool
         traits = traits_of(entry)
-        refusal = _refusal(entry)
+        refusal = _refusal(entry) or self._unchosen(entry)
         if refusal is not None:
             header = self._header(tool.tool_id, name, entry, traits)
             return Prepared(entry=entry, header=header, tool_id=tool.tool_id, refusal=refusal, traits=traits)
@@ -165,6 +165,13 @@ class Session:
             validates_output=traits.output_validator(tool),
             is_plain=traits.is_read_only and traits.timeout_seconds is None and not self._is_limited(entry),
         )
+
+    def _unchosen(self, entry: SurfaceEntry) -> Stop | None:
+        """An agent with `tool_choice: none` shows its tools and calls none of them (AML-90)."""
+        if self.surface.tool_choice != "none" or entry.tool.dialect == "ferrule":
+            return None
+        message = f"tool {entry.tool.name!r} is shown only: tool_choice of this agent is none, so it calls no tools"
+        return Stop("policy_blocked", message, "tool_choice_none", state="blocked")
 
     def _is_limited(self, entry: SurfaceEntry) -> bool:
         return entry.max_calls_per_run is not None or self.surface.max_tool_calls is not None
