@@ -100,7 +100,9 @@ def test_one_that_fails_does_not_hold_up_another() -> None:
     assert len(sound.taken) == 1
 
 
-def test_telling_returns_before_anybody_was_told_and_closing_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_telling_returns_before_anybody_was_told_and_closing_is_bounded(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     monkeypatch.setattr("ferrule.approval.notices._CLOSING_SECONDS", 0.05)
 
     class Endless(ScriptedNotifier):
@@ -116,6 +118,7 @@ def test_telling_returns_before_anybody_was_told_and_closing_is_bounded(monkeypa
 
     asyncio.run(main())
     assert notifier.is_closed
+    assert "1 notices were not delivered" in caplog.text
 
 
 def test_too_many_notices_are_dropped_not_kept(caplog: pytest.LogCaptureFixture) -> None:

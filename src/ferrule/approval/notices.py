@@ -69,6 +69,8 @@ class _Line:
         self._input_of = input_of if recipient.includes_input else None
         self._pause = pause
         self._waiting: deque[dict[str, Any]] = deque(maxlen=_QUEUE)
+        self._current: dict[str, Any] | None = None
+        self._problem: Exception | None = None
         self._task: asyncio.Task[None] | None = None
 
     def put(self, notice: dict[str, Any]) -> None:
@@ -83,28 +85,30 @@ class _Line:
             await asyncio.wait({self._task}, timeout=_CLOSING_SECONDS)
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
-        if self._waiting:
-            _log.warning("%s: %d notices were not delivered", self._name, len(self._waiting))
+        left = len(self._waiting) + (self._current is not None)
+        if left:
+            _log.warning("%s: %d notices were not delivered; the last failure: %s", self._name, left, self._problem)
         await self._recipient.notifier.aclose()
 
     async def _run(self) -> None:
         while self._waiting:
-            await self._deliver(self._waiting.popleft())
+            self._current = self._waiting.popleft()
+            await self._deliver(self._current)
+            self._current = None
 
     async def _deliver(self, notice: dict[str, Any]) -> None:
-        problem: Exception | None = None
         for attempt in range(ATTEMPTS):
             if attempt:
                 await self._pause(min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** (attempt - 1)))
             try:
                 await self._recipient.notifier.notify(await self._with_input(notice))
             except Exception as error:  # whatever a notifier of somebody else raises, calls go on
-                problem = error
+                self._problem = error
                 if isinstance(error, NotTaken) and error.is_final:
                     break
             else:
                 return
-        _log.warning("%s: nobody was told of %s: %s", self._name, notice["invocation_id"], problem)
+        _log.warning("%s: nobody was told of %s: %s", self._name, notice["invocation_id"], self._problem)
 
     async def _with_input(self, notice: dict[str, Any]) -> dict[str, Any]:
         if self._input_of is None:

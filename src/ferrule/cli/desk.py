@@ -27,6 +27,8 @@ async def sit_down(path: str) -> AsyncIterator[Desk]:
     """The desk of whoever runs a command: FERRULE_TOKEN, else the owner of the workspace."""
     async with open_app(path, tends=False) as app:
         identity = Access(app.root).local_owner()
+        await app.calls.recover()  # so that what a crash left behind is in the inbox, whoever looks first
+        await app.calls.sweep()
         yield Desk(app, app.inbox(identity), identity)
 
 

@@ -36,7 +36,7 @@ class WebhookNotifier:
     def __init__(
         self,
         url: str,
-        secret: bytes,
+        secret: str | bytes,
         allowed_hosts: Collection[str] = (),
         *,
         clock: Callable[[], float] = time.time,
@@ -48,7 +48,7 @@ class WebhookNotifier:
             raise SettingsError(
                 f"the secret of the webhook to {self._target.host} needs at least {_LEAST_SECRET} bytes"
             )
-        self._secret = secret
+        self._secret = secret.encode() if isinstance(secret, str) else secret
         self._allowed = frozenset(allowed_hosts)
         self._clock = clock
         self._resolver = resolver
