@@ -11,6 +11,7 @@ import pytest
 
 from ferrule.contracts.executor import Context, Output, Waiting
 from ferrule.errors import BindingError
+from ferrule.executors.function import FunctionExecutor
 from ferrule.functions import Binding, functions_in, tool
 from ferrule.functions.docstring import read_docstring
 from ferrule.functions.signature import python_name
@@ -309,3 +310,38 @@ def test_a_context_is_no_field() -> None:
         return context.principal
 
     assert schema_of(who)["properties"] == {}
+
+
+class Model:
+    """Looks like a pydantic model to us: three methods are all we use of one."""
+
+    def __init__(self, sku: str) -> None:
+        self.sku = sku
+
+    @classmethod
+    def model_json_schema(cls, *, ref_template: str) -> dict[str, Any]:
+        line = {"type": "object", "properties": {"sku": {"type": "string"}}, "required": ["sku"]}
+        return {"$ref": ref_template.format(model="Sold"), "$defs": {"Sold": line}}
+
+    @classmethod
+    def model_validate(cls, value: Any) -> Model:
+        return cls(value["sku"])
+
+    def model_dump(self, *, mode: str) -> dict[str, Any]:
+        return {"sku": self.sku}
+
+
+def sell(model: Model) -> Model:
+    """Sell it."""
+    assert isinstance(model, Model)
+    return model
+
+
+def test_models_of_pydantic_bring_their_own_schema() -> None:
+    schema = schema_of(Binding(sell))
+    assert schema_defects(schema) == []
+    assert schema["properties"]["model"] == {"$ref": "#/$defs/Sold"}
+    assert schema["$defs"]["Sold"]["additionalProperties"] is False
+    executor = FunctionExecutor([Binding(sell, inline=True)])
+    run = executor.prepare(executor.tools[0])
+    assert run({"model": {"sku": "x"}}, Context("inv_1", "ann", None, "default")) == {"sku": "x"}

@@ -159,9 +159,10 @@ class InlineRun(FunctionRun):
         """What the function returned."""
         try:
             value = self._call(**self._ready(arguments, context))
-            if type(value) is CoroutineType:
-                return self._awaited(value)
-            return self._given(value, is_json=self._gives_json)
+            kind = type(value)
+            if self._gives_json and kind is not Waiting and kind is not CoroutineType:
+                return value  # what `_given` would say, without asking
+            return self._awaited(value) if kind is CoroutineType else self._given(value, is_json=self._gives_json)
         except _RAISED as error:
             fail(error, self._name)
 
