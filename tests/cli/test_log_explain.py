@@ -13,9 +13,14 @@ import pytest
 from click.testing import CliRunner
 
 from ferrule.cli import explain, log, look
+from ferrule.cli.considered import considered
+from ferrule.cli.story_text import story_lines
 from ferrule.contracts.store import Store
 from ferrule.errors import WorkspaceError
+from ferrule.history.story import story_of
 from ferrule.stores.memory.store import MemoryStore
+from ferrule.workspace import Workspace
+from tests.cli.run import ferrule
 from tests.history.rows import SCENARIOS, Ledger, Writer, crashed, parked
 
 
@@ -209,6 +214,60 @@ def test_json_and_events_of_a_call(ledger: Ledger, run: Run) -> None:
     events = [json.loads(line) for line in run("explain", "last", "--events", "--json").out.splitlines()]
     assert {event["invocation_id"] for event in events} == {"inv_denied"}
     assert "tool.permission.decided" in run("explain", "last", "--events").out
+
+
+RULES = """
+[[rules]]
+id = "replies"
+tool = "send-reply"
+decision = "ask"
+
+[[rules]]
+id = "long-replies"
+tool = "send-reply"
+decision = "deny"
+when = { text = { matches = "^never$" } }
+
+[[rules]]
+id = "others"
+tool = "find-customer"
+decision = "allow"
+"""
+
+
+def test_rules_that_matched_and_those_that_did_not(
+    workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """AT-143: which rules of the policy fit the call, and what the others missed."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    (workspace / "policy.toml").write_text(RULES)
+    assert ferrule("build", folder=workspace).code == 0
+    ledger = Ledger()
+    writer = Writer(ledger, "inv_1", tool="send-reply", version="1.0.0").enter("planned", "selected", "arguments_ready")
+    writer.decide("deny").enter("denied").row("call", status="denied", inputs={"text": "hello", "to": "[REDACTED]"})
+    told = considered(story_of(ledger.rows), Workspace.open(workspace))
+    assert [(rule.rule_ref, rule.behavior, rule.is_matched) for rule in told.rules] == [
+        ("replies", "ask", True),
+        ("long-replies", "deny", False),
+        ("others", "allow", False),
+    ]
+    assert "`when" in told.rules[1].why and "`tool` does not fit" in told.rules[2].why
+    assert "the policy has changed since" in told.remark and "masked" in told.remark
+    page = "\n".join(story_lines(story_of(ledger.rows, rules=lambda story: told), str))
+    assert "matched           replies (ask, policy_settings): every matcher fits" in page
+
+
+def test_rules_that_cannot_be_told_say_why(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    ledger = Ledger()
+    SCENARIOS["denied"](ledger)
+    told = story_of(ledger.rows)
+    assert "not in the sealed catalog" in considered(told, Workspace.open(workspace)).remark
+    (workspace / "policy.toml").write_text("[[rules]]\n")
+    assert "cannot be told" in considered(told, Workspace.open(workspace)).remark
+    SCENARIOS["unknown_tool"](ledger)
+    assert considered(story_of(ledger.rows[1:]), Workspace.open(workspace)).remark == ""
 
 
 def test_control_characters_do_not_reach_the_terminal(ledger: Ledger, run: Run) -> None:

@@ -94,6 +94,7 @@ class Writer:
         principal: str = "alice",
         agent: str | None = "support-agent",
         read_only: bool = False,
+        version: str = "1.2.0",
         tick: int = 1_000,
         created_at: int = NOON,
     ) -> None:
@@ -102,7 +103,7 @@ class Writer:
         self.header = Header(
             tool_id=tool,
             tool_name=tool.rpartition(".")[2],
-            tool_version="1.2.0",
+            tool_version=version,
             tool_digest="sha256:" + "a1" * 32,
             namespace=tool.rpartition(".")[0],
             surface_id="srf_1",
@@ -225,7 +226,7 @@ class Writer:
         return ApprovalRequest(
             invocation_id=self.call,
             tool_id=self.tool,
-            tool_version="1.2.0",
+            tool_version=self.header.tool_version,
             tool_digest=self.header.tool_digest,
             tool_title="Refund an order",
             principal=self.principal,

@@ -9,7 +9,7 @@ import pytest
 
 from ferrule.history.brief import brief_of
 from ferrule.history.differences import Difference, differences
-from ferrule.history.story import RuleNote, Story, story_of
+from ferrule.history.story import Considered, RuleNote, Story, story_of
 from ferrule.model.decision import ClassifierNote, Shadow
 from ferrule.model.journal import Payload, StoredEntry
 from ferrule.model.lifecycle import PHASES, TERMINAL
@@ -83,14 +83,16 @@ def test_the_wait_for_a_person_is_no_phase() -> None:
 def test_rules_come_from_whoever_knows_them() -> None:
     ledger = Ledger()
     SCENARIOS["denied"](ledger)
-    notes = [RuleNote("refunds", "deny", "policy_settings", True, "tool is refund-order")]
+    found = Considered((RuleNote("refunds", "deny", "policy_settings", True, "every matcher fits"),), "as it is now")
     asked: list[str] = []
 
-    def rules(told: Story) -> list[RuleNote]:
+    def rules(told: Story) -> Considered:
         asked.append(told.invocation_id)
-        return notes
+        return found
 
-    assert story_of(ledger.rows, rules=rules).rules == tuple(notes)
+    told = story_of(ledger.rows, rules=rules)
+    assert told.considered == found
+    assert told.to_record()["rules"][0]["is_matched"] is True
     assert asked == ["inv_denied"]
 
 

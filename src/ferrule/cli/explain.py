@@ -8,12 +8,13 @@ import sys
 
 import click
 
+from ferrule.cli.considered import considered
 from ferrule.cli.log import event_line
 from ferrule.cli.look import find_call, ledger
 from ferrule.cli.output import has_colour
 from ferrule.cli.story_text import story_lines
 from ferrule.history.expand import events_of
-from ferrule.history.story import story_of
+from ferrule.history.story import Story, story_of
 from ferrule.model.journal import StoredEntry
 from ferrule.workspace import Workspace
 
@@ -27,16 +28,22 @@ def command(call: str, as_events: bool, as_json: bool, path: str) -> int:
     """Tell the whole story of one call: for whom, the four inputs and what changed them, the decision and its rules, who
     approved, the time of each phase, the result, and the ledger's rows. ID may be shortened; `last` is the newest call.
     """
+    workspace = Workspace.open(path)
     rows = asyncio.run(_rows(path, call))
     if as_events:
-        _print_events(rows, Workspace.open(path).namespace, as_json)
-    elif as_json:
-        click.echo(json.dumps(story_of(rows).to_record(), indent=2, ensure_ascii=False))
+        _print_events(rows, workspace.namespace, as_json)
     else:
-        bold = ("\x1b[1m{}\x1b[0m" if has_colour(sys.stdout) else "{}").format
-        for line in story_lines(story_of(rows), bold):
-            sys.stdout.write(line + "\n")
+        _print_story(story_of(rows, rules=lambda story: considered(story, workspace)), as_json)
     return 0
+
+
+def _print_story(story: Story, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(story.to_record(), indent=2, ensure_ascii=False))
+        return
+    bold = ("\x1b[1m{}\x1b[0m" if has_colour(sys.stdout) else "{}").format
+    for line in story_lines(story, bold):
+        sys.stdout.write(line + "\n")
 
 
 async def _rows(path: str, call: str) -> list[StoredEntry]:

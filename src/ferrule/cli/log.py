@@ -152,7 +152,8 @@ async def latest_calls(store: Store, count: int, wanted: Wanted) -> list[Brief]:
             brief = brief_of(await rows_of(store, row))
             if wanted.fits(brief):
                 found.append(brief)
-    return sorted(reversed(found), key=lambda brief: brief.at)
+    found.reverse()
+    return sorted(found, key=lambda brief: brief.at)
 
 
 async def _latest_events(store: Store, count: int, wanted: Wanted, source: str) -> list[Event]:

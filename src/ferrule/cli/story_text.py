@@ -129,7 +129,9 @@ def _decision(decision: Decision) -> str:
 
 
 def _rules(story: Story) -> Iterator[str]:
-    for rule in sorted(story.rules, key=lambda rule: not rule.is_matched):
+    if story.considered.remark:
+        yield from _row("", story.considered.remark)
+    for rule in sorted(story.considered.rules, key=lambda rule: not rule.is_matched):
         word = "matched" if rule.is_matched else "not matched"
         yield from _row(word, f"{rule.rule_ref} ({rule.behavior}, {rule.source}): {rule.why}")
 

@@ -62,6 +62,14 @@ class RuleNote(msgspec.Struct, frozen=True):
     """What made it match, or the first thing that did not fit."""
 
 
+class Considered(msgspec.Struct, frozen=True):
+    """What the policy says about its rules and one call."""
+
+    rules: tuple[RuleNote, ...] = ()
+    remark: str = ""
+    """What to know about them: the policy has changed since, the tool is gone."""
+
+
 class Story(msgspec.Struct, frozen=True, kw_only=True):
     """Everything the ledger knows about one call."""
 
@@ -81,8 +89,8 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
     mutations: tuple[Mutation, ...]
     hooks: tuple[HookRun, ...]
     decisions: tuple[Decision, ...]
-    rules: tuple[RuleNote, ...]
-    """Of the policy as it was asked now; empty when nobody asked it."""
+    considered: Considered
+    """Rules of the policy as it is now, matched or not; empty when nobody asked it."""
     requests: tuple[ApprovalRequest, ...]
     answers: tuple[Answer, ...]
     phases: tuple[PhaseRun, ...]
@@ -115,7 +123,8 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
             "mutations": [_mutation(mutation) for mutation in self.mutations],
             "hooks": [_hook(run) for run in self.hooks],
             "decisions": [made.to_record(self.invocation_id, number) for number, made in enumerate(self.decisions)],
-            "rules": [msgspec.to_builtins(rule) for rule in self.rules],
+            "rules": [msgspec.to_builtins(rule) for rule in self.considered.rules],
+            "rules_remark": self.considered.remark,
             "requests": [_request(request) for request in self.requests],
             "answers": [_answer(answer) for answer in self.answers],
             "phases": [run.to_record() for run in self.phases],
@@ -137,7 +146,7 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
         return record
 
 
-Rules: TypeAlias = Callable[[Story], Sequence[RuleNote]]
+Rules: TypeAlias = Callable[[Story], Considered]
 """Asks the policy which of its rules apply to a call."""
 _decode_result = msgspec.msgpack.Decoder(ResultPayload).decode
 
@@ -163,7 +172,7 @@ def story_of(rows: Sequence[StoredEntry], *, rules: Rules | None = None) -> Stor
         mutations=tuple(mutation for segment in segments for mutation in segment.mutations),
         hooks=tuple(run for segment in segments for run in segment.hooks),
         decisions=tuple(decision for segment in segments for decision in segment.decisions),
-        rules=(),
+        considered=Considered(),
         requests=tuple(segment.request for segment in segments if segment.request is not None),
         answers=tuple(segment.answer for segment in segments if segment.answer is not None),
         phases=phase_runs(rows, segments),
@@ -171,7 +180,7 @@ def story_of(rows: Sequence[StoredEntry], *, rules: Rules | None = None) -> Stor
         notes={name: value for segment in segments for name, value in segment.notes.items()},
         rows=tuple(_note(row) for row in rows),
     )
-    return story if rules is None else msgspec.structs.replace(story, rules=tuple(rules(story)))
+    return story if rules is None else msgspec.structs.replace(story, considered=rules(story))
 
 
 def _moves(rows: Sequence[StoredEntry], segments: Sequence[Segment]) -> tuple[Move, ...]:
