@@ -60,7 +60,7 @@ def header(principal: str = "alice", tool: str = "mail.send", **more: Any) -> ms
         "channel": "agent-token",
         "tenant": "default",
         "run_id": "run-1",
-        "facts": (("is_read_only", False),),
+        "facts": (False, False, False, True),
     }
     return msgspec.Raw(encode(Header(**{**fields, **more})))
 

@@ -11,6 +11,7 @@ from ferrule.model.decision import decision_id
 from ferrule.model.journal import Header, Payload, Segment, StoredEntry, header_of, state_times
 from ferrule.model.lifecycle import STARTS, TERMINAL, TRANSITIONS, State
 from ferrule.model.timestamps import iso
+from ferrule.model.tool import FACT_NAMES
 
 SCHEMA_VERSION = "0.2.0"
 INPUTS = ("model_input", "observable_input", "permission_input", "call_input")
@@ -145,7 +146,10 @@ def _notes(segments: Sequence[Segment]) -> dict[str, Any]:
 
 
 def _extras(header: Header) -> dict[str, Any]:
-    return {"scheduler": dict(header.facts), "external_mappings": list(header.external_mappings)}
+    return {
+        "scheduler": dict(zip(FACT_NAMES, header.facts, strict=False)),
+        "external_mappings": list(header.external_mappings),
+    }
 
 
 def _unique(values: Iterable[str]) -> list[str]:
