@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -314,6 +315,31 @@ secret_env = "HOOK_SECRET"
     assert notice["invocation_id"] == json.loads(ran.out)["invocation_id"]
     assert b"A1" not in got.body
     assert len({request.headers["Ferrule-Delivery"] for request in receiver.got}) == 1
+
+
+def _started(shop: Path, *arguments: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "ferrule", *arguments]
+    return subprocess.Popen(command, cwd=shop, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def test_of_many_approvals_at_once_one_runs_the_call(shop: Path) -> None:
+    invocation = call(shop, order="A1", amount=5)
+    processes = [_started(shop, "approve", invocation) for _ in range(6)]
+    told = [(*process.communicate(timeout=60), process.returncode) for process in processes]
+    assert sorted(code for *_, code in told) == [0, 2, 2, 2, 2, 2], told
+    assert all("approved" in err for _, err, code in told if code == 2), told
+    assert paid(shop) == ["A1 5 4111-1111"]
+
+
+def test_watching_shows_a_call_as_soon_as_it_waits_and_ends_quietly(shop: Path) -> None:
+    watching = _started(shop, "pending", "--watch")
+    assert watching.stdout is not None
+    assert watching.stdout.readline() == "nothing waits for a person\n"
+    invocation = call(shop, order="A1", amount=5)
+    assert watching.stdout.readline().startswith(invocation)
+    watching.send_signal(signal.SIGINT)
+    _, err = watching.communicate(timeout=60)
+    assert (watching.returncode, err) == (0, "\n")
 
 
 def test_tokens_are_made_listed_and_revoked(tmp_path: Path) -> None:
