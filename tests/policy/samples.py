@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,7 @@ def policy(**texts: str) -> PolicySet:
     return PolicySet(files=ordered(files), groups=joined_groups(files), root=ROOT, home="/home/ada")
 
 
-def engine(classifiers: dict[str, Classifier] | None = None, **texts: str) -> RuleEngine:
+def engine(classifiers: Mapping[str, Classifier] | None = None, **texts: str) -> RuleEngine:
     return engine_of(policy(**texts), classifiers)
 
 

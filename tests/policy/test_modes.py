@@ -17,7 +17,7 @@ HARMLESS = entry(tool("note", inferred=()))
 UNSTATED = entry(tool("send"))
 
 
-def behaviors(**texts: str) -> list[str]:
+def behaviors(**texts: Any) -> list[str]:
     return [decide(engine(**texts), each).behavior for each in (READING, HARMLESS, UNSTATED)]
 
 

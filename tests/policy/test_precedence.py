@@ -22,7 +22,7 @@ tools = st.sampled_from(["refund", "*", "ref*", "shop.refund"])
 
 
 def decided(rules: dict[str, list[str]], pattern: str = "refund", **fields: Any) -> str:
-    texts = {
+    texts: dict[str, Any] = {
         s: "".join(rule(d, tool=pattern, id=f"{s}{n}") for n, d in enumerate(ds))
         for s, ds in rules.items()
         if s in FILES
