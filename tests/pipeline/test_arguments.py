@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from typing import Any
 
@@ -186,6 +187,41 @@ def test_a_name_given_twice_is_refused_however_it_is_written() -> None:
     ]
     for raw in twice:
         assert "twice" in refused(OPEN, raw), raw
+
+
+KEYS = st.sampled_from(['"a"', '"b"', '"\\u0061"', '"a:"', '":"', '""'])
+SPACES = st.sampled_from(["", " ", "\n", "\t "])
+
+
+@st.composite
+def written(draw: st.DrawFn, inner: st.SearchStrategy[str]) -> str:
+    """An object as text, perhaps with a name twice, with spaces and escapes wherever JSON allows them."""
+    members = draw(st.lists(st.tuples(KEYS, SPACES, SPACES, inner), max_size=4))
+    return "{" + ",".join(f"{before}{key}{after}:{before}{value}" for key, before, after, value in members) + "}"
+
+
+LEAVES = st.sampled_from(["1", "null", '"x"', '"x:y"', '"\\u003a"', '"\\":"', '"\\\\"', "[]", "[{}]", str(2**63)])
+TEXTS = st.recursive(LEAVES, lambda inner: written(inner) | inner.map(lambda text: f"[{text},{text}]"), max_leaves=8)
+
+
+class TwiceError(Exception):
+    pass
+
+
+def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(dict(pairs)) != len(pairs):
+        raise TwiceError
+    return dict(pairs)
+
+
+@given(written(TEXTS))
+def test_exactly_the_texts_with_a_name_twice_are_refused(text: str) -> None:
+    try:
+        meant = json.loads(text, object_pairs_hook=distinct)
+    except TwiceError:
+        assert "twice" in refused(OPEN, text.encode())
+    else:
+        assert parsed(OPEN, text.encode()).arguments == meant
 
 
 @given(st.dictionaries(st.text(max_size=8), JSON, max_size=5))

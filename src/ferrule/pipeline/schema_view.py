@@ -18,7 +18,7 @@ _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _LISTS = ("allOf", "anyOf", "oneOf")
 _SINGLE = ("if", "then", "else", "not")
 _MAPS = ("dependentSchemas", "dependencies")
-_CLOSURE_LIMIT = 2000
+CLOSURE_LIMIT = 2000
 """More schemas than this about one value are not looked at: no definition needs them."""
 
 
@@ -40,7 +40,7 @@ class SchemaView:
         """
         found: dict[int, dict[str, Any]] = {}
         stack = [schema for schema in schemas if isinstance(schema, dict)]
-        while stack and len(found) < _CLOSURE_LIMIT:
+        while stack and len(found) < CLOSURE_LIMIT:
             schema = stack.pop()
             if id(schema) not in found:
                 found[id(schema)] = schema

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from ferrule.model.tool import Tool
-from ferrule.pipeline.schema_view import Schemas, SchemaView, types_of
+from ferrule.pipeline.schema_view import CLOSURE_LIMIT, Schemas, SchemaView, types_of
 
 _HINTS = (b'"sensitive"', b'"writeOnly"', b'"password"')
 _CLOSING = ("additionalProperties", "unevaluatedProperties")
@@ -23,16 +23,18 @@ Spot = tuple[int, int]
 
 
 class Places:
-    """The sensitive places at and below one value."""
+    """The sensitive places at and below one value. Kept once made: inputs of a tool lead to the same few."""
 
-    __slots__ = ("_atlas", "_schemas", "_spots", "admits_text", "is_sensitive", "leads_on")
+    __slots__ = ("_atlas", "_below", "_items", "_schemas", "_spots", "admits_text", "is_sensitive", "leads_on")
 
     def __init__(self, atlas: Atlas, schemas: tuple[Schemas, ...], spots: frozenset[Spot], is_named: bool) -> None:
         self._atlas = atlas
         self._schemas = schemas
         self._spots = spots
+        self._below: dict[str | None, Places] = {}
+        self._items: Places | None = None
         every = [schema for group in schemas for schema in group]
-        is_marked = any(_is_marked(schema) for schema in every)
+        is_marked = any(_is_marked(schema) for schema in every) or len(every) >= CLOSURE_LIMIT
         has_arrived = any(at == len(atlas.trails[trail]) for trail, at in spots)
         self.is_sensitive = is_named or is_marked or has_arrived or atlas.is_unclear
         """The whole value is sensitive."""
@@ -46,48 +48,67 @@ class Places:
         """The places at and below a member."""
         if not self.leads_on:
             return NOWHERE
-        atlas = self._atlas
-        spots = {
-            (t, at + 1) for t, at in self._spots if at < len(atlas.trails[t]) and atlas.trails[t][at] in (name, "*")
-        }
-        schemas = tuple(
-            view.about(view.member(group, name)) for view, group in zip(atlas.views, self._schemas, strict=True)
-        )
-        return Places(atlas, schemas, frozenset(spots), name in atlas.names or self._is_stray(name))
-
-    def _is_stray(self, name: str) -> bool:
-        """A member no schema knows where none but known ones may stand: perhaps a sensitive one under a wrong name."""
-        return any(map(_is_closed, self._schemas)) and not any(_declares(group, name) for group in self._schemas)
+        # Names that nobody speaks of are all alike, so that inputs cannot make this grow.
+        known = name if name in self._atlas.vocabulary else None
+        found = self._below.get(known)
+        if found is None:
+            found = self._below[known] = self._member(name)
+        return found
 
     def items(self) -> Places:
         """The places at and below the members of a list."""
         if not self.leads_on:
             return NOWHERE
-        atlas = self._atlas
-        spots = {(t, at + 1 if _is_index(atlas.trails[t][at : at + 1]) else at) for t, at in self._spots}
-        schemas = tuple(view.about(view.items(group)) for view, group in zip(atlas.views, self._schemas, strict=True))
-        return Places(atlas, schemas, frozenset(spots), False)
+        if self._items is None:
+            trails = self._atlas.trails
+            spots = {(t, at + 1 if _is_index(trails[t][at : at + 1]) else at) for t, at in self._spots}
+            pairs = zip(self._atlas.views, self._schemas, strict=True)
+            schemas = tuple(view.about(view.items(group)) for view, group in pairs)
+            self._items = self._atlas.places(schemas, frozenset(spots), False)
+        return self._items
+
+    def _member(self, name: str) -> Places:
+        trails = self._atlas.trails
+        spots = {(t, at + 1) for t, at in self._spots if trails[t][at : at + 1] in ((name,), ("*",))}
+        pairs = zip(self._atlas.views, self._schemas, strict=True)
+        schemas = tuple(view.about(view.member(group, name)) for view, group in pairs)
+        return self._atlas.places(schemas, frozenset(spots), name in self._atlas.names or self._is_stray(name))
+
+    def _is_stray(self, name: str) -> bool:
+        """A member no schema knows where none but known ones may stand: perhaps a sensitive one under a wrong name."""
+        return any(map(_is_closed, self._schemas)) and not any(_declares(group, name) for group in self._schemas)
 
 
 class Atlas:
     """What is known about one tool: its schemas, which of them lead to a sensitive one, and the listed names and paths."""
 
-    __slots__ = ("is_unclear", "leading", "names", "trails", "views")
+    __slots__ = ("_known", "is_unclear", "leading", "names", "trails", "views", "vocabulary")
 
     def __init__(self, schemas: list[Any], listed: list[str]) -> None:
         self.views = tuple(SchemaView(schema) for schema in schemas)
         self.names = frozenset(word for word in listed if not word.startswith("/"))
         self.trails = tuple(trail for word in listed for trail in _trails(word))
+        self.vocabulary = {*self.names, *(step for trail in self.trails for step in trail)}
+        """Every name that a schema or the list speaks of."""
         self.leading: set[int] = set()
         for view in self.views:
-            self.leading |= _leading(view)
+            self.leading |= _leading(view, self.vocabulary)
         self.is_unclear = any(view.unresolved for view in self.views)
         """A reference leads nowhere, so nobody can say what stands there: all is masked."""
+        self._known: dict[Any, Places] = {}
 
     def root(self) -> Places:
         """The places in the whole input."""
         schemas = tuple(view.about([view.root]) for view in self.views)
-        return Places(self, schemas, frozenset((number, 0) for number in range(len(self.trails))), False)
+        return self.places(schemas, frozenset((number, 0) for number in range(len(self.trails))), False)
+
+    def places(self, schemas: tuple[Schemas, ...], spots: frozenset[Spot], is_named: bool) -> Places:
+        """The places where these schemas speak: the same object every time, so that a recursive schema comes to an end."""
+        key = (tuple(frozenset(map(id, group)) for group in schemas), spots, is_named)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = Places(self, schemas, spots, is_named)
+        return found
 
 
 def sensitive_places(tool: Tool) -> Places | None:
@@ -134,8 +155,8 @@ def _is_marked(schema: dict[str, Any]) -> bool:
     return schema.get("sensitive") is True or schema.get("writeOnly") is True or schema.get("format") == "password"
 
 
-def _leading(view: SchemaView) -> set[int]:
-    """The ids of all schemas from which a sensitive one can be reached."""
+def _leading(view: SchemaView, vocabulary: set[str]) -> set[int]:
+    """The ids of all schemas from which a sensitive one can be reached. Adds every property's name to the vocabulary."""
     above: dict[int, set[int]] = {}
     marked: set[int] = set()
     seen: set[int] = set()
@@ -145,6 +166,7 @@ def _leading(view: SchemaView) -> set[int]:
         if id(schema) in seen:
             continue
         seen.add(id(schema))
+        vocabulary.update(schema["properties"] if isinstance(schema.get("properties"), dict) else ())
         if _is_marked(schema):
             marked.add(id(schema))
         for below in view.neighbours(schema):
