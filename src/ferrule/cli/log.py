@@ -101,7 +101,7 @@ class _Printer:
         self.has_written = True
 
     def _line(self, brief: Brief) -> str:
-        status = f"{brief.status:<17}"
+        status = f"{brief.status:<19}"
         if self._in_colour:
             colour = _COLOURS.get(brief.status, _RED if brief.status in TERMINAL else "")
             status = f"{colour}{status}\x1b[0m" if colour else status
