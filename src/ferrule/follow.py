@@ -23,7 +23,9 @@ from ferrule.settings import SinkSettings
 from ferrule.sinks.builtin import SINKS
 
 BATCH_ROWS = 32
-"""Rows read at once. Small: working out their events takes the event loop for a few milliseconds."""
+"""Rows read at once: all that is ever held for a sink."""
+_ROWS_AT_ONCE = 8
+"""Rows worked out before others get their turn: about a millisecond."""
 _LOOK_SECONDS = 5.0
 _TURN_SECONDS = 1.0
 _sinks: Registry[SinkMaker] = Registry("kind of sink", SINKS, "ferrule.sinks")
@@ -88,9 +90,7 @@ class Follower:
             try:
                 is_behind = await self._deliver()
                 self._went_well()
-                if is_behind:
-                    await asyncio.sleep(0)  # calls go first
-                elif not is_last:
+                if not (is_behind or is_last):
                     await self._wait_for_rows()
             except SinkBusy as busy:
                 self.problem = str(busy)
@@ -105,8 +105,10 @@ class Follower:
         cursor = await self._begin() if self.cursor is None else self.cursor
         rows = await self._store.rows_after(cursor, BATCH_ROWS)
         events: list[Event] = []
-        for row in rows:
+        for number, row in enumerate(rows, start=1):
             events += events_of(row, source=self._source, level=self._level)
+            if number % _ROWS_AT_ONCE == 0:
+                await asyncio.sleep(0)  # calls go first
         if events:
             await self.sink.write(events)
         if rows:
