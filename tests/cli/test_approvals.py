@@ -317,6 +317,19 @@ secret_env = "HOOK_SECRET"
     assert len({request.headers["Ferrule-Delivery"] for request in receiver.got}) == 1
 
 
+def test_a_suggested_rule_is_taken_when_its_owner_accepts_it(shop: Path) -> None:
+    """AT-136: until then the next call asks again."""
+    (shop / "policy.toml").write_text('mode = "default"\n')
+    ada = token(shop, "ada")
+    invocation = call(shop, order="A1", amount=5)
+    refused(ferrule("approve", invocation, "--accept-rule", "0", folder=shop, environment=ada), "admin scope")
+    assert ferrule("approve", invocation, folder=shop).code == 0
+    done = ferrule("approve", call(shop, order="A1", amount=6), "--accept-rule", "0", folder=shop)
+    assert done.code == 0 and "rule taken" in done.out, done
+    again = ferrule("call", "refund", "--input", '{"order":"A1","amount":7}', folder=shop)
+    assert (again.code, again.out) == (0, "paid 7\n")
+
+
 def _started(shop: Path, *arguments: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "ferrule", *arguments]
     return subprocess.Popen(command, cwd=shop, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

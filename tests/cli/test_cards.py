@@ -39,6 +39,7 @@ inv_1  Refund a payment (refund 1.0.0)  high risk
   needs     2 people: bob, group finance, not alice
   expires   in 56 min 48 s
   rule 0    {"allow": "refund"}
+            (suggested; --accept-rule 0 takes it into the policy)
 """
     )
 

@@ -125,7 +125,7 @@ def _tell(answered: Answered, no_wait: bool) -> None:
     else:
         click.echo("\n".join(told(answered.result)))
     for update in answered.accepted:
-        click.echo(f"rule taken: {json.dumps(update, ensure_ascii=False)}")
+        click.echo(f"rule taken: {json.dumps(update.get('rule', update), ensure_ascii=False)}")
 
 
 def _as_dict(answered: Answered) -> dict[str, object]:

@@ -47,7 +47,8 @@ def _fields(waiting: Waiting) -> Iterator[tuple[str, str]]:
         left = waiting.expires_in_seconds
         yield "expires", f"in {duration(left)}" if left > 0 else f"{duration(-left)} ago"
     for place, update in enumerate(request.suggested_updates):
-        yield f"rule {place}", json.dumps(update, ensure_ascii=False)
+        rule = json.dumps(update.get("rule", update), ensure_ascii=False)
+        yield f"rule {place}", f"{rule}\n(suggested; --accept-rule {place} takes it into the policy)"
     if waiting.damage is not None:
         yield "DAMAGED", f"{waiting.damage}; 'ferrule audit verify' tells more"
     elif waiting.why_not is not None:
