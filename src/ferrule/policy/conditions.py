@@ -17,6 +17,7 @@ from ferrule.policy.patterns import compiled
 Holds = Callable[[Any], bool | None]
 """Whether one value fulfils a condition; None when that cannot be told."""
 
+_SCALARS = (str, int, float, bool)
 NEGATIVE = frozenset({"not", "not_in"})
 """Conditions that a missing value may well fulfil."""
 
@@ -27,7 +28,12 @@ def condition_test(condition: Condition, *, is_strict: bool) -> Callable[[dict[s
     if condition.operator == "present":
         return lambda arguments: bool(_values(arguments, path)) is condition.operand
 
+    only = path[0] if len(path) == 1 else None
+
     def test(arguments: dict[str, Any]) -> bool:
+        value = arguments.get(only) if only is not None else None
+        if value.__class__ in _SCALARS:  # nearly always, and then there is nothing to walk through
+            return (holds(value) is True) if is_strict else (holds(value) is not False)
         values = _values(arguments, path)
         if not values:
             return not is_strict and condition.operator in NEGATIVE

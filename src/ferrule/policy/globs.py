@@ -50,28 +50,41 @@ def fits(patterns: Iterable[str], text: str) -> bool:
 class Segments:
     """A glob over segments: `*` stays within one, a segment `**` stands for any number of them."""
 
-    __slots__ = ("_tests", "needs_more")
+    __slots__ = ("_head", "_inner", "_needs_more", "_tail")
 
     def __init__(self, pattern: Sequence[str], *, needs_more: bool = False) -> None:
-        self._tests = tuple(None if part == "**" else test_of(part) for part in pattern)
-        self.needs_more = needs_more
+        tests: list[Test | None] = [None if part == "**" else test_of(part) for part in pattern]
+        stars = [number for number, test in enumerate(tests) if test is None]
+        first, last = (stars[0], stars[-1]) if stars else (len(tests), len(tests))
+        self._head = tuple(test for test in tests[:first] if test is not None)
+        self._inner = tuple(tests[first : last + 1]) if stars else None
+        """From the first `**` to the last; None when there is none."""
+        self._tail = tuple(test for test in tests[last + 1 :] if test is not None)
+        self._needs_more = needs_more and bool(stars) and last == len(tests) - 1
         """True when a closing `**` stands for at least one segment, so that `src/**` is not `src` itself."""
 
     def fits(self, parts: Sequence[str]) -> bool:
         """True when the whole sequence fits."""
-        tests = self._tests
-        if self.needs_more and tests and tests[-1] is None:
-            return self._reaches(tests[:-1], parts[:-1], is_open=True) and bool(parts)
-        return self._reaches(tests, parts, is_open=False)
+        head, tail, inner = self._head, self._tail, self._inner
+        rest = len(parts) - len(head) - len(tail)
+        if rest < self._needs_more or (inner is None and rest):
+            return False
+        if not all(test(part) for test, part in zip(head, parts, strict=False)):
+            return False
+        if tail and not all(test(part) for test, part in zip(tail, parts[-len(tail) :], strict=True)):
+            return False
+        if inner is None or len(inner) == 1:
+            return True
+        # A closing `**` that stands for something leaves the last segment to it.
+        return _walks(inner, parts[len(head) : len(parts) - len(tail) - self._needs_more])
 
-    def _reaches(self, tests: Sequence[Test | None], parts: Sequence[str], *, is_open: bool) -> bool:
-        """Walks all ways through the pattern at once; `is_open`: whatever follows a full fit fits as well."""
-        ways = _through({0}, tests)
-        for part in parts:
-            if is_open and len(tests) in ways:
-                return True
-            ways = _through({after for at in ways for after in _step(tests, at, part)}, tests)
-        return len(tests) in ways
+
+def _walks(tests: Sequence[Test | None], parts: Sequence[str]) -> bool:
+    """Follows all ways through a pattern with several `**` at once."""
+    ways = _through({0}, tests)
+    for part in parts:
+        ways = _through({after for at in ways for after in _step(tests, at, part)}, tests)
+    return len(tests) in ways
 
 
 def _step(tests: Sequence[Test | None], at: int, part: str) -> tuple[int, ...]:

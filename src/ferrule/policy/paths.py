@@ -67,24 +67,15 @@ def _absolute(text: str, base: Base) -> str | None:
     return text if text.startswith("/") else f"{base.root}/{text}"
 
 
-class PathPattern:
-    """One glob of a rule. Relative ones start at the workspace, and `**/x` fits anywhere."""
+def globs_of(pattern: str, base: Base, *, is_strict: bool) -> tuple[Segments, ...]:
+    """A glob of a rule over absolute paths. Relative ones start at the workspace, and `**/x` fits anywhere."""
+    texts = [_anchored(pattern, base), "/" + pattern] if pattern.startswith("**/") else [_anchored(pattern, base)]
+    return tuple(Segments(_parts(text, is_strict=is_strict), needs_more=is_strict) for text in texts)
 
-    __slots__ = ("_globs", "_is_strict")
 
-    def __init__(self, pattern: str, base: Base, *, is_strict: bool) -> None:
-        self._is_strict = is_strict
-        """True for an allow: case counts, and `src/**` is not `src` itself."""
-        texts = [_anchored(pattern, base)]
-        if pattern.startswith("**/"):
-            texts.append("/" + pattern)
-        globs = [text if is_strict else _folded(text) for text in texts]
-        self._globs = tuple(Segments(_segments(text), needs_more=is_strict) for text in globs)
-
-    def fits(self, path: str) -> bool:
-        """True when the absolute path fits."""
-        parts = _segments(path if self._is_strict else _folded(path))
-        return any(glob.fits(parts) for glob in self._globs)
+def _parts(text: str, *, is_strict: bool) -> list[str]:
+    """The segments to compare. For an allow case counts; else neither case nor composition of letters does."""
+    return _segments(text if is_strict or (text.isascii() and text.islower()) else _folded(text))
 
 
 def _anchored(pattern: str, base: Base) -> str:
@@ -117,12 +108,12 @@ def _folded(text: str) -> str:
 
 
 class PathMatcher:
-    """The path part of one rule."""
+    """The path part of one rule. `is_strict` for an allow: case counts, and `src/**` is not `src` itself."""
 
-    __slots__ = ("_base", "_is_strict", "_patterns")
+    __slots__ = ("_base", "_globs", "_is_strict")
 
     def __init__(self, patterns: tuple[str, ...], base: Base, *, is_strict: bool) -> None:
-        self._patterns = tuple(PathPattern(pattern, base, is_strict=is_strict) for pattern in patterns)
+        self._globs = tuple(glob for pattern in patterns for glob in globs_of(pattern, base, is_strict=is_strict))
         self._base = base
         self._is_strict = is_strict
 
@@ -132,11 +123,12 @@ class PathMatcher:
             return not self._is_strict
         paths, is_certain = readings(value, self._base)
         if self._is_strict:
-            return is_certain and all(self._fits_path(path) for path in paths)
-        return not is_certain or any(self._fits_path(path) for path in paths)
+            return is_certain and all(map(self._fits_path, paths))
+        return not is_certain or any(map(self._fits_path, paths))
 
     def _fits_path(self, path: str) -> bool:
-        return any(pattern.fits(path) for pattern in self._patterns)
+        parts = _parts(path, is_strict=self._is_strict)
+        return any(glob.fits(parts) for glob in self._globs)
 
     def shown(self, value: object) -> str:
         """The value as `blocked_path` tells it."""
