@@ -29,7 +29,7 @@ from ferrule.contracts.policy import Classifier, PolicyEngine
 from ferrule.contracts.sink import Sink
 from ferrule.contracts.store import Store
 from ferrule.contracts.witness import Witness
-from ferrule.errors import SealError, SettingsError
+from ferrule.errors import LedgerError, SealError, SettingsError
 from ferrule.follow import Follower, followers_of
 from ferrule.function_tools import joined
 from ferrule.functions import load_modules
@@ -109,8 +109,11 @@ def open_sync(path: str | Path = ".", **options: Any) -> SyncApp:
 
 @asynccontextmanager
 async def open_store(path: str | Path = ".") -> AsyncIterator[Store]:
-    """Only the ledger of the workspace around a path, to look at."""
-    store = ledger(Workspace.open(path), Clock())
+    """Only the ledger of the workspace around a path, to look at. Raises LedgerError when there is none yet."""
+    workspace = Workspace.open(path)
+    if not (workspace.root / workspace.settings.ledger.path).exists():
+        raise LedgerError("there is no ledger here yet; it begins with the first 'ferrule call'")
+    store = ledger(workspace, Clock())
     await store.open()
     try:
         yield store

@@ -10,7 +10,7 @@ import msgspec
 from ferrule.model.failure import Stop
 from ferrule.model.result import Pending, Result
 from ferrule.model.surface import SearchResult, Surface, SurfaceRequest
-from ferrule.pipeline.call import NO_OPTIONS, Call, CallOptions, Replay
+from ferrule.pipeline.call import NO_OPTIONS, Call, CallOptions
 from ferrule.pipeline.run import run_call, stop_call
 from ferrule.pipeline.session import Session
 from ferrule.surface.render import Rendering, render
@@ -74,30 +74,27 @@ class SurfaceHandle:
                 native_call_id=native_call_id,
                 retry_of=retry_of,
             )
-        outcome = await self._run(session, name, arguments, options)
+        try:
+            written = arguments if type(arguments) is bytes else _encode({} if arguments is None else arguments)
+        except (TypeError, ValueError, OverflowError, RecursionError) as error:
+            return await self._unwritable(session, name, error)
+        outcome = await run_call(self._planned(session, name, written, options), app.services)
         if outcome.__class__ is Result:
             return outcome
         return await app.calls.settled(outcome, wait)
 
-    async def _run(
-        self, session: Session, name: str, arguments: dict[str, Any] | bytes | None, options: CallOptions
-    ) -> Result | Pending | Replay:
-        app = self._app
-        services = app.services
-        problem: str | None = None
-        try:
-            written = arguments if type(arguments) is bytes else _encode({} if arguments is None else arguments)
-        except (TypeError, ValueError, OverflowError, RecursionError) as error:
-            written, problem = b"{}", f"the arguments cannot be written as JSON: {error}"
-        tick = services.tick
-        now = services.now()
-        call = Call(
-            f"inv_{now:014x}{app.bits(40):010x}", name, session, written, now, tick(), tick, options, "planned", [0], []
-        )
-        if problem is None:
-            return await run_call(call, services)
+    def _planned(self, session: Session, name: str, written: bytes, options: CallOptions) -> Call:
+        services = self._app.services
+        now, tick = services.now(), services.tick
+        call_id = "inv_%014x%010x" % (now, self._app.bits(40))  # noqa: UP031  half the time of an f-string
+        return Call(call_id, name, session, written, now, tick(), tick, options, "planned", [0], [])
+
+    async def _unwritable(self, session: Session, name: str, error: Exception) -> Result | Pending:
+        """Arguments that are not JSON never were an input; that they were sent is still on record."""
+        call = self._planned(session, name, b"null", NO_OPTIONS)
         call.prepared = session.find(name)
-        return await stop_call(call, services, Stop("schema_validation_failed", problem))
+        stop = Stop("schema_validation_failed", f"the arguments cannot be written as JSON: {error}", "invalid_json")
+        return await self._app.calls.settled(await stop_call(call, self._app.services, stop))
 
     async def search(self, query: str, limit: int | None = None) -> SearchResult:
         """Find tools: by what they do, or exactly with `select:name,name`, which also loads their schemas."""
@@ -118,7 +115,8 @@ class SurfaceHandle:
             self._request = selected.request
             self._session = app.session_on(selected, before)
             self._session.handle = self
-            app.tell_surface(selected, "loaded", tools=list(names), search_id=ref)
+            loaded = [key for key, entry in selected.entries.items() if entry is not before.surface.entries.get(key)]
+            app.tell_surface(selected, "loaded", tools=loaded, search_id=ref)
         return selected
 
     def tell_found(self, tool_ids: Sequence[str], search_id: str) -> None:

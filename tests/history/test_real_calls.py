@@ -129,7 +129,7 @@ def test_a_secret_is_in_no_event_and_no_story() -> None:
     for level in ("standard", "full"):
         assert SECRET not in json.dumps([event.to_record() for event in events(level)])
     assert "o-17" not in json.dumps([event.to_record() for event in events()])
-    for call in CALLS[:9]:
+    for call in CALLS:
         told = story_of([row for row in ROWS if row.call == call])
         assert SECRET not in json.dumps(told.to_record())
         assert SECRET not in "\n".join(story_lines(told, str))

@@ -16,11 +16,12 @@ from ferrule.model.approval import Answer, ApprovalRequest
 from ferrule.model.decision import Decision
 from ferrule.model.failure import Stop
 from ferrule.model.journal import HookRun, Mutation, Payload
-from ferrule.model.lifecycle import STATES, TRANSITIONS, State, check_transition
+from ferrule.model.lifecycle import STATES, TRANSITIONS, IllegalTransition, State
 from ferrule.model.result import Result
 from ferrule.pipeline.session import UNRESOLVED, Prepared, Session
 
 _CODES = {state: number for number, state in enumerate(STATES)}
+_MOVES = {old: {new: _CODES[new] for new in news} for old, news in TRANSITIONS.items()}
 
 
 class CallOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,7 +90,9 @@ class Call(msgspec.Struct, gc=False):
     arguments: Any = None
     """The current input, decoded; filled by `parse_schema`."""
     observable_input: bytes | None = None
+    """Set when it differs from the input at that time: something in it is masked, or it was changed since."""
     permission_input: bytes | None = None
+    """Set when the decision was not on `model_input`."""
     call_input: bytes | None = None
     """Set when it differs from `model_input`."""
     mutations: tuple[Mutation, ...] = ()
@@ -118,10 +121,11 @@ class Call(msgspec.Struct, gc=False):
 
     def enter(self, state: State) -> None:
         """Go on to a state. Raises IllegalTransition."""
-        if state not in TRANSITIONS[self.state]:
-            check_transition(self.state, state)
+        code = _MOVES[self.state].get(state)
+        if code is None:
+            raise IllegalTransition(f"an invocation cannot go from {self.state} to {state}")
         self.state = state
-        self.states.append((self.tick() - self.origin) << 5 | _CODES[state])
+        self.states.append((self.tick() - self.origin) << 5 | code)
 
     @property
     def input(self) -> bytes:

@@ -11,10 +11,11 @@ from ferrule.pipeline.services import Services
 
 def inputs_of(call: Call) -> Payload:
     """The inputs since the last row, masked where the tool says so. None stands for "as the one before"."""
-    if call.recorded is not None and call.recorded.mark_state == "running":  # the row before it ran has them
-        return Payload()
-    mask = call.prepared.mask
-    if mask is None and call.call_input is None and call.recorded is None:  # nothing changed on the way
+    recorded, prepared = call.recorded, call.prepared
+    if recorded is not None and (recorded.mark_state == "running" or prepared.entry is None):
+        return Payload()  # rows before this one have them; and a tool that is gone cannot say what to mask
+    mask = prepared.mask
+    if mask is None and call.call_input is None and recorded is None:  # nothing changed on the way
         return Payload(call.model_input)
     masked = (lambda text: text) if mask is None else mask.masked
     model, final = masked(call.model_input), masked(call.input)

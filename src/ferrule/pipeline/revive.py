@@ -46,16 +46,22 @@ class Past(msgspec.Struct, frozen=True, kw_only=True):
     request: ApprovalRequest | None
     answers: tuple[Answer, ...]
     notes: dict[str, Any]
+    decisions: int
+    """How many there were."""
 
 
-def past_of(rows: Sequence[StoredEntry], services: Services) -> Past:
-    """What happened to a call so far. Raises ValueError when its stored input cannot be opened."""
+def past_of(rows: Sequence[StoredEntry], services: Services, *, opens_inputs: bool = True) -> Past:
+    """What happened to a call so far. Raises ValueError when its stored input cannot be opened.
+
+    `opens_inputs`: False for a call that is only ended, so that one whose input was tampered with can be.
+    """
     segments = [row.segment() for row in rows]
     first = segments[0]
     header = header_of(first)
     states = [pair for segment in segments for pair in state_times(segment)]
     parked = max((number for number, segment in enumerate(segments) if segment.request is not None), default=None)
-    model_input, call_input = _inputs(rows, services)
+    model_input, call_input = _inputs(rows, services) if opens_inputs else (b"null", b"null")
+    has_answers = parked is not None and opens_inputs
     return Past(
         header=header,
         raw_header=msgspec.Raw(bytes(first.header)),
@@ -67,8 +73,9 @@ def past_of(rows: Sequence[StoredEntry], services: Services) -> Past:
         call_input=call_input if call_input != model_input else None,
         mutations=tuple(mutation for segment in segments for mutation in segment.mutations),
         request=segments[parked].request if parked is not None else None,
-        answers=_answers(rows[parked + 1 :], segments[parked + 1 :], services) if parked is not None else (),
+        answers=_answers(rows[parked + 1 :], segments[parked + 1 :], services) if has_answers else (),
         notes={key: value for segment in segments for key, value in segment.notes.items()},
+        decisions=sum(len(segment.decisions) for segment in segments),
     )
 
 
@@ -113,6 +120,7 @@ def _call(call_id: str, past: Past, open_call: OpenCall, session: Session, servi
         phases=[],
         call_input=past.call_input,
         mutations=past.mutations,
+        notes={"offsets": {"decisions": past.decisions}} if past.decisions else {},
         recorded=Recorded(open_call.seq, open_call.state, past.request, past.answers, waiting, _received(past)),
     )
 

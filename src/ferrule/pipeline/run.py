@@ -62,6 +62,8 @@ NEVER_RAN = CLOSING[2:]
 FAILED = CLOSING[1:]
 
 _STEPS = frozenset({Stop, Park, Replay})
+_TIMED = frozenset({0, 1, 8})
+"""Phases that always have something to do. Another one that had nothing to wait for shares its time with the one before."""
 _log = logging.getLogger("ferrule.pipeline")
 
 
@@ -70,21 +72,23 @@ async def run_call(
 ) -> Result | Pending | Replay:
     """Carry one call to its terminal result, or park it until somebody answers."""
     step: Step = None
-    tick, origin, phases = call.tick, call.origin, call.phases
+    tick, origin, phases, at = call.tick, call.origin, call.phases, 0
     for number, phase in opening:
         try:
             said = phase(call, services)
-            if said is not None and said.__class__ not in _STEPS:
-                said = await cast(Awaitable[Step], said)
-            step = said
+            if said is not None:
+                step = said if isinstance(said, Stop | Park | Replay) else await said
+                phases = call.phases  # another list, if a row was written meanwhile
+                at = tick() - origin
+            elif number in _TIMED:
+                at = tick() - origin
         except asyncio.CancelledError:
             await uncancelled(_canceled(call, services))
             raise
         except Exception as error:
             step = _crashed(call, number, error)
-        if phases is not call.phases:  # a row was written in this phase
-            phases = call.phases
-        phases.append((tick() - origin) << 4 | number)
+            phases, at = call.phases, tick() - origin
+        phases.append(at << 4 | number)
         if step is not None:
             break
     if step is None:

@@ -40,6 +40,8 @@ class Prepared(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     mask: Mask | None = None
     """None when nothing in its input is sensitive."""
     run: Run | None = None
+    wants_context: bool = True
+    """False when the runner says that it never looks at its context."""
     unready: Stop | None = None
     """Why it could not be run although it may be called: no executor, no set-up."""
     preflight: Callable[[dict[str, Any]], Any] | None = None
@@ -142,7 +144,8 @@ class Session:
         refusal = _refusal(entry) or self._unchosen(entry)
         if refusal is not None:
             header = self._header(tool.tool_id, name, entry, traits)
-            return Prepared(entry=entry, header=header, tool_id=tool.tool_id, refusal=refusal, traits=traits)
+            mask = Mask.of(tool)
+            return Prepared(entry=entry, header=header, tool_id=tool.tool_id, refusal=refusal, traits=traits, mask=mask)
         assert self._engine is not None  # only sessions that end calls have none
         program = self._engine.program(entry, self.surface.request)
         fixed = program.fixed if not traits.has_expressions else None
@@ -156,6 +159,7 @@ class Session:
             arguments=Arguments.of(tool),
             mask=Mask.of(tool),
             run=run,
+            wants_context=getattr(run, "wants_context", True),
             unready=unready,
             preflight=getattr(run, "preflight", None),
             program=program,

@@ -31,7 +31,6 @@ async def _durably(call: Call, services: Services) -> None:
     recorded = call.recorded
     condition = Condition(
         states=frozenset({recorded.mark_state}) if recorded is not None else frozenset(),
-        owner=services.store.instance if recorded is not None and recorded.mark_state == "running" else None,
         seq=recorded.seq if recorded is not None else None,
         key_is_free=call.key is not None and recorded is None,
     )

@@ -33,7 +33,7 @@ def execute(call: Call, services: Services) -> Stop | Park | Awaitable[Stop | Pa
             call, services, cast(Resumable, run).resume(recorded.waiting, recorded.received, _context(call))
         )
     try:
-        output = run(call.arguments, _context(call))
+        output = run(call.arguments, _context(call) if call.prepared.wants_context else NO_CONTEXT)
     except ExecutionFailed as failed:
         return _failed(call, failed)
     if type(output) is CoroutineType or isawaitable(output):
@@ -69,6 +69,10 @@ def _failed(call: Call, failed: ExecutionFailed) -> Stop:
         retry_after=failed.retry_after,
         native_error_ref=failed.native_error_ref,
     )
+
+
+NO_CONTEXT = Context("", "", None, "")
+"""For runners that say they look at none."""
 
 
 def _context(call: Call) -> Context:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ferrule.model.failure import Stop
 from ferrule.model.journal import Mutation
-from ferrule.pipeline.arguments import Arguments, Problem
+from ferrule.pipeline.arguments import Arguments, Parsed, Problem
 from ferrule.pipeline.call import Call
 from ferrule.pipeline.services import Services
 
@@ -18,6 +18,9 @@ def parse_schema(call: Call, services: Services) -> Stop | None:
     if call.recorded is not None:
         return _again(call, prepared.arguments)
     parsed = prepared.arguments.parse(call.model_input)
+    if parsed.__class__ is Parsed and not parsed.changes:
+        call.arguments = parsed.arguments
+        return None
     if isinstance(parsed, Problem):
         return Stop("schema_validation_failed", parsed.message, parsed.code)
     call.arguments = parsed.arguments

@@ -25,6 +25,9 @@ from ferrule.pipeline.session import Prepared
 def permission(call: Call, services: Services) -> Stop | Park | Awaitable[Stop | Park | None] | None:
     """Adds the decision and the permission input. Stops with `permission_denied`, `policy_blocked`; parks on `ask`."""
     prepared = call.prepared
+    if prepared.told_by_header is not None and not call.hook_permission:
+        call.permission_input = call.call_input
+        return None
     call.permission_input = call.input
     if prepared.fixed is not None and not call.hook_permission:
         return _settle(call, prepared.fixed, services)
@@ -49,8 +52,7 @@ async def _decided(call: Call, services: Services, prepared: Prepared) -> Stop |
 def _settle(call: Call, ruling: Ruling, services: Services) -> Stop | Park | None:
     """Act on a ruling."""
     if ruling.behavior == "allow":
-        if ruling is not call.prepared.told_by_header:
-            call.decisions += (Decision(ruling, services.now()),)
+        call.decisions += (Decision(ruling, services.now()),)
         return None
     if ruling.behavior == "deny":
         return denied(call, ruling, services)

@@ -8,7 +8,10 @@ from ferrule.pipeline.services import Services
 
 
 def prepare_observable_input(call: Call, services: Services) -> Stop | None:
-    """Adds the observable input. `model_input` stays as it is."""
+    """Adds the observable input, where it is another one than the input itself. `model_input` stays as it is."""
     mask = call.prepared.mask
-    call.observable_input = call.input if mask is None else mask.masked(call.input)
+    if mask is not None:
+        call.observable_input = mask.masked(call.input)
+    elif call.call_input is not None:
+        call.observable_input = call.call_input
     return None

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from ferrule.contracts.executor import ExecutionFailed
 from ferrule.contracts.policy import Judged
 from ferrule.model.failure import Stop
 from ferrule.pipeline.call import Call, Replay
@@ -45,9 +46,12 @@ async def _checked(call: Call, services: Services) -> Stop | Replay | None:
         ruling = prepared.program.early_deny(Judged(_copy(call), facts, services.now()))
         if ruling is not None:
             return denied(call, ruling, services)
-    problem: Any = prepared.preflight(_copy(call))
-    if isawaitable(problem):
-        problem = await problem
+    try:
+        problem: Any = prepared.preflight(_copy(call))
+        if isawaitable(problem):
+            problem = await problem
+    except ExecutionFailed as failed:
+        return Stop(failed.error_class, failed.message, failed.code, failed.retry_after, failed.native_error_ref)
     return None if problem is None else Stop("invalid_arguments", str(problem))
 
 
