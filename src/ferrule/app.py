@@ -191,11 +191,12 @@ class App:
     # What people get
 
     def inbox(self, identity: Identity) -> Inbox:
-        """The inbox, as one authenticated person may use it."""
+        """The inbox, as one authenticated person may use it; the policy's groups count like those of their token."""
+        groups = identity.groups | self._engine.groups_of(identity.principal)
         return Inbox(
             self.store,
             self._parts.key,
-            identity,
+            msgspec.structs.replace(identity, groups=groups),
             self.services.now,
             self.calls.resume,
             self._edit_problem,

@@ -6,10 +6,12 @@ Nothing here is held in memory between two steps, so any process that has the wo
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from typing import NamedTuple
 
 from ferrule.approval.sweep import expired, lapsed
 from ferrule.contracts.store import Condition, Store
+from ferrule.errors import SurfaceError
 from ferrule.model.approval import Answer
 from ferrule.model.decision import Decision, Ruling
 from ferrule.model.failure import Stop
@@ -28,6 +30,7 @@ from ferrule.pipeline.waiting import question
 GOES_ON = frozenset({"approved"})
 """States in which a call only waits for a process that can run it."""
 _FOREVER = 1 << 62
+_LOOKS = 5
 
 
 class Calls:
@@ -42,10 +45,11 @@ class Calls:
 
     async def result(self, call_id: str, wait: float | None = None, principal: str | None = None) -> Answered:
         """How a call ended, or what it waits for; None when there is no such call (of this principal's)."""
-        rows = await self._store.rows_of(call_id)
+        place = await self._place(call_id)
+        rows = place.rows
         if not rows or (principal is not None and header_of(rows[0].segment()).principal != principal):
             return None
-        found = await self._answer(call_id, rows)
+        found = _answer(place)
         return await self.waited(found, wait) if isinstance(found, Pending) and wait else found
 
     async def settled(self, outcome: Result | Pending | Replay, wait: float | None = None) -> Result | Pending:
@@ -61,56 +65,69 @@ class Calls:
         loop = asyncio.get_running_loop()
         until = loop.time() + wait
         found: Result | Pending = pending
+        newest = await self._store.rows_before(None, 1)
         while isinstance(found, Pending) and (left := until - loop.time()) > 0:
-            rows = await self._store.rows_of(pending.invocation_id)
-            found = await self._answer(pending.invocation_id, rows) or pending
-            if isinstance(found, Pending) and found.state in GOES_ON:
-                found = await self.resume(pending.invocation_id) or pending
-            if isinstance(found, Pending):
-                await self._store.wait_after(rows[-1].seq if rows else 0, min(left, 1.0))
+            found = await self._went_on(pending)
+            if isinstance(found, Pending) and await self._store.wait_after(newest[-1].seq, min(left, 1.0)):
+                # Taken before the next look, so that whatever is written after it wakes us again, and nothing else does.
+                newest = await self._store.rows_after(newest[-1].seq) or newest
+        return found
+
+    async def _went_on(self, pending: Pending) -> Result | Pending:
+        found = _answer(await self._place(pending.invocation_id)) or pending
+        if isinstance(found, Pending) and found.state in GOES_ON:
+            return await self.resume(pending.invocation_id) or pending
         return found
 
     async def resume(self, call_id: str) -> Answered:
         """Go on with an answered call, if it can run in this process; else it stays for one where it can."""
-        open_call, rows = await self._store.find_open(call_id), await self._store.rows_of(call_id)
+        place = await self._place(call_id)
+        open_call = place.open
         if open_call is None or open_call.state not in GOES_ON:
-            return answer_of(rows, open_call.state if open_call is not None else None)
-        past = past_of(rows, self._services)
-        session = await self._session_for(past.context)
-        call = revived(call_id, past, open_call, session, self._services)
+            return _answer(place)
+        try:
+            past = past_of(place.rows, self._services)
+            session = await self._session_for(past.context)
+            call = revived(call_id, past, open_call, session, self._services)
+        except (ValueError, SurfaceError) as error:
+            return await self.end(call_id, _cannot_go_on(error)) or _answer(await self._place(call_id))
         prepared = session.find(call.tool_name)
         if prepared.unready is not None and prepared.refusal is None:
-            return answer_of(rows, open_call.state)
+            return _answer(place)
         is_received = past.request is not None and past.request.purpose == "input"
         return await self.settled(await run_call(call, self._services, RECEIVED if is_received else APPROVED))
 
     async def end(self, call_id: str, stop: Stop, answer: Answer | None = None) -> Result | None:
         """End a waiting call, with a record as full as any other's. None when it did not wait any more."""
-        open_call = await self._store.find_open(call_id)
-        if open_call is None or open_call.state == "running":
+        place = await self._place(call_id)
+        if place.open is None or place.open.state == "running":
             return None
-        call = await self._to_end(open_call)
+        call = self._to_end(place.open, place.rows)
         if answer is not None:
             call.answer = answer
             call.decisions += (self._decision(answer),)
         if call.state == "needs_input":  # it had begun to run, and a person says how that ended
-            call.has_run = True
+            call.has_run = answer is None or answer.verdict == "approve"
             call.enter("running")
         outcome = await stop_call(call, self._services, stop)
         return outcome if isinstance(outcome, Result) else None
 
     async def recover(self) -> list[str]:
         """Find calls whose process is gone. What only read is ended; whether an action happened, a person has to say."""
-        found = await self._store.abandoned()
-        for open_call in found:
-            call = await self._to_end(open_call)
+        found = []
+        for abandoned in await self._store.abandoned():
+            place = await self._place(abandoned.call)
+            if place.open is None or place.open.seq != abandoned.seq:
+                continue  # another process was quicker
+            call = self._to_end(place.open, place.rows)
             call.has_run = True
             if call.prepared.traits.is_read_only:
                 message = "the process that ran it ended before it did; it only read, so it can be called again"
                 await stop_call(call, self._services, Stop("execution_failed", message, "interrupted"))
             else:
-                await self._ask_what_happened(call, open_call)
-        return [open_call.call for open_call in found]
+                await self._ask_what_happened(call, place.open)
+            found.append(abandoned.call)
+        return found
 
     async def sweep(self) -> None:
         """End what nobody answered in time."""
@@ -133,13 +150,19 @@ class Calls:
         condition = Condition(states=frozenset({"running"}), seq=open_call.seq)
         await self._store.commit(unknown_row(call, self._services, park), condition)
 
-    async def _to_end(self, open_call: OpenCall) -> Call:
-        rows = await self._store.rows_of(open_call.call)
-        return revived_to_end(open_call.call, past_of(rows, self._services), open_call, self._services)
+    def _to_end(self, open_call: OpenCall, rows: Sequence[StoredEntry]) -> Call:
+        past = past_of(rows, self._services, opens_inputs=False)
+        return revived_to_end(open_call.call, past, open_call, self._services)
 
-    async def _answer(self, call_id: str, rows: list[StoredEntry]) -> Answered:
-        open_call = await self._store.find_open(call_id)
-        return answer_of(rows, open_call.state if open_call is not None else None)
+    async def _place(self, call_id: str) -> Place:
+        """Where a call stands: an open one with exactly the rows that brought it there."""
+        rows: list[StoredEntry] = []
+        for _ in range(_LOOKS):
+            open_call = await self._store.find_open(call_id)
+            rows = await self._store.rows_of(call_id)
+            if open_call is None or (rows and rows[-1].seq == open_call.seq):
+                return Place(open_call, rows)
+        return Place(None, rows)  # the table and the rows never agree: somebody wrote the ledger past us
 
     def _decision(self, answer: Answer) -> Decision:
         is_yes = answer.verdict == "approve"
@@ -148,4 +171,23 @@ class Calls:
         return Decision(ruling, answer.answered_at, answer.by, feedback=answer.reason)
 
 
+class Place(NamedTuple):
+    """Where a call stands. `open` is None when it has ended, or when what is stored of it contradicts itself."""
+
+    open: OpenCall | None
+    rows: list[StoredEntry]
+
+
 Answered = Result | Pending | None
+
+
+def _answer(place: Place) -> Answered:
+    return answer_of(place.rows, place.open.state if place.open is not None else None)
+
+
+def _cannot_go_on(error: Exception) -> Stop:
+    """Nothing that is answered may wait for ever, and nothing runs that is not what was answered."""
+    if isinstance(error, SurfaceError):
+        return Stop("policy_blocked", f"the caller's surface cannot be made again: {error}", "surface_gone")
+    message = "what the ledger holds of the call was changed, so it does not run; 'ferrule audit verify' tells more"
+    return Stop("policy_blocked", message, "record_changed")

@@ -52,6 +52,9 @@ class PolicyEngine(Protocol):
     def program(self, entry: SurfaceEntry, request: SurfaceRequest) -> Program:
         """The policy for this tool and caller."""
 
+    def groups_of(self, person: str) -> frozenset[str]:
+        """The groups that the policy puts a person in."""
+
     def surface_ruling(self, entry: SurfaceEntry, request: SurfaceRequest) -> Ruling | None:
         """A deny that holds for every call of the tool, so that the surface can hold it back; None when there is none."""
 

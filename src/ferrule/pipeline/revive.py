@@ -59,7 +59,7 @@ def past_of(rows: Sequence[StoredEntry], services: Services, *, opens_inputs: bo
     first = segments[0]
     header = header_of(first)
     states = [pair for segment in segments for pair in state_times(segment)]
-    parked = max((number for number, segment in enumerate(segments) if segment.request is not None), default=None)
+    parked = max((number for number, segment in enumerate(segments) if segment.request is not None), default=-1)
     model_input, call_input = _inputs(rows, services) if opens_inputs else (b"null", b"null")
     has_answers = parked is not None and opens_inputs
     return Past(
@@ -72,7 +72,7 @@ def past_of(rows: Sequence[StoredEntry], services: Services, *, opens_inputs: bo
         model_input=model_input,
         call_input=call_input if call_input != model_input else None,
         mutations=tuple(mutation for segment in segments for mutation in segment.mutations),
-        request=segments[parked].request if parked is not None else None,
+        request=segments[parked].request if parked >= 0 else None,
         answers=_answers(rows[parked + 1 :], segments[parked + 1 :], services) if has_answers else (),
         notes={key: value for segment in segments for key, value in segment.notes.items()},
         decisions=sum(len(segment.decisions) for segment in segments),

@@ -76,6 +76,10 @@ class RuleEngine:
             self._shadowing(entry, request),
         )
 
+    def groups_of(self, person: str) -> frozenset[str]:
+        """The groups that the policy puts a person in."""
+        return frozenset(name for name, members in self.policy.groups.items() if person in members)
+
     def surface_ruling(self, entry: SurfaceEntry, request: SurfaceRequest) -> Ruling | None:
         """A deny that holds for every call of the tool."""
         return self.program(entry, request).denies_statically

@@ -22,6 +22,10 @@ class RefusingPolicy:
         """A program that says no."""
         return _Refusal(self._ruling)
 
+    def groups_of(self, person: str) -> frozenset[str]:
+        """None: a policy that cannot be used says nothing about anybody."""
+        return frozenset()
+
     def surface_ruling(self, entry: SurfaceEntry, request: SurfaceRequest) -> Ruling | None:
         """Tools stay visible, so that their calls are refused with the reason."""
         return None
