@@ -105,8 +105,16 @@ def _given(payload: Payload) -> dict[str, Any]:
     for name in INPUTS:
         current = getattr(payload, name) or current
         if current is not None:
-            values[name] = msgspec.json.decode(current)
+            values[name] = _json(current)
     return values
+
+
+def _json(text: bytes) -> Any:
+    """What JSON says; the text itself where a caller sent something else."""
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return text.decode("utf-8", errors="replace")
 
 
 def _references(rows: Sequence[StoredEntry], segments: Sequence[Segment], header: Header) -> dict[str, Any]:

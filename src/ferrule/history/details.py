@@ -20,7 +20,7 @@ Level = Literal["none", "standard", "full"]
 
 _PLANNED = (
     "tool_name", "tool_version", "tool_digest", "namespace", "surface_id", "catalog_digest", "policy_digest",
-    "principal", "agent", "channel", "tenant", "run_id", "dialect",
+    "principal", "agent", "channel", "tenant", "run_id", "dialect", "lifecycle", "external_mappings",
 )  # fmt: skip
 _NOTED = ("native_call_id", "retry_of", "selection_ref", "instance")
 _WORDS_OF_PEOPLE = ("accept_feedback", "blocked_path", "suggested_updates")
@@ -29,7 +29,7 @@ _decode_result = msgspec.msgpack.Decoder(ResultPayload).decode
 
 def planned(header: Header, segment: Segment, payload: Payload | None) -> dict[str, Any]:
     """Who wants what."""
-    data = {name: value for name in _PLANNED if (value := getattr(header, name))}
+    data = {name: msgspec.to_builtins(value) for name in _PLANNED if (value := getattr(header, name))}
     data.update((name, segment.notes[name]) for name in _NOTED if segment.notes.get(name))
     if payload is not None and payload.model_input is not None:
         data["arguments"] = json_of(payload.model_input)

@@ -60,6 +60,9 @@ class Header(msgspec.Struct, frozen=True, gc=False, array_like=True):
     ruling: Ruling | None = None
     """The allow that holds for every call of the tool, whatever its arguments; a row then carries no decision of its own."""
     external_mappings: tuple[dict[str, Any], ...] = ()
+    """What the tool is called where it really lives."""
+    lifecycle: str = ""
+    """The tool's, where it is not `available`: a call of a deprecated tool is flagged by it (AT-16)."""
 
 
 class Mutation(msgspec.Struct, frozen=True, gc=False, array_like=True):

@@ -6,7 +6,7 @@ from typing import Any
 
 from ferrule.model.journal import Entry, Kind, Mark, Segment
 from ferrule.model.lifecycle import PHASES
-from ferrule.pipeline.call import Call, Park
+from ferrule.pipeline.call import NO_OPTIONS, Call, Park
 from ferrule.pipeline.inputs import inputs_of, with_sealed_input
 from ferrule.pipeline.services import Services
 
@@ -65,7 +65,7 @@ def _segment(call: Call) -> Segment:
         segment.hooks = call.hooks
     if call.answer is not None:
         segment.answer = call.answer
-    if call.notes or (call.recorded is None and call.options.native_call_id is not None):
+    if call.notes or (call.recorded is None and call.options is not NO_OPTIONS):
         segment.notes = _notes(call)
     return segment
 

@@ -16,6 +16,7 @@ from ferrule.model.decision import Ruling
 from ferrule.model.failure import BLOCK_CLASSES, Stop
 from ferrule.model.journal import Header, encode
 from ferrule.model.lifecycle import State
+from ferrule.model.native_ref import native_ref
 from ferrule.model.surface import Surface, SurfaceEntry
 from ferrule.model.tool import Tool
 from ferrule.pipeline.arguments import Arguments
@@ -217,6 +218,8 @@ class Session:
             is_read_only=bool(traits and traits.is_read_only),
             facts=traits.facts if traits else (),
             ruling=ruling,
+            external_mappings=(ref,) if entry and (ref := native_ref(entry.tool)) else (),
+            lifecycle=entry.tool.lifecycle if entry and entry.tool.lifecycle != "available" else "",
         )
         return msgspec.Raw(encode(header))
 
