@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from contextlib import suppress
+import sqlite3
+from contextlib import closing, suppress
 from pathlib import Path
 
 import msgspec
@@ -139,3 +140,17 @@ def test_calls_are_exported_as_records_in_the_order_they_ended(paths: LedgerPath
     erased = next(record for record in records if record["invocation_id"] == "inv_000003")
     assert "model_input" not in erased
     assert erased["model_input_ref"].endswith(":erased")
+
+
+@pytest.mark.parametrize("change", ["body = x'c1'", "kind = 99"])
+def test_a_ledger_that_cannot_be_understood_is_not_exported_by_half(
+    change: str, paths: LedgerPaths, tmp_path: Path
+) -> None:
+    with closing(sqlite3.connect(paths.ledger)) as db, db:
+        db.execute(f"UPDATE journal SET {change} WHERE seq = 20")
+    with pytest.raises(LedgerError, match="is damaged"):
+        export_calls(paths, tmp_path / "calls.jsonl")
+    if "kind" in change:
+        with pytest.raises(LedgerError, match="is damaged"):
+            export_rows(paths, tmp_path / "rows.jsonl")
+    assert not list(tmp_path.glob("*.jsonl"))

@@ -161,3 +161,10 @@ def test_a_running_store_goes_on_after_an_erasure_by_another(paths: LedgerPaths)
 
     asyncio.run(main())
     assert findings(paths) == []
+
+
+def test_a_row_that_cannot_be_understood_stops_the_search_for_a_principal(paths: LedgerPaths) -> None:
+    with closing(sqlite3.connect(paths.ledger)) as db, db:
+        db.execute("UPDATE journal SET body = x'c1' WHERE seq = 9")
+    with pytest.raises(LedgerError, match="row 9 cannot be understood"):
+        erase_principal(paths, "alice", before=None, reason="asked to", by="ada")

@@ -113,7 +113,7 @@ def test_removing_more_than_the_record_says_is_found(paths: LedgerPaths) -> None
     prune(paths, before=START + 30 * MINUTE, by="ada")
     with closing(sqlite3.connect(paths.ledger)) as db, db:
         db.execute("DELETE FROM journal WHERE seq <= 35")
-    assert [finding.topic for finding in verified(paths).findings][:2] == ["sequence", "hash"]
+    assert {"sequence", "hash"} <= {finding.topic for finding in verified(paths).findings}
 
 
 def test_rows_that_come_back_are_found(paths: LedgerPaths, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import time
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
@@ -160,8 +160,12 @@ class ExportSource:
             )
         return opening
 
-    def defects(self) -> Iterator[tuple[Literal["file", "schema"], str]]:
-        """A file of lines has no defects of its own."""
+    def defects(self) -> Iterator[str]:
+        """A file of lines has no schema."""
+        return iter(())
+
+    def damage(self) -> Iterator[str]:
+        """A line that cannot be read is told when it is read."""
         return iter(())
 
     def count(self) -> int:

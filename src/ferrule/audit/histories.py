@@ -62,23 +62,23 @@ class Histories:
     def feed(self, row: RawRow) -> None:
         """The next row of a call."""
         if row.kind == CALL:
-            self._whole_call(row)
+            self.whole_call(row.seq, row.call, row.outcome, row.body)
         else:
             self._step(row)
 
-    def _whole_call(self, row: RawRow) -> None:
-        brief = _decode_brief(row.body)
-        states = tuple([code & 31 for code in brief.states])
-        problem = self._judged.get((row.outcome, states))
+    def whole_call(self, seq: int, call: str, outcome: str, body: bytes) -> None:
+        """A call that is one row. Most are."""
+        states = tuple([code & 31 for code in _decode_brief(body).states])
+        problem = self._judged.get((outcome, states))
         if problem is None:
-            problem = self._judged[row.outcome, states] = _problem_of_whole(states, row.outcome)
+            problem = self._judged[outcome, states] = _problem_of_whole(states, outcome)
         if problem:
-            self._complain(row, problem)
-        if row.call in self.open:
-            del self.open[row.call]
-            self._complain(row, "is recorded as one whole call, but has rows before")
-        if _RUNNING in states and b"\xa3ask" in row.body and _asks(_decode_segment(row.body)):
-            self._unapproved(row, "it ran although a person had to be asked")
+            self._findings.add("history", problem, seq, call)
+        if call in self.open:
+            del self.open[call]
+            self._findings.add("history", "is recorded as one whole call, but has rows before", seq, call)
+        if b"\xa3ask" in body and _RUNNING in states and _asks(_decode_segment(body)):
+            self._findings.add("approval", "it ran although a person had to be asked", seq, call)
 
     def _step(self, row: RawRow) -> None:
         segment = _decode_segment(row.body)

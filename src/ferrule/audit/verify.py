@@ -64,8 +64,8 @@ def verdict(walk: Walk, findings: Findings, notes: list[str], seconds: float) ->
 
 
 def _check(source: Source, walk: Walk, findings: Findings, keys: tuple[bytes, ...], progress: Progress | None) -> None:
-    for topic, message in source.defects():
-        findings.add(topic, message)
+    for message in source.defects():
+        findings.add("schema", message)
     anchor = find_anchor(source, findings)
     if anchor is not None:
         walk.begin(anchor)
@@ -76,6 +76,8 @@ def _check(source: Source, walk: Walk, findings: Findings, keys: tuple[bytes, ..
     check_head(source.heads(), walk, findings, keys)
     if source.has_tables:
         _check_tables(source, walk, findings)
+    for message in source.damage():
+        findings.add("file", message)
 
 
 def find_anchor(source: Source, findings: Findings) -> Anchor | None:

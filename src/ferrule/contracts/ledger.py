@@ -59,8 +59,11 @@ class Source(Protocol):
     has_tables: bool
     """False for an export, which holds rows alone."""
 
-    def defects(self) -> Iterator[tuple[Literal["file", "schema"], str]]:
-        """What is wrong with the container itself."""
+    def defects(self) -> Iterator[str]:
+        """How what is there differs from the ledger's schema. Asked first."""
+
+    def damage(self) -> Iterator[str]:
+        """What is wrong with the container itself. Asked last, because it may take its time meanwhile."""
 
     def count(self) -> int:
         """About how many rows there are, for the progress bar."""

@@ -116,7 +116,7 @@ def _common(source: SqliteSource, head: HeadRow, verdict: Verdict) -> int | None
     if head.ledger != verdict.ledger:
         return 0
     if (head.seq, head.hash.hex()) == (verdict.last_seq, verdict.head_hash):
-        return None if not any(source.defects()) else verdict.last_seq
+        return verdict.last_seq if any(source.defects()) or any(source.damage()) else None
     found = source.hash_at(verdict.last_seq)
     return verdict.last_seq if found is not None and found.hex() == verdict.head_hash else 0
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ferrule.audit.ownership import is_of
+from ferrule.audit.walk import UNREADABLE
 from ferrule.contracts.ledger import RawRow
 from ferrule.custody.paths import LedgerPaths, damage_told, now, signing_keys, tell_witness
 from ferrule.errors import LedgerError
@@ -50,7 +51,7 @@ def erase_principal(paths: LedgerPaths, principal: str, *, before: int | None, r
     with Upkeep(paths.ledger, signing_keys(paths)) as upkeep:
         found, last = _rows_of(paths.ledger, principal)
         with upkeep.writing():
-            found += [row for row in upkeep.rows_after(last) if is_of(row, principal)]
+            found += [row for row in upkeep.rows_after(last) if _is_of(row, principal)]
             if before is not None:
                 found = [row for row in found if row.at < before]
             open_calls = upkeep.open_calls()
@@ -67,9 +68,17 @@ def _rows_of(ledger: Path, principal: str) -> tuple[list[RawRow], int]:
         for values in source.rows():
             row = RawRow._make(values)
             last = row.seq
-            if row.payload is not None and is_of(row, principal):
+            if row.payload is not None and _is_of(row, principal):
                 found.append(row._replace(body=b"", payload=b"", mark=b"", hash=b""))
     return found, last
+
+
+def _is_of(row: RawRow, principal: str) -> bool:
+    try:
+        return is_of(row, principal)
+    except UNREADABLE:
+        text = f"row {row.seq} cannot be understood, so nobody knows whose it is; run 'ferrule audit verify' first"
+        raise LedgerError(text) from None
 
 
 def _destroy(upkeep: Upkeep, rows: Iterable[RawRow], reason: str, by: str) -> tuple[Erased, list[bytes]]:

@@ -13,9 +13,10 @@ from ferrule.audit.export import VERSION, Opening, Sign, export_lines
 from ferrule.audit.findings import Findings
 from ferrule.audit.records import invocation_record
 from ferrule.audit.verify import find_anchor
+from ferrule.audit.walk import UNREADABLE
 from ferrule.compiler.seal import load_key, public_half
 from ferrule.compiler.write import flush_folder
-from ferrule.contracts.ledger import HeadRow, RawRow
+from ferrule.contracts.ledger import HeadRow, RawRow, SourceDamaged
 from ferrule.custody.paths import LedgerPaths, damage_told, fingerprint, now, public_keys
 from ferrule.errors import LedgerError
 from ferrule.model.chain import START
@@ -40,7 +41,10 @@ def export_rows(
         opening, head = _opening(source, first, last, fingerprint(public), has_payloads)
         sign: Sign | None = None if key is None else key.sign
         rows = source.rows(opening.first, opening.last)
-        return write_lines(target, export_lines(rows, opening, head, sign)) - 2
+        try:
+            return write_lines(target, export_lines(rows, opening, head, sign)) - 2
+        except UNREADABLE as error:
+            raise SourceDamaged(f"a row cannot be written down: {type(error).__name__}") from None
 
 
 def _opening(
@@ -84,7 +88,10 @@ def export_calls(paths: LedgerPaths, target: Path, *, first: int = 0, last: int 
 
 def _records(source: SqliteSource, first: int, last: int | None) -> Iterator[bytes]:
     for call in source.calls(first, last):
-        yield _encode(invocation_record([_entry(row) for row in source.rows_of(call)])) + b"\n"
+        try:
+            yield _encode(invocation_record([_entry(row) for row in source.rows_of(call)])) + b"\n"
+        except UNREADABLE as error:
+            raise SourceDamaged(f"the rows of {call!r} cannot be understood: {type(error).__name__}") from None
 
 
 def _entry(values: tuple[Any, ...]) -> StoredEntry:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from ferrule.contracts.ledger import KEY_COLUMNS, TABLES, HeadRow, RawRow, SourceDamaged, TableName
 from ferrule.errors import LedgerError, LedgerUnavailable
@@ -103,46 +104,80 @@ def _reading() -> Iterator[None]:
         raise SourceDamaged(str(error)) from None
 
 
+class _Soundness(threading.Thread):
+    """SQLite's own check of a whole file, on a connection of its own: it needs no interpreter, so it costs no time."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(name="ferrule-audit", daemon=True)
+        self._db = connect(path)
+        self._texts: list[str] = []
+        self._error: sqlite3.Error | None = None
+        self.start()
+
+    def run(self) -> None:
+        """Check."""
+        try:
+            self._texts = [text for (text,) in self._db.execute(f"PRAGMA integrity_check({_SHOWN_DEFECTS})")]
+        except sqlite3.Error as error:
+            self._error = error
+
+    def result(self) -> list[str]:
+        """What is wrong. Raises sqlite3.Error when it cannot even be checked."""
+        self.join()
+        if self._error is not None:
+            raise self._error
+        return [text for text in self._texts if text != "ok"]
+
+    def stop(self) -> None:
+        """End it, finished or not."""
+        self._db.interrupt()
+        self.join()
+        self._db.close()
+
+
 class SqliteSource:
     """A ledger file at one moment. Use it as a context manager."""
 
     has_tables = True
 
-    def __init__(self, path: str | os.PathLike[str], db: sqlite3.Connection | None = None) -> None:
+    def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        self._given = db
-        self._db = db
+        self._db: sqlite3.Connection | None = None
         self._schema: frozenset[SchemaItem] | None = None
+        self._soundness: _Soundness | None = None
 
     def __enter__(self) -> SqliteSource:
-        if self._given is None:
-            self._db = connect(self.path)
-            self._db.execute("BEGIN")  # one moment, whatever others write meanwhile
+        self._db = connect(self.path)
+        self._db.execute("BEGIN")  # one moment, whatever others write meanwhile
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._given is None and self._db is not None:
+        if self._soundness is not None:
+            self._soundness.stop()
+        if self._db is not None:
             self._db.close()
 
-    def defects(self) -> Iterator[tuple[Literal["file", "schema"], str]]:
-        """What SQLite's own check says of the file, and what its schema has too much or too little."""
+    def defects(self) -> Iterator[str]:
+        """What the schema has too much or too little."""
+        self._soundness = self._soundness or _Soundness(self.path)
         with _reading():
             version = self._number("PRAGMA user_version")
             if not 1 <= version <= len(MIGRATIONS):
-                yield "schema", f"the schema's version is {version}; this Ferrule knows 1 to {len(MIGRATIONS)}"
+                yield f"the schema's version is {version}; this Ferrule knows 1 to {len(MIGRATIONS)}"
             wanted, found = expected_schema(version), self.schema()
             for kind, name, _, _ in sorted(found - wanted, key=str):
-                yield "schema", f"the {kind} {name!r} is not as the ledger's schema has it, or does not belong there"
+                yield f"the {kind} {name!r} is not as the ledger's schema has it, or does not belong there"
             names = {(kind, name) for kind, name, _, _ in found}
             for kind, name, _, _ in sorted(wanted - found, key=str):
                 if (kind, name) not in names:
-                    yield "schema", f"the {kind} {name!r} is missing"
-            yield from self._unsound()
+                    yield f"the {kind} {name!r} is missing"
 
-    def _unsound(self) -> Iterator[tuple[Literal["file"], str]]:
-        for (text,) in self._execute(f"PRAGMA integrity_check({_SHOWN_DEFECTS})"):
-            if text != "ok":
-                yield "file", f"SQLite finds the file unsound: {text}"
+    def damage(self) -> Iterator[str]:
+        """What SQLite's own check of the file says. It runs beside the rest since `defects` was asked for."""
+        self._soundness = self._soundness or _Soundness(self.path)
+        with _reading():
+            for text in self._soundness.result():
+                yield f"SQLite finds the file unsound: {text}"
 
     def schema(self) -> frozenset[SchemaItem]:
         """Everything the file's schema has, but what SQLite makes by itself."""
@@ -161,7 +196,9 @@ class SqliteSource:
             self._check_defined("journal")
             upper = 2**63 - 1 if last is None else last
             where = "WHERE seq >= ? AND seq <= ?" if first or last is not None else "WHERE ?1 <= ?2"
-            yield from self._execute(f"SELECT {COLUMNS} FROM journal {where} ORDER BY seq", first, upper)
+            # Not `yield from`: it would close the cursor when the reader stops early, after its connection perhaps.
+            for row in self._execute(f"SELECT {COLUMNS} FROM journal {where} ORDER BY seq", first, upper):  # noqa: UP028
+                yield row
 
     def calls(self, first: int = 0, last: int | None = None) -> Iterator[str]:
         """The calls whose last row is among these rows, in the order of that row."""
@@ -206,7 +243,8 @@ class SqliteSource:
             self._check_defined(name)
             columns = TABLES[name]
             order = ", ".join(columns[: KEY_COLUMNS[name]])
-            yield from self._execute(f"SELECT {', '.join(columns)} FROM {name} ORDER BY {order}")
+            for row in self._execute(f"SELECT {', '.join(columns)} FROM {name} ORDER BY {order}"):  # noqa: UP028  as above
+                yield row
 
     def rows_after_the_end(self) -> Iterable[tuple[str, int]]:
         """Calls that have rows after the one that ended them."""
