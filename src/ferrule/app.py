@@ -279,6 +279,8 @@ class App:
                 await self.calls.recover()
             except FerruleError as error:
                 _log.warning("the ledger could not be tended: %s", error)
+            except Exception:  # a mistake of ours with one call must not end the tending of all others
+                _log.exception("the ledger could not be tended")
             generation = self.store.generation()
             for _ in range(_TEND_LOOKS):
                 await asyncio.sleep(_TEND_SECONDS / _TEND_LOOKS)

@@ -6,12 +6,15 @@ Nothing here is held in memory between two steps, so any process that has the wo
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import NamedTuple
+
+import msgspec
 
 from ferrule.approval.sweep import expired, lapsed
 from ferrule.contracts.store import Condition, Store
-from ferrule.errors import SurfaceError
+from ferrule.errors import FerruleError, LedgerError, SurfaceError
 from ferrule.model.approval import Answer
 from ferrule.model.decision import Decision, Ruling
 from ferrule.model.failure import Stop
@@ -31,6 +34,7 @@ GOES_ON = frozenset({"approved"})
 """States in which a call only waits for a process that can run it."""
 _FOREVER = 1 << 62
 _LOOKS = 5
+_log = logging.getLogger("ferrule.calls")
 
 
 class Calls:
@@ -89,7 +93,7 @@ class Calls:
             past = past_of(place.rows, self._services)
             session = await self._session_for(past.context)
             call = revived(call_id, past, open_call, session, self._services)
-        except (ValueError, SurfaceError) as error:
+        except (ValueError, msgspec.MsgspecError, SurfaceError) as error:
             return await self.end(call_id, _cannot_go_on(error)) or _answer(await self._place(call_id))
         prepared = session.find(call.tool_name)
         if prepared.unready is not None and prepared.refusal is None:
@@ -114,31 +118,45 @@ class Calls:
 
     async def recover(self) -> list[str]:
         """Find calls whose process is gone. What only read is ended; whether an action happened, a person has to say."""
-        found = []
-        for abandoned in await self._store.abandoned():
-            place = await self._place(abandoned.call)
-            if place.open is None or place.open.seq != abandoned.seq:
-                continue  # another process was quicker
-            call = self._to_end(place.open, place.rows)
-            call.has_run = True
-            if call.prepared.traits.is_read_only:
-                message = "the process that ran it ended before it did; it only read, so it can be called again"
-                await stop_call(call, self._services, Stop("execution_failed", message, "interrupted"))
-            else:
-                await self._ask_what_happened(call, place.open)
-            found.append(abandoned.call)
-        return found
+        return await self._each(await self._store.abandoned(), self._recover)
 
     async def sweep(self) -> None:
         """End what nobody answered in time."""
         waiting = await self._store.open_calls("awaiting_approval", "needs_input")
-        for open_call in expired(waiting, self._services.wall()):
-            await self.end(open_call.call, lapsed(open_call))
+        await self._each(expired(waiting, self._services.wall()), self._lapse)
 
     async def resume_answered(self) -> None:
         """Go on with every answered call that nobody runs."""
-        for open_call in await self._store.open_calls(*GOES_ON):
-            await self.resume(open_call.call)
+        await self._each(await self._store.open_calls(*GOES_ON), self._go_on)
+
+    async def _each(self, calls: Iterable[OpenCall], do: Callable[[OpenCall], Awaitable[object]]) -> list[str]:
+        """Do it to each, and give those it was done to: one that is damaged does not keep the others waiting."""
+        done = []
+        for open_call in calls:
+            try:
+                await do(open_call)
+                done.append(open_call.call)
+            except (FerruleError, ValueError, msgspec.MsgspecError) as error:
+                _log.warning("call %s was left as it is: %s", open_call.call, error)
+        return done
+
+    async def _recover(self, abandoned: OpenCall) -> None:
+        place = await self._place(abandoned.call)
+        if place.open is None or place.open.seq != abandoned.seq:
+            return  # another process was quicker
+        call = self._to_end(place.open, place.rows)
+        call.has_run = True
+        if call.prepared.traits.is_read_only:
+            message = "the process that ran it ended before it did; it only read, so it can be called again"
+            await stop_call(call, self._services, Stop("execution_failed", message, "interrupted"))
+        else:
+            await self._ask_what_happened(call, place.open)
+
+    async def _lapse(self, open_call: OpenCall) -> None:
+        await self.end(open_call.call, lapsed(open_call))
+
+    async def _go_on(self, open_call: OpenCall) -> None:
+        await self.resume(open_call.call)
 
     async def _ask_what_happened(self, call: Call, open_call: OpenCall) -> None:
         call.enter("needs_input")
@@ -155,14 +173,14 @@ class Calls:
         return revived_to_end(open_call.call, past, open_call, self._services)
 
     async def _place(self, call_id: str) -> Place:
-        """Where a call stands: an open one with exactly the rows that brought it there."""
+        """Where a call stands: an open one with exactly the rows that brought it there. Raises LedgerError."""
         rows: list[StoredEntry] = []
         for _ in range(_LOOKS):
             open_call = await self._store.find_open(call_id)
             rows = await self._store.rows_of(call_id)
-            if open_call is None or (rows and rows[-1].seq == open_call.seq):
+            if open_call is None or (rows and (rows[-1].seq, rows[-1].outcome) == (open_call.seq, open_call.state)):
                 return Place(open_call, rows)
-        return Place(None, rows)  # the table and the rows never agree: somebody wrote the ledger past us
+        raise LedgerError(f"what the ledger says of {call_id} contradicts itself; 'ferrule audit verify' tells more")
 
     def _decision(self, answer: Answer) -> Decision:
         is_yes = answer.verdict == "approve"
@@ -172,7 +190,7 @@ class Calls:
 
 
 class Place(NamedTuple):
-    """Where a call stands. `open` is None when it has ended, or when what is stored of it contradicts itself."""
+    """Where a call stands. `open` is None when it has ended."""
 
     open: OpenCall | None
     rows: list[StoredEntry]

@@ -61,7 +61,7 @@ def past_of(rows: Sequence[StoredEntry], services: Services, *, opens_inputs: bo
     states = [pair for segment in segments for pair in state_times(segment)]
     parked = max((number for number, segment in enumerate(segments) if segment.request is not None), default=-1)
     model_input, call_input = _inputs(rows, services) if opens_inputs else (b"null", b"null")
-    has_answers = parked is not None and opens_inputs
+    after = len(rows) if parked is None or not opens_inputs else parked + 1
     return Past(
         header=header,
         raw_header=msgspec.Raw(bytes(first.header)),
@@ -73,7 +73,7 @@ def past_of(rows: Sequence[StoredEntry], services: Services, *, opens_inputs: bo
         call_input=call_input if call_input != model_input else None,
         mutations=tuple(mutation for segment in segments for mutation in segment.mutations),
         request=segments[parked].request if parked >= 0 else None,
-        answers=_answers(rows[parked + 1 :], segments[parked + 1 :], services) if has_answers else (),
+        answers=_answers(rows[after:], segments[after:], services),
         notes={key: value for segment in segments for key, value in segment.notes.items()},
         decisions=sum(len(segment.decisions) for segment in segments),
     )
