@@ -31,6 +31,8 @@ def _section(name: str, command: click.Command) -> list[str]:
     arguments = [parameter for parameter in command.params if isinstance(parameter, click.Argument)]
     options = [parameter for parameter in command.params if isinstance(parameter, click.Option)]
     usage = " ".join(["ferrule", name, *(["[OPTIONS]"] if options else []), *(_argument(each) for each in arguments)])
+    if isinstance(command, click.Group):
+        usage += " COMMAND"
     lines = [f"## ferrule {name}", "", f"`{usage}`", ""]
     if command.help:
         lines += [_plain(command.help), ""]
@@ -40,6 +42,8 @@ def _section(name: str, command: click.Command) -> list[str]:
         lines.append("")
     if command.epilog:
         lines += [_plain(command.epilog), ""]
+    for part in command.commands.values() if isinstance(command, click.Group) else ():
+        lines += _section(f"{name} {part.name}", part)
     return lines
 
 

@@ -41,6 +41,7 @@ def _type(text: str) -> str:
         "int": "whole number",
         "tuple[str, ...]": "list of texts",
         "str | None": "text",
+        "dict[str, Any]": "table",
     }
     return words.get(text, cell(text))
 
