@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ferrule.app import App as App
-    from ferrule.assembly import open_app as open  # noqa: A004, F401  the name people type
+    from ferrule.assembly import open_app as _open_app
     from ferrule.assembly import open_sync as open_sync
     from ferrule.contracts.executor import Context as Context
     from ferrule.errors import FerruleError as FerruleError
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from ferrule.model.result import Result as Result
     from ferrule.model.tool import Tool as Tool
     from ferrule.workspace import Workspace as Workspace
+
+    open = _open_app  # noqa: A001  the name people type; an import under another name is no export to a strict checker
 
 __version__ = "0.1.0"
 
