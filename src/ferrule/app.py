@@ -177,16 +177,20 @@ class App:
 
     def session_on(self, surface: Surface, before: Session) -> Session:
         """A session on another surface of the same caller (tools were loaded)."""
-        session = Session(surface, self._engine, self.executor_of, before.generation, self._is_known)
+        session = self._made(surface, before.generation)
         session.stamp = before.stamp
         session.adopt_counts(before)
         return session
 
     def _session(self, request: SurfaceRequest, generation: int) -> Session:
         surface = self._build(request, generation)
-        session = Session(surface, self._engine, self.executor_of, generation, self._is_known)
+        session = self._made(surface, generation)
         session.stamp = (self._epoch, self._off)
         return session
+
+    def _made(self, surface: Surface, generation: int) -> Session:
+        is_hooked = bool(self.services.hooks)
+        return Session(surface, self._engine, self.executor_of, generation, self._is_known, is_hooked=is_hooked)
 
     # What people get
 

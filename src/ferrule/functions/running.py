@@ -41,6 +41,9 @@ class FunctionRun:
         self._readers = tuple((name, read) for name, read in readers.items() if read is not None)
         self._is_direct = not (self._readers or fitted.renamed or fitted.text or self._context)
         self._gives_json = is_plain(signature.returns, known=True)
+        self._is_simple = self._is_direct and not self._whole and self._gives_json
+        """Nothing has to be converted on the way in or out."""
+        self.wants_context = self._context is not None
         self._check = None if binding.check is None else Check(binding, binding.check)
         self._going_on = None if binding.resume is None else Resume(binding.resume)
         self.preflight = self._preflight if self._check or self._readers or fitted.known is not None else None
@@ -181,6 +184,9 @@ class AsyncRun(FunctionRun):
     async def __call__(self, arguments: dict[str, Any], context: Context) -> Any:
         """What the function returned."""
         try:
+            if self._is_simple:
+                value = await self._call(**arguments)
+                return value if value.__class__ is not Waiting else self._given(value, is_json=True)
             value = await self._call(**self._ready(arguments, context))
             return self._given(value, is_json=self._gives_json)
         except _RAISED as error:

@@ -188,6 +188,8 @@ class StoredEntry(msgspec.Struct, frozen=True, kw_only=True):
     def segment(self) -> Segment:
         """The body of a row that belongs to a call, with the decision its header implies."""
         segment = _decode_segment(self.body)
+        if self.kind == "call":
+            segment.phases = _with_idle(segment.phases)
         if not segment.decisions:
             _imply_decision(segment)
         return segment
@@ -205,7 +207,7 @@ _decode_segment = msgspec.msgpack.Decoder(Segment).decode
 _decode_facts = msgspec.msgpack.Decoder(dict[str, Any]).decode
 _decode_payload = msgspec.msgpack.Decoder(Payload).decode
 _decode_header = msgspec.msgpack.Decoder(Header).decode
-_PERMISSION = PHASES.index("permission")
+_PERMISSION, _EXECUTE = PHASES.index("permission"), PHASES.index("execute")
 encode = msgspec.msgpack.Encoder().encode
 """How bodies, payloads and marks become bytes."""
 
@@ -213,6 +215,19 @@ encode = msgspec.msgpack.Encoder().encode
 def header_of(segment: Segment) -> Header:
     """The header of a segment that was read."""
     return _decode_header(segment.header)
+
+
+def _with_idle(phases: list[int]) -> list[int]:
+    """The phases with those that were passed over because they had nothing to do: they end with the one before."""
+    numbers = [code & 15 for code in phases]
+    if _EXECUTE not in numbers:
+        return phases
+    whole: list[int] = []
+    for code in phases:
+        before = whole[-1] if whole else -1
+        whole += [before >> 4 << 4 | idle for idle in range((before & 15) + 1 if whole else 0, code & 15)]
+        whole.append(code)
+    return whole
 
 
 def _imply_decision(segment: Segment) -> None:

@@ -19,12 +19,12 @@ def inputs_of(call: Call) -> Payload:
         return Payload(call.model_input)
     masked = (lambda text: text) if mask is None else mask.masked
     model, final = masked(call.model_input), masked(call.input)
-    observable = masked(call.observable_input) if call.observable_input is not None else None
-    judged = masked(call.permission_input) if call.permission_input is not None else None
+    observable = final if call.observable_input is None else masked(call.observable_input)
+    judged = observable if call.permission_input is None else masked(call.permission_input)
     payload = Payload(model)
     payload.observable_input = observable if observable != model else None
-    payload.permission_input = judged if judged not in (model, observable) else None
-    payload.call_input = final if final != (judged or observable or model) else None
+    payload.permission_input = judged if judged != observable else None
+    payload.call_input = final if final != judged else None
     return payload
 
 

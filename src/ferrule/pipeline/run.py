@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Sequence
-from typing import cast
+from collections.abc import Sequence
 
 from ferrule.contracts.store import Condition
 from ferrule.errors import LedgerError
 from ferrule.model.failure import Stop
 from ferrule.model.lifecycle import PHASES
 from ferrule.model.result import Pending, Result
-from ferrule.pipeline.call import Call, Closing, Opening, Park, Replay, Step
+from ferrule.pipeline.call import NO_OPTIONS, Call, Closing, Opening, Park, Replay, Step
 from ferrule.pipeline.idempotency import key_conflict
+from ferrule.pipeline.limits import take
 from ferrule.pipeline.phases.check_schema_loaded import check_schema_loaded
 from ferrule.pipeline.phases.emit_terminal import emit_terminal
 from ferrule.pipeline.phases.execute import execute
@@ -58,19 +58,32 @@ APPROVED = tuple(OPENING[number] for number in (0, 1, 6, 7, 8))
 """What an answered call goes through: everything that could have changed meanwhile, and nothing that ran already."""
 RECEIVED = (OPENING[0], OPENING[8])
 """What a call goes through whose tool waited for somebody."""
+EXPRESS = tuple(OPENING[number] for number in (0, 1, 2, 8))
+"""What is left to do for a tool whose other phases are known to be idle when it is prepared (`Prepared.is_express`)."""
+EXPRESS_CLOSING = (CLOSING[0], *CLOSING[2:])
 NEVER_RAN = CLOSING[2:]
 FAILED = CLOSING[1:]
 
 _STEPS = frozenset({Stop, Park, Replay})
-_TIMED = frozenset({0, 1, 8})
+_BUSY = frozenset({0, 1, 8})
 """Phases that always have something to do. Another one that had nothing to wait for shares its time with the one before."""
+_LAST = 12
 _log = logging.getLogger("ferrule.pipeline")
 
 
 async def run_call(
-    call: Call, services: Services, opening: tuple[tuple[int, Opening], ...] = OPENING
+    call: Call, services: Services, opening: tuple[tuple[int, Opening], ...] | None = None
 ) -> Result | Pending | Replay:
-    """Carry one call to its terminal result, or park it until somebody answers."""
+    """Carry one call to its terminal result, or park it until somebody answers.
+
+    Phases that have nothing to do for this tool are passed over; whoever reads the record finds all thirteen in it.
+    """
+    closing = CLOSING
+    if opening is None:
+        opening = OPENING
+        known = call.session.prepared.get(call.tool_name)
+        if known is not None and known.is_express and call.options is NO_OPTIONS and services.records_behind:
+            opening, closing = EXPRESS, EXPRESS_CLOSING
     step: Step = None
     tick, origin, phases, at = call.tick, call.origin, call.phases, 0
     for number, phase in opening:
@@ -80,7 +93,7 @@ async def run_call(
                 step = said if isinstance(said, Stop | Park | Replay) else await said
                 phases = call.phases  # another list, if a row was written meanwhile
                 at = tick() - origin
-            elif number in _TIMED:
+            elif number in _BUSY:
                 at = tick() - origin
         except asyncio.CancelledError:
             await uncancelled(_canceled(call, services))
@@ -92,7 +105,7 @@ async def run_call(
         if step is not None:
             break
     if step is None:
-        return await _close(call, services, CLOSING)
+        return await _close(call, services, closing)
     return await _otherwise(call, services, step)
 
 
@@ -124,7 +137,7 @@ async def _close(call: Call, services: Services, closing: Sequence[tuple[int, Cl
             cancelled = error
         except Exception as error:
             _mend(call, services, number, error)
-        if number != 12:
+        if number != _LAST:
             call.phases.append((call.tick() - call.origin) << 4 | number)
     if cancelled is not None:
         raise cancelled
@@ -138,6 +151,9 @@ async def _park(call: Call, services: Services, park: Park) -> Result | Pending 
     """Save the call where it stands and let go of it."""
     recorded = call.recorded
     is_input = park.waiting is not None
+    used_up = None if is_input else take(call)
+    if used_up is not None:
+        return await stop_call(call, services, used_up)
     if call.state != "awaiting_approval" or is_input:
         call.enter("needs_input" if is_input else "awaiting_approval")
     condition = Condition(

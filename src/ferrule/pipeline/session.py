@@ -56,6 +56,8 @@ class Prepared(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """The output schema's validator, where there is a schema."""
     is_plain: bool = False
     """True when nothing has to be arranged before it runs: it only reads, and has no limit of time or number."""
+    is_express: bool = False
+    """True when, besides, nothing in it is to be checked, masked, hooked or decided per call."""
 
 
 UNRESOLVED = Prepared(entry=None, header=msgspec.Raw(b"\xc0"), tool_id="")
@@ -69,13 +71,13 @@ class Session:
         "_counts",
         "_engine",
         "_executor_of",
+        "_is_hooked",
         "_is_known",
         "generation",
         "handle",
         "prepared",
         "stamp",
         "surface",
-        "total",
     )
 
     def __init__(
@@ -85,6 +87,8 @@ class Session:
         executor_of: FindExecutor,
         generation: int = 0,
         is_known: Callable[[str], bool] = lambda name: False,
+        *,
+        is_hooked: bool = False,
     ) -> None:
         self.surface = surface
         self.generation = generation
@@ -96,8 +100,8 @@ class Session:
         self._engine = engine
         self._executor_of = executor_of
         self._is_known = is_known
+        self._is_hooked = is_hooked
         self._counts: dict[str, int] = {}
-        self.total = 0
 
     def find(self, name: str) -> Prepared:
         """The tool of that name, prepared. A name that leads nowhere gives a refusal, which is not kept."""
@@ -111,17 +115,16 @@ class Session:
     def adopt_counts(self, other: Session) -> None:
         """Go on counting where another session of the same run was."""
         self._counts = other._counts
-        self.total = other.total
 
     def take(self, tool_id: str, limit: int | None, total_limit: int | None) -> str | None:
         """Count one more call of the run; gives what is used up instead, if something is: the tool's id, or `*`."""
         used = self._counts.get(tool_id, 0)
         if limit is not None and used >= limit:
             return tool_id
-        if total_limit is not None and self.total >= total_limit:
+        total = self._counts.get("*", 0)
+        if total_limit is not None and total >= total_limit:
             return "*"
-        self._counts[tool_id] = used + 1
-        self.total += 1
+        self._counts[tool_id], self._counts["*"] = used + 1, total + 1
         return None
 
     def nowhere(self, name: str) -> Prepared:
@@ -152,23 +155,27 @@ class Session:
         fixed = program.fixed if not traits.has_expressions else None
         in_header = fixed if fixed is not None and fixed.behavior == "allow" else None
         run, unready = self._runner(tool)
+        mask, preflight = Mask.of(tool), getattr(run, "preflight", None)
+        is_plain = traits.is_read_only and traits.timeout_seconds is None and not self._is_limited(entry)
+        is_idle = mask is None and preflight is None and unready is None and not self._is_hooked
         return Prepared(
             entry=entry,
             header=self._header(tool.tool_id, name, entry, traits, in_header),
             tool_id=tool.tool_id,
             is_loaded=entry.standing == "loaded",
             arguments=Arguments.of(tool),
-            mask=Mask.of(tool),
+            mask=mask,
             run=run,
             wants_context=getattr(run, "wants_context", True),
             unready=unready,
-            preflight=getattr(run, "preflight", None),
+            preflight=preflight,
             program=program,
             fixed=fixed,
             told_by_header=in_header,
             traits=traits,
             validates_output=traits.output_validator(tool),
-            is_plain=traits.is_read_only and traits.timeout_seconds is None and not self._is_limited(entry),
+            is_plain=is_plain,
+            is_express=is_plain and is_idle and in_header is not None and entry.standing == "loaded",
         )
 
     def _unchosen(self, entry: SurfaceEntry) -> Stop | None:

@@ -10,6 +10,7 @@ from ferrule.errors import LedgerUnavailable, OutcomeUnrecorded
 from ferrule.model.failure import Stop
 from ferrule.pipeline.call import NO_OPTIONS, Call, Replay
 from ferrule.pipeline.idempotency import key_conflict
+from ferrule.pipeline.limits import limit_reached, shared_limits, take
 from ferrule.pipeline.rows import started_row
 from ferrule.pipeline.services import Services
 from ferrule.pipeline.uncancelled import uncancelled
@@ -23,25 +24,14 @@ def schedule(call: Call, services: Services) -> Stop | Awaitable[Stop | Replay |
     timeout = _smallest(prepared.traits.timeout_seconds, call.options.timeout_seconds)
     if timeout is not None:
         call.deadline = asyncio.get_running_loop().time() + timeout
-    surface = call.session.surface
-    assert prepared.entry is not None
-    limit, total = prepared.entry.max_calls_per_run, surface.max_tool_calls
-    is_limited = limit is not None or total is not None
-    is_shared = is_limited and surface.request.is_shared_run
-    if is_limited and not is_shared:
-        used_up = call.session.take(prepared.tool_id, limit, total)
-        if used_up is not None:
-            return _limit_reached(call, used_up)
-    if (
-        prepared.traits.is_read_only
-        and services.records_behind
-        and call.key is None
-        and call.recorded is None
-        and not is_shared
-    ):
+    stop = take(call)
+    if stop is not None:
+        return stop
+    limits = shared_limits(call)
+    is_behind = prepared.traits.is_read_only and services.records_behind and call.key is None
+    if is_behind and call.recorded is None and not limits:
         return None
-    limits = [(prepared.tool_id, limit), ("*", total)] if is_shared else []
-    return _recorded(call, services, tuple((name, most) for name, most in limits if most is not None))
+    return _recorded(call, services, limits)
 
 
 async def _recorded(call: Call, services: Services, limits: tuple[tuple[str, int], ...]) -> Stop | Replay | None:
@@ -79,21 +69,9 @@ def _lost(call: Call, committed: Committed) -> Stop | Replay:
         case "key_conflict":
             return key_conflict(committed.holder)
         case "limit_reached":
-            return _limit_reached(call, committed.limit)
+            return limit_reached(call, committed.limit)
         case _:
             return Replay(call.invocation_id)
-
-
-def _limit_reached(call: Call, what: str) -> Stop:
-    entry = call.prepared.entry
-    assert entry is not None
-    if what == "*":
-        most = call.session.surface.max_tool_calls
-        message = f"this run may make at most {most} calls, and they are used up; end the run or raise max_tool_calls"
-    else:
-        most = entry.max_calls_per_run
-        message = f"tool {what!r} may be called at most {most} times in one run, and that is used up"
-    return Stop("policy_blocked", message, "call_limit_reached")
 
 
 def _smallest(*limits: float | None) -> float | None:
