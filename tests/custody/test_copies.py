@@ -180,3 +180,16 @@ def test_an_open_ledger_is_not_replaced(paths: LedgerPaths, tmp_path: Path) -> N
 
     asyncio.run(main())
     assert verified(paths).findings == ()
+
+
+def test_calls_that_would_run_a_second_time_are_named(paths: LedgerPaths, tmp_path: Path) -> None:
+    story = Story(calls_before=1000)
+    call = story.park()
+    story.approve(call)
+    write(paths, story)
+    back_up(paths, tmp_path / "backup.db")
+    later = Story(calls_before=2000)
+    later.resume(call)
+    later.end(call, begin=40)
+    write(paths, later)
+    assert restore(paths, tmp_path / "backup.db", may_lose=True).approved == (call,)

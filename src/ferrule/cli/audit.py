@@ -255,6 +255,8 @@ def _show_restored(restored: Restored, paths: LedgerPaths, file: str) -> int:
         )
     if restored.aside is not None:
         click.echo(f"the ledger that was there is kept as {restored.aside}")
+    for call in restored.approved:
+        click.echo(f"careful: {call} is approved here and runs when a server starts; it may have run before", err=True)
     return 0
 
 

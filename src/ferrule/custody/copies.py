@@ -41,6 +41,8 @@ class Restored(NamedTuple):
     """None when the ledger was as the backup is, and nothing was done."""
     aside: Path | None
     """Where the ledger that was replaced is kept."""
+    approved: tuple[str, ...] = ()
+    """Calls that are approved in the restored ledger and run when a server starts, though they may have run already."""
 
 
 def back_up(paths: LedgerPaths, target: Path, *, progress: Progress | None = None) -> Verdict:
@@ -77,7 +79,7 @@ def restore(paths: LedgerPaths, backup: Path, *, may_lose: bool = False, progres
         raise LedgerError(_refusal(paths, backup, verdict, lost))
     aside = _replace(paths, backup, verdict, lost)
     tell_witness(paths)
-    return Restored(verdict, lost, aside)
+    return Restored(verdict, lost, aside, _approved(paths) if lost.rows != 0 else ())
 
 
 def _check_unused(paths: LedgerPaths) -> None:
@@ -139,6 +141,11 @@ def _replace(paths: LedgerPaths, backup: Path, verdict: Verdict, lost: Lost) -> 
     finally:
         copies.remove(copy)
     return aside
+
+
+def _approved(paths: LedgerPaths) -> tuple[str, ...]:
+    with SqliteSource(paths.ledger) as source:
+        return tuple(call[0] for call in source.table("open_calls") if call[1] == "approved")
 
 
 def _record(copy: Path, paths: LedgerPaths, backup: Path, lost: Lost) -> None:
