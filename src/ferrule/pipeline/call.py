@@ -117,6 +117,8 @@ class Call(msgspec.Struct, gc=False):
     output: Any = None
     stop: Stop | None = None
     result: Result | None = None
+    is_plain_result: bool = False
+    """True when the result has nothing but its content."""
     payload: Payload | None = None
 
     def enter(self, state: State) -> None:

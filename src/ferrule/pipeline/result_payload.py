@@ -19,8 +19,17 @@ _FIELDS = tuple(
 _NAMES = tuple(field.name for field in _FIELDS)
 _rest = attrgetter(*_NAMES)
 _PLAIN = tuple(field.default for field in _FIELDS)
+_NOTHING: dict[str, Any] = {}
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(ResultPayload).decode
+
+
+def packed_plain(content: tuple[dict[str, Any], ...], structured_content: Any) -> bytes:
+    """The payload of a result that has nothing but its content."""
+    try:
+        return _encode((content, structured_content, None, _NOTHING))
+    except (OverflowError, TypeError):  # numbers past 64 bits; JSON has them, msgpack has not
+        return _encode((content, None, None, _NOTHING))
 
 
 def packed(result: Result) -> bytes:

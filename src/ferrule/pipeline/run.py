@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable
+from typing import cast
 
 from ferrule.contracts.store import Condition
 from ferrule.errors import LedgerError
@@ -90,7 +91,8 @@ async def run_call(
         try:
             said = phase(call, services)
             if said is not None:
-                step = said if isinstance(said, Stop | Park | Replay) else await said
+                is_step = said.__class__ in _STEPS
+                step = cast(Step, said) if is_step else await cast(Awaitable[Step], said)
                 phases = call.phases  # another list, if a row was written meanwhile
                 at = tick() - origin
             elif number in _BUSY:
@@ -105,7 +107,8 @@ async def run_call(
         if step is not None:
             break
     if step is None:
-        return await _close(call, services, closing)
+        ended = _close(call, services, closing)
+        return ended if ended.__class__ is Result else await _whole(ended)
     return await _otherwise(call, services, step)
 
 
@@ -120,27 +123,55 @@ async def _otherwise(call: Call, services: Services, step: Stop | Park | Replay)
 async def stop_call(call: Call, services: Services, stop: Stop) -> Result | Replay:
     """End a call that goes no further, with as full a record as one that succeeded (AT-104)."""
     call.stop = stop
-    if call.output is not None:
-        return await _close(call, services, CLOSING)
-    call.result = stopped_result(call, services)
-    return await _close(call, services, FAILED if call.has_run else NEVER_RAN)
+    closing = CLOSING
+    if call.output is None:
+        call.result = stopped_result(call, services)
+        closing = FAILED if call.has_run else NEVER_RAN
+    return await _whole(_close(call, services, closing))
 
 
-async def _close(call: Call, services: Services, closing: Sequence[tuple[int, Closing]]) -> Result | Replay:
-    cancelled: asyncio.CancelledError | None = None
-    for number, phase in closing:
+async def _whole(ended: Result | Replay | Awaitable[Result | Replay]) -> Result | Replay:
+    return ended if isinstance(ended, (Result, Replay)) else await ended
+
+
+def _close(
+    call: Call, services: Services, closing: tuple[tuple[int, Closing], ...]
+) -> Result | Replay | Awaitable[Result | Replay]:
+    """Run the closing phases; as long as none of them has to wait, nothing is awaited."""
+    for place, (number, phase) in enumerate(closing):
         try:
             waiting = phase(call, services)
-            if waiting is not None:
-                await waiting
-        except asyncio.CancelledError as error:  # the call ends first; then the cancellation goes on its way
-            cancelled = error
         except Exception as error:
+            waiting = None
             _mend(call, services, number, error)
+        if waiting is not None:
+            return _close_waiting(call, services, closing[place:], waiting)
         if number != _LAST:
             call.phases.append((call.tick() - call.origin) << 4 | number)
+    return _ended(call)
+
+
+async def _close_waiting(
+    call: Call, services: Services, closing: tuple[tuple[int, Closing], ...], waiting: Awaitable[None]
+) -> Result | Replay:
+    """Wait for a closing phase, then run the rest. A cancellation goes on its way when the call has ended."""
+    cancelled: asyncio.CancelledError | None = None
+    number = closing[0][0]
+    try:
+        await waiting
+    except asyncio.CancelledError as error:
+        cancelled = error
+    except Exception as error:
+        _mend(call, services, number, error)
+    if number != _LAST:
+        call.phases.append((call.tick() - call.origin) << 4 | number)
+    ended = await _whole(_close(call, services, closing[1:]))
     if cancelled is not None:
         raise cancelled
+    return ended
+
+
+def _ended(call: Call) -> Result | Replay:
     if call.notes and call.notes.get("committed", "written") != "written":
         return Replay(call.notes["holder"] or call.invocation_id)
     assert call.result is not None
@@ -210,4 +241,5 @@ def _mend(call: Call, services: Services, number: int, error: Exception) -> None
     if PHASES[number] == "map_result":
         stop = Stop("execution_failed", stop.message, "result_mapping_failed")
     call.stop = call.stop or stop
+    call.is_plain_result = False
     call.result = stopped_result(call, services)

@@ -44,4 +44,6 @@ def map_result(call: Call, services: Services) -> None:
             artifact_refs=output.artifact_refs,
             resource_refs=output.resource_refs,
         )
+    else:
+        call.is_plain_result = True
     call.result = result

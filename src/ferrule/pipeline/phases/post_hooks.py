@@ -47,5 +47,6 @@ def _mark_partial(call: Call, services: Services, hook: Hook, error: Exception) 
     if call.stop is not None:
         return
     message = f"the tool did its work, but the hook {hook.hook_id!r} after it failed ({type(error).__name__})"
+    call.is_plain_result = False
     call.stop = Stop("partial_failure", message, "post_hook_failed")
     call.result = stopped_result(call, services, call.output)
