@@ -9,19 +9,21 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-import os
 import resource
 import sqlite3
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from ferrule.contracts.store import Condition
 from ferrule.model.journal import Entry, Header, Mark, Payload, Segment, encode
 from ferrule.stores.sqlite.store import SqliteStore
 
@@ -61,10 +63,14 @@ class RecordCost(NamedTuple):
 def entry(number: int, mark: Mark | None = None) -> Entry:
     """A row as a governed call of a small tool writes it."""
     at = _START + number
-    segment = Segment(_HEADER, at, [step * 700 << 4 | step for step in range(13)], [step << 15 | step for step in range(7)])
+    segment = Segment(
+        _HEADER, at, [step * 700 << 4 | step for step in range(13)], [step << 15 | step for step in range(7)]
+    )
     segment.status = "ok"
     payload = Payload(b'{"a":1,"b":2}', result=b"x" * 48)
-    return Entry("call", f"inv_{at:015x}{number * 7919 % 2**36:09x}", at, "demo.add", "succeeded", segment, payload, mark)
+    return Entry(
+        "call", f"inv_{at:015x}{number * 7919 % 2**36:09x}", at, "demo.add", "succeeded", segment, payload, mark
+    )
 
 
 async def record_cost(path: Path, rows: int) -> RecordCost:
@@ -85,37 +91,82 @@ async def record_cost(path: Path, rows: int) -> RecordCost:
         return RecordCost(own / rows * 1e6, (time.process_time() - before) / rows * 1e6)
 
 
-async def durable_rate(path: Path, waiting: int, seconds: float = 1.0) -> float:
+async def durable_rate(path: Path, waiting: int, rows: int = 40_000) -> float:
     """Durable rows a second while so many callers wait, each for its own row."""
     async with opened(path) as store:
-        done = 0
-        until = time.perf_counter() + seconds
-        numbers = iter(range(10**9))
+        entries = iter([entry(number) for number in range(rows)])
 
         async def caller() -> None:
-            nonlocal done
-            while time.perf_counter() < until:
-                await store.commit(entry(next(numbers)))
-                done += 1
+            for each in entries:
+                await store.commit(each)
 
         began = time.perf_counter()
         await asyncio.gather(*(caller() for _ in range(waiting)))
-        return done / (time.perf_counter() - began)
+        return rows / (time.perf_counter() - began)
 
 
-def floor_rate(path: Path, waiting: int, seconds: float = 1.0) -> float:
-    """Rows a second of a bare group commit: groups of so many rows, each group brought to the disk."""
+async def action_rate(path: Path, waiting: int, actions: int = 10_000) -> float:
+    """Actions a second: each is claimed (a key, a counter, an open call), then ended, both durable and conditional."""
+    async with opened(path) as store:
+        numbers = iter(range(actions))
+        free, mine = Condition(states=frozenset(), key_is_free=True), Condition(owner=store.instance)
+
+        async def caller() -> None:
+            for number in numbers:
+                key = number.to_bytes(16, "big")
+                start = Mark("running", store.instance, tool_id="demo.add", key=key, counted_run="run")
+                first, last = entry(number, start), entry(number, Mark(tool_id="demo.add"))
+                await store.commit(first, free)
+                await store.commit(last, mine)
+
+        began = time.perf_counter()
+        await asyncio.gather(*(caller() for _ in range(waiting)))
+        return actions / (time.perf_counter() - began)
+
+
+def floor_rate(path: Path, waiting: int, rows: int = 40_000) -> float:
+    """Rows a second of a bare group commit in a loop: groups of so many rows, nobody waiting for an answer."""
     connection = _bare(path)
-    body, payload = encode(entry(0).body), bytes(80)
-    done, began = 0, time.perf_counter()
-    while time.perf_counter() - began < seconds:
-        numbers = range(done + 1, done + waiting + 1)
-        rows = [(number, f"inv_{number:024x}", _START + number, body, payload, bytes(32)) for number in numbers]
-        connection.execute("BEGIN IMMEDIATE")
-        connection.executemany("INSERT INTO journal VALUES (?, ?, ?, ?, ?, ?)", rows)
-        connection.execute("COMMIT")
-        done += waiting
-    rate = done / (time.perf_counter() - began)
+    began = time.perf_counter()
+    for start in range(0, rows, waiting):
+        _write_bare(connection, range(start + 1, start + waiting + 1))
+    rate = rows / (time.perf_counter() - began)
+    connection.close()
+    return rate
+
+
+async def waiting_floor_rate(path: Path, waiting: int, rows: int = 40_000) -> float:
+    """The same bare group commit in a thread, while so many tasks each wait for their own row."""
+    connection, loop = _bare(path), asyncio.get_running_loop()
+    numbers, queue = iter(range(1, rows + 1)), deque[tuple[int, asyncio.Future[None]]]()
+    wake = threading.Semaphore(0)
+
+    def write() -> None:
+        while True:
+            wake.acquire()
+            group = [queue.popleft() for _ in range(len(queue))]
+            if group and group[-1][0] < 0:
+                return
+            if group:
+                _write_bare(connection, [number for number, _ in group])
+                loop.call_soon_threadsafe(_resolve, group)
+
+    async def caller() -> None:
+        for number in numbers:
+            future = loop.create_future()
+            queue.append((number, future))
+            if len(queue) == 1:
+                wake.release()
+            await future
+
+    thread = threading.Thread(target=write, daemon=True)
+    thread.start()
+    began = time.perf_counter()
+    await asyncio.wait_for(asyncio.gather(*(caller() for _ in range(waiting))), 60)
+    rate = rows / (time.perf_counter() - began)
+    queue.append((-1, loop.create_future()))
+    wake.release()
+    thread.join()
     connection.close()
     return rate
 
@@ -137,7 +188,7 @@ def resident_megabytes() -> float:
 
 
 @contextlib.asynccontextmanager
-async def opened(path: Path):  # type: ignore[no-untyped-def]
+async def opened(path: Path) -> AsyncIterator[SqliteStore]:
     """A ledger, closed afterwards."""
     store = SqliteStore(path, _KEY)
     await store.open()
@@ -148,7 +199,7 @@ async def opened(path: Path):  # type: ignore[no-untyped-def]
 
 
 def _bare(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, isolation_level=None)
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     for pragma in ("page_size = 8192", "journal_mode = WAL", "synchronous = FULL", "wal_autocheckpoint = 2000"):
         connection.execute(f"PRAGMA {pragma}")
     connection.execute(
@@ -158,6 +209,19 @@ def _bare(path: Path) -> sqlite3.Connection:
     return connection
 
 
+def _resolve(group: list[tuple[int, asyncio.Future[None]]]) -> None:
+    for _, future in group:
+        future.set_result(None)
+
+
+def _write_bare(connection: sqlite3.Connection, numbers: Iterable[int]) -> None:
+    rows = [(number, f"inv_{number:024x}", _START + number, _BODY, bytes(80), bytes(32)) for number in numbers]
+    connection.execute("BEGIN IMMEDIATE")
+    connection.executemany("INSERT INTO journal VALUES (?, ?, ?, ?, ?, ?)", rows)
+    connection.execute("COMMIT")
+
+
+_BODY = encode(entry(0).body)
 _KEY = Ed25519PrivateKey.generate()
 
 
@@ -176,9 +240,15 @@ def _print_all(folder: Path, rows: int) -> None:
     print(f"a recorded row at {rows:,} rows: caller {large.caller:.2f} us, process {large.process:.2f} us")
     print(f"memory {memory:.1f} MB, then {resident_megabytes():.1f} MB")
     for waiting in (1, 32, 64, 256):
-        floor = floor_rate(folder / f"floor{waiting}", waiting)
-        ours = asyncio.run(durable_rate(folder / f"ours{waiting}", waiting))
-        print(f"{waiting} waiting: {ours:,.0f} rows/s durable; floor {floor:,.0f} ({ours / floor:.2f})")
+        count = 2000 if waiting == 1 else 40_000
+        bare = floor_rate(folder / f"bare{waiting}", waiting, count)
+        floor = asyncio.run(waiting_floor_rate(folder / f"floor{waiting}", waiting, count))
+        ours = asyncio.run(durable_rate(folder / f"ours{waiting}", waiting, count))
+        actions = asyncio.run(action_rate(folder / f"actions{waiting}", waiting, count // 4))
+        print(
+            f"{waiting} waiting: {ours:,.0f} rows/s durable, {actions:,.0f} actions/s; "
+            f"floor with waiting tasks {floor:,.0f} ({ours / floor:.2f}), in a bare loop {bare:,.0f} ({ours / bare:.2f})"
+        )
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from ferrule.contracts.store import Condition
 from ferrule.errors import LedgerError, LedgerUnavailable
+from ferrule.model.journal import Entry, Mark
 from ferrule.stores.sqlite import connection as connection_module
 from ferrule.stores.sqlite import schema
 from ferrule.stores.sqlite.store import SqliteStore
@@ -313,8 +314,47 @@ def test_what_a_forgetful_process_recorded_is_written_when_it_ends(tmp_path: Pat
         "asyncio.run(main())\n"
     )
     command = [sys.executable, str(script), str(tmp_path / "ledger.db")]
-    subprocess.run(command, check=True, timeout=WAIT, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, check=True, timeout=WAIT, env=environment, capture_output=True)
+    assert done.stderr == b""
     assert check_file(tmp_path / "ledger.db") == ["", "a"]
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        entry("bad", Mark(counted_run="\ud800", tool_id="t")),
+        entry("\ud800", Mark(state="running")),
+        entry("bad", Mark(tool_id=None, state="running")),  # type: ignore[arg-type]  # the mistake under test
+        entry("bad", at=2**70),
+    ],
+    ids=["run that is no text", "call that is no text", "mark without a tool", "time out of range"],
+)
+def test_an_entry_the_database_refuses_harms_no_other(tmp_path: Path, bad: Entry) -> None:
+    path = tmp_path / "ledger.db"
+
+    async def story() -> None:
+        async with opened(path) as store:
+            entries = (running("a", "x"), bad, running("b", "x"))
+            results = await asyncio.gather(*map(store.commit, entries), return_exceptions=True)
+            assert [isinstance(result, LedgerUnavailable) for result in results] == [False, True, False]
+            store.record(bad)
+            store.record(entry("c"))
+            await store.flush()
+            assert store.problems
+
+    run(story)
+    assert check_file(path) == ["", "a", "b", "c"]
+
+
+def test_whoever_asks_after_closing_is_told_that_everything_changed(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with opened(tmp_path / "ledger.db") as store:
+            before = store.high_water()
+        assert store.generation() != store.generation()
+        assert store.high_water() == before
+
+    run(story)
 
 
 @pytest.fixture

@@ -34,9 +34,13 @@ class Bell:
 
     def generation(self) -> int:
         """The number of the last change, by whatever process. Asked for every call."""
-        if time.monotonic() >= self._look_at:
-            self._look()
-        raw = os.pread(self._fd, 8, _GENERATION)
+        try:
+            if time.monotonic() >= self._look_at:
+                self._look()
+            raw = os.pread(self._fd, 8, _GENERATION)
+        except OSError:  # nobody can know: everything counts as changed
+            self._value += 1
+            return self._value
         if raw != self._raw:
             self._raw, self._value = raw, int.from_bytes(raw, "little")
         return self._value
@@ -50,19 +54,25 @@ class Bell:
 
     def stamp(self) -> bytes:
         """Changes with every write of every process."""
-        return os.pread(self._fd, 8, _STAMP)
+        return self._read(_STAMP)
 
     def latest(self) -> int:
         """The time of the last row, as far as processes told it."""
-        return int.from_bytes(os.pread(self._fd, 8, _LATEST), "little")
+        return int.from_bytes(self._read(_LATEST), "little")
 
     def mark_written(self, at: int) -> None:
         """Tell whoever waits for rows that there are new ones, the last of this time. Raises OSError."""
         os.pwrite(self._fd, time.time_ns().to_bytes(8, "little") + at.to_bytes(8, "little"), _STAMP)
 
     def close(self) -> None:
-        """Let go."""
-        os.close(self._fd)
+        """Let go. It may still be asked: it then knows nothing."""
+        fd, self._fd = self._fd, -1
+        os.close(fd)
+
+    def _read(self, place: int) -> bytes:
+        with contextlib.suppress(OSError):
+            return os.pread(self._fd, 8, place)
+        return b""
 
     def _look(self) -> None:
         """Go over to the file that has the name now: somebody may have deleted or replaced it."""

@@ -58,12 +58,12 @@ class Group:
     @property
     def recorded(self) -> list[Entry]:
         """The entries nobody waits for."""
-        return [item for item in self.items if type(item) is Entry]
+        return [item for item in self.items if isinstance(item, Entry)]
 
     @property
     def waiting(self) -> list[Waiting]:
         """Those who wait."""
-        return [item for item in self.items if type(item) is Waiting]
+        return [item for item in self.items if isinstance(item, Waiting)]
 
     def write(self, connection: sqlite3.Connection, keys: Keys, known: Tail | None) -> bool:
         """Write it, within a transaction that has begun. False when there is nothing to write. Raises sqlite3.Error."""
@@ -95,8 +95,8 @@ class Group:
             values += row
             if entry.mark is not None or entry.kind in TELLING_KINDS:
                 self._follow(entry, seq)
-            if entry is not item:
-                self.answers.append((item, Committed("written", seq)))  # type: ignore[arg-type]
+            if isinstance(item, Waiting):
+                self.answers.append((item, Committed("written", seq)))
         self.tail = Tail(seq, before, at)
         return values
 
@@ -120,17 +120,16 @@ class Group:
     def _reject(self, item: Item, entry: Entry, error: Exception) -> None:
         problem = f"the {entry.kind!r} row of call {entry.call!r} cannot be stored: {error}"
         self.problems.append(problem)
-        if type(item) is Waiting:
+        if isinstance(item, Waiting):
             self.answers.append((item, LedgerUnavailable(problem)))
 
 
 def _judged(item: Item) -> Entry | None:
     """The item's entry, if the tables matter to it."""
-    if type(item) is Entry:
-        return item if item.mark is not None else None
-    entry = item.entry  # type: ignore[union-attr]  # the type is exact, so it is the other one
-    is_plain = entry is None or (entry.mark is None and item.condition is ALWAYS)  # type: ignore[union-attr]
-    return None if is_plain else entry
+    if isinstance(item, Entry):
+        return None if item.mark is None else item
+    is_plain = item.entry is None or (item.entry.mark is None and item.condition is ALWAYS)
+    return None if is_plain else item.entry
 
 
 def _salts(count: int) -> list[bytes]:

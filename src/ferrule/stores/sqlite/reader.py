@@ -35,7 +35,8 @@ class Reader:
 
     def close(self) -> None:
         """Let go."""
-        self._pool.submit(self._disconnect)
+        with contextlib.suppress(RuntimeError):  # at the end of a process the pool may be gone already
+            self._pool.submit(self._disconnect)
         self._pool.shutdown()
 
     async def rows_of(self, call: str) -> list[StoredEntry]:
@@ -95,6 +96,8 @@ class Reader:
     def _answer(self, question: Callable[[sqlite3.Connection], T]) -> T:
         try:
             return question(self._connected())
+        except UnicodeError as error:
+            raise LedgerError(f"the ledger was asked for something that is no text: {error}") from error
         except (sqlite3.Error, OSError) as error:
             self._disconnect()
             raise LedgerError(str(unusable(self._path, error))) from error

@@ -6,6 +6,7 @@ import asyncio
 import atexit
 import contextlib
 import logging
+import sqlite3
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -180,18 +181,28 @@ class SqliteStore:
         return [call for call in running if call.owner in dead]
 
     def _open(self) -> None:
-        connection = prepare(self._path, self._keys, self._clock)
-        try:
-            self._bell = Bell(self._path.with_name(self._path.name + ".bell"))
-            self._place = Instance(self._path.parent / "instances", self.instance)
-        except OSError as error:
-            connection.close()
-            raise unusable(self._path, error) from error
+        with contextlib.ExitStack() as undo:
+            connection = prepare(self._path, self._keys, self._clock)
+            undo.callback(connection.close)
+            try:
+                self._bell = Bell(self._path.with_name(self._path.name + ".bell"))
+                undo.callback(self._bell.close)
+                self._place = Instance(self._path.parent / "instances", self.instance)
+            except OSError as error:
+                raise unusable(self._path, error) from error
+            undo.pop_all()
+        self._start(connection)
+
+    def _start(self, connection: sqlite3.Connection) -> None:
         if self._witness is not None:
             self._witness_thread = WitnessThread(self._witness, self._report)
         self._reader = Reader(self._path)
-        transactions = Transactions(self._path, connection, self._keys)
-        self._writer = Writer(transactions, behind_seconds=self._behind, written=self._on_written, report=self._report)
+        self._writer = Writer(
+            Transactions(self._path, connection, self._keys),
+            behind_seconds=self._behind,
+            written=self._on_written,
+            report=self._report,
+        )
         self._is_open = True
         atexit.register(self._close_at_exit)
 

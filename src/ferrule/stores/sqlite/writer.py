@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from ferrule.errors import LedgerError, LedgerUnavailable, OutcomeUnrecorded
 from ferrule.model.journal import Entry
+from ferrule.stores.rows import MALFORMED
 from ferrule.stores.sqlite.group import Group, Item, Waiting, hand_out
 from ferrule.stores.sqlite.transaction import CommitFailed, Transactions
 
@@ -26,7 +27,7 @@ _ROOM_SECONDS = 5.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
 _CLOSING_ATTEMPTS = 4
 _CLOSED = "the ledger is closed; nothing was recorded"
-_POISON = (sqlite3.DataError, sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.InterfaceError, OverflowError)
+_POISON = (sqlite3.DataError, sqlite3.IntegrityError, *MALFORMED)
 """An entry was refused, not the disk: the others of its group can still be written."""
 
 
