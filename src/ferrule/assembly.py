@@ -51,7 +51,7 @@ from ferrule.releases import build as build_catalog
 from ferrule.searching import SearchExecutor
 from ferrule.settings import FILE_NAME, load_settings
 from ferrule.stores.sqlite.store import SqliteStore
-from ferrule.stores.witness import FileWitness
+from ferrule.stores.witness import FileWitness, WebhookWitness
 from ferrule.surface.catalogs import EmptyCatalog, SealedCatalog
 from ferrule.sync import SyncApp
 from ferrule.workspace import Workspace
@@ -151,7 +151,9 @@ def ledger_key(workspace: Workspace) -> Ed25519PrivateKey:
 def _witness(workspace: Workspace, where: str) -> Witness | None:
     if not where:
         return None
-    return FileWitness(Path(os.path.expanduser(where)) if os.path.isabs(where) else workspace.root / where)
+    if "://" in where:
+        return WebhookWitness(where)
+    return FileWitness(workspace.root / Path(where).expanduser())
 
 
 def _parts(
