@@ -14,11 +14,11 @@ SOAK ?= 50
 .PHONY: help run test check format bench soak docs new wheel clean
 
 help:  ## list the verbs
-	@echo "Ferrule: the tools of AI agents, checked like code. Start with 'make run'."
+	@echo "Ferrule: the tools of AI agents, checked like code and called under rules. Start with 'make run'."
 	@echo
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)$$/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-14s %s\n", $$1, $$2 }'
 
-run: $(VENV)/.ready  ## check and show the demo workspace, which has one deliberate mistake in it
+run: $(VENV)/.ready  ## a governed call from start to end, live, in the demo workspace
 	@$(BIN)/python scripts/demo.py
 
 test: $(VENV)/.ready-test  ## run every test (WORKERS=2)
@@ -53,7 +53,7 @@ wheel: $(VENV)/.ready-test  ## build the wheel into dist/
 	rm -rf dist && $(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .
 
 clean:  ## remove everything that was set up or generated here
-	rm -rf $(VENV) bench/peers/.venv bench/work dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) bench/peers/.venv bench/work dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache demo/.ferrule demo/ferrule.pub
 
 # Set-up. Each stamp is remade only when what it depends on changed.
 $(BIN)/python:

@@ -1,42 +1,125 @@
-"""`make run`: checks and shows the demo workspace, then says what to try. The demo's mistake is no failure here."""
+"""`make run`: the demo workspace, live: checked, built, called, stopped, approved, explained, audited. Then what to try."""
 
 from __future__ import annotations
 
+import json
+import os
+import shlex
+import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).parent.parent
+DEMO = ROOT / "demo"
 FERRULE = Path(sys.executable).parent / "ferrule"
-NEXT = """\
-That error is there on purpose. Try next:
+AGENT = Path("agents/service-desk.agent.md")
+CALLER = ("--agent", "service-desk", "--principal", "lena")
+OTHERS = ("FERRULE_TOKEN", "FERRULE_POLICY")
+"""Variables of the reader's own workspaces, which would change this story."""
 
-  .venv/bin/ferrule rule AML-91                     what the rule wants, and why
-  edit demo/agents/service-desk.agent.md            mend 'refund-oder', then make run again
-  .venv/bin/ferrule show refund-order --workspace demo
-                                                    one tool in full, with what was inferred about it
-  break any file in demo/ and check it              .venv/bin/ferrule check demo
-  .venv/bin/ferrule init my-tools                   a workspace of your own
+
+class Step(NamedTuple):
+    """One command, why it is shown, and the exit code that belongs to it."""
+
+    why: str
+    words: tuple[str, ...]
+    code: int = 0
+
+
+OPENING = (
+    Step("The tools of a bicycle shop, written in four formats, are checked like code.", ("check",)),
+    Step("They are built into a sealed catalog: a changed byte breaks the seal.", ("build",)),
+    Step("These are the tools.", ("list",)),
+    Step("An agent looks an order up. It only reads, so it is answered at once.",
+         ("call", "find-order", "--order-number", "TC-104233", *CALLER)),
+    Step("A refund moves money. It stops before it runs, and waits for a person (exit code 3).",
+         ("call", "refund-order", "--order-number", "TC-104233", "--amount-eur", "40", "--reason", "damaged", *CALLER), 3),
+    Step("This is what the person sees. The agent's own credential cannot answer it.", ("pending",)),
+)  # fmt: skip
+CLOSING = (
+    Step("The whole story of that call. Nothing of it is a log line; all of it is in the ledger.", ("explain", "last")),
+    Step("What policy.toml forbids is refused, in words, and recorded as fully as a yes (exit code 1).",
+         ("call", "refund-order", "--order-number", "TC-104198", "--amount-eur", "80", "--reason", "goodwill", *CALLER), 1),
+    Step("Every call, the newest last.", ("log", "-n", "5")),
+    Step("Nobody has edited, removed or reordered a row of the ledger since.", ("audit", "verify")),
+)  # fmt: skip
+MISTAKE = "And when a definition has a typo, here in a copy of the demo: the line, the rule, and what to do."
+NEXT = """
+Try next, from this folder:
+
+  export PATH="$PWD/.venv/bin:$PATH"; cd demo
+  ferrule call refund-order --order-number TC-104198 --amount-eur 620 --reason damaged --principal lena
+                                              a large refund: ferrule pending tells who may approve it, and that you may not
+  ferrule token add maria --scope approve --group accounts
+                                              maria may: FERRULE_TOKEN=frl_… ferrule approve inv_…
+  ferrule disable refund-order                off, at once, in every process; ferrule enable turns it on again
+  edit policy.toml; ferrule policy test       the rules, written for a reviewer, and the cases they are held to
+  ferrule init my-tools                       a workspace of your own
+
+The same in Python (.venv/bin/python):
+
+  import ferrule
+  with ferrule.open_sync("demo") as app:
+      surface = app.surface(agent="service-desk", principal="lena")
+      print(surface.call("find-order", {"order_number": "TC-104233"}).value)
 
 The guide starts at docs/guide/first-five-minutes.md.
 """
+ASTRAY = """
+That was not meant to happen here (exit code {code} instead of {expected}). If you changed something in demo/, this is what became
+of it. To start afresh: git checkout demo && rm -rf demo/.ferrule demo/ferrule.pub"""
 
 
-def main() -> int:
-    """0 when the demo could be shown."""
-    checked = _ferrule("check", "demo")
-    if checked > 1:
-        return checked
-    print()
-    if listed := _ferrule("list", "demo"):
-        return listed
+def main(folder: Path = DEMO) -> int:
+    """0 when the whole story could be told of the demo in this folder."""
+    print("$ cd demo")
+    if not all(_tell(step, folder) for step in OPENING):
+        return 1
+    if not all(_tell(step, folder) for step in (_approval(folder), *CLOSING)):
+        return 1
+    if not _tell_of_a_typo(folder):
+        return 1
     print(NEXT)
     return 0
 
 
-def _ferrule(*arguments: str) -> int:
-    print(f"$ ferrule {' '.join(arguments)}", flush=True)
-    return subprocess.run([str(FERRULE), *arguments], cwd=ROOT, check=False).returncode
+def _tell(step: Step, folder: Path) -> bool:
+    print(f"\n{_bold('# ' + step.why)}\n$ ferrule {shlex.join(step.words)}", flush=True)
+    # One stream for both, so that a pipe keeps the order.
+    code = _ferrule(step.words, folder, stdout=sys.stdout.fileno(), stderr=sys.stdout.fileno()).returncode
+    if code != step.code:
+        print(ASTRAY.format(code=code, expected=step.code), flush=True)
+    return code == step.code
+
+
+def _approval(folder: Path) -> Step:
+    """The newest waiting call: an earlier run that was broken off may have left older ones."""
+    waiting = json.loads(_ferrule(("pending", "--json"), folder, stdout=subprocess.PIPE).stdout)
+    words = ("approve", waiting[-1]["invocation_id"], "--reason", "the photo shows a bent wheel")
+    return Step("A person says yes, and the call runs: exactly this call, exactly this input, once.", words)
+
+
+def _tell_of_a_typo(folder: Path) -> bool:
+    with tempfile.TemporaryDirectory() as elsewhere:
+        copy = Path(elsewhere) / "demo"
+        shutil.copytree(folder, copy, ignore=shutil.ignore_patterns(".ferrule"))
+        agent = copy / AGENT
+        agent.write_text(agent.read_text(encoding="utf-8").replace("refund-order", "refund-oder"), encoding="utf-8")
+        return _tell(Step(MISTAKE, ("check",), 1), copy)
+
+
+def _ferrule(
+    words: tuple[str, ...], folder: Path, *, stdout: int, stderr: int | None = None
+) -> subprocess.CompletedProcess[str]:
+    environment = {name: value for name, value in os.environ.items() if name not in OTHERS}
+    return subprocess.run([FERRULE, *words], cwd=folder, env=environment, stdout=stdout, stderr=stderr, text=True)
+
+
+def _bold(text: str) -> str:
+    return f"\x1b[1m{text}\x1b[0m" if sys.stdout.isatty() and not os.environ.get("NO_COLOR") else text
 
 
 if __name__ == "__main__":

@@ -118,7 +118,8 @@ def _print(outcome: Result | Pending, as_json: bool) -> int:
     else:
         error = outcome.error
         click.echo(f"{outcome.status}: {cleaned(error.message)}", err=True)
-        click.echo(f"  {error.error_class} ({error.error_code}), {_advice(outcome)}", err=True)
+        finer = f" ({error.error_code})" if error.error_code != error.error_class else ""
+        click.echo(f"  {error.error_class}{finer}: {_advice(outcome)}", err=True)
         click.echo(f"  the whole story: ferrule explain {outcome.invocation_id}", err=True)
     return ENDED_WITH_ERROR if outcome.is_error else SUCCEEDED
 
@@ -131,9 +132,9 @@ def _print_pending(pending: Pending, as_json: bool) -> int:
         click.echo(json.dumps(record, indent=2, ensure_ascii=False))
     else:
         click.echo(f"waiting: {cleaned(pending.message)}", err=True)
-        click.echo(f"  {pending.invocation_id}", err=True)
-        if pending.state == "awaiting_approval":
-            click.echo(f"  ferrule approve {pending.invocation_id}", err=True)
+        click.echo(
+            f"  what it would do: ferrule pending; what became of it: ferrule explain {pending.invocation_id}", err=True
+        )
     return WAITS
 
 
