@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import time
 
 import pytest
 from hypothesis import given
@@ -101,6 +102,15 @@ def test_a_deny_of_several_words_fits_what_begins_so() -> None:
     assert not denies("git pull", "git push")
     assert denies(["git", "push"], "git push")
     assert denies({"not": "a command"}, "git push")
+
+
+@pytest.mark.parametrize(
+    "line", ["xargs " + "a " * 8000, "'" + "git push a " * 1400, "$(a)" * 4000, "sudo " + "git push " * 1700]
+)
+def test_a_long_line_takes_no_long_time(line: str) -> None:
+    started = time.perf_counter()
+    denies(line, "git pull", "git push * --force", "* x")
+    assert time.perf_counter() - started < 2
 
 
 plain = st.text("abcdefgh-./ ", min_size=1, max_size=8).map(shlex.quote)

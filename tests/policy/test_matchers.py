@@ -156,6 +156,31 @@ def test_the_words_of_a_command_are_put_together() -> None:
                  {"command": "git", "args": [1]}):  # fmt: skip
         assert decide(made, entry(FILE), **args).behavior == "deny"
     assert decide(made, entry(FILE), command="git", args=["pull"]).behavior == "ask"
+    for value in (["ls", "git push"], ["sh", "-c", "git push"], ["ls; git push"]):
+        assert decide(made, entry(FILE), commands=value).behavior == "deny"
+        assert decide(made, entry(FILE), command=value).behavior == "deny"
+    shell = tool("run", tool_kind="shell_command", classifier_input="input.what.line")
+    assert decide(made, entry(shell), what={"line": "git push"}).behavior == "deny"
+
+
+def test_a_file_address_is_a_path() -> None:
+    made = engine(project_settings=rule("deny", path="/etc/**"))
+    denied = decide(made, entry(FILE), url="FILE:///etc/passwd")
+    assert (denied.behavior, denied.blocked_path) == ("deny", "/etc/passwd")
+
+
+def test_resources_may_be_numbers() -> None:
+    made = engine(project_settings=rule("deny", resource="7*"))
+    assert decide(made, entry(FILE), resource_id=71).behavior == "deny"
+    assert decide(made, entry(FILE), resource_id=17).behavior == "ask"
+
+
+def test_values_too_long_to_look_at_fit_every_deny_and_no_allow() -> None:
+    long = "ls " * 10_000
+    for kind, value in (("command", long), ("url", "https://a.test/" + long), ("path", "src/" + long)):
+        arguments: dict[str, Any] = {kind: value}
+        assert decide(engine(project_settings=rule("deny", **{kind: "x"})), entry(FILE), **arguments).behavior == "deny"
+        assert decide(engine(project_settings=rule("allow", **{kind: "*"})), entry(FILE), **arguments).behavior == "ask"
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,10 @@ class CedarTable:
         return hits
 
     def _hits(self, answer: Any, view: ToolView) -> tuple[CompiledRule, ...]:
-        found = [self._compiled(name, view) for name in answer.diagnostics.reasons]
+        reasons = sorted(
+            answer.diagnostics.reasons, key=lambda name: self._rules[name].line
+        )  # Cedar gives them in any order
+        found = [self._compiled(name, view) for name in reasons]
         for error in answer.diagnostics.errors:
             named = _ID.search(str(error))
             rule = self._rules.get(named[0]) if named is not None else None

@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from ferrule.policy.globs import test_of
-from ferrule.policy.shell import Parsed, Part, Word, parse
+from ferrule.policy.shell import LONGEST, Parsed, Part, Word, parse
 
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "busybox"})
 _CARRIERS = frozenset(
@@ -24,6 +24,8 @@ _CARRIERS = frozenset(
 )  # fmt: skip
 """Words that run, or stand before, the command that follows them somewhere."""
 _CRUDE = re.compile(r"[\s;&|()`$<>{}\"'\\=,]+")
+_LINE = re.compile(r"[\s;&|`$]")
+"""What makes a word look like a command line of its own."""
 _DEPTH = 4
 
 
@@ -50,7 +52,7 @@ class CommandMatcher:
         parsed = parsed_of(value)
         if self._is_strict:
             return parsed.is_certain and bool(parsed.parts) and all(map(self._allows, parsed.parts))
-        return self._hits(value, parsed, _DEPTH)
+        return any(self._hits(each, parsed_of(each), _DEPTH) for each in _spellings(value))
 
     def _allows(self, part: Part) -> bool:
         if not part.is_plain or not part.words or part.words[0].is_open:
@@ -58,22 +60,38 @@ class CommandMatcher:
         return any(_covers(pattern, part.words) for pattern in self._patterns)
 
     def _hits(self, value: object, parsed: Parsed, depth: int) -> bool:
-        if any(self._begins(words) for part in parsed.parts for words in _starts(part.words)):
+        if any(self._begins(part.words, _starts(part.words)) for part in parsed.parts):
             return True
         if not parsed.is_certain and self._occurs(value):
             return True
         inner = [text for part in parsed.parts for text in _handed_on(part.words)]
         return bool(inner) and (not depth or any(self._hits(text, parse(text), depth - 1) for text in inner))
 
-    def _begins(self, words: Sequence[Word]) -> bool:
-        return any(_may_begin(pattern, words) for pattern in self._patterns)
+    def _begins(self, words: Sequence[Word], starts: int) -> bool:
+        """True when a pattern fits what begins at one of the first so many words."""
+        for pattern in self._patterns:
+            for start in range(starts):
+                fit = _may_begin(pattern, words, start)
+                if fit:
+                    return True
+                if fit is None:
+                    break
+        return False
 
     def _occurs(self, value: object) -> bool:
         """For lines that cannot be parsed: the words of a pattern anywhere in the text."""
-        if not isinstance(value, str):
+        if not isinstance(value, str) or len(value) > LONGEST:
             return True
         words = [Word(word) for word in _CRUDE.split(value) if word]
-        return any(self._begins(words[start:]) for start in range(len(words)))
+        return self._begins(words, len(words))
+
+
+def _spellings(value: object) -> Iterator[object]:
+    """A command, and for a list of words also what a tool would run that hands them to a shell."""
+    yield value
+    if isinstance(value, list) and all(isinstance(word, str) for word in value):
+        yield " ".join(value)
+        yield from (word for word in value if _LINE.search(word))
 
 
 def words_of(pattern: str) -> list[str]:
@@ -95,22 +113,28 @@ def _covers(pattern: Sequence[str], words: Sequence[Word]) -> bool:
     return len(pattern) in ways
 
 
-def _may_begin(pattern: Sequence[str], words: Sequence[Word]) -> bool:
-    """The words begin as the pattern says, or may do so once the shell has filled in what it fills in."""
+def _may_begin(pattern: Sequence[str], words: Sequence[Word], start: int) -> bool | None:
+    """The words begin as the pattern says, or may do so once the shell has filled in what it fills in.
+
+    None when not even a `*` of the pattern led there: then no later start does, for it sees fewer words.
+    """
     ways = _through({0}, pattern)
-    for number, word in enumerate(words):
-        if len(pattern) in ways:
+    for number in range(start, len(words)):
+        word = words[number]
+        if len(pattern) in ways or (word.is_open and ways):
             return True
-        if word.is_open and ways:
-            return True
+        if not ways:
+            return False
         after: set[int] = set()
         for at in ways:
             if pattern[at] == "*":
                 after.add(at)
-            elif _is_called(pattern[at], word.text) if number == 0 else test_of(pattern[at])(word.text):
+            elif _is_called(pattern[at], word.text) if number == start else test_of(pattern[at])(word.text):
                 after.add(at + 1)
         ways = _through(after, pattern)
-    return len(pattern) in ways
+    if len(pattern) in ways:
+        return True
+    return None if any(pattern[at] == "*" for at in ways) else False
 
 
 def _through(ways: set[int], pattern: Sequence[str]) -> set[int]:
@@ -129,11 +153,9 @@ def _is_called(pattern: str, program: str) -> bool:
     return test(folded) or test(folded.rpartition("/")[2])
 
 
-def _starts(words: tuple[Word, ...]) -> Iterator[tuple[Word, ...]]:
-    """The words, and what follows each word where the program runs another one."""
-    yield words
-    if words and (words[0].is_open or _program(words[0]) in _CARRIERS):
-        yield from (words[start:] for start in range(1, len(words)))
+def _starts(words: tuple[Word, ...]) -> int:
+    """How many of the words may begin a command: the first, or all where the program runs another one."""
+    return len(words) if words and (words[0].is_open or _program(words[0]) in _CARRIERS) else min(len(words), 1)
 
 
 def _program(word: Word) -> str:
@@ -146,5 +168,5 @@ def _handed_on(words: tuple[Word, ...]) -> Iterator[str]:
     if not programs:
         return
     for word in words[programs[0] + 1 :]:
-        if re.search(r"[\s;&|`$]", word.text):
+        if _LINE.search(word.text):
             yield word.text

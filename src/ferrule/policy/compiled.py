@@ -17,7 +17,7 @@ from ferrule.policy.conditions import condition_test
 from ferrule.policy.globs import fits, is_literal
 from ferrule.policy.paths import Base, PathMatcher
 from ferrule.policy.urls import UrlMatcher
-from ferrule.policy.values import KINDS, Kind
+from ferrule.policy.values import KINDS, Found, Kind
 from ferrule.policy.view import ToolView
 
 Groups = Mapping[str, tuple[str, ...]]
@@ -143,21 +143,28 @@ def _matcher(kind: Kind, wanted: Values, base: Base, is_strict: bool) -> Callabl
         case "url":
             return UrlMatcher(wanted.patterns, is_strict=is_strict).fits
         case "resource":
-            return lambda value: fits(wanted.patterns, value) if isinstance(value, str) else not is_strict
+            return lambda value: fits(wanted.patterns, str(value)) if isinstance(value, str | int) else not is_strict
 
 
 def _values_test(
     kind: Kind, wanted: Values, view: ToolView, matches: Callable[[Any], bool], is_strict: bool
 ) -> Callable[[Judged], bool]:
-    fields, named = view.fields, wanted.fields
-
     def test(judged: Judged) -> bool:
-        found = fields.values(kind, judged.arguments, named)
+        found = _found(view, kind, wanted, judged)
         if is_strict:
             return bool(found) and all(matches(each.value) for each in found)
         return any(matches(each.value) for each in found)
 
     return test
+
+
+def _found(view: ToolView, kind: Kind, wanted: Values, judged: Judged) -> list[Found]:
+    """The values a rule is about. `file:` addresses are paths too."""
+    found = view.fields.values(kind, judged.arguments, wanted.fields)
+    if kind == "path" and not wanted.fields:
+        addresses = view.fields.values("url", judged.arguments)
+        found += [each for each in addresses if isinstance(each.value, str) and each.value[:5].lower() == "file:"]
+    return found
 
 
 def _blocked(rule: PolicyRule, view: ToolView, base: Base) -> Callable[[Judged], str | None]:
@@ -167,7 +174,7 @@ def _blocked(rule: PolicyRule, view: ToolView, base: Base) -> Callable[[Judged],
     matcher = PathMatcher(wanted.patterns, base, is_strict=False)
 
     def blocked(judged: Judged) -> str | None:
-        found = view.fields.values("path", judged.arguments, wanted.fields)
+        found = _found(view, "path", wanted, judged)
         return next((matcher.shown(each.value) for each in found if matcher.fits(each.value)), None)
 
     return blocked

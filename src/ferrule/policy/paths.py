@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 from ferrule.policy.globs import Segments
 
+_LONGEST = 8192
 _VARIABLE = re.compile(r"\$[A-Za-z_{(]|%[A-Za-z_]+%")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
@@ -33,7 +34,9 @@ class Readings(NamedTuple):
 
 
 def readings(text: str, base: Base) -> Readings:
-    """Every path the text may mean, absolute and without `.` and `..`."""
+    """Every path the text may mean, absolute and without `.` and `..`. None that is longer than any path can be."""
+    if len(text) > _LONGEST:
+        return Readings((), False)
     texts = [text]
     is_certain = not _CONTROL.search(text) and not _VARIABLE.search(text) and bool(text)
     if text[:5].lower() == "file:":

@@ -15,6 +15,8 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\[[^]]*\])?\+?=")
 _REDIRECT = re.compile(r"(?:<<<?-?|<>|[<>]\||>>|[<>]&|[<>]|&>>?)")
 _HARMLESS_TARGETS = frozenset({"/dev/null", "0", "1", "2", "-"})
 _DEPTH = 12
+LONGEST = 16_384
+"""Characters of a line that is looked at; matching takes time in proportion to the square of its words."""
 
 
 class Word(NamedTuple):
@@ -41,7 +43,9 @@ class Parsed(NamedTuple):
 
 
 def parse(text: str) -> Parsed:
-    """Every simple command of a line."""
+    """Every simple command of a line. One that is too long to be looked at closely is not certain."""
+    if len(text) > LONGEST:
+        return Parsed((), False)
     reader = _Reader(text, _DEPTH)
     reader.read()
     return Parsed(tuple(reader.parts), reader.is_certain)
@@ -50,10 +54,10 @@ def parse(text: str) -> Parsed:
 class _Reader:
     """One pass over a command line."""
 
-    def __init__(self, text: str, depth: int) -> None:
+    def __init__(self, text: str, depth: int, at: int = 0) -> None:
         self.text = text
         self.depth = depth
-        self.at = 0
+        self.at = at
         self.parts: list[Part] = []
         self.is_certain = depth > 0
         self._words: list[Word] = []
@@ -135,8 +139,7 @@ class _Reader:
             self.is_certain = False
             self.at += 1
         elif self.text.startswith("$(", self.at):
-            self.at += 2
-            self._inner(self.text[self.at :], ")")
+            self.at = self._inner(self.text, self.at + 2, ")")
         elif self.text.startswith("${", self.at):
             self._braces()
         elif _NAME.match(self.text, self.at + 1):
@@ -147,26 +150,27 @@ class _Reader:
             self._add("$")
             self.at += 1
 
-    def _inner(self, text: str, closing: str | None) -> None:
-        inner = _Reader(text, self.depth - 1)
+    def _inner(self, text: str, at: int, closing: str | None) -> int:
+        """Read the commands whose output is put here; gives where they end."""
+        inner = _Reader(text, self.depth - 1, at)
         if inner.is_certain:
             inner.read(closing)
-            self.at += inner.at + 1
         else:
-            self.at = len(self.text)
+            inner.at = len(text)
         self.parts += inner.parts
         self.is_certain = self.is_certain and inner.is_certain
         self._add("$")
         self._is_open = True
+        return inner.at + 1
 
     def _backticks(self) -> None:
         closed = self.text.find("`", self.at + 1)
-        inner = self.text[self.at + 1 : closed if closed >= 0 else len(self.text)]
+        end = closed if closed >= 0 else len(self.text)
+        inner = self.text[self.at + 1 : end]
         if closed < 0 or "\\" in inner:
             self.is_certain = False
-        at = closed + 1 if closed >= 0 else len(self.text)
-        self._inner(inner, None)
-        self.at = at
+        self._inner(inner, 0, None)
+        self.at = end + 1
 
     def _braces(self) -> None:
         closed = self.text.find("}", self.at)

@@ -16,6 +16,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 from ferrule.policy.globs import Segments, test_of
 
 _DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443, "ftp": 21}
+_LONGEST = 8192
 _ODD = re.compile(r"[\x00-\x20\x7f\\]|[^\x00-\x7f]")
 _SCHEME = re.compile(r"([A-Za-z*][A-Za-z0-9+.*-]*)://")
 _NUMERIC = re.compile(r"(?:0[xX][0-9a-fA-F]*|\d+)(?:\.(?:0[xX][0-9a-fA-F]*|\d+)){0,3}")
@@ -40,6 +41,8 @@ class Reading(NamedTuple):
 
 def reading_of(text: str) -> Reading:
     """Every address the text may mean; certain when there is only one and nothing odd about it."""
+    if len(text) > _LONGEST:
+        return Reading((), False)
     found: list[Address] = []
     is_certain = not _ODD.search(text) and _SCHEME.match(text) is not None
     texts = [text] if is_certain else [text, *_spellings(text)]
@@ -81,6 +84,8 @@ def _path(parts: SplitResult) -> tuple[str, ...]:
 def host_of(text: str) -> tuple[str, bool]:
     """A host in one spelling, and whether it was written in an ordinary way. Empty when it is none."""
     host = unquote(text).lower().rstrip(".")
+    if len(host) > 255:  # no name is that long, and encoding it takes quadratic time
+        return host, False
     try:
         return str(ipaddress.ip_address(host.strip("[]"))), "%" not in text
     except ValueError:
@@ -128,7 +133,7 @@ class UrlPattern:
 
     def names(self, text: str) -> bool:
         """True when the pattern's host stands somewhere in a text that cannot be parsed."""
-        return self._host.strip("*.") in unquote(text).lower()
+        return len(text) > _LONGEST or self._host.strip("*.") in unquote(text).lower()
 
 
 def _cut_scheme(pattern: str) -> tuple[str, str]:

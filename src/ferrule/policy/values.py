@@ -17,7 +17,7 @@ _LAST_WORDS: dict[str, Kind] = {
     **dict.fromkeys(("path", "paths", "file", "files", "filename", "filenames", "filepath", "filepaths"), "path"),
     **dict.fromkeys(("dir", "dirs", "directory", "directories", "folder", "folders", "cwd"), "path"),
     **dict.fromkeys(("url", "urls", "uri", "uris", "href", "link", "links", "endpoint", "webhook"), "url"),
-    **dict.fromkeys(("command", "commands", "cmd", "cmds", "cmdline", "commandline", "argv"), "command"),
+    **dict.fromkeys(("command", "commands", "cmd", "cmds", "cmdline", "commandline", "argv", "script"), "command"),
     **dict.fromkeys(("resource", "resources"), "resource"),
 }
 _WHOLE_NAMES: dict[str, Kind] = {
@@ -51,8 +51,8 @@ class Found(NamedTuple):
 class Fields:
     """Which arguments of one tool hold what, beyond what their names tell."""
 
-    def __init__(self, schema: Any = None, matching_fields: Iterable[Any] = ()) -> None:
-        self._kinds: dict[str, set[Kind]] = {}
+    def __init__(self, schema: Any = None, matching_fields: Iterable[Any] = (), command: str = "") -> None:
+        self._kinds: dict[str, set[Kind]] = {command: {"command"}} if command else {}
         for path, kind in _formats(schema, "", _DEPTH):
             self._kinds.setdefault(path, set()).add(kind)
         for entry in matching_fields:
@@ -108,6 +108,10 @@ def _commands(path: str, value: Any, siblings: dict[str, Any]) -> Iterator[Found
     if value is None:
         return
     own = path.rpartition(".")[2]
+    if own.lower().endswith(("commands", "cmds")) and isinstance(value, list):  # command lines, not the words of one
+        for member in value:
+            yield from _commands(own[:-1], member, {})
+        return
     rest = next((siblings[name] for name in _COMPANIONS if name != own and name in siblings), None)
     if rest is None or rest == []:
         yield Found(path, value)

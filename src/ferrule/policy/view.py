@@ -44,7 +44,7 @@ class ToolView:
         self.native_ids = tuple(dict.fromkeys(_native_ids(payload)))
         self.risk: Risk = risk_of(tool, profile)
         matching = profile.get("rule_matching_fields")
-        self.fields = Fields(schema, matching if isinstance(matching, list) else ())
+        self.fields = Fields(schema, matching if isinstance(matching, list) else (), _command_field(tool))
         self.has_command = tool.tool_kind == "shell_command" or _names_command(schema)
         self.is_approval_required = tool.approval_required or profile.get("approval_required") is True
         self.asks_facts = depends_on_input(tool.facts)
@@ -54,6 +54,13 @@ class ToolView:
         """Who requires an approval of every call, whatever the rules say."""
         own = ("tool",) if self.is_approval_required and "tool" not in entry.approval_from else ()
         return (*own, *entry.approval_from)
+
+
+def _command_field(tool: Tool) -> str:
+    """The argument of a shell tool that its definition points classifiers at: its command, whatever it is called."""
+    written = tool.facts.classifier_input
+    is_pointing = tool.tool_kind == "shell_command" and isinstance(written, str) and written.startswith("input.")
+    return written.removeprefix("input.") if is_pointing else ""
 
 
 def _names_command(schema: Any) -> bool:

@@ -51,7 +51,6 @@ PAGES = (
         Severity.ERROR,
         "A policy file can be read, and is TOML (or Cedar) with a table at the top.",
         "Why: while a policy cannot be used, every call is refused.",
-        since="0.2",
     ),
     RuleInfo(
         "FER-8",
@@ -60,7 +59,6 @@ PAGES = (
         "A policy file has only keys that mean something.",
         "Why: a misspelt matcher would make a rule wider than its author thinks.\n"
         'Bad:  `pincipal = "eve"`\nGood: `principal = "eve"`',
-        since="0.2",
     ),
     RuleInfo(
         "FER-9",
@@ -68,7 +66,6 @@ PAGES = (
         Severity.ERROR,
         "Every value of a policy file is one that can be obeyed: decisions, modes, globs, durations, regular expressions.",
         'Bad:  `expires = "four hours"`\nGood: `expires = "4h"`',
-        since="0.2",
     ),
     RuleInfo(
         "FER-10",
@@ -76,7 +73,6 @@ PAGES = (
         Severity.ERROR,
         "The rules of one policy file have different ids.",
         "Why: decisions name the rule they follow from.",
-        since="0.2",
     ),
     RuleInfo(
         "FER-11",
@@ -85,7 +81,6 @@ PAGES = (
         "A policy rule is about tools, namespaces and agents that exist.",
         "Why: a deny for a tool that was renamed protects nobody.\n"
         "An allow goes by a tool's own name; an alias is a name for denials only.",
-        since="0.2",
     ),
     RuleInfo(
         "FER-12",
@@ -93,7 +88,6 @@ PAGES = (
         Severity.WARNING,
         "An allow rule is not covered by a rule that asks or denies.",
         "Why: deny beats ask beats allow, in whatever order and file they stand, so this allow never counts.",
-        since="0.2",
     ),
     RuleInfo(
         "FER-13",
@@ -102,7 +96,6 @@ PAGES = (
         "A rule names groups that are defined.",
         "Why: a deny for the members of a group nobody defines would never hold. For `approvers` it is a warning: a login may\n"
         "carry the group. Groups that policy.toml speaks of are defined in policy.toml alone.",
-        since="0.2",
     ),
     RuleInfo(
         "FER-14",
@@ -110,6 +103,5 @@ PAGES = (
         Severity.WARNING,
         "A rule that asks can be answered by as many people as it wants.",
         'Bad:  `approvers = ["ada"]`, `people = 2`',
-        since="0.2",
     ),
 )
