@@ -74,9 +74,8 @@ class CedarTable:
         return hits
 
     def _hits(self, answer: Any, view: ToolView) -> tuple[CompiledRule, ...]:
-        reasons = sorted(
-            answer.diagnostics.reasons, key=lambda name: self._rules[name].line
-        )  # Cedar gives them in any order
+        # Cedar gives them in any order.
+        reasons = sorted(answer.diagnostics.reasons, key=lambda name: (self._rules[name].line, name))
         found = [self._compiled(name, view) for name in reasons]
         for error in answer.diagnostics.errors:
             named = _ID.search(str(error))
