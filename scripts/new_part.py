@@ -1,6 +1,6 @@
 """`make new KIND=rule NAME=undescribed-parameter STANDARD=aml CODE=AML-35`: writes the skeleton of a part and says what is left.
 
-KIND is rule, dialect or reporter. Never overwrites a file.
+KIND is rule, dialect, reporter, executor, sink or notifier. Never overwrites a file.
 """
 
 from __future__ import annotations
@@ -12,6 +12,11 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 TEMPLATES = Path(__file__).parent / "templates"
 STANDARDS = ("aml", "adl", "oxp", "agent_tool")
+_SUITES = {
+    "executor": "add a Case to tests/contracts/test_executor.py: timeout, cancel, resume and error classes are tested there",
+    "sink": "add a Bench to tests/contracts/test_sink.py: order, exactly once and whole rows are tested there",
+    "notifier": "test it in tests/notifiers: a refusal that is final, one that is not, and that no secret is in a message",
+}
 
 
 def plan(kind: str, name: str, standard: str, code: str) -> tuple[dict[str, str], list[str]]:
@@ -34,8 +39,19 @@ def plan(kind: str, name: str, standard: str, code: str) -> tuple[dict[str, str]
         case "reporter":
             files = {f"src/ferrule/reporters/{module}.py": "reporter.py.txt"}
             steps = [f'add "{name}": "ferrule.reporters.{module}:REPORTER" to src/ferrule/reporters/builtin.py']
+        case "executor" | "sink" | "notifier":
+            files = {f"src/ferrule/{kind}s/{module}.py": f"{kind}.py.txt"}
+            maker = {
+                "executor": f"{_class_name(name)}Executor",
+                "sink": "make",
+                "notifier": f"{_class_name(name)}Notifier",
+            }
+            steps = [
+                f'add "{name}": "ferrule.{kind}s.{module}:{maker[kind]}" to src/ferrule/{kind}s/builtin.py',
+                _SUITES[kind],
+            ]
         case _:
-            raise SystemExit("KIND is rule, dialect or reporter")
+            raise SystemExit("KIND is rule, dialect, reporter, executor, sink or notifier")
     return files, [*steps, "make docs", "make check test"]
 
 

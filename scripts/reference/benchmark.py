@@ -3,36 +3,70 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 RESULTS = Path(__file__).parent.parent.parent / "bench" / "results.json"
+HEADINGS = {"check": "Checking definitions", "call": "Calling tools"}
+INTRODUCTIONS = {
+    "check": "Medians. A ratio says how many times as much the contender takes, measured against the first row of its work.",
+    "call": (
+        "The same `add(a: int, b: int) -> int` everywhere, as an `async` function. Medians of interleaved rounds; the median is on"
+        " the clock until the answer is there, CPU is of the whole process, ours with the ledger row on disk, and the best is the"
+        " best batch. None of the others decides, records or seals a call. A durable action is on disk twice, before it runs and"
+        " before its answer is told, so the floors (rows a second of a bare group commit, see `bench/actions.py`) count half. A"
+        " ratio is to the first row of its work."
+    ),
+}
 
 
 def page() -> str:
-    """The last results as a table, with the machine and the versions."""
+    """The last results as tables, with the machine and the versions."""
     lines = ["# Benchmark", ""]
     if not RESULTS.is_file():
         return "\n".join([*lines, "Not measured yet: run `make bench`, then `make docs`.", ""])
     results = json.loads(RESULTS.read_text(encoding="utf-8"))
-    machine = results["machine"]
+    for name, heading in HEADINGS.items():
+        if name in results:
+            lines += [f"## {heading}", "", *_group(name, results[name])]
+    return "\n".join(lines)
+
+
+def _group(name: str, group: Mapping[str, Any]) -> Iterator[str]:
+    machine = group["machine"]
     where = f"{machine['processor']}, {machine['cores']} cores, {machine['system']}, Python {machine['python']}"
-    versions = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
-    lines += [
-        f"Written by `make bench` (`SIZE={results['size']}`) on {where}.",
-        "",
-        f"{versions}.",
-        "",
-        "Medians. A ratio says how many times as much the contender takes, measured against the first row of its work.",
-        "",
-        "| work | contender | median | CPU | ratio | CPU ratio |",
-        "|---|---|---:|---:|---:|---:|",
-    ]
+    how = ", ".join(f"{setting} {value:,}" for setting, value in group["how"].items())
+    yield from (f"Written by `make bench ONLY={name}` ({how}) on {where}.", "")
+    yield from (", ".join(f"{package} {version}" for package, version in group["versions"].items()) + ".", "")
+    yield from (INTRODUCTIONS[name], "")
+    yield from _table(group["rows"])
+    yield from _goals(group["goals"])
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    has_best = any("best" in row for row in rows)
+    yield f"| work | contender | median | CPU |{' best CPU |' if has_best else ''} ratio | CPU ratio |"
+    yield f"|---|---|---:|---:|{'---:|' if has_best else ''}---:|---:|"
     last = ""
-    for row in results["rows"]:
-        work = row["work"] if row["work"] != last else ""
-        last = row["work"]
-        cpu = "" if row["cpu"] is None else f"{row['cpu']:,.3f} {row['unit']}"
+    for row in rows:
+        work, last = (row["work"] if row["work"] != last else ""), row["work"]
+        best = f" {_value(row.get('best'), row['unit'])} |" if has_best else ""
         cpu_ratio = "" if row["cpu_ratio"] is None else f"{row['cpu_ratio']:.2f}"
-        median = f"{row['median']:,.3f} {row['unit']}"
-        lines.append(f"| {work} | {row['contender']} | {median} | {cpu} | {row['ratio']:.2f} | {cpu_ratio} |")
-    return "\n".join([*lines, ""])
+        values = f"{_value(row['median'], row['unit'])} | {_value(row['cpu'], row['unit'])} |{best}"
+        yield f"| {work} | {row['contender']} | {values} {row['ratio']:.2f} | {cpu_ratio} |"
+    yield ""
+
+
+def _value(value: float | None, unit: str) -> str:
+    return "" if value is None else f"{value:,.3f} {unit}"
+
+
+def _goals(goals: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    if not goals:
+        return
+    yield from ("| goal | wanted | measured | |", "|---|---|---:|---|")
+    for goal in goals:
+        measured = f"{goal['measured']:,.2f} {goal['unit']}"
+        yield f"| {goal['what']} | {goal['wanted']} | {measured} | {'met' if goal['is_met'] else 'missed'} |"
+    yield ""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
+import textwrap
+
 import click
 
 from ferrule.cli import COMMANDS, help_text
@@ -19,9 +22,10 @@ def page() -> str:
         "",
         "| code | meaning |",
         "|---|---|",
-        "| 0 | done, and no errors in the definitions |",
-        "| 1 | the definitions have errors (or warnings, with `--strict`) |",
+        "| 0 | done: no errors in the definitions, the call succeeded, nothing wrong in the ledger |",
+        "| 1 | errors in the definitions (or warnings, with `--strict`), an error of the call, something wrong in the ledger |",
         "| 2 | the command could not do its work; the reason is on stderr |",
+        "| 3 | the call waits: for a person, or for a process that can run it |",
         "",
     ]
     return "\n".join(lines)
@@ -35,7 +39,7 @@ def _section(name: str, command: click.Command) -> list[str]:
         usage += " COMMAND"
     lines = [f"## ferrule {name}", "", f"`{usage}`", ""]
     if command.help:
-        lines += [_plain(command.help), ""]
+        lines += _paragraphs(inspect.cleandoc(command.help))
     if options:
         lines += ["| option | |", "|---|---|"]
         lines += [f"| `{_spelling(option)}` | {cell(_plain(option.help or ''))} |" for option in options]
@@ -44,6 +48,17 @@ def _section(name: str, command: click.Command) -> list[str]:
         lines += [_plain(command.epilog), ""]
     for part in command.commands.values() if isinstance(command, click.Group) else ():
         lines += _section(f"{name} {part.name}", part)
+    return lines
+
+
+def _paragraphs(text: str) -> list[str]:
+    """A help text; what click leaves as it is (marked with a backspace) becomes a block."""
+    lines: list[str] = []
+    for paragraph in text.split("\n\n"):
+        if paragraph.startswith("\b"):
+            lines += ["```text", textwrap.dedent(paragraph.removeprefix("\b").strip("\n")), "```", ""]
+        else:
+            lines += [_plain(paragraph), ""]
     return lines
 
 

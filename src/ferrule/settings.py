@@ -54,10 +54,10 @@ class AmlSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class NetworkSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`[network]`: read and checked today, obeyed once tools are run."""
+    """`[network]`"""
 
     allow: tuple[str, ...] = ()
-    """Hosts that tools may reach although they resolve to private addresses."""
+    """Hosts that may be reached although they have private addresses, or without TLS. Today webhooks obey it."""
 
 
 class NotifySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+import runpy
 from pathlib import Path
 
 import pytest
 from scripts.new_part import write
 
 
-@pytest.mark.parametrize("kind", ["rule", "dialect", "reporter"])
+@pytest.mark.parametrize("kind", ["rule", "dialect", "reporter", "executor", "sink", "notifier"])
 def test_skeleton_is_valid_python_and_says_what_is_left(kind: str, tmp_path: Path) -> None:
     steps = write(tmp_path, kind, "empty-husk", "oxp", "OXP-5")
     written = [path for path in tmp_path.rglob("*") if path.is_file()]
@@ -22,6 +23,7 @@ def test_skeleton_is_valid_python_and_says_what_is_left(kind: str, tmp_path: Pat
             assert "EmptyHusk" in {
                 node.name[:9] for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ClassDef)
             }
+            runpy.run_path(str(path))
 
 
 def test_nothing_is_overwritten(tmp_path: Path) -> None:

@@ -66,8 +66,8 @@ def help_text() -> str:
     lines = [
         "Usage: ferrule COMMAND [OPTIONS] [ARGUMENTS]",
         "",
-        "Checks the tool definitions of AI agents (AML, ADL, OXP, Agent Tool) like a compiler",
-        "and builds them into a sealed catalog.",
+        "Checks the tool definitions of AI agents (AML, ADL, OXP, Agent Tool) like a compiler, builds",
+        "them into a sealed catalog, and runs their calls: validated, decided, approved, recorded.",
     ]
     heading = ""
     for name, _, summary, section in COMMANDS:
