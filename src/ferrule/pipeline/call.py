@@ -51,6 +51,8 @@ class Recorded(msgspec.Struct, gc=False):
     """What an executor that waits left behind."""
     received: Any = None
     """What it waited for."""
+    asked_about: bytes | None = None
+    """The input the question was about, before anybody edited it; None when it was the model's."""
 
 
 class Park(msgspec.Struct, frozen=True, gc=False):

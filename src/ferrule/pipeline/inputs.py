@@ -19,7 +19,7 @@ def inputs_of(call: Call) -> Payload:
         return Payload(call.model_input)
     masked = (lambda text: text) if mask is None else mask.masked
     model, final = masked(call.model_input), masked(call.input)
-    observable = final if call.observable_input is None else masked(call.observable_input)
+    observable = model if call.observable_input is None else masked(call.observable_input)
     judged = observable if call.permission_input is None else masked(call.permission_input)
     payload = Payload(model)
     payload.observable_input = observable if observable != model else None

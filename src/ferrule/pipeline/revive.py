@@ -41,6 +41,8 @@ class Past(msgspec.Struct, frozen=True, kw_only=True):
     """Nanoseconds between planning and the last thing that happened."""
     context: SurfaceRequest
     model_input: bytes
+    observable_input: bytes | None
+    """Masked, as the question showed it."""
     call_input: bytes | None
     mutations: tuple[Mutation, ...]
     request: ApprovalRequest | None
@@ -70,6 +72,7 @@ def past_of(rows: Sequence[StoredEntry], services: Services, *, opens_inputs: bo
         offset=states[-1][1] if states else 0,
         context=next((s.context for s in reversed(segments) if s.context is not None), None) or _context(header),
         model_input=model_input,
+        observable_input=_observable(rows),
         call_input=call_input if call_input != model_input else None,
         mutations=tuple(mutation for segment in segments for mutation in segment.mutations),
         request=segments[parked].request if parked >= 0 else None,
@@ -87,7 +90,7 @@ def revived(call_id: str, past: Past, open_call: OpenCall, session: Session, ser
         assert edit.edited_input is not None
         before, after = msgspec.json.decode(call.input), msgspec.json.decode(edit.edited_input)
         fields = changed_fields(before, after)
-        mutation = Mutation("permission_prompt", edit.by, fields, call.offset(), edit.reason or "")
+        mutation = Mutation("permission_prompt", edit.by, fields, call.offset(), edit.reason or "", "permission_input")
         call.mutate(mutation, after, edit.edited_input)
     return call
 
@@ -118,10 +121,13 @@ def _call(call_id: str, past: Past, open_call: OpenCall, session: Session, servi
         state=past.state,
         states=[],
         phases=[],
+        observable_input=past.observable_input,
         call_input=past.call_input,
         mutations=past.mutations,
         notes={"offsets": {"decisions": past.decisions}} if past.decisions else {},
-        recorded=Recorded(open_call.seq, open_call.state, past.request, past.answers, waiting, _received(past)),
+        recorded=Recorded(
+            open_call.seq, open_call.state, past.request, past.answers, waiting, _received(past), past.call_input
+        ),
     )
 
 
@@ -145,6 +151,11 @@ def _inputs(rows: Sequence[StoredEntry], services: Services) -> tuple[bytes, byt
             model_input = payload.model_input
             call_input = last_input(payload) or model_input
     return model_input, call_input
+
+
+def _observable(rows: Sequence[StoredEntry]) -> bytes | None:
+    payloads = [payload for row in rows if (payload := row.inputs()) is not None and payload.model_input is not None]
+    return payloads[-1].observable_input if payloads else None
 
 
 def last_input(payload: Payload) -> bytes | None:

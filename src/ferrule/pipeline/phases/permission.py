@@ -107,6 +107,8 @@ def _answered(call: Call, ruling: Ruling, services: Services) -> Park | None:
     last = recorded.answers[-1]
     given = Ruling("allow", f"approved by {last.by}", "permission_prompt_tool", rule_refs=asked.rule_refs)
     is_edited = any(answer.edited_input is not None for answer in recorded.answers)
+    if is_edited:  # what was asked about and what runs stay apart (AT-75)
+        call.permission_input = recorded.asked_about or call.model_input
     call.decisions += (Decision(given, services.now(), last.by, is_edited, asked.expires_at, last.reason),)
     if call.state == "awaiting_approval":
         call.enter("approved")

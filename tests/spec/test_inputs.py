@@ -1,0 +1,287 @@
+"""The four inputs of a call, internal fields, defaults and secrets: AT-55 to AT-59 and AT-75 to AT-87."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from ferrule.contracts.executor import ExecutionFailed
+from ferrule.contracts.hook import HookOutput
+from ferrule.model.approval import APPROVE, Identity
+from ferrule.testing import RecordingSink, ScriptedExecutor, memory_app
+from tests.spec.scene import BERN, TRUSTED, TestHook, made, played, scene
+
+ROME = {"city": "Rome"}
+OPEN: dict[str, Any] = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+RUNTIME: dict[str, Any] = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}, "tenant_key": {"type": "string", "visibility": "internal"}},
+    "required": ["city"],
+    "additionalProperties": False,
+}
+INTERNAL = {"runtime_input_schema": RUNTIME, "internal_only_fields": ["tenant_key"]}
+INJECT = TestHook(lambda told: HookOutput(updated_input={**told.observable_input, "tenant_key": "t1"}), name="tenants")
+
+
+def inject() -> TestHook:
+    return TestHook(INJECT._run, name="tenants")
+
+
+# Internal fields
+
+
+@played
+async def test_at_55_the_model_is_shown_what_it_may_produce() -> None:
+    """AT-55, AT-56: no internal field in what is shown, in search, or in a hint."""
+    shown = {**OPEN, "properties": {**OPEN["properties"], "tenant_key": {"type": "string"}}}
+    internal = made(schema=shown, input_contract=INTERNAL)
+    async with scene(internal) as on:
+        [tool] = on.surface.tools().tools
+        assert set(msgspec.json.decode(tool.input_schema)["properties"]) == {"city"}
+        assert "tenant_key" not in repr(on.surface.tools())
+        found = await on.surface.search("search")
+        assert "tenant_key" not in repr(found.to_record())
+        for arguments in ({}, {"city": 1}, {"city": "Bern", "tenant_kez": "x"}, {"city": "Bern", "more": 1}):
+            result = await on.call("search", arguments)
+            assert "tenant_key" not in repr(result.to_record())
+
+
+@pytest.mark.parametrize("schema", [OPEN, {**OPEN, "additionalProperties": False}])
+@played
+async def test_at_59_the_model_may_not_send_an_internal_field(schema: dict[str, Any]) -> None:
+    """AT-59: refused when parsed, also by a schema that allows additional properties."""
+    async with scene(made(schema=schema, input_contract=INTERNAL)) as on:
+        result = await on.call("search", {"city": "Bern", "tenant_key": "mine"})
+        assert result.error is not None
+        assert result.error.error_class == "schema_validation_failed"
+        assert not on.has_run
+
+
+@played
+async def test_at_57_a_hook_may_add_an_internal_field() -> None:
+    """AT-57, AT-58, AT-78: it reaches the tool; the result says who added it; a call without one says nothing."""
+    async with scene(made(input_contract=INTERNAL), hooks=(inject(),)) as on:
+        result = await on.call()
+        assert on.executor.ran[0].arguments == {"city": "Bern", "tenant_key": "t1"}
+        [note] = result.to_record()["input_mutations"]
+        assert (note["source_type"], note["source_ref"]) == ("hook", "tenants")
+        assert list(note["changed_fields"]) == ["tenant_key"]
+        assert note["mutation_id"]
+    async with scene(made(input_contract=INTERNAL)) as on:
+        assert "input_mutations" not in (await on.call()).to_record()
+
+
+# The four inputs
+
+
+@played
+async def test_at_75_four_inputs_stay_apart() -> None:
+    """AT-75: a hook rewrites, a person edits, and each input is still on record. People see what the hook left."""
+    hook = TestHook(lambda told: HookOutput(updated_input={"city": "Basel"}))
+    async with scene(policy="", hooks=(hook,)) as on:
+        await on.parked()
+        record = await on.record(await on.answered(ROME))
+        assert record["model_input"] == BERN
+        assert record["observable_input"] == {"city": "Basel"}
+        assert record["permission_input"] == {"city": "Basel"}
+        assert record["call_input"] == ROME
+        assert on.executor.ran[0].arguments == ROME
+
+
+def vandal(told: Any) -> None:
+    told.observable_input["filter"]["cities"].append("Rome")
+    told.observable_input["extra"] = True
+
+
+@played
+async def test_at_76_nobody_changes_what_the_model_said() -> None:
+    """AT-76, AT-77, AT-149: a hook and a tool that write into what they were given change nothing but their own copy."""
+    schema = {"type": "object", "properties": {"filter": {"type": "object"}}}
+    said = {"filter": {"cities": ["Bern"]}}
+    hooks = (TestHook(vandal, name="vandal"), TestHook(lambda told: None, name="next"))
+
+    def careless(arguments: dict[str, Any]) -> str:
+        arguments["filter"]["cities"].clear()
+        return "done"
+
+    async with scene(made(schema=schema), hooks=hooks, default=careless) as on:
+        record = await on.record(await on.call("search", said))
+        assert said == {"filter": {"cities": ["Bern"]}}
+        assert hooks[1].seen[0].observable_input == said
+        assert on.executor.ran[0].arguments == said
+        for name in ("model_input", "observable_input", "permission_input", "call_input"):
+            assert record[name] == said
+
+
+@played
+async def test_at_79_every_difference_is_explained() -> None:
+    """AT-79, AT-150, AT-151: two hooks and a person; the changed fields are the union of what mutations name."""
+    schema = {"type": "object", "properties": {name: {"type": "string"} for name in "abc"}}
+    hooks = (
+        TestHook(lambda told: HookOutput(updated_input={**told.observable_input, "a": "2"}), name="one"),
+        TestHook(lambda told: HookOutput(updated_input={**told.observable_input, "b": "2"}), name="two"),
+    )
+    async with scene(made(schema=schema), hooks=hooks, policy="") as on:
+        await on.parked("search", {"a": "1", "b": "1", "c": "1"})
+        result = await on.answered({"a": "2", "b": "2", "c": "2"})
+        record, mutations = await on.record(result), (await on.story(result)).mutations
+        assert hooks[1].seen[0].observable_input["a"] == "2"
+        assert [(one.source_type, one.changed_fields) for one in mutations] == [
+            ("hook", ("a",)),
+            ("hook", ("b",)),
+            ("permission_prompt", ("c",)),
+        ]
+        assert mutations[0].from_input == "model_input"
+        differing = {name for name in "abc" if record["model_input"][name] != record["call_input"][name]}
+        assert differing == {name for one in mutations for name in one.changed_fields}
+        assert len(result.input_mutations) == 3
+
+
+@played
+async def test_at_80_what_was_approved_is_what_runs() -> None:
+    """AT-80: an edited input is judged again; what the policy denies does not run because somebody edited it in."""
+    policy = (
+        '[[rules]]\nid = "no-rome"\ndecision = "deny"\ntool = "search"\nwhen = { city = "Rome" }\n'
+        '[[rules]]\ndecision = "ask"\ntool = "search"\n'
+    )
+    async with scene(policy=policy) as on:
+        await on.parked()
+        result = await on.answered(ROME)
+        assert result.error is not None
+        assert result.error.error_class == "permission_denied"
+        assert [made["behavior"] for made in await on.decisions(result)][-1] == "deny"
+        assert not on.has_run
+
+
+@played
+async def test_at_80_a_hooks_change_is_what_is_judged() -> None:
+    """AT-80: permission sees the changed input, not the model's."""
+    hook = TestHook(lambda told: HookOutput(updated_input=ROME))
+    policy = TRUSTED + '[[rules]]\ndecision = "deny"\ntool = "search"\nwhen = { city = "Rome" }\n'
+    async with scene(policy=policy, hooks=(hook,)) as on:
+        result = await on.call()
+        assert result.status == "denied"
+        assert not on.has_run
+
+
+@played
+async def test_at_81_a_changed_input_is_validated() -> None:
+    """AT-81: a hook's update that does not fit ends the call; nothing runs."""
+    hook = TestHook(lambda told: HookOutput(updated_input={"city": 7}))
+    async with scene(hooks=(hook,)) as on:
+        result = await on.call()
+        assert result.error is not None
+        assert result.error.error_class in ("schema_validation_failed", "invalid_arguments")
+        assert (await on.record(result))["status"] == "validation_failed"
+        assert not on.has_run
+
+
+@played
+async def test_at_81_an_edit_that_does_not_fit_is_refused_to_the_approver() -> None:
+    """AT-81: the question stays as it was."""
+    async with scene(policy="") as on:
+        waiting = await on.parked()
+        with pytest.raises(Exception, match="city"):
+            await on.answered({"city": 7})
+        assert (await on.record(waiting))["status"] == "awaiting_approval"
+        assert not on.has_run
+
+
+@played
+async def test_at_82_a_contract_may_forbid_changes() -> None:
+    """AT-82: a hook's update is never applied, and that is on record."""
+    hook = TestHook(lambda told: HookOutput(updated_input=ROME), name="rewriter")
+    async with scene(made(input_contract={"mutation_policy": "forbid"}), hooks=(hook,)) as on:
+        result = await on.call()
+        assert all(ran.arguments == BERN for ran in on.executor.ran)
+        story = await on.story(result)
+        assert not story.mutations
+        assert "rewriter" in repr((story.error, story.hooks))
+
+
+@played
+async def test_at_83_defaults_fill_the_call_input_only() -> None:
+    """AT-83, AT-79: and are recorded as a change by the runtime."""
+    schema = {"type": "object", "properties": {"city": {"type": "string"}, "limit": {"type": "integer"}}}
+    async with scene(made(schema=schema, input_contract={"defaults": {"limit": 10}})) as on:
+        result = await on.call()
+        record = await on.record(result)
+        assert record["model_input"] == BERN
+        assert record["call_input"] == on.executor.ran[0].arguments == {"city": "Bern", "limit": 10}
+        [mutation] = (await on.story(result)).mutations
+        assert (mutation.source_type, mutation.changed_fields) == ("runtime", ("limit",))
+        await on.call("search", {"city": "Bern", "limit": 3})
+        assert on.executor.ran[1].arguments == {"city": "Bern", "limit": 3}
+
+
+@played
+async def test_aml_31_a_default_of_a_schema_is_never_sent() -> None:
+    """AML-31: it informs; the tool receives no such field."""
+    schema = {
+        "type": "object",
+        "properties": {"city": {"type": "string"}, "limit": {"type": "integer", "default": 10}},
+    }
+    async with scene(made(schema=schema, dialect="aml")) as on:
+        result = await on.call()
+        assert on.executor.ran[0].arguments == BERN
+        assert not (await on.story(result)).mutations
+
+
+SECRET = "4111-1111-1111-1111"
+CARD: dict[str, Any] = {
+    "type": "object",
+    "properties": {"card": {"type": "string"}, "order": {"type": "object", "properties": {"pin": {"type": "string"}}}},
+    "required": ["card"],
+}
+
+
+@pytest.mark.parametrize("ending", ["succeeds", "fails", "asks", "denied", "does not fit"])
+@played
+async def test_at_84_a_sensitive_value_is_told_to_nobody_but_the_tool(ending: str) -> None:
+    """AT-84, AT-253, AT-271: not in any event of any level, not in any record, not in the ledger's bytes."""
+    pay = made("pay", CARD, input_contract={"sensitive_fields": ["card", "order.pin"]})
+    sink = RecordingSink()
+    policy = {
+        "asks": "",
+        "denied": TRUSTED + '[[rules]]\ndecision = "deny"\ntool = "pay"\nwhen = { card = { present = true } }\n',
+    }.get(ending, TRUSTED)
+    failing = ExecutionFailed("execution_failed", "the bank said no")
+    executor = ScriptedExecutor(default=failing if ending == "fails" else "paid")
+    hook = TestHook(lambda told: None)
+    arguments: dict[str, Any] = {"card": SECRET, "order": {"pin": SECRET}}
+    if ending == "does not fit":
+        arguments["order"]["pin"] = [SECRET]
+    async with memory_app(tools=[pay], executors=[executor], policy=policy, sinks=[sink], hooks=[hook]) as app:
+        outcome = await app.surface(principal="ada").call("pay", arguments)
+        assert SECRET not in repr(outcome)
+        rows = await app.store.rows_after(0)
+        assert SECRET.encode() not in msgspec.msgpack.encode([(row.body, row.payload, row.mark) for row in rows])
+        if ending == "asks":
+            [waiting] = await app.inbox(_approver()).pending()
+            assert SECRET not in repr(waiting)
+            await app.inbox(_approver()).approve(outcome.invocation_id)
+        if ending in ("succeeds", "fails", "asks"):
+            assert executor.ran[0].arguments == arguments
+        rows = await app.store.rows_after(0)
+        assert SECRET.encode() not in msgspec.msgpack.encode([(row.body, row.payload) for row in rows])
+        assert all(SECRET not in repr(each) for each in hook.seen)
+    assert sink.events
+    assert SECRET not in repr(sink.events)
+
+
+def _approver() -> Identity:
+    return Identity("bob", "desk", frozenset({APPROVE}))
+
+
+@played
+async def test_at_87_output_that_breaks_its_schema_is_not_passed_on() -> None:
+    """AT-87: a failure of mapping, on record."""
+    schema = {"type": "object", "properties": {"count": {"type": "integer"}}, "required": ["count"]}
+    async with scene(made(output_schema=schema), script={"shop.search": [{"count": "many"}, {"count": 2}]}) as on:
+        bad, good = await on.call(), await on.call()
+        assert bad.error is not None
+        assert (bad.error.error_class, bad.error.error_code) == ("execution_failed", "result_mapping_failed")
+        assert "many" not in repr(bad.to_record())
+        assert good.structured_content == {"count": 2}
