@@ -18,13 +18,26 @@ HERE = Path(__file__).parent
 WORK = HERE / "work"
 PLAIN = "PyYAML C + jsonschema"
 OURS = "ferrule"
+PACKAGES = ("pyyaml", "jsonschema", "pydantic")
+"""What the peers' environment has for this group."""
 
 
 class Bench:
     """Where the contenders live and how large the work is."""
 
-    def __init__(self, *, size: int, rounds: int, peers: str, unproven: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        size: int,
+        rounds: int,
+        peers: str,
+        unproven: bool = False,
+        calls: int = 2000,
+        million: int = 1_000_000,
+    ) -> None:
         self.size = size
+        self.calls = calls
+        self.million = million
         self.rounds = rounds
         self.peers = peers
         self.unproven = unproven

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple, NotRequired, TypedDict
 
 
 class Sample(NamedTuple):
@@ -43,6 +43,18 @@ class Row(TypedDict):
     """This contender's median divided by ours."""
     cpu_ratio: float | None
     samples: list[float]
+    best: NotRequired[float]
+    """CPU of the best batch, where work is measured in batches."""
+
+
+class Goal(TypedDict):
+    """What is wanted of a measurement, and what it is."""
+
+    what: str
+    wanted: str
+    measured: float
+    unit: str
+    is_met: bool
 
 
 def run(command: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: str | Path | None = None) -> Sample:
@@ -94,7 +106,7 @@ def rows(group: str, work: str, samples: Mapping[str, Sequence[Sample]], *, ours
 
 def show(table: Sequence[Row]) -> str:
     """The rows as an aligned table."""
-    head = ("work", "contender", "median", "cpu", "ratio", "cpu ratio")
+    head = ("work", "contender", "median", "cpu", "best cpu", "ratio", "cpu ratio")
     lines = [head]
     last = ""
     for row in table:
@@ -102,17 +114,27 @@ def show(table: Sequence[Row]) -> str:
         last = row["work"]
         cpu = "" if row["cpu"] is None else f"{row['cpu']:,.3f} {row['unit']}"
         cpu_ratio = "" if row["cpu_ratio"] is None else f"{row['cpu_ratio']:.2f}"
-        lines.append(
-            (work, row["contender"], f"{row['median']:,.3f} {row['unit']}", cpu, f"{row['ratio']:.2f}", cpu_ratio)
-        )
+        best = f"{row['best']:,.3f} {row['unit']}" if "best" in row else ""
+        median = f"{row['median']:,.3f} {row['unit']}"
+        lines.append((work, row["contender"], median, cpu, best, f"{row['ratio']:.2f}", cpu_ratio))
     widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
     pieces = []
     for line in lines:
         left = [line[column].ljust(widths[column]) for column in (0, 1)]
-        right = [line[column].rjust(widths[column]) for column in (2, 3, 4, 5)]
+        right = [line[column].rjust(widths[column]) for column in (2, 3, 4, 5, 6)]
         pieces.append("  ".join(left + right).rstrip())
     pieces.insert(1, "  ".join("-" * width for width in widths))
     return "\n".join(pieces)
+
+
+def show_goals(goals: Sequence[Goal]) -> str:
+    """The goals as lines: missed ones say so."""
+    width = max(len(goal["what"]) for goal in goals)
+    return "\n".join(
+        f"{'met   ' if goal['is_met'] else 'MISSED'}  {goal['what'].ljust(width)}  {goal['measured']:,.2f} {goal['unit']}"
+        f" (wanted: {goal['wanted']})"
+        for goal in goals
+    )
 
 
 def machine() -> dict[str, str | int]:
@@ -126,12 +148,17 @@ def machine() -> dict[str, str | int]:
     }
 
 
-def versions(peers: str) -> dict[str, str]:
-    """Versions of ours and of the peers' environment."""
+_VERSIONS = """
+import json, sys, importlib.metadata as m
+have = {d.name.lower().replace("_", "-"): d.version for d in m.distributions()}
+print(json.dumps({name: have.get(name, "not installed") for name in sys.argv[1:]}))
+"""
+
+
+def versions(peers: str, names: Sequence[str]) -> dict[str, str]:
+    """Versions of ours and of these packages in the peers' environment."""
     ours = {name: metadata.version(name) for name in ("ferrule", "msgspec", "pyyaml", "jsonschema-rs", "click")}
-    names = ("pyyaml", "jsonschema", "pydantic")
-    script = f"import json, importlib.metadata as m; print(json.dumps({{n: m.version(n) for n in {names}}}))"
-    found = subprocess.run([peers, "-c", script], capture_output=True, text=True, check=True).stdout
+    found = subprocess.run([peers, "-c", _VERSIONS, *names], capture_output=True, text=True, check=True).stdout
     return {**ours, **{f"peer {name}": version for name, version in json.loads(found).items()}}
 
 

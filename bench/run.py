@@ -1,41 +1,81 @@
 """`make bench`: runs the groups, prints a table and writes bench/results.json.
 
 python -m bench.run [--only check] [--size 10000] [--rounds 3]
+python -m bench.run --only call [--rounds 3] [--calls 2000] [--million 1000000]
+
+A group that is not run keeps its last results, with the machine and the versions they were measured with.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from bench import check
-from bench.measure import Row, machine, show, versions
+from bench import call, check
+from bench.measure import Goal, Row, machine, show, show_goals, versions
 
 HERE = Path(__file__).parent
-GROUPS = {"check": check.run_group}
+RESULTS = HERE / "results.json"
+
+
+class Group(NamedTuple):
+    """One group of measurements."""
+
+    run: Callable[[check.Bench], Iterator[Row]]
+    packages: Sequence[str]
+    """What it compares with, by the names of the packages."""
+    sizes: Sequence[str]
+    """The settings of a run that say how much work it was."""
+    goals: Callable[[Sequence[Row]], Iterator[Goal]] = lambda rows: iter(())
+
+
+GROUPS = {
+    "check": Group(check.run_group, check.PACKAGES, ("size", "rounds")),
+    "call": Group(call.run_group, call.PACKAGES, ("calls", "million", "rounds"), call.goals),
+}
 
 
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", choices=sorted(GROUPS), help="run one group")
-    parser.add_argument("--size", type=int, default=10_000, help="tools in the main measurements")
+    parser.add_argument("--size", type=int, default=10_000, help="tools in the main measurements of 'check'")
+    parser.add_argument("--calls", type=int, default=2000, help="calls of a batch of 'call'")
+    parser.add_argument("--million", type=int, default=1_000_000, help="calls after which 'call' looks at memory again")
     parser.add_argument("--rounds", type=int, default=3, help="interleaved rounds; the median counts")
     parser.add_argument("--peers", default=str(HERE / "peers" / ".venv" / "bin" / "python"))
     parser.add_argument("--unproven", action="store_true", help="do not insist that every planted mistake is found")
-    options = parser.parse_args()
-    bench = check.Bench(size=options.size, rounds=options.rounds, peers=options.peers, unproven=options.unproven)
-    table: list[Row] = []
+    parser.add_argument("--results", type=Path, default=RESULTS, help="where the numbers are kept")
+    options = vars(parser.parse_args())
+    only, file = options.pop("only"), options.pop("results")
+    bench = check.Bench(**options)
+    results = json.loads(file.read_text()) if file.exists() else {}
     for name, group in GROUPS.items():
-        if options.only in {None, name}:
-            for row in group(bench):
-                table.append(row)
-                print(f"  {row['work']}: {row['contender']} {row['median']} {row['unit']}", flush=True)
-    results = {"machine": machine(), "versions": versions(options.peers), "size": options.size, "rows": table}
-    (HERE / "results.json").write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
-    print()
-    print(show(table))
+        if only in {None, name}:
+            results[name] = measured(group, bench)
+            file.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
+
+
+def measured(group: Group, bench: check.Bench) -> dict[str, Any]:
+    """The results of one group, printed on the way."""
+    table: list[Row] = []
+    for row in group.run(bench):
+        table.append(row)
+        print(f"  {row['work']}: {row['contender']} {row['median']} {row['unit']}", flush=True)
+    goals = list(group.goals(table))
+    print(f"\n{show(table)}\n")
+    if goals:
+        print(f"{show_goals(goals)}\n")
+    return {
+        "machine": machine(),
+        "versions": versions(bench.peers, group.packages),
+        "how": {name: getattr(bench, name) for name in group.sizes},
+        "rows": table,
+        "goals": goals,
+    }
 
 
 if __name__ == "__main__":

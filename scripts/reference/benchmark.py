@@ -12,11 +12,11 @@ HEADINGS = {"check": "Checking definitions", "call": "Calling tools"}
 INTRODUCTIONS = {
     "check": "Medians. A ratio says how many times as much the contender takes, measured against the first row of its work.",
     "call": (
-        "The same `add(a: int, b: int) -> int` everywhere, as an `async` function. Medians of interleaved rounds; the median is on"
-        " the clock until the answer is there, CPU is of the whole process, ours with the ledger row on disk, and the best is the"
-        " best batch. None of the others decides, records or seals a call. A durable action is on disk twice, before it runs and"
-        " before its answer is told, so the floors (rows a second of a bare group commit, see `bench/actions.py`) count half. A"
-        " ratio is to the first row of its work."
+        "The same `add(a: int, b: int) -> int` everywhere, as an `async` function. Medians of interleaved rounds. The"
+        " median is on the clock until the answer is there; CPU is of the whole process, ours with the ledger row on"
+        " disk; the best is the best batch. None of the others decides, records or seals a call. A durable action is on"
+        " disk twice, before it runs and before its answer is told, so the floors (rows a second of a bare group commit,"
+        " see `bench/actions.py`) count half. A ratio is to the first row of its work."
     ),
 }
 
