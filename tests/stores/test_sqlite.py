@@ -23,6 +23,7 @@ from ferrule.model.journal import Entry, Mark
 from ferrule.stores.sqlite import connection as connection_module
 from ferrule.stores.sqlite import schema
 from ferrule.stores.sqlite.store import SqliteStore
+from ferrule.stores.sqlite.transaction import Transactions
 from ferrule.stores.sqlite.writer import QUEUE_LIMIT
 from tests.stores.making import AT, check_file, entry, running
 from tests.stores.processes import MUST_RUN, ROOT
@@ -171,6 +172,10 @@ def test_rows_cut_off_while_it_is_open_are_noticed(tmp_path: Path) -> None:
                 await store.commit(entry("b"))
 
     run(story)
+    transactions = Transactions(path, connection_module.connect(path), connection_module.Keys(KEY))
+    with pytest.raises(LedgerError, match="audit verify"):
+        transactions.probe()
+    transactions.disconnect()
 
 
 def test_a_head_signed_with_another_key_is_refused_unless_it_is_trusted(tmp_path: Path) -> None:

@@ -12,7 +12,9 @@ import fcntl
 import os
 import time
 from collections.abc import Iterator
+from os import pread
 from pathlib import Path
+from time import monotonic
 
 _GENERATION = 0
 _STAMP = 8
@@ -30,14 +32,14 @@ class Bell:
         self._fd = _opened(path)
         self._raw = b""
         self._value = 0
-        self._look_at = time.monotonic() + _LOOK_SECONDS
+        self._look_at = monotonic() + _LOOK_SECONDS
 
     def generation(self) -> int:
         """The number of the last change, by whatever process. Asked for every call."""
         try:
-            if time.monotonic() >= self._look_at:
+            if monotonic() >= self._look_at:
                 self._look()
-            raw = os.pread(self._fd, 8, _GENERATION)
+            raw = pread(self._fd, 8, _GENERATION)
         except OSError:  # nobody can know: everything counts as changed
             self._value += 1
             return self._value
@@ -70,13 +72,14 @@ class Bell:
         os.close(fd)
 
     def _read(self, place: int) -> bytes:
-        with contextlib.suppress(OSError):
-            return os.pread(self._fd, 8, place)
-        return b""
+        try:
+            return pread(self._fd, 8, place)
+        except OSError:
+            return b""
 
     def _look(self) -> None:
         """Go over to the file that has the name now: somebody may have deleted or replaced it."""
-        self._look_at = time.monotonic() + _LOOK_SECONDS
+        self._look_at = monotonic() + _LOOK_SECONDS
         with contextlib.suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(self._fd), os.stat(self._path)):
                 return

@@ -60,11 +60,6 @@ class Group:
         """The entries nobody waits for."""
         return [item for item in self.items if isinstance(item, Entry)]
 
-    @property
-    def waiting(self) -> list[Waiting]:
-        """Those who wait."""
-        return [item for item in self.items if isinstance(item, Waiting)]
-
     def write(self, connection: sqlite3.Connection, keys: Keys, known: Tail | None) -> bool:
         """Write it, within a transaction that has begun. False when there is nothing to write. Raises sqlite3.Error."""
         self.ledger, self.tail = read_tail(connection, keys, known)

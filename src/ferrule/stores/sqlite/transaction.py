@@ -12,7 +12,7 @@ import sqlite3
 from pathlib import Path
 
 from ferrule.stores.rows import Tail
-from ferrule.stores.sqlite.connection import Keys, begin, connect, roll_back
+from ferrule.stores.sqlite.connection import Keys, begin, connect, read_tail, roll_back
 from ferrule.stores.sqlite.group import Group
 
 
@@ -74,10 +74,11 @@ class Transactions:
         return bool(found)
 
     def probe(self) -> None:
-        """Find out whether writing works. Raises sqlite3.Error or OSError."""
+        """Find out whether writing works. Raises sqlite3.Error, OSError or LedgerError."""
         connection = self._connected()
         try:
             begin(connection)
+            read_tail(connection, self._keys, self._known)
             _rewrite_head(connection)
             connection.execute("COMMIT")
         except BaseException:

@@ -157,7 +157,7 @@ class Writer:
             elif self.failure and not self._queue:
                 self._transactions.probe()
                 self._recover()
-        except (sqlite3.Error, OSError) as error:
+        except (sqlite3.Error, OSError, LedgerError) as error:
             self._fail(self._taken(), error)
             return
         items = self._taken()
