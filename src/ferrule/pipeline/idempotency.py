@@ -8,6 +8,9 @@ from ferrule.contracts.store import KeyHolder
 from ferrule.model.failure import Stop
 from ferrule.pipeline.call import Call, Replay
 
+KEY_CONFLICT = "idempotency_conflict"
+"""The error code of a call whose key was used for something else."""
+
 
 def scoped_key(call: Call) -> tuple[bytes, bytes]:
     """The key as the ledger knows it, and the digest of the input it stands for."""
@@ -31,5 +34,5 @@ def key_conflict(holder: str) -> Stop:
     return Stop(
         "invalid_arguments",
         f"this idempotency key was used with other arguments, by {holder}; use a new key for a new request",
-        "idempotency_conflict",
+        KEY_CONFLICT,
     )

@@ -17,7 +17,7 @@ from ferrule.model.failure import Stop
 from ferrule.model.lifecycle import PHASES
 from ferrule.model.result import Pending, Result
 from ferrule.pipeline.call import NO_OPTIONS, Call, Closing, Opening, Park, Replay, Step
-from ferrule.pipeline.idempotency import key_conflict
+from ferrule.pipeline.idempotency import KEY_CONFLICT, key_conflict
 from ferrule.pipeline.limits import take
 from ferrule.pipeline.phases.check_schema_loaded import check_schema_loaded
 from ferrule.pipeline.phases.emit_terminal import emit_terminal
@@ -123,6 +123,8 @@ async def _otherwise(call: Call, services: Services, step: Stop | Park | Replay)
 async def stop_call(call: Call, services: Services, stop: Stop) -> Result | Replay:
     """End a call that goes no further, with as full a record as one that succeeded (AT-104)."""
     call.stop = stop
+    if stop.code == KEY_CONFLICT:
+        call.key = None  # it belongs to another call, whose answer is none for this one
     closing = CLOSING
     if call.output is None:
         call.result = stopped_result(call, services)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 
+import msgspec
+
 from ferrule.contracts.store import Condition
 from ferrule.errors import LedgerError
 from ferrule.model.failure import Stop, last_state
@@ -36,6 +38,10 @@ async def _durably(call: Call, services: Services) -> None:
     )
     try:
         committed = await uncancelled(services.store.commit(last_row(call, services), condition))
+        if committed.outcome == "key_conflict":  # another request took the key meanwhile: this one has its own answer
+            call.key = None
+            condition = msgspec.structs.replace(condition, key_is_free=False)
+            committed = await uncancelled(services.store.commit(last_row(call, services), condition))
     except LedgerError as error:
         _untold(call, services, error)
         return
