@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.contracts.hook import HookOutput
+from ferrule.model.approval import APPROVE, Identity
 from ferrule.model.result import Pending
+from ferrule.testing import FakeClock
 from tests.spec.scene import BERN, TRUSTED, TestHook, made, played, scene
 
 ALLOW = TestHook(lambda told: HookOutput(permission="allow", permission_reason="trust me"), name="friend")
@@ -105,7 +107,38 @@ async def test_at_154_a_hook_may_ask() -> None:
         waiting = await on.parked()
         assert not on.has_run
         assert (await on.decisions(waiting))[-1]["behavior"] == "ask"
-        assert not (await on.answered()).is_error
+        result = await on.answered(name="bob")
+        assert not result.is_error
+        assert [made.get("decided_by") for made in await on.decisions(result)] == [None, "bob"]
+
+
+@played
+async def test_at_154_an_answer_to_a_hooks_question_is_checked_like_any_other() -> None:
+    """AT-154, AT-141: when it has expired the call does not run, although no rule would ask."""
+    hook = TestHook(lambda told: HookOutput(permission="ask"), name="guard")
+    clock = FakeClock()
+    async with scene(hooks=(hook,), policy=TRUSTED, clock=clock) as on:
+        waiting = await on.parked()
+        inbox = on.app.inbox(Identity("bob", "desk", frozenset({APPROVE})))
+        await inbox.approve(waiting.invocation_id, resume=False)
+        clock.advance(48 * 3600)
+        await on.app.calls.resume(waiting.invocation_id)
+        assert not on.has_run
+
+
+@pytest.mark.parametrize("later", ["allow", "ask"])
+@played
+async def test_at_154_a_later_hook_does_not_soften_a_no(later: Literal["allow", "ask"]) -> None:
+    """AT-154: the strictest word of all hooks counts."""
+    hooks = (
+        TestHook(lambda told: HookOutput(permission="deny", permission_reason="never"), name="first"),
+        TestHook(lambda told: HookOutput(permission=later), name="second"),
+    )
+    async with scene(hooks=hooks) as on:
+        result = await on.call()
+        assert result.status == "denied"
+        assert result.error is not None
+        assert "never" in result.error.message
 
 
 @played

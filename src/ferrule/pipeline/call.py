@@ -105,7 +105,7 @@ class Call(msgspec.Struct, gc=False):
     """Those in no row yet."""
     hooks: tuple[HookRun, ...] = ()
     hook_permission: str = ""
-    """The strictest word a hook said: `deny` or `ask`; an `allow` weighs nothing (AT-152)."""
+    """The strictest word a hook said, `deny` or `ask`, as `word:message`; an `allow` weighs nothing (AT-152)."""
     context_blocks: tuple[dict[str, Any], ...] = ()
     request: ApprovalRequest | None = None
     answer: Answer | None = None

@@ -50,6 +50,8 @@ class Past(msgspec.Struct, frozen=True, kw_only=True):
     notes: dict[str, Any]
     decisions: int
     """How many there were."""
+    hook_permission: str = ""
+    """Set when it was a hook that wanted a person to be asked: no rule would ask again."""
 
 
 def past_of(rows: Sequence[StoredEntry], services: Services, *, opens_inputs: bool = True) -> Past:
@@ -79,6 +81,7 @@ def past_of(rows: Sequence[StoredEntry], services: Services, *, opens_inputs: bo
         answers=_answers(rows[after:], segments[after:], services),
         notes={key: value for segment in segments for key, value in segment.notes.items()},
         decisions=sum(len(segment.decisions) for segment in segments),
+        hook_permission=_hook_permission(segments[parked]) if parked >= 0 else "",
     )
 
 
@@ -124,6 +127,7 @@ def _call(call_id: str, past: Past, open_call: OpenCall, session: Session, servi
         observable_input=past.observable_input,
         call_input=past.call_input,
         mutations=past.mutations,
+        hook_permission=past.hook_permission,
         notes={"offsets": {"decisions": past.decisions}} if past.decisions else {},
         recorded=Recorded(
             open_call.seq, open_call.state, past.request, past.answers, waiting, _received(past), past.call_input
@@ -151,6 +155,11 @@ def _inputs(rows: Sequence[StoredEntry], services: Services) -> tuple[bytes, byt
             model_input = payload.model_input
             call_input = last_input(payload) or model_input
     return model_input, call_input
+
+
+def _hook_permission(asking: Segment) -> str:
+    ruling = asking.decisions[-1].ruling if asking.decisions else None
+    return f"ask:{ruling.message}" if ruling is not None and ruling.reason_type == "hook" else ""
 
 
 def _observable(rows: Sequence[StoredEntry]) -> bytes | None:

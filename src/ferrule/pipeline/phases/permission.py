@@ -131,9 +131,7 @@ def _binding(call: Call, services: Services, expires_at: int) -> bytes:
 
 def _with_hooks(call: Call, ruling: Ruling) -> Ruling:
     """A hook can tighten a ruling, never loosen it (AT-152)."""
-    word, _, rest = call.hook_permission.partition(":")
+    word, _, message = call.hook_permission.partition(":")
     if word == "deny" or (word == "ask" and ruling.behavior == "allow"):
-        hook, _, reason = rest.partition(":")
-        message = f"the hook {hook!r} says {word}" + (f": {reason}" if reason else "")
         return msgspec.structs.replace(ruling, behavior=word, message=message, reason_type="hook")
     return ruling

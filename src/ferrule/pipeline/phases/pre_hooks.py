@@ -51,8 +51,9 @@ async def _run_all(call: Call, services: Services, hooks: tuple[Hook, ...]) -> S
 def _taken(call: Call, services: Services, hook: Hook, output: HookOutput) -> Stop | None:
     if output.stop is not None:
         return Stop("hook_blocked", f"the hook {hook.hook_id!r} stopped the call: {output.stop}")
-    if output.permission in ("deny", "ask") and call.hook_permission != "deny":
-        call.hook_permission = f"{output.permission}:{hook.hook_id}:{output.permission_reason}"
+    if output.permission in ("deny", "ask") and not call.hook_permission.startswith("deny"):
+        why = f": {output.permission_reason}" if output.permission_reason else ""
+        call.hook_permission = f"{output.permission}:the hook {hook.hook_id!r} says {output.permission}{why}"
     call.context_blocks += output.additional_context
     if output.updated_input is None:
         return None
