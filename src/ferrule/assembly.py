@@ -44,6 +44,7 @@ from ferrule.policy.accept import accept_suggestion
 from ferrule.policy.engine import engine_of
 from ferrule.policy.facts import call_facts
 from ferrule.policy.load import LOCAL_FILE, homes, load_policy, read_project
+from ferrule.policy.shell_classifier import BUILTIN
 from ferrule.readiness import Here
 from ferrule.registry import Registry
 from ferrule.releases import CATALOG_FILE, load_catalog
@@ -174,7 +175,7 @@ def _parts(
     new_id = id_maker(clock)
     modules = load_modules(workspace.root, settings.functions.modules)
     catalog, functions = joined(built_catalog(workspace, build), (*modules, *tools), workspace.namespace)
-    known = {classifier.name: classifier for classifier in classifiers}
+    known = {**BUILTIN, **{classifier.name: classifier for classifier in classifiers}}
     key = ApprovalKey.load(workspace.root / KEY_FILE)
     notices = Notices(_recipients(workspace, env), workspace.namespace, input_of=lambda call: _shown_input(store, call))
     services = Services(

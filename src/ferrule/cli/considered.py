@@ -15,7 +15,7 @@ from ferrule.policy.engine import RuleEngine, engine_of
 from ferrule.policy.explain import explain_rules
 from ferrule.policy.facts import call_facts
 from ferrule.policy.load import load_policy
-from ferrule.policy.shell_classifier import ShellClassifier
+from ferrule.policy.shell_classifier import BUILTIN
 from ferrule.releases import CATALOG_FILE, load_catalog
 from ferrule.surface.catalogs import SealedCatalog
 from ferrule.workspace import Workspace
@@ -65,8 +65,7 @@ def _notes(story: Story, engine: RuleEngine, entry: SurfaceEntry) -> tuple[RuleN
         tenant=header.tenant,
         run_id=header.run_id,
     )
-    shell = ShellClassifier()
-    facts, _ = call_facts(entry.tool, arguments, {shell.name: shell})
+    facts, _ = call_facts(entry.tool, arguments, BUILTIN)
     found = explain_rules(engine, entry, request, Judged(arguments, facts, story.created_at))
     return tuple(
         RuleNote(each.rule.rule_id, each.rule.decision, each.rule.source, each.is_matched, each.why) for each in found

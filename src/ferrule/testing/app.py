@@ -1,0 +1,159 @@
+"""An app in memory: everything real except the disk, the clock if you like, and what stands behind the tools."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from ferrule.app import App, Parts
+from ferrule.approval.check import unsatisfied
+from ferrule.approval.inbox import Accept
+from ferrule.approval.key import ApprovalKey
+from ferrule.clock import Clock, id_maker
+from ferrule.contracts.catalog import CatalogView
+from ferrule.contracts.executor import Executor
+from ferrule.contracts.hook import Hook
+from ferrule.contracts.policy import Classifier, PolicyEngine
+from ferrule.contracts.sink import Sink
+from ferrule.follow import Follower
+from ferrule.function_tools import joined
+from ferrule.model.approval import Identity
+from ferrule.model.policy import PolicySet
+from ferrule.model.surface import SurfaceSettings
+from ferrule.model.tool import Tool
+from ferrule.pipeline.services import Services
+from ferrule.policy.engine import engine_of
+from ferrule.policy.facts import call_facts
+from ferrule.policy.load import joined_groups, ordered, refuse_errors
+from ferrule.policy.read import read_text, read_value
+from ferrule.policy.shell_classifier import BUILTIN
+from ferrule.readiness import Here
+from ferrule.releases import catalog_in_memory
+from ferrule.searching import SearchExecutor
+from ferrule.stores.memory.store import MemoryStore
+from ferrule.surface.catalogs import EmptyCatalog, SealedCatalog
+from ferrule.workspace import Workspace
+
+
+@asynccontextmanager
+async def memory_app(
+    *,
+    tools: Iterable[Tool | Callable[..., Any] | Any] = (),
+    definitions: Mapping[str, str] | None = None,
+    catalog: CatalogView | None = None,
+    policy: str = "",
+    executors: Sequence[Executor] = (),
+    hooks: Sequence[Hook] = (),
+    classifiers: Iterable[Classifier] = (),
+    sinks: Sequence[Sink] = (),
+    clock: Clock | None = None,
+    store: MemoryStore | None = None,
+    key: ApprovalKey | None = None,
+    records_behind: bool = True,
+    tends: bool = False,
+) -> AsyncIterator[App]:
+    """An app without a workspace.
+
+    `tools`: Python functions or canonical tools. `definitions`: definition files by name, compiled and refused like any.
+    `policy`: the text of a policy.toml. `store`: one that another app has left, to see what a restart brings; pass the same
+    `key` then. A Python function is run by itself; other tools by `executors`, for example a `ScriptedExecutor`.
+    """
+    time = clock or Clock()
+    used = store or MemoryStore(clock=time.now)
+    parts = _parts(
+        used, time, key or ApprovalKey.in_memory(), catalog or _compiled(definitions or {}), policy,
+        tools=tools, executors=executors, hooks=hooks, classifiers=classifiers, records_behind=records_behind, tends=tends,
+    )  # fmt: skip
+    async with AsyncExitStack() as stack:
+        app = await stack.enter_async_context(App(parts))
+        for sink in sinks:
+            follower = Follower(used, sink, source=parts.name)
+            follower.start()
+            stack.push_async_callback(follower.aclose)
+        stack.push_async_callback(used.flush)
+        yield app
+
+
+def _parts(
+    store: MemoryStore,
+    clock: Clock,
+    key: ApprovalKey,
+    catalog: CatalogView,
+    policy: str,
+    *,
+    tools: Iterable[Any],
+    executors: Sequence[Executor],
+    hooks: Sequence[Hook],
+    classifiers: Iterable[Classifier],
+    records_behind: bool,
+    tends: bool,
+) -> Parts:
+    new_id = id_maker(clock)
+    known = {**BUILTIN, **{classifier.name: classifier for classifier in classifiers}}
+    view, functions = joined(catalog, tools)
+    runs = (*executors, functions, SearchExecutor(new_id, SurfaceSettings()))
+    accepted: list[dict[str, Any]] = []
+    services = Services(
+        store=store,
+        now=clock.now,
+        tick=clock.tick,
+        sealing=key,
+        unsatisfied=unsatisfied,
+        call_facts=call_facts,
+        classifiers=known,
+        hooks=tuple(hooks),
+        records_behind=records_behind,
+    )
+    return Parts(
+        store=store,
+        clock=clock,
+        new_id=new_id,
+        catalog=view,
+        load_policy=lambda: policy_engine(policy, accepted, known),
+        policy_state=lambda: len(accepted),
+        executors=runs,
+        key=key,
+        services=services,
+        readiness=Here(lambda tool: any(executor.can_run(tool) for executor in runs)),
+        name="memory",
+        accept_rule=lambda identity: _accepting(accepted, store, identity),
+        tends=tends,
+    )
+
+
+def policy_engine(
+    text: str, accepted: Sequence[Mapping[str, Any]] = (), classifiers: Mapping[str, Classifier] | None = None
+) -> PolicyEngine:
+    """The engine of a policy.toml with this text, and of rules that were accepted since. Raises PolicyError."""
+    reads = [read_text(text, "policy_settings", "policy.toml")]
+    if accepted:
+        reads.append(read_value({"rules": [dict(rule) for rule in accepted]}, "local_settings", "accepted", file=""))
+    refuse_errors(reads)
+    files = ordered(read.file for read in reads)
+    return engine_of(PolicySet(files=files, groups=joined_groups(files), root="/", home=""), classifiers)
+
+
+def _accepting(accepted: list[dict[str, Any]], store: MemoryStore, identity: Identity) -> Accept:
+    async def accept(update: dict[str, object]) -> None:
+        rule = update.get("rule")
+        accepted.append({**(rule if isinstance(rule, dict) else update), "id": f"accepted-{len(accepted)}"})
+        store.bump()
+
+    return accept
+
+
+def _compiled(definitions: Mapping[str, str]) -> CatalogView:
+    if not definitions:
+        return EmptyCatalog()
+    with tempfile.TemporaryDirectory(prefix="ferrule-") as folder:
+        root = Path(folder) / "workspace"
+        for name, text in definitions.items():
+            file = root / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+        if not (root / "ferrule.toml").exists():
+            (root / "ferrule.toml").write_text('namespace = "test"\n', encoding="utf-8")
+        return SealedCatalog(catalog_in_memory(Workspace.open(root)))
