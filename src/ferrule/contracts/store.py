@@ -80,7 +80,7 @@ class Store(Protocol):
 
     async def commit(self, entry: Entry, condition: Condition = ALWAYS) -> Committed:
         """Write a row if the condition holds; durable when this returns. Raises LedgerUnavailable when it is not written,
-        OutcomeUnrecorded when it cannot be known whether it was."""
+        OutcomeUnrecorded when it cannot be known whether it was. A cancellation meanwhile is delivered afterwards."""
 
     async def flush(self) -> None:
         """Wait until everything recorded so far is on disk."""

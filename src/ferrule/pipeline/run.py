@@ -195,7 +195,7 @@ async def _park(call: Call, services: Services, park: Park) -> Result | Pending 
         key_is_free=call.key is not None and recorded is None,
     )
     try:
-        committed = await uncancelled(services.store.commit(parked_row(call, services, park), condition))
+        committed = await services.store.commit(parked_row(call, services, park), condition)
     except LedgerError as error:
         message = f"the ledger cannot be written, so the call cannot wait for an approval: {error}"
         return await stop_call(call, services, Stop("dependency_unavailable", message, "ledger_unavailable"))

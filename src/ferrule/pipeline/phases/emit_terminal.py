@@ -13,20 +13,24 @@ from ferrule.pipeline.call import Call
 from ferrule.pipeline.results import stopped_result
 from ferrule.pipeline.rows import last_row
 from ferrule.pipeline.services import Services
-from ferrule.pipeline.uncancelled import uncancelled
 
 
 def emit_terminal(call: Call, services: Services) -> Awaitable[None] | None:
     """Adds the terminal state and writes the row. A result that cannot be recorded is not told as a success."""
     stop = call.stop
     call.enter("succeeded" if stop is None else last_state(stop, now=call.state, has_run=call.has_run))
-    if call.recorded is not None or call.key is not None or not services.records_behind:
+    if call.recorded is not None or call.key is not None or not services.records_behind or _is_action(call):
         return _durably(call, services)
     try:
         services.store.record(last_row(call, services))
     except LedgerError as error:
         _untold(call, services, error)
     return None
+
+
+def _is_action(call: Call) -> bool:
+    """True for a call of a known tool that does more than read: its refusal is on disk too before anybody is told."""
+    return call.prepared.entry is not None and not call.prepared.traits.is_read_only
 
 
 async def _durably(call: Call, services: Services) -> None:
@@ -37,11 +41,11 @@ async def _durably(call: Call, services: Services) -> None:
         key_is_free=call.key is not None and recorded is None,
     )
     try:
-        committed = await uncancelled(services.store.commit(last_row(call, services), condition))
+        committed = await services.store.commit(last_row(call, services), condition)
         if committed.outcome == "key_conflict":  # another request took the key meanwhile: this one has its own answer
             call.key = None
             condition = msgspec.structs.replace(condition, key_is_free=False)
-            committed = await uncancelled(services.store.commit(last_row(call, services), condition))
+            committed = await services.store.commit(last_row(call, services), condition)
     except LedgerError as error:
         _untold(call, services, error)
         return

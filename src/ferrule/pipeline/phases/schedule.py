@@ -13,7 +13,6 @@ from ferrule.pipeline.idempotency import key_conflict
 from ferrule.pipeline.limits import limit_reached, shared_limits, take
 from ferrule.pipeline.rows import started_row
 from ferrule.pipeline.services import Services
-from ferrule.pipeline.uncancelled import uncancelled
 
 
 def schedule(call: Call, services: Services) -> Stop | Awaitable[Stop | Replay | None] | None:
@@ -47,7 +46,7 @@ async def _recorded(call: Call, services: Services, limits: tuple[tuple[str, int
         run_limits=limits,
     )
     try:
-        committed: Committed = await uncancelled(services.store.commit(entry, condition))
+        committed: Committed = await services.store.commit(entry, condition)
     except (LedgerUnavailable, OutcomeUnrecorded) as error:
         call.state = before[0]
         del call.states[before[1] :]

@@ -1,8 +1,10 @@
 """A tiny file next to the ledger that tells every process at once that something changed.
 
 Three numbers of 8 bytes: the generation (a switch, an approval, a policy changed), a stamp of the last write, the time of the
-last row. They are read through an open descriptor: a mapping would kill the process when somebody truncates the file.
-Losing the file loses nothing: it is made again, and that counts as a change.
+last row. They are read through an open descriptor: a mapping would kill the process when somebody truncates the file. What
+was read counts for a tenth of a millisecond, or until somebody in this process rings: reading lets go of Python's lock, and
+that costs a busy caller more than the rest of its look at the bell. Losing the file loses nothing: it is made again, and
+that counts as a change.
 """
 
 from __future__ import annotations
@@ -21,7 +23,14 @@ _STAMP = 8
 _LATEST = 16
 _BYTES = 24
 _LOOK_SECONDS = 1.0
+_FRESH_SECONDS = 0.0001
 _LOCK_ATTEMPTS = 50
+
+
+class _Rings:
+    """How often any bell of this process was rung."""
+
+    count = 0
 
 
 class Bell:
@@ -33,14 +42,22 @@ class Bell:
         self._raw = b""
         self._value = 0
         self._look_at = monotonic() + _LOOK_SECONDS
+        self._fresh_until = 0.0
+        self._rings = 0
 
     def generation(self) -> int:
         """The number of the last change, by whatever process. Asked for every call."""
+        now = monotonic()
+        if now < self._fresh_until and self._rings == _Rings.count:
+            return self._value
+        self._rings = _Rings.count
+        self._fresh_until = now + _FRESH_SECONDS
         try:
-            if monotonic() >= self._look_at:
+            if now >= self._look_at:
                 self._look()
             raw = pread(self._fd, 8, _GENERATION)
-        except OSError:  # nobody can know: everything counts as changed
+        except OSError:  # nobody can know: everything counts as changed, every time
+            self._fresh_until = 0.0
             self._value += 1
             return self._value
         if raw != self._raw:
@@ -49,10 +66,12 @@ class Bell:
 
     def ring(self) -> None:
         """Tell that something changed. Raises OSError."""
+        _Rings.count += 1
         self._look()
         with _locked(self._fd):
             before = int.from_bytes(os.pread(self._fd, 8, _GENERATION), "little")
             os.pwrite(self._fd, max(before + 1, time.time_ns()).to_bytes(8, "little"), _GENERATION)
+        _Rings.count += 1  # again: somebody may have looked in between
 
     def stamp(self) -> bytes:
         """Changes with every write of every process."""
@@ -69,6 +88,7 @@ class Bell:
     def close(self) -> None:
         """Let go. It may still be asked: it then knows nothing."""
         fd, self._fd = self._fd, -1
+        self._fresh_until = 0.0
         os.close(fd)
 
     def _read(self, place: int) -> bytes:

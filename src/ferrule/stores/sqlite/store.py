@@ -19,6 +19,7 @@ from ferrule.contracts.witness import Witness
 from ferrule.errors import LedgerError, LedgerUnavailable
 from ferrule.model.journal import Entry, Kind, OpenCall, StoredEntry, Switch
 from ferrule.stores.abandonment import is_running
+from ferrule.stores.certain import Certain, certainly
 from ferrule.stores.sqlite.bell import Bell
 from ferrule.stores.sqlite.connection import Keys, prepare, unusable
 from ferrule.stores.sqlite.group import Group, Waiting
@@ -103,10 +104,13 @@ class SqliteStore:
         self._writer.record(entry)
 
     async def commit(self, entry: Entry, condition: Condition = ALWAYS) -> Committed:
-        """Write a row if the condition holds; durable when this returns. Raises LedgerUnavailable, OutcomeUnrecorded."""
-        future: asyncio.Future[Committed] = asyncio.get_running_loop().create_future()
+        """Write a row if the condition holds; durable when this returns. Raises LedgerUnavailable, OutcomeUnrecorded.
+
+        A cancellation waits until the outcome is known, and is delivered at the next await.
+        """
+        future = Certain[Committed](loop=asyncio.get_running_loop())
         self._writer.submit(Waiting(future, entry, condition))
-        return await future
+        return await certainly(future)
 
     async def flush(self) -> None:
         """Wait until everything recorded so far is on disk. Raises LedgerUnavailable."""
