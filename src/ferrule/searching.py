@@ -30,9 +30,7 @@ class SearchExecutor:
 
     def _run(self, arguments: dict[str, Any], context: Context) -> dict[str, Any]:
         handle = context.session
-        found = run_search(handle, arguments, new_id=lambda: self._new_id("sea"), limit=self._settings.max_matches)
-        handle.tell_found(found["matches"], found["search_id"])
-        return found
+        return run_search(handle, arguments, new_id=lambda: self._new_id("sea"), limit=self._settings.max_matches)
 
     async def aclose(self) -> None:
         """Nothing to let go of."""

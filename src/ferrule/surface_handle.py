@@ -120,8 +120,10 @@ class SurfaceHandle:
         return selected
 
     def tell_found(self, tool_ids: Sequence[str], search_id: str) -> None:
-        """Record what a search found (AT-188)."""
-        self._app.tell_surface(self.surface, "discovered", tools=list(tool_ids), search_id=search_id)
+        """Record which deferred tools a search found (AT-188)."""
+        found = [tool_id for tool_id in tool_ids if self.surface.entries[tool_id].standing == "deferred"]
+        if found:
+            self._app.tell_surface(self.surface, "discovered", tools=found, search_id=search_id)
 
     def tools(self) -> Rendering:
         """The tools as a model is shown them: name, description, input schema; names of deferred ones."""

@@ -81,6 +81,13 @@ def made(name: str = "search", schema: Mapping[str, Any] = CITY, **said: Any) ->
     return Tool(**(usual | fields))
 
 
+class Spy(ScriptedExecutor):
+    """Runs everything but Ferrule's own tools."""
+
+    def can_run(self, tool: Tool) -> bool:
+        return tool.dialect != "ferrule" and super().can_run(tool)
+
+
 class Scene:
     """A caller's surface, what stands behind it, and what its calls leave in the ledger."""
 
@@ -136,6 +143,7 @@ class Scene:
 
     async def events(self, of: Result | Pending | None = None, level: Any = "standard") -> list[Event]:
         """The events of a call, or of everything."""
+        await self.app.store.flush()
         rows = await self.app.store.rows_of(_id(of)) if of is not None else await self.app.store.rows_after(0, 10_000)
         return [event for row in rows for event in events_of(row, source="test", level=level)]
 
@@ -157,7 +165,7 @@ async def scene(
 ) -> AsyncIterator[Scene]:
     """An app with these tools. `script` and `default`: what the executor does. `caller`: the surface's context.
     `readiness`: what this process has, where it is not simply what its executors can run."""
-    executor = ScriptedExecutor(script, default)
+    executor = Spy(script, default)
     given: Any = {"tools": tools or (made(),), "executors": (*executors, executor), "policy": policy, **parts}
     async with memory_app(**given) as app:
         if readiness is not None:

@@ -180,6 +180,9 @@ class Handle:
     def __init__(self, surface: Surface) -> None:
         self.surface = surface
 
+    def tell_found(self, tool_ids: Any, search_id: str) -> None:
+        """Nobody listens."""
+
     def select(self, names: Any, search_id: str) -> None:
         self.surface = select(self.surface, names, search_id, new_id=new_id, now=2)
 

@@ -64,6 +64,9 @@ class SearchHandle(Protocol):
     def surface(self) -> Surface:
         """The caller's surface."""
 
+    def tell_found(self, tool_ids: Sequence[str], search_id: str) -> None:
+        """Record what a search found."""
+
     def select(self, names: Sequence[str], search_id: str) -> Any:
         """Load these tools; afterwards `surface` is the new surface."""
 
@@ -79,6 +82,7 @@ def run_search(
     """Answer one call of the search tool. An exact selection loads what it finds and shows how to call it."""
     wanted = min(max(1, int(arguments.get("limit", limit))), MOST_MATCHES)
     result = search(handle.surface, arguments["query"], search_id=new_id(), limit=wanted, indexes=indexes)
+    handle.tell_found(result.matches, result.search_id)
     record = result.to_record()
     if result.query_type == "keyword":
         return record
