@@ -30,6 +30,31 @@ def test_a_new_workspace_checks_clean_in_every_dialect(tmp_path: Path) -> None:
     assert not any(tool["errors"] for tool in listed)
 
 
+def test_its_tools_can_be_called_at_once(workspace: Path) -> None:
+    found = ferrule("call", "find-customer", "--email", "ana@example.org", folder=workspace)
+    assert (found.code, json.loads(found.out)["name"]) == (0, "Ana Ferreira")
+    assert ferrule("call", "working_hours", "--country", "PT", folder=workspace).out == "9 to 17\n"
+    mail = ("--to", "ana@example.org", "--subject", "Hello", "--body", "Solved.")
+    waiting = ferrule("call", "send-reply", *mail, "--agent", "support", folder=workspace)
+    assert waiting.code == 3, waiting.err
+    sent = ferrule("approve", "inv_", folder=workspace)
+    assert (sent.code, "sample-1" in sent.out) == (0, True), sent.err
+    pressed = ferrule("call", "send-reply", "--to", "a@press.example", *mail[2:], folder=workspace)
+    assert pressed.code == 1
+    assert "no-mail-to-the-press" in pressed.err
+    told = ferrule("explain", "last", folder=workspace)
+    assert "no-mail-to-the-press" in told.out
+
+
+def test_every_rule_shown_in_a_comment_is_a_real_one(workspace: Path) -> None:
+    policy = workspace / "policy.toml"
+    lines = policy.read_text().split("\n")
+    shown = (line.removeprefix("# ") for line in lines if not line.startswith("# ") or "[" in line or " = " in line)
+    policy.write_text("\n".join(shown))
+    ran = ferrule("check", "--strict", folder=workspace)
+    assert ran.code == 0, ran.out + ran.err
+
+
 def test_existing_files_are_never_touched(tmp_path: Path) -> None:
     (tmp_path / "tools").mkdir()
     mine = tmp_path / "tools" / "send-reply.tool.md"

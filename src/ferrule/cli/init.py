@@ -16,6 +16,8 @@ from ferrule.errors import WorkspaceError
 
 FILES = {
     "ferrule.toml": "settings, each explained",
+    "policy.toml": "who may do what: a first few rules",
+    "functions.py": "what runs the tools: Python with sample data",
     ".gitignore": "keeps what is built, and the key, out of Git",
     "tools/find-customer.tool.md": "an AML tool that reads",
     "tools/send-reply.tool.md": "an AML tool that acts, and waits for a person's approval",
@@ -32,8 +34,11 @@ _KEYS = {KEY_FILE: "the private key that seals catalogs; keep it secret", PUBLIC
 _NEXT = (
     ("ferrule check", "find mistakes; there are none yet, so make one and look"),
     ("ferrule list", "see the tools"),
-    ("ferrule show send-reply", "see one in full"),
-    ("ferrule build", "compile them into a sealed catalog"),
+    ("ferrule call find-customer --email ana@example.org", "call one: it only reads, so it answers at once"),
+    ('ferrule call send-reply --to ana@example.org --subject Hello --body "Solved."', "this one waits for a person"),
+    ("ferrule pending", "see what waits; 'ferrule approve ID' lets it run"),
+    ("ferrule explain last", "the whole story of that call"),
+    ("ferrule build", "after a change: compile the definitions into a sealed catalog"),
 )
 
 
@@ -50,7 +55,7 @@ def command(folder: str) -> None:
     if root.resolve() != Path.cwd():
         click.echo(f"  cd {folder}")
     for line, meaning in _NEXT:
-        click.echo(f"  {line:<30} {meaning}")
+        click.echo(f"  {line}\n      {meaning}")
 
 
 def write_workspace(root: Path) -> None:

@@ -1,1 +1,1 @@
-"""Files that commands write for the user, as they stand; `{today}` becomes the day they are written."""
+"""Files that commands write for the user, as they stand. `{today}` becomes the day, `{namespace}` the name of the folder."""
