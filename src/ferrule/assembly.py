@@ -220,6 +220,15 @@ def built_catalog(workspace: Workspace, when: Build) -> CatalogView:
     return SealedCatalog(load_catalog(workspace))
 
 
+def is_stale(workspace: Workspace) -> bool:
+    """True when a definition was written after the catalog was built, so that calls use what was built."""
+    built = _stamp(workspace.root / CATALOG_FILE)
+    if built is None:
+        return False
+    written = (_stamp(Path(task.path)) for task in workspace.select().everything)
+    return any(stamp is not None and stamp[0] > built[0] for stamp in written)
+
+
 def _policy_loader(
     workspace: Workspace,
     env: Mapping[str, str],

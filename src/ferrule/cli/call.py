@@ -14,13 +14,14 @@ import click
 import msgspec
 
 from ferrule.access import Access
-from ferrule.assembly import open_app
+from ferrule.assembly import is_stale, open_app
 from ferrule.cli.fields import arguments_from
 from ferrule.errors import WorkspaceError
 from ferrule.model.result import Pending, Result
 from ferrule.model.timestamps import iso
 from ferrule.reporters.excerpt import cleaned
 from ferrule.surface_handle import SurfaceHandle
+from ferrule.workspace import Workspace
 
 SUCCEEDED, ENDED_WITH_ERROR, WAITS = 0, 1, 3
 
@@ -37,6 +38,9 @@ SUCCEEDED, ENDED_WITH_ERROR, WAITS = 0, 1, 3
     "--wait", type=float, metavar="SECONDS", help="Wait so long for somebody to approve, where that is asked."
 )
 @click.option("--non-interactive", is_flag=True, help="Nobody can be asked: what would wait for a person is refused.")
+@click.option(
+    "--build", "is_built", is_flag=True, help="Build the catalog first, with the definitions as they are now."
+)
 @click.option("--workspace", "path", default=".", type=click.Path(), help="Use the workspace around this path.")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole result as JSON, for programs.")
 @click.pass_context
@@ -55,7 +59,11 @@ def command(context: click.Context, /, tool: str, path: str, as_json: bool, **op
 
 
 async def _call(path: str, tool: str, extra: list[str], options: dict[str, Any]) -> Result | Pending:
-    async with open_app(path, tends=False) as app:
+    if not options["is_built"] and is_stale(Workspace.open(path)):
+        click.echo(
+            "note: definitions changed since the catalog was built; --build calls them as they are now", err=True
+        )
+    async with open_app(path, tends=False, build="always" if options["is_built"] else "missing") as app:
         caller = Access(app.root).local_agent()
         surface = app.surface(
             agent=options["agent"],
