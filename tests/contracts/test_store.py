@@ -324,6 +324,27 @@ def test_exactly_one_of_many_takes_up_a_call(ledger: Ledger) -> None:
     tell_of_two(ledger, story)
 
 
+def test_a_cancellation_comes_after_the_outcome(ledger: Ledger) -> None:
+    async def story(store: Store) -> None:
+        outcomes: list[Committed] = []
+
+        async def committing(name: str) -> None:
+            outcomes.append(await store.commit(running(name, store.instance)))
+            await asyncio.Event().wait()  # where the cancellation strikes
+
+        for looks in range(1, 5):
+            task = asyncio.create_task(committing(f"call-{looks}"))
+            for _ in range(looks):
+                await asyncio.sleep(0)
+            task.cancel()
+            (ended,) = await asyncio.gather(task, return_exceptions=True)
+            assert isinstance(ended, asyncio.CancelledError)
+            assert [outcome.outcome for outcome in outcomes] == ["written"] * looks
+        assert len(await store.open_calls()) == len(outcomes)
+
+    tell(ledger, story)
+
+
 def test_concurrent_duplicates_run_once(ledger: Ledger) -> None:
     async def story(store: Store, other: Store) -> None:
         free = Condition(states=frozenset(), key_is_free=True)

@@ -15,6 +15,7 @@ from ferrule.contracts.store import ALWAYS, Committed, Condition, KeyHolder
 from ferrule.errors import LedgerUnavailable
 from ferrule.model.journal import Entry, Kind, OpenCall, StoredEntry, Switch
 from ferrule.stores.abandonment import is_running
+from ferrule.stores.certain import Certain, certainly
 from ferrule.stores.memory.ledger import MemoryLedger
 from ferrule.stores.witness import Head
 
@@ -94,9 +95,17 @@ class MemoryStore:
 
     async def commit(self, entry: Entry, condition: Condition = ALWAYS) -> Committed:
         """Write a row if the condition holds. Raises LedgerUnavailable when it is not written."""
-        await asyncio.sleep(0)  # as on disk, others may come between
-        self._write_recorded()
-        return self.ledger.append(entry, condition)
+        loop = asyncio.get_running_loop()
+        future = Certain[Committed](loop=loop)
+        loop.call_soon(self._append, future, entry, condition)  # as on disk, others may come between
+        return await certainly(future)
+
+    def _append(self, future: Certain[Committed], entry: Entry, condition: Condition) -> None:
+        try:
+            self._write_recorded()
+            future.set_result(self.ledger.append(entry, condition))
+        except Exception as error:  # it belongs to whoever commits
+            future.set_exception(error)
 
     async def flush(self) -> None:
         """Write everything recorded so far. Raises LedgerUnavailable."""
