@@ -63,8 +63,13 @@ def lifecycle(subject: Subject) -> Hold | None:
     if state in _USABLE:
         return None
     if state == "disabled":
-        return _blocked("feature_disabled", "its definition is disabled; activate it and build again")
+        return _blocked("feature_disabled", f"its definition is disabled; {_activation(subject.tool)} and build again")
     return _excluded("feature_disabled", f"its lifecycle is {state!r}, so nobody can call it")
+
+
+def _activation(tool: Tool) -> str:
+    """How a disabled definition is activated. The only tools that ADL disables are its built-ins (ADL-20)."""
+    return f"set spec.config.tools.{tool.name}.enabled: true" if tool.dialect == "adl" else "activate it"
 
 
 def switched_off(subject: Subject) -> Hold | None:
