@@ -41,7 +41,8 @@ def answer_of(
 def answered_row(question: Question, answer: Answer, *, is_enough: bool, payload: Payload | None) -> Entry:
     """The row of an approval. The edited input is personal, so it stands in the payload alone."""
     state = "approved" if is_enough else "awaiting_approval"
-    since_planned = (answer.answered_at - question.created_at) * 1000
+    # The wall clock may have been set back since the call was planned; its states go on in order all the same.
+    since_planned = max((answer.answered_at - question.created_at) * 1000, question.entered)
     states = [since_planned << 5 | _APPROVED] if is_enough else []
     segment = Segment(question.header, question.created_at, [], states, answer=answer)
     mark = Mark(

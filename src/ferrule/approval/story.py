@@ -14,7 +14,7 @@ from ferrule.approval.inputs import Inputs, edited_inputs, parked_inputs
 from ferrule.approval.key import ApprovalKey
 from ferrule.model.approval import Answer, ApprovalRequest, is_sealed
 from ferrule.model.decision import Requirement
-from ferrule.model.journal import LAST_KINDS, OpenCall, Payload, StoredEntry, header_of
+from ferrule.model.journal import LAST_KINDS, OpenCall, Payload, StoredEntry, header_of, state_times
 from ferrule.model.timestamps import iso
 
 WAITING_STATES = ("awaiting_approval", "needs_input")
@@ -37,6 +37,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     """True when its input was destroyed meanwhile."""
     header: msgspec.Raw
     created_at: int
+    entered: int
+    """When it came to its present state: nanoseconds since it was planned."""
     tool: str
 
     @property
@@ -92,6 +94,7 @@ def question_of(opened: OpenCall, rows: Sequence[StoredEntry]) -> Question | Non
         is_erased=any(later.is_erased for later in rows[asking:]),
         header=segment.header,
         created_at=segment.created_at,
+        entered=max((at for later in rows for _, at in state_times(later.segment())), default=0),
         tool=row.tool,
     )
 
