@@ -13,7 +13,18 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))  # so that `python scripts/generate_docs.py` finds its own package
 
-from scripts.reference import benchmark, commands, errors, events, json_output, parts, rules, settings
+from scripts.reference import (
+    benchmark,
+    commands,
+    coverage,
+    errors,
+    events,
+    json_output,
+    lifecycle,
+    parts,
+    rules,
+    settings,
+)
 
 ROOT = Path(__file__).parent.parent
 REFERENCE = ROOT / "docs" / "reference"
@@ -22,9 +33,11 @@ NOTE = MARK + " from {source}. Edit that, then run `make docs`. -->\n\n"
 PAGES: dict[str, tuple[str, Callable[[], str]]] = {
     "settings.md": ("src/ferrule/settings.py", settings.page),
     "commands.md": ("src/ferrule/cli", commands.page),
-    "errors.md": ("src/ferrule/model/failure.py", errors.page),
+    "coverage.md": ("tests/spec/requirements.toml", coverage.page),
+    "errors.md": ("src/ferrule/model/failure.py and error_codes.py", errors.page),
     "events.md": ("src/ferrule/model/event.py", events.page),
     "json-output.md": ("src/ferrule/model", json_output.page),
+    "lifecycle.md": ("src/ferrule/model/lifecycle.py and pipeline/phases", lifecycle.page),
     "parts.md": ("src/ferrule/contracts", parts.page),
     "benchmark.md": ("bench/results.json", benchmark.page),
 }

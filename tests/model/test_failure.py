@@ -134,7 +134,7 @@ def test_at_241_retry_guidance_answers_six_questions(kind: ErrorClass) -> None:
     }
 
 
-@pytest.mark.parametrize("kind", ["timeout", "canceled", "execution_failed", "dependency_unavailable", "rate_limited"])
+@pytest.mark.parametrize("kind", ERROR_CLASSES)
 def test_at_242_what_may_have_acted_is_not_safe_to_repeat(kind: ErrorClass) -> None:
     """AT-242: false after the start of a call that is neither read-only nor idempotent; true before, and for reading."""
     assert retry(kind, has_run=True)["retry_safe"] is False

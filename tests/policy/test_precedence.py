@@ -56,7 +56,7 @@ def test_policy_settings_are_never_weakened(rules: dict[str, list[str]], others:
 def test_what_is_required_is_lifted_only_by_a_rule_of_policy_settings_that_names_the_tool(
     rules: dict[str, list[str]], pattern: str
 ) -> None:
-    """AT-123 with DECISIONS 2: an approval that a definition, role or agent file requires."""
+    """AT-123: an approval that a definition, role or agent file requires."""
     outcome = decided(rules, pattern, approval_from=("role",))
     lifted = "allow" in rules.get("policy_settings", []) and pattern in ("refund", "shop.refund")
     if outcome == "allow":

@@ -255,7 +255,7 @@ async def test_adl_20_a_built_in_that_is_not_enabled_says_which_setting() -> Non
 
 @played
 async def test_at_90_a_definition_file_becomes_a_call() -> None:
-    """AT-90, AT-52: an Agent Tool declaration with its interface and profile, from files to a recorded result."""
+    """AT-90: an Agent Tool declaration with its interface and profile, from files to a recorded result."""
     declaration = {
         "schema_version": "0.2.0",
         "tool_id": "tool_notes",

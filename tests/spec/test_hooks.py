@@ -80,7 +80,7 @@ async def test_at_152_a_hooks_yes_weighs_nothing(policy: str, expected: str) -> 
 
 @played
 async def test_at_154_a_hooks_no_is_final() -> None:
-    """AT-154: deny gives permission_denied, stop gives hook_blocked; neither runs."""
+    """AT-154, AT-155: deny gives permission_denied, stop gives hook_blocked; neither runs, and there is a result."""
     deny = TestHook(lambda told: HookOutput(permission="deny", permission_reason="not this one"), name="guard")
     async with scene(hooks=(deny,)) as on:
         result = await on.call()

@@ -3,23 +3,38 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from scripts.reference.coverage import CODE, STANDARDS, STATE, citations, listed, part_of, requirements
 
 from ferrule.parts import rule_pages
 
-HERE = Path(__file__).parent
-TESTS = HERE.parent
-CASES = TESTS / "rules" / "cases"
-COUNTS = {"aml": ("AML", 109), "adl": ("ADL", 54), "oxp": ("OXP", 50), "agent_tool": ("AT", 282)}
-_CODE = re.compile(r"\b(?:AML|ADL|OXP|AT|FER)-\d+\b")
+CASES = Path(__file__).parent.parent / "rules" / "cases"
+PARTS = {
+    "built-ins",
+    "caching",
+    "cancellation",
+    "code generation",
+    "guardrails",
+    "hooks",
+    "human tools",
+    "importers",
+    "progress",
+    "remote executors",
+    "result storage",
+    "scheduling",
+    "secrets",
+    "servers",
+    "telemetry",
+    "tool server",
+    "trust",
+}
+"""The parts of the system that what is not covered yet can belong to."""
 _MARK = re.compile(r"<-- (.+)$")
-_STATE = re.compile(r"(rule|diff|build|later|with [A-Z]+-\d+)(?:: (\S.*))?")
 
 
 class Markdown(NamedTuple):
@@ -30,11 +45,6 @@ class Markdown(NamedTuple):
     """The codes it expects."""
     mentioned: frozenset[str]
     """The codes its heading or prose speaks of."""
-
-
-@cache
-def listed() -> dict[str, dict[str, str]]:
-    return tomllib.loads((HERE / "requirements.toml").read_text(encoding="utf-8"))
 
 
 @cache
@@ -53,8 +63,8 @@ def _cases_of(file: str, text: str) -> Iterator[Markdown]:
         pieces = re.split(r"^~~~.*$", section, flags=re.MULTILINE)
         prose, blocks = pieces[::2], pieces[1::2]
         marks = [mark for block in blocks for line in block.splitlines() for mark in _MARK.findall(line)]
-        marked = frozenset(code for mark in marks for code in _CODE.findall(mark))
-        yield Markdown(file, marked, frozenset(code for piece in prose for code in _CODE.findall(piece)))
+        marked = frozenset(code for mark in marks for code in CODE.findall(mark))
+        yield Markdown(file, marked, frozenset(code for piece in prose for code in CODE.findall(piece)))
 
 
 def has_passing_case(code: str) -> bool:
@@ -71,13 +81,14 @@ def codes_in_state(word: str) -> list[str]:
 
 
 def test_every_id_of_every_standard_is_listed_once() -> None:
-    for table, (prefix, count) in COUNTS.items():
+    assert set(listed()) == set(STANDARDS)
+    for table, (_, prefix, count) in STANDARDS.items():
         assert list(listed()[table]) == [f"{prefix}-{number}" for number in range(1, count + 1)]
 
 
 def test_every_state_is_known_and_every_gap_has_a_reason() -> None:
     for code, state in states().items():
-        match = _STATE.fullmatch(state)
+        match = STATE.fullmatch(state)
         assert match, f"{code}: {state!r}"
         if match[1] not in {"rule", "diff"}:
             assert match[2], f"{code} needs a reason after {match[1]!r}"
@@ -102,11 +113,19 @@ def test_rule_has_a_page_a_failing_and_a_passing_case(code: str) -> None:
     assert has_passing_case(code), "no passing case"
 
 
-@pytest.mark.parametrize("code", [*codes_in_state("diff"), *codes_in_state("build")])
-def test_what_diff_and_build_promise_is_cited_by_a_test(code: str) -> None:
-    cited = re.compile(rf"\b{code}\b|\b{code.lower().replace('-', '_')}(?!\d)")
-    files = [path for pattern in ("**/*.py", "**/*.md") for path in TESTS.glob(pattern) if path != Path(__file__)]
-    assert any(cited.search(path.read_text(encoding="utf-8")) for path in files)
+@pytest.mark.parametrize("code", [code for word in ("diff", "build", "run") for code in codes_in_state(word)])
+def test_what_is_met_elsewhere_is_cited_by_a_test(code: str) -> None:
+    assert citations().get(code), f"no test cites {code}"
+
+
+def test_no_test_cites_an_id_that_does_not_exist() -> None:
+    unknown = {code: files for code, files in citations().items() if code not in states()}
+    assert not {code: files for code, files in unknown.items() if not code.startswith("FER-")}
+
+
+def test_what_is_not_covered_yet_names_its_part_of_the_system() -> None:
+    later = [each for standard in STANDARDS for each in requirements(standard) if each.state == "later"]
+    assert {part_of(each) for each in later} == PARTS
 
 
 def test_no_case_expects_a_code_without_a_page() -> None:

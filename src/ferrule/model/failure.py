@@ -141,10 +141,6 @@ BLOCK_CLASSES: dict[str, ErrorClass] = {
 }
 """Why a surface holds a tool back, and the class a call of it gets (AT-108)."""
 
-_UNSAFE_TO_REPEAT: frozenset[ErrorClass] = frozenset(
-    {"timeout", "canceled", "sibling_canceled", "streaming_fallback_discarded", "execution_failed", "partial_failure"}
-)
-
 
 class Retry(msgspec.Struct, frozen=True, gc=False):
     """What to know before another attempt (AT-241)."""
@@ -152,9 +148,13 @@ class Retry(msgspec.Struct, frozen=True, gc=False):
     retry_safe: bool
     """True when repeating the very same call cannot do something twice."""
     arguments_must_change: bool
+    """True when the same arguments would fail again."""
     discovery_required: bool
+    """True when the tool has to be found or loaded first."""
     approval_required_again: bool
+    """True when a person has to be asked anew."""
     caused_by_sibling: bool
+    """True when another call of the batch was the cause."""
     retry_after: float | None = None
     """Seconds to wait."""
 
@@ -163,17 +163,23 @@ class ToolError(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Why a call did not give what was asked for (AT-238)."""
 
     error_class: ErrorClass
+    """One of the 22 classes."""
     error_code: str
     """Stable finer name; the class itself where there is none."""
     message: str
     """For a person or a model: what happened, to what, and what to do. Never a secret, never a stack trace."""
     recoverability: Recoverability
+    """What helps, in one word."""
     retry: Retry
+    """What to know before another attempt."""
     retry_after: float | None = None
+    """Seconds to wait."""
     native_error_ref: str | None = None
     """The native error: exit code, HTTP status, JSON-RPC code."""
     policy_refs: tuple[str, ...] = ()
+    """The policies that said no, each by name and digest."""
     evidence_refs: tuple[str, ...] = ()
+    """Where more is known."""
 
 
 class Stop(msgspec.Struct, frozen=True, gc=False):
@@ -195,9 +201,7 @@ def tool_error(stop: Stop, *, has_run: bool, is_repeatable: bool) -> ToolError:
     """The error a stopped call reports. `is_repeatable`: read-only, or declared idempotent (AT-242)."""
     kind = stop.error_class
     recoverability = stop.recoverability or MEANINGS[kind].recoverability
-    may_have_acted = has_run and not is_repeatable and (kind in _UNSAFE_TO_REPEAT or MEANINGS[kind].early != "failed")
-    if kind in ("rate_limited", "dependency_unavailable") and has_run and not is_repeatable:
-        may_have_acted = True
+    may_have_acted = has_run and not is_repeatable
     if may_have_acted and recoverability in ("retry", "retry_later"):
         recoverability = "not_recoverable"
     retry = Retry(

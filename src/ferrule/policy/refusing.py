@@ -1,4 +1,4 @@
-"""The policy of a workspace whose policy cannot be used: no, to everything, and why (DESIGN D10)."""
+"""The policy of a workspace whose policy cannot be used: no, to everything, and why."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Phase 13: the last state and the last row. For an action the row is on disk before anybody is told (DESIGN D5)."""
+"""Phase 13: the last state and the last row. For an action the row is on disk before anybody is told."""
 
 from __future__ import annotations
 

@@ -1,0 +1,126 @@
+"""What each error class and each finer code means, for people: the reference page is written from this.
+
+Codes are a promise: programs and runbooks name them, so one that was emitted is never renamed (AT-238).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ferrule.model.failure import ErrorClass
+from ferrule.model.lifecycle import Phase
+
+
+class Explanation(NamedTuple):
+    """One error class, for people."""
+
+    text: str
+    phases: tuple[Phase, ...]
+    """Where it comes from."""
+
+
+EXPLANATIONS: dict[ErrorClass, Explanation] = {
+    "unknown_tool": Explanation("No tool of that name is on the caller's surface.", ("resolve_tool",)),
+    "schema_not_loaded": Explanation(
+        "The tool is deferred and was called unseen. Search for it, or `select` it, first.",
+        ("resolve_tool", "check_schema_loaded"),
+    ),
+    "schema_validation_failed": Explanation(
+        "The arguments do not fit the input schema, as they were sent or as somebody changed them.",
+        ("parse_schema", "pre_hooks"),
+    ),
+    "invalid_arguments": Explanation(
+        "They fit the schema, and the tool's own check or its contract refused the values.",
+        ("validate_values", "pre_hooks", "execute"),
+    ),
+    "setup_required": Explanation(
+        "Something has to be set up first: a session, a connection, a function.", ("resolve_tool", "validate_values")
+    ),
+    "credential_missing": Explanation(
+        "A credential the tool needs is not at hand.", ("resolve_tool", "validate_values", "execute")
+    ),
+    "capability_gap": Explanation(
+        "Nothing here can run this kind of tool, or the model or a feature lacks what it needs.",
+        ("resolve_tool", "validate_values"),
+    ),
+    "sandbox_violation": Explanation(
+        "The tool tried to reach what its sandbox forbids.", ("validate_values", "execute")
+    ),
+    "hook_blocked": Explanation("A hook stopped the call, or failed before it.", ("pre_hooks",)),
+    "permission_denied": Explanation(
+        "A rule, a mode or a hook said no, or nobody could be asked. Nothing ran.", ("validate_values", "permission")
+    ),
+    "approval_rejected": Explanation("A person said no. Nothing ran.", ("permission",)),
+    "policy_blocked": Explanation(
+        "The tool is held back for this caller: switched off, not granted, over its limit.",
+        ("resolve_tool", "permission", "schedule"),
+    ),
+    "canceled": Explanation("Whoever called took it back.", ("schedule", "execute")),
+    "sibling_canceled": Explanation(
+        "A call of the same batch failed, so this one was given up.", ("schedule", "execute")
+    ),
+    "streaming_fallback_discarded": Explanation(
+        "The model's turn was begun again, and this call with it.", ("schedule", "execute")
+    ),
+    "timeout": Explanation("It took too long, or nobody answered an approval in time.", ("permission", "execute")),
+    "rate_limited": Explanation("The system behind the tool asks to wait; `retry_after` says how long.", ("execute",)),
+    "dependency_unavailable": Explanation(
+        "The system behind the tool, or the ledger, could not be reached.",
+        ("permission", "schedule", "execute", "emit_terminal"),
+    ),
+    "execution_failed": Explanation("The tool ran and failed, or Ferrule did.", ("execute", "map_result")),
+    "partial_failure": Explanation("Some of it was done. Do not repeat it blindly.", ("execute", "post_hooks")),
+    "result_too_large": Explanation("The answer is larger than what may be handed on.", ("persist_result",)),
+    "result_redacted": Explanation("The answer was held back because of what is in it.", ("persist_result",)),
+}
+
+CODES: dict[ErrorClass, dict[str, str]] = {
+    "unknown_tool": {
+        "tool_not_found": "there is no such tool",
+        "tool_not_surfaced": "the catalog has it, the surface does not",
+        "ambiguous_name": "the name means several tools here",
+    },
+    "schema_not_loaded": {"deferred_until_discovered": "its server is still connecting, or refused"},
+    "schema_validation_failed": {
+        "invalid_json": "the arguments are no JSON",
+        "arguments_too_large": "they are larger than arguments may be",
+        "internal_field": "they hold a field that only the runtime fills in",
+        "unusable_schema": "the tool's own schema cannot be used",
+        "updated_input_invalid": "a hook changed the input into something that does not fit",
+    },
+    "invalid_arguments": {
+        "idempotency_conflict": "the idempotency key was used with other arguments",
+        "input_mutation_failed": "the contract forbids that the input is replaced",
+    },
+    "capability_gap": {
+        "feature_disabled": "disabled, a feature gate is closed, or nothing here runs it",
+        "model_unsupported": "the model lacks what the tool requires",
+    },
+    "hook_blocked": {"hook_failed": "a hook before the call crashed"},
+    "policy_blocked": {
+        "recursive_tool_forbidden": "an agent as a tool, inside an agent that is one",
+        "role_not_allowed": "the role does not grant it",
+        "tool_choice_none": "the agent shows its tools and calls none",
+        "tool_disabled": "an operator switched it off while the call waited",
+        "call_limit_reached": "the run has used up its calls",
+        "surface_gone": "the caller's surface cannot be made again",
+        "record_changed": "the ledger's rows of a waiting call do not agree",
+    },
+    "timeout": {"approval_expired": "nobody answered in time"},
+    "dependency_unavailable": {
+        "ledger_unavailable": "the ledger cannot be written, so nothing ran",
+        "outcome_not_recorded": "nothing ran, and that could not be recorded",
+    },
+    "execution_failed": {
+        "internal_error": "a mistake in Ferrule or in an executor; the log has it",
+        "result_mapping_failed": "the tool gave something else than it promises",
+        "interrupted": "the process ended while a reading tool ran",
+        "outcome_settled": "a person found out that it did not happen",
+        "outcome_not_recorded": "it ran, and how it ended could not be recorded",
+    },
+    "partial_failure": {
+        "post_hook_failed": "the tool did its work, a hook after it crashed",
+        "outcome_settled": "a person found out that it happened; its output is lost",
+    },
+}
+"""Finer codes by class. Where a call has none, its code is the class itself; tools may add codes of their own."""

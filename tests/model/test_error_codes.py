@@ -1,0 +1,72 @@
+"""The table of error codes is what the sources emit."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import ferrule
+from ferrule.model.error_codes import CODES, EXPLANATIONS
+from ferrule.model.failure import BLOCK_CLASSES, ERROR_CLASSES, FINER_CODES
+from ferrule.model.lifecycle import PHASES
+
+SOURCES = Path(ferrule.__file__).parent
+CODE_PLACE = {"Stop": 2, "Problem": 1, "_no": 1}
+"""Where the code stands among the arguments of what makes an error."""
+
+
+def texts(node: ast.expr | None, named: dict[str, str]) -> list[str]:
+    """The texts an expression can be."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return [node.value]
+    if isinstance(node, ast.IfExp):
+        return texts(node.body, named) + texts(node.orelse, named)
+    return [named[node.id]] if isinstance(node, ast.Name) and node.id in named else []
+
+
+def named_texts(tree: ast.Module) -> dict[str, str]:
+    return {
+        target.id: node.value.value
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+
+
+def emitted() -> Iterator[tuple[str, str]]:
+    """Class and code of every error the sources make."""
+    for path in SOURCES.rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        named = named_texts(tree)
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.Call):
+                continue
+            name = str(getattr(node.func, "attr", "") or getattr(node.func, "id", ""))
+            place = CODE_PLACE.get(name)
+            if place is None or len(node.args) <= place:
+                continue
+            classes = texts(node.args[0], named) if name == "Stop" else ["schema_validation_failed"]
+            yield from ((kind, code) for kind in classes for code in texts(node.args[place], named))
+
+
+def test_at_238_every_code_that_is_emitted_is_in_the_table_and_the_other_way_round() -> None:
+    """AT-238: a code that appears, vanishes or is renamed shows here."""
+    held = {(kind, reason) for reason, kind in BLOCK_CLASSES.items() if reason != kind}
+    assert {*emitted()} | held == {(kind, code) for kind, codes in CODES.items() for code in codes}
+
+
+def test_at_238_the_contract_pages_names_have_their_classes() -> None:
+    """AT-238: names that the standard's contract page has and its list of classes has not (D-2)."""
+    for code, kind in FINER_CODES.items():
+        if code != "blocked_tool":  # its place is taken by the reason the surface gives
+            assert code in CODES[kind]
+
+
+def test_every_class_is_explained() -> None:
+    """AT-245: in words, with the phases it comes from in their order."""
+    assert tuple(EXPLANATIONS) == ERROR_CLASSES
+    for kind, explanation in EXPLANATIONS.items():
+        assert explanation.text, kind
+        assert list(explanation.phases) == sorted(explanation.phases, key=PHASES.index), kind
