@@ -11,6 +11,7 @@ import json
 import shutil
 import statistics
 import sys
+import timeit
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,6 +27,7 @@ PEERS = ("pydantic_ai", "openai_agents", "arcade", "fastmcp", "mcp", "langchain"
 OURS = "ferrule, governed and recorded"
 PLAIN = "read-only"
 BASELINE = "FastMCP server.call_tool"
+YARDSTICK = "python, storing 100 numbers in a dict"
 FOLDER = WORK / "call"
 PACKAGES = (
     "fastmcp", "mcp", "langchain-core", "pydantic-ai-slim", "openai-agents", "arcade-core", "arcade-tdk", "pydantic",
@@ -37,10 +39,11 @@ Batches = dict[str, list[float]]
 
 
 class Taken(NamedTuple):
-    """What rounds gave: the batches of every contender, and what could not be measured."""
+    """What rounds gave: the batches of every contender, what could not be measured, and how fast the machine was."""
 
     batches: dict[str, list[Batches]]
     missing: dict[str, str]
+    yardstick: list[float]
 
 
 def run_group(bench: Bench) -> Iterator[Row]:
@@ -50,6 +53,7 @@ def run_group(bench: Bench) -> Iterator[Row]:
     taken = rounds(bench)
     for name, why in taken.missing.items():
         print(f"  NOT MEASURED: {name}: {why}", flush=True)
+    yield from _plain("the machine itself, before and after each round", {YARDSTICK: taken.yardstick}, "µs")
     yield from compared(taken)
     yield from variants(taken)
     yield from actions(bench)
@@ -59,14 +63,21 @@ def run_group(bench: Bench) -> Iterator[Row]:
 
 def rounds(bench: Bench) -> Taken:
     """Every peer and every variant of ours once a round."""
-    taken = Taken({}, {})
+    taken = Taken({}, {}, [yardstick()])
     for number in range(bench.rounds):
         for peer in PEERS:
             if peer not in taken.missing:
                 _add(taken, peer, _peer(bench, peer))
         for variant in VARIANTS:
             _add(taken, variant, _ours(bench, variant, number))
+        taken.yardstick.append(yardstick())
     return taken
+
+
+def yardstick() -> float:
+    """Microseconds of a small piece of plain Python, so that runs on busy or other machines can be told apart."""
+    timer = timeit.Timer("for i in range(100): d[i] = i", "d = {}")
+    return statistics.median(timer.repeat(9, 5000)) / 5000 * 1e6
 
 
 def _peer(bench: Bench, peer: str) -> Sample:
