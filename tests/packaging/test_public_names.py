@@ -7,7 +7,23 @@ import sys
 
 import ferrule
 
-NAMES = {"Diagnostic", "FerruleError", "Report", "Severity", "Tool", "Workspace", "__version__"}
+NAMES = {
+    "App",
+    "Context",
+    "Diagnostic",
+    "FerruleError",
+    "Pending",
+    "Report",
+    "Result",
+    "Severity",
+    "Tool",
+    "ToolFailed",
+    "Workspace",
+    "__version__",
+    "open",
+    "open_sync",
+    "tool",
+}
 
 
 def test_public_names_are_these_and_load() -> None:
