@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from ferrule.errors import FerruleError, LedgerError
 from ferrule.model.failure import Stop
 from ferrule.model.result import Pending, Result
 from ferrule.model.surface import SearchResult, Surface, SurfaceRequest
@@ -64,8 +65,6 @@ class SurfaceHandle:
         """
         app = self._app
         session = self._session
-        if session.generation != app.generation():
-            session = await self.refresh()
         options = NO_OPTIONS
         if idempotency_key or timeout_seconds or native_call_id or retry_of:
             options = CallOptions(
@@ -77,7 +76,13 @@ class SurfaceHandle:
         try:
             written = arguments if type(arguments) is bytes else _encode({} if arguments is None else arguments)
         except (TypeError, ValueError, OverflowError, RecursionError) as error:
-            return await self._unwritable(session, name, error)
+            stop = Stop("schema_validation_failed", f"the arguments cannot be written as JSON: {error}", "invalid_json")
+            return await self._stopped(self._planned(session, name, b"null", options), stop)
+        if session.generation != app.generation():
+            try:
+                session = await self.refresh()
+            except FerruleError as error:
+                return await self._stopped(self._planned(session, name, written, options), _unmade(error))
         outcome = await run_call(self._planned(session, name, written, options), app.services)
         if outcome.__class__ is Result:
             return outcome
@@ -89,11 +94,9 @@ class SurfaceHandle:
         call_id = "inv_%014x%010x" % (now, self._app.bits(40))  # noqa: UP031  half the time of an f-string
         return Call(call_id, name, session, written, now, tick(), tick, options, "planned", [0], [])
 
-    async def _unwritable(self, session: Session, name: str, error: Exception) -> Result | Pending:
-        """Arguments that are not JSON never were an input; that they were sent is still on record."""
-        call = self._planned(session, name, b"null", NO_OPTIONS)
-        call.prepared = session.find(name)
-        stop = Stop("schema_validation_failed", f"the arguments cannot be written as JSON: {error}", "invalid_json")
+    async def _stopped(self, call: Call, stop: Stop) -> Result | Pending:
+        """End a call that cannot even begin; that it was made is still on record."""
+        call.prepared = call.session.find(call.tool_name)
         return await self._app.calls.settled(await stop_call(call, self._app.services, stop))
 
     async def search(self, query: str, limit: int | None = None) -> SearchResult:
@@ -146,3 +149,11 @@ class SurfaceHandle:
             session.handle = self
             self._session = session
         return session
+
+
+def _unmade(error: FerruleError) -> Stop:
+    """Why a call cannot begin: what the caller may use now cannot be found out, so the answer is no."""
+    if isinstance(error, LedgerError):
+        message = f"the ledger cannot be read, so it is not known which tools are switched off: {error}"
+        return Stop("dependency_unavailable", message, "ledger_unavailable")
+    return Stop("policy_blocked", f"the caller's surface cannot be made again: {error}", "surface_gone")
