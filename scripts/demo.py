@@ -57,7 +57,7 @@ Try next, from this folder:
                                               maria may: FERRULE_TOKEN=frl_… ferrule approve inv_…
   ferrule disable refund-order                off, at once, in every process; ferrule enable turns it on again
   edit policy.toml; ferrule policy test       the rules, written for a reviewer, and the cases they are held to
-  ferrule init my-tools                       a workspace of your own
+  ferrule init ~/my-tools                     a workspace of your own
 
 The same in Python (.venv/bin/python):
 

@@ -38,7 +38,7 @@ _NEXT = (
     ('ferrule call send-reply --to ana@example.org --subject Hello --body "Solved."', "this one waits for a person"),
     ("ferrule pending", "see what waits; 'ferrule approve ID' lets it run"),
     ("ferrule explain last", "the whole story of that call"),
-    ("ferrule build", "after a change: compile the definitions into a sealed catalog"),
+    ("ferrule build", "after a change: compile the definitions into a sealed catalog, which calls are made through"),
 )
 
 
