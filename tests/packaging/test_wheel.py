@@ -50,6 +50,10 @@ def test_wheel_runs_on_its_own(wheel: Path, tmp_path: Path) -> None:
     clean = run([ferrule, "check", "fresh", "--format", "json"], cwd=tmp_path)
     assert clean.returncode == 0, clean.stdout + clean.stderr
     assert json.loads(clean.stdout)["summary"]["tools"] >= 4
+    answered = run([ferrule, "call", "find-customer", "--email", "ana@example.org"], cwd=tmp_path / "fresh")
+    assert answered.returncode == 0, answered.stderr
+    assert json.loads(answered.stdout)["name"] == "Ana Ferreira"
+    assert run([ferrule, "audit", "verify"], cwd=tmp_path / "fresh").returncode == 0
     (tmp_path / "broken.tool.md").write_text("---\ntool_id: ab\n---\n")
     broken = run([ferrule, "check", "broken.tool.md"], cwd=tmp_path)
     assert broken.returncode == 1, broken.stdout + broken.stderr

@@ -172,7 +172,7 @@ def test_every_rule_is_explained() -> None:
     assert [(each.rule.rule_id, each.is_matched, each.why) for each in found] == [
         ("a", False, "`tool` does not fit the tool"),
         ("b", False, "`principal` does not fit the caller"),
-        ("c", False, "`path` and `when amount` does not hold for these arguments"),
+        ("c", False, "`path` and `when amount` do not hold for these arguments"),
         ("d", False, "`tool` fits an alias only, and an allow goes by the tool's own name"),
         ("e", True, "every matcher fits"),
         ("f", True, "every matcher fits"),

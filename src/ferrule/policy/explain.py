@@ -47,6 +47,8 @@ def _considered(
     missed = [check.key for check in compiled.checks if not check.test(judged)]
     if missed:
         return Considered(
-            rule, False, f"{' and '.join(f'`{key}`' for key in missed)} does not hold for these arguments"
+            rule,
+            False,
+            f"{' and '.join(f'`{key}`' for key in missed)} {'does' if len(missed) == 1 else 'do'} not hold for these arguments",
         )
     return Considered(rule, True, "every matcher fits")
