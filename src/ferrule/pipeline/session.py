@@ -17,11 +17,15 @@ from ferrule.model.failure import BLOCK_CLASSES, Stop
 from ferrule.model.journal import Header, encode
 from ferrule.model.lifecycle import State
 from ferrule.model.native_ref import native_ref
+from ferrule.model.nearest import nearest
 from ferrule.model.surface import Surface, SurfaceEntry
 from ferrule.model.tool import Tool
 from ferrule.pipeline.arguments import Arguments
 from ferrule.pipeline.redaction import Mask
 from ferrule.pipeline.tool_facts import ToolTraits, traits_of
+
+_FEW = 500
+"""Among more names nobody looks for the nearest one: comparing takes time, and names come from callers."""
 
 FindExecutor = Callable[[Tool], Executor | None]
 """The executor that can run a tool in this process."""
@@ -138,9 +142,18 @@ class Session:
             message = f"the tool {name!r} exists, but it is not on this surface; ask whoever owns the agent to add it"
             refusal = Stop("unknown_tool", message, "tool_not_surfaced")
         else:
-            message = f"there is no tool {name!r} on this surface; search_tools finds tools by what they do"
-            refusal = Stop("unknown_tool", message, "tool_not_found")
+            refusal = Stop(
+                "unknown_tool", f"there is no tool {name!r} on this surface{self._hint(name)}", "tool_not_found"
+            )
         return Prepared(entry=None, header=self._header(tool_id, name), tool_id=tool_id, refusal=refusal)
+
+    def _hint(self, name: str) -> str:
+        """What to try instead: the nearest name the caller may know of, or the search tool where there is one."""
+        names = (word for word, ids in self.surface.names.items() if self.surface.entries[ids[0]].is_visible)
+        hint = nearest(name, names) if len(self.surface.names) <= _FEW else None
+        if hint:
+            return f"; {hint}"
+        return "; search_tools finds tools by what they do" if "search_tools" in self.surface.names else ""
 
     def _prepare(self, name: str, entry: SurfaceEntry) -> Prepared:
         tool = entry.tool

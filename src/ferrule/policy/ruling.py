@@ -116,7 +116,7 @@ def _asked(frame: Frame, heard: Heard, hits: list[CompiledRule]) -> _Outcome | N
     if required:
         who = " and ".join(_WHO.get(each, each) for each in required)
         verb = "requires" if len(required) == 1 else "require"
-        message = f"{who} {verb} an approval; only an allow rule of policy_settings that names the tool lifts it"
+        message = f"{who} {verb} an approval; only an allow rule in policy.toml that names the tool lifts it"
         return _Outcome("ask", message, "policy", None, requirement)
     if by_mode:
         return _Outcome("ask", f"the mode is {label(frame.modes)}: every call asks", "mode", None, requirement)
