@@ -11,14 +11,18 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from pathlib import Path
+from typing import Any, TypeVar
 
+from ferrule.app import App
 from ferrule.assembly import LEDGER_PUBLIC
 from ferrule.audit.findings import Verdict
 from ferrule.compiler.seal import trusted_keys
 from ferrule.custody.check import verify_ledger
+from ferrule.model.journal import StoredEntry
 
+T = TypeVar("T")
 ROOT = Path(__file__).parents[2]
 WAIT = 60.0
 MUST_RUN = os.environ.get("FERRULE_REQUIRE_SERVICES") == "1"
@@ -99,16 +103,14 @@ expires = "1h"
 class Place:
     """One workspace."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, ledger: Path | None = None) -> None:
         self.root = folder / "workspace"
         self.root.mkdir()
-        (self.root / "ferrule.toml").write_text('namespace = "faults"\n[functions]\nmodules = ["functions.py"]\n')
+        self.ledger = ledger or self.root / ".ferrule" / "ledger.db"
+        settings = f'namespace = "faults"\n[functions]\nmodules = ["functions.py"]\n[ledger]\npath = "{self.ledger}"\n'
+        (self.root / "ferrule.toml").write_text(settings)
         (self.root / "functions.py").write_text(_FUNCTIONS)
         (self.root / "policy.toml").write_text(_POLICY)
-
-    @property
-    def ledger(self) -> Path:
-        return self.root / ".ferrule" / "ledger.db"
 
     def effects(self) -> Counter[str]:
         """The invocations whose tool really acted, each with how often."""
@@ -176,10 +178,24 @@ class Worker:
         finally:
             self.process.kill()
             self.process.wait()
+            for pipe in (self.process.stdin, self.process.stdout):
+                if pipe is not None:
+                    pipe.close()
         told = self._heard + rest
         return [line.split() for line in told[: told.rfind(b"\n") + 1].decode().splitlines()]
 
 
-def played(story: object) -> None:
+async def rows_by_call(app: App) -> dict[str, list[StoredEntry]]:
+    """The whole ledger, call by call."""
+    calls: dict[str, list[StoredEntry]] = {}
+    seq = 0
+    while rows := await app.store.rows_after(seq, 2000):
+        seq = rows[-1].seq
+        for row in rows:
+            calls.setdefault(row.call, []).append(row)
+    return calls
+
+
+def played(story: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine to its end, which it has to reach."""
-    asyncio.run(asyncio.wait_for(story, WAIT))  # type: ignore[arg-type]  # a coroutine, whatever it gives
+    return asyncio.run(asyncio.wait_for(story, WAIT))

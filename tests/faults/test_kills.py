@@ -13,10 +13,9 @@ from pathlib import Path
 import pytest
 
 import ferrule
-from ferrule.app import App
 from ferrule.model.journal import LAST_KINDS, StoredEntry
 from ferrule.model.result import Result
-from tests.faults.place import SOAK, Place, Worker, played
+from tests.faults.place import SOAK, Place, Worker, played, rows_by_call
 from tests.faults.worker import ADA
 
 KILLS = max(SOAK, 24)
@@ -57,21 +56,11 @@ async def _reopened(place: Place, told: list[list[str]]) -> None:
     async with ferrule.open(place.root, tends=False) as app:
         await app.calls.recover()
         open_calls = {call.call: call.state for call in await app.store.open_calls()}
-        calls = await _calls(app)
+        calls = await rows_by_call(app)
     assert "running" not in open_calls.values(), "a call of a dead process still counts as running"
     _check_told(told, calls, open_calls)
     _check_effects(place, calls, open_calls)
     assert not place.verify().findings
-
-
-async def _calls(app: App) -> dict[str, list[StoredEntry]]:
-    calls: dict[str, list[StoredEntry]] = {}
-    seq = 0
-    while rows := await app.store.rows_after(seq, 2000):
-        seq = rows[-1].seq
-        for row in rows:
-            calls.setdefault(row.call, []).append(row)
-    return calls
 
 
 def _check_told(told: list[list[str]], calls: dict[str, list[StoredEntry]], open_calls: dict[str, str]) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import random
 import sys
 import time
 from typing import Any
@@ -20,7 +19,7 @@ from ferrule.model.result import Pending, Result
 from ferrule.surface_handle import SurfaceHandle
 
 ADA = Identity("ada", "token:ada", frozenset({APPROVE}))
-_ROUNDS = 40
+_ROUNDS = 25
 
 
 def tell(*words: object) -> None:
@@ -30,7 +29,8 @@ def tell(*words: object) -> None:
 
 def _answer(word: str, outcome: Result | Pending | None, *more: object) -> None:
     if isinstance(outcome, Result):
-        tell(word, outcome.invocation_id, outcome.status, *more)
+        code = outcome.error.error_code if outcome.error is not None else "-"
+        tell(word, outcome.invocation_id, outcome.status, code, *more)
     elif outcome is not None:
         tell("waits", outcome.invocation_id, outcome.state, *more)
 
@@ -82,7 +82,27 @@ async def work(app: App, name: str) -> None:
 
 
 async def go_on(app: App, name: str) -> None:
-    """A number of calls of every kind, whatever the disk does; every answer is told."""
+    """A number of calls of every kind, whatever the disk does; every answer is told. In the end the disk is well again."""
+    await rounds(app, name)
+    surface = app.surface(principal="alice", channel="token:agent")
+    outcome = await surface.call("act", {"n": 1})
+    while isinstance(outcome, Result) and outcome.is_error:
+        await asyncio.sleep(0.02)
+        outcome = await surface.call("act", {"n": 1})
+    _answer("ended", outcome)
+
+
+async def go_on_when_told(app: App, name: str) -> None:
+    """Some calls on a healthy disk, some when told to, on one that is full, and some when told to, on one that is not."""
+    for part in "abc":
+        await rounds(app, name + part)
+        tell("paused")
+        await asyncio.to_thread(sys.stdin.readline)
+    await go_on(app, name + "d")
+
+
+async def rounds(app: App, name: str) -> None:
+    """A number of calls of every kind; every answer is told."""
     surface = app.surface(principal="alice", channel="token:agent")
     for number in range(_ROUNDS):
         outcome = await surface.call("act", {"n": number}, idempotency_key=f"{name}-{number}" if number % 3 else None)
@@ -94,7 +114,6 @@ async def go_on(app: App, name: str) -> None:
                 _answer("ended", (await app.inbox(ADA).approve(parked.invocation_id)).result)
             except FerruleError as error:
                 tell("unanswered", parked.invocation_id, type(error).__name__)
-        await asyncio.sleep(random.Random(number).random() / 100)
 
 
 async def race(app: App, name: str) -> None:
@@ -120,7 +139,15 @@ async def obey(app: App, name: str) -> None:
         _answer("ended", outcome)
 
 
-WORKS = {"work": work, "go_on": go_on, "race": race, "same_key": same_key, "obey": obey}
+WORKS = {
+    "work": work,
+    "rounds": rounds,
+    "go_on": go_on,
+    "go_on_when_told": go_on_when_told,
+    "race": race,
+    "same_key": same_key,
+    "obey": obey,
+}
 
 
 async def main(what: str, root: str, name: str) -> None:
