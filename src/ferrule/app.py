@@ -30,7 +30,7 @@ from ferrule.model.approval import Identity
 from ferrule.model.failure import Stop
 from ferrule.model.journal import Entry, Kind, Mark, Payload
 from ferrule.model.result import Pending, Result
-from ferrule.model.surface import Standing, Surface, SurfaceRequest, SurfaceSettings
+from ferrule.model.surface import Standing, Surface, SurfaceRequest, SurfaceSettings, request_key
 from ferrule.model.tool import Tool
 from ferrule.pipeline.arguments import Arguments, Problem
 from ferrule.pipeline.redaction import Mask
@@ -41,6 +41,7 @@ from ferrule.surface.build import build_surface
 from ferrule.surface_handle import SurfaceHandle
 
 STANDINGS: tuple[Standing, ...] = get_args(Standing)
+_SESSIONS_KEPT = 64
 _TEND_SECONDS = 1.0
 _TEND_LOOKS = 10
 _log = logging.getLogger("ferrule.app")
@@ -98,7 +99,8 @@ class App:
         self._off: frozenset[str] = frozenset()
         self._off_at = -1
         self._tending: asyncio.Task[None] | None = None
-        self.calls = Calls(self.store, self.services, self.session_for)
+        self._sessions: dict[str, Session] = {}
+        self.calls = Calls(self.store, self.services, self._session_again)
 
     async def __aenter__(self) -> App:
         await self.store.open()
@@ -161,7 +163,7 @@ class App:
         return self.store.generation() + (self._epoch << 48)
 
     async def session_for(
-        self, request: SurfaceRequest, before: Session | None = None, *, is_forced: bool = False
+        self, request: SurfaceRequest, before: Session | None = None, *, is_forced: bool = False, is_told: bool = True
     ) -> Session:
         """A session for a request: `before` again when nothing it depends on changed."""
         generation = self.generation()
@@ -172,7 +174,17 @@ class App:
         session = self._session(request, generation)
         if before is not None:
             session.adopt_counts(before)
+        if before is not None and is_told:
             self.tell_surface(session.surface, "updated")
+        return session
+
+    async def _session_again(self, request: SurfaceRequest) -> Session:
+        """A session for a call that goes on; callers come back often, so the latest are kept."""
+        key = request_key(request)
+        session = await self.session_for(request, self._sessions.pop(key, None), is_told=False)
+        self._sessions[key] = session
+        if len(self._sessions) > _SESSIONS_KEPT:
+            del self._sessions[next(iter(self._sessions))]
         return session
 
     def session_on(self, surface: Surface, before: Session) -> Session:

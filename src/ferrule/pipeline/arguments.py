@@ -139,14 +139,22 @@ class Arguments:
             return problem
         if self._contract.takes_text:
             return self._text(raw, arguments)
-        problem = self._misfit(raw, arguments, self._model)
-        if problem is None:
+        if self._fits(arguments):
             return self._with_defaults(arguments, ())
-        return self._mended(raw, arguments) or problem
+        mended = self._mended(raw, arguments)
+        return mended or self._misfit(raw, arguments, self._model) or self._no("they do not fit its schema")
 
     def _hostility(self, raw: bytes, arguments: Any) -> Problem | None:
         wrong = None if is_tame(raw, arguments) else what_is_wrong(raw, arguments)
         return None if wrong is None else self._no(wrong)
+
+    def _fits(self, arguments: Any) -> bool:
+        """Whether an object is one the model may send."""
+        return (
+            isinstance(arguments, dict)
+            and not internal_sent(arguments, self._internal)
+            and self._model.is_valid(arguments)
+        )
 
     def _misfit(self, raw: bytes, arguments: Any, judge: _Judge) -> Problem | None:
         """Why arguments do not fit; None when they do."""
@@ -168,7 +176,7 @@ class Arguments:
             return None
         mended = mend(self._model.view, arguments)
         value = mended.value
-        if not mended.changed_fields or what_is_wrong(b"null", value) or self._misfit(b"", value, self._model):
+        if not mended.changed_fields or what_is_wrong(b"null", value) or not self._fits(value):
             return None
         fields = mended.changed_fields if mended.changed_fields[0] != WHOLE else (*value, WHOLE)
         return self._with_defaults(

@@ -155,7 +155,7 @@ def _writer_settings() -> tuple[str, ...]:
         "journal_mode = WAL",
         "synchronous = FULL",
         "fullfsync = ON",
-        "cache_size = -8000",
+        "cache_size = -2000",
         f"wal_autocheckpoint = {_CHECKPOINT_PAGES}",
         "journal_size_limit = 67108864",
         "trusted_schema = OFF",

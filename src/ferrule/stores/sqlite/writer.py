@@ -21,8 +21,8 @@ from ferrule.stores.sqlite.transaction import CommitFailed, Transactions
 
 QUEUE_LIMIT = 4096
 """More recorded entries than this do not wait: whoever records has to."""
-GROUP_LIMIT = 2048
-_ENOUGH = 1000
+GROUP_LIMIT = 512
+_ENOUGH = 256
 _ROOM_SECONDS = 5.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
 _CLOSING_ATTEMPTS = 4
