@@ -256,6 +256,8 @@ def test_a_call_that_died_with_its_process_is_never_run_again_and_settled_by_a_p
     assert ferrule("approve", invocation, folder=shop).code == 9
     shown = ferrule("pending", folder=shop).out
     assert "not known whether it acted" in shown and "ferrule settle" in shown
+    assert '"order": "crash"' in shown, "who settles it has to know what it was called with"
+    assert "without an end" in ferrule("explain", invocation, folder=shop).out
     refused(ferrule("approve", invocation, folder=shop), "ferrule settle")
     refused(ferrule("reject", invocation, "--reason", "x", folder=shop), "ferrule settle")
     done = ferrule("settle", invocation, word, "--reason", "looked at the bank", "--json", folder=shop)
@@ -265,6 +267,7 @@ def test_a_call_that_died_with_its_process_is_never_run_again_and_settled_by_a_p
     assert "looked at the bank" in error["message"]
     assert ferrule("pending", folder=shop).out == "nothing waits for a person\n"
     refused(ferrule("settle", invocation, word, "--reason", "again", folder=shop), "has ended")
+    assert all(ferrule("explain", invocation, form, folder=shop).code == 0 for form in ("--json", "--events"))
     assert len(paid(shop)) == 1
 
 

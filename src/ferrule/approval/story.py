@@ -84,19 +84,30 @@ def question_of(opened: OpenCall, rows: Sequence[StoredEntry]) -> Question | Non
     if asking is None:
         return None
     row, segment = rows[asking], rows[asking].segment()
-    answered = [(later.segment(), later.inputs()) for later in rows[asking + 1 :] if later.kind == "answered"]
+    answers = (later.segment().answer for later in rows[asking + 1 :] if later.kind == "answered")
+    asked_about = asking if row.kind == "parked" else _with_input(rows, asking)
+    edits = (later.inputs() for later in rows[asked_about + 1 :] if later.kind == "answered")
     return Question(
         open=msgspec.structs.replace(opened, seq=rows[-1].seq),
         request=segment.request or _outcome_request(row),
-        answers=tuple(part.answer for part, _ in answered if part.answer is not None),
-        payload=row.inputs() or Payload(),
-        edits=tuple(payload for _, payload in answered if payload is not None and payload.text is not None),
+        answers=tuple(answer for answer in answers if answer is not None),
+        payload=rows[asked_about].inputs() or Payload(),
+        edits=tuple(edit for edit in edits if edit is not None and edit.text is not None),
         is_erased=any(later.is_erased for later in rows[asking:]),
         header=segment.header,
         created_at=segment.created_at,
         entered=max((at for later in rows for _, at in state_times(later.segment())), default=0),
         tool=row.tool,
     )
+
+
+def _with_input(rows: Sequence[StoredEntry], asking: int) -> int:
+    """The row that holds the input a tool was running with: the row written after the crash has none itself."""
+    for number in reversed(range(asking + 1)):
+        payload = rows[number].inputs()
+        if payload is not None and payload.model_input is not None:
+            return number
+    return asking
 
 
 def _outcome_request(row: StoredEntry) -> ApprovalRequest:

@@ -10,7 +10,7 @@ from ferrule.contracts.store import Store
 from ferrule.errors import WorkspaceError
 from ferrule.model.journal import CALL_KINDS, StoredEntry
 from ferrule.model.nearest import nearest
-from ferrule.model.timestamps import MICROSECONDS
+from ferrule.model.timestamps import LAST, MICROSECONDS
 from ferrule.registry import late
 
 _open_store: Callable[[str], AbstractAsyncContextManager[Store]] = late("ferrule.assembly:open_store")
@@ -72,6 +72,7 @@ async def _named(store: Store, word: str) -> str:
 
 def clock(at: int) -> str:
     """A moment for people: `2026-01-31 12:00:00.123` (UTC)."""
+    at = min(at, LAST)
     moment = datetime.fromtimestamp(at // MICROSECONDS, UTC)
     return f"{moment:%Y-%m-%d %H:%M:%S}.{at % MICROSECONDS // 1000:03d}"
 

@@ -15,6 +15,7 @@ from ferrule.model.approval import Answer, ApprovalRequest
 from ferrule.model.decision import Decision
 from ferrule.model.failure import ToolError
 from ferrule.model.journal import Mutation
+from ferrule.model.timestamps import LAST
 from ferrule.reporters.excerpt import cleaned
 
 _WIDTH = 100
@@ -138,7 +139,8 @@ def _rules(story: Story) -> Iterator[str]:
 
 def _approval(story: Story) -> Iterator[str]:
     for request in story.requests:
-        yield from _row("asked", f"{clock(request.requested_at)}, until {clock(request.expires_at)}: {request.message}")
+        until = f"until {clock(request.expires_at)}" if request.expires_at <= LAST else "without an end"
+        yield from _row("asked", f"{clock(request.requested_at)}, {until}: {request.message}")
         yield from _row("who may answer", _approvers(request))
     for answer in story.answers:
         word = _verdict(story.requests[-1] if story.requests else None, answer)

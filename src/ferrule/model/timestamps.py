@@ -5,10 +5,13 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 MICROSECONDS = 1_000_000
+LAST = 253_402_300_799 * MICROSECONDS + 999_999
+"""The end of the year 9999. What lies behind it means "no end", and no calendar has a day for it."""
 
 
 def iso(at: int) -> str:
     """RFC 3339, UTC, with microseconds: `2026-01-31T12:00:00.000001Z`."""
+    at = min(at, LAST)
     return datetime.fromtimestamp(at // MICROSECONDS, UTC).strftime("%Y-%m-%dT%H:%M:%S") + f".{at % MICROSECONDS:06d}Z"
 
 
