@@ -6,7 +6,7 @@ from collections.abc import Awaitable
 
 import msgspec
 
-from ferrule.contracts.store import Condition
+from ferrule.contracts.store import Committed, Condition
 from ferrule.errors import LedgerError
 from ferrule.model.failure import Stop, last_state
 from ferrule.pipeline.call import Call
@@ -46,10 +46,25 @@ async def _durably(call: Call, services: Services) -> None:
             call.key = None
             condition = msgspec.structs.replace(condition, key_is_free=False)
             committed = await services.store.commit(last_row(call, services), condition)
+        if committed.outcome == "state_changed" and recorded is None:
+            committed = await _after_all(call, services) or committed
     except LedgerError as error:
         _untold(call, services, error)
         return
     call.notes = {**call.notes, "committed": committed.outcome, "holder": committed.holder}
+
+
+async def _after_all(call: Call, services: Services) -> Committed | None:
+    """The row before it ran was in doubt, so it did not run; now that row is there. None when it is another one."""
+    opened = await services.store.find_open(call.invocation_id)
+    if opened is None or opened.state != "running":
+        return None
+    assert call.stop is not None  # whatever is in doubt does not run
+    call.has_rows(opened.seq, opened.state)
+    call.state = "running"
+    call.enter(last_state(call.stop, now=call.state, has_run=call.has_run))
+    condition = Condition(states=frozenset({opened.state}), seq=opened.seq)
+    return await services.store.commit(last_row(call, services), condition)
 
 
 def _untold(call: Call, services: Services, error: LedgerError) -> None:
