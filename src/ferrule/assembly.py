@@ -190,7 +190,7 @@ def _parts(
         records_behind=settings.ledger.read_only == "behind",
         parked=notices.tell,
     )
-    runs = (*executors, functions, SearchExecutor(new_id, settings.surface))
+    runs = (SearchExecutor(new_id, settings.surface), *executors, functions)
     return Parts(
         store=store,
         clock=clock,
@@ -201,7 +201,7 @@ def _parts(
         executors=runs,
         key=key,
         services=services,
-        readiness=Here(lambda tool: any(executor.can_run(tool) for executor in runs)),
+        readiness=Here(functions.can_run),
         name=workspace.namespace,
         root=workspace.root,
         surface_settings=settings.surface,

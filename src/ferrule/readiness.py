@@ -11,16 +11,17 @@ from ferrule.model.tool import Tool
 class Here:
     """The readiness of one process."""
 
-    def __init__(self, can_run: Callable[[Tool], bool]) -> None:
-        self._can_run = can_run
+    def __init__(self, is_bound: Callable[[Tool], bool]) -> None:
+        self._is_bound = is_bound
 
     def missing_credentials(self, tool: Tool, names: Sequence[str]) -> Collection[str]:
         """None: a function has its own; a tool nobody here can run is refused for that instead."""
         return ()
 
     def is_set_up(self, tool: Tool) -> bool:
-        """True when a function was bound to the tool, which is how tools are set up here."""
-        return self._can_run(tool)
+        """True when a function was bound to the tool, which is how tools are set up here. That an executor takes tools of
+        its kind is no setup (AT-14)."""
+        return self._is_bound(tool)
 
     def provider(self, tool: Tool) -> Provider | None:
         """Nobody to wait for."""

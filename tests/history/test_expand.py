@@ -253,6 +253,7 @@ def test_rows_of_no_call() -> None:
         ("tool.deferred.discovered", "a"),
         ("tool.deferred.discovered", "b"),
         ("tool.deferred.loaded", "a"),
+        ("tool.surface.updated", "srf_1"),
         ("tool.policy.changed", "sha256:2"),
         ("tool.switched", "a"),
         ("tool.result.redacted", "inv_1"),

@@ -48,6 +48,25 @@ def test_another_input_is_refused_and_never_gets_the_first_answer(tool: str) -> 
     asyncio.run(main())
 
 
+@ferrule.tool(destructive=False, inline=True)
+def move(what: str, to: dict[str, int]) -> str:
+    """Move something."""
+    return f"moved {what}"
+
+
+def test_the_same_input_in_another_order_is_the_same_input() -> None:
+    async def main() -> None:
+        async with memory_app(tools=[move]) as app:
+            surface = app.surface(principal="ann")
+            first = await surface.call("move", b'{"what":"this","to":{"x":1,"y":2}}', idempotency_key="k")
+            again = await surface.call("move", b'{ "to": {"y": 2, "x": 1}, "what": "this" }', idempotency_key="k")
+            other = await surface.call("move", b'{"what":"this","to":{"x":2,"y":1}}', idempotency_key="k")
+            assert again == first
+            assert other.is_error
+
+    asyncio.run(main())
+
+
 def test_who_loses_a_race_for_a_key_keeps_its_own_answer_or_is_refused() -> None:
     async def main() -> None:
         async with memory_app(tools=[look, change]) as app:

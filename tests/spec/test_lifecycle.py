@@ -101,6 +101,16 @@ async def test_at_14_a_tool_that_needs_setup_is_not_attempted(needs: Tool, error
 
 
 @played
+async def test_at_14_an_executor_that_would_take_it_is_no_setup() -> None:
+    """AT-14: nobody bound a function to it, so it waits, although something here could run it."""
+    async with scene(made(lifecycle="requires_setup")) as on:
+        result = await on.call()
+        assert result.error is not None
+        assert result.error.error_class == "setup_required"
+        assert not on.has_run
+
+
+@played
 async def test_at_15_a_deferred_tool_is_found_and_its_schema_is_not_shown() -> None:
     """AT-15"""
     async with scene(made(lifecycle="deferred")) as on:

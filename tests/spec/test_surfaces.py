@@ -260,6 +260,8 @@ async def test_at_187_a_model_does_the_same_with_the_search_tool() -> None:
         assert not (await on.call()).is_error
         assert (await on.record(answer))["status"] == "succeeded"
         assert await deferred_events(on) == DISCOVERED_THEN_LOADED
+        updated = [event for event in await on.events() if event.event_type == "tool.surface.updated"]
+        assert [event.data["tools"] for event in updated] == [["shop.search"]]
 
 
 @played

@@ -65,6 +65,8 @@ def _surface(facts: dict[str, Any]) -> Iterator[Draft]:
     shared = {name: value for name, value in facts.items() if name != "tools"}
     for tool_id in tools:
         yield Draft(event, None, shared, subject=surface_id, tool_id=tool_id)
+    if event == "tool.deferred.loaded":  # the sets of the surface changed with it
+        yield Draft("tool.surface.updated", None, {**facts, "change": "updated"}, subject=surface_id)
 
 
 def _erased(facts: dict[str, Any]) -> Iterator[Draft]:

@@ -60,7 +60,7 @@ TERMINAL_EVENT_TYPES: frozenset[EventType] = frozenset(
 MEANINGS: dict[EventType, str] = {
     "tool.declared": "another catalog was adopted: one event per tool that is new, changed (`change: declared`) or gone",
     "tool.surface.created": "a surface was made for a caller",
-    "tool.surface.updated": "a surface was made again because policy, catalog, role or a switch changed",
+    "tool.surface.updated": "a surface was made again because policy, catalog, role or a switch changed, or tools were loaded",
     "tool.deferred.discovered": "a search found a deferred tool",
     "tool.deferred.loaded": "a deferred tool's schema became visible",
     "tool.invocation.planned": "a call was requested: by whom, for which tool, through which surface",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 
+import msgspec
+
 from ferrule.contracts.store import KeyHolder
 from ferrule.model.failure import Stop
 from ferrule.pipeline.call import Call, Replay
@@ -19,7 +21,15 @@ def scoped_key(call: Call) -> tuple[bytes, bytes]:
     for part in (request.tenant, request.principal, call.prepared.tool_id, call.options.idempotency_key or ""):
         text = part.encode()
         state.update(len(text).to_bytes(8, "big") + text)
-    return state.digest(), hashlib.sha256(call.model_input).digest()
+    return state.digest(), hashlib.sha256(_canonical(call.model_input)).digest()
+
+
+def _canonical(written: bytes) -> bytes:
+    """The same bytes for the same input, in whatever order and spacing its members were sent."""
+    try:
+        return msgspec.json.encode(msgspec.json.decode(written), order="deterministic")
+    except (msgspec.MsgspecError, RecursionError, UnicodeEncodeError):  # no input of any tool; refused where it is read
+        return written
 
 
 def held_by(holder: KeyHolder | None, key: tuple[bytes, bytes]) -> Stop | Replay | None:

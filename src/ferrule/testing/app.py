@@ -94,7 +94,7 @@ def _parts(
     new_id = id_maker(clock)
     known = {**BUILTIN, **{classifier.name: classifier for classifier in classifiers}}
     view, functions = joined(catalog, tools)
-    runs = (*executors, functions, SearchExecutor(new_id, SurfaceSettings()))
+    runs = (SearchExecutor(new_id, SurfaceSettings()), *executors, functions)
     accepted: list[dict[str, Any]] = []
     services = Services(
         store=store,
@@ -117,7 +117,7 @@ def _parts(
         executors=runs,
         key=key,
         services=services,
-        readiness=Here(lambda tool: any(executor.can_run(tool) for executor in runs)),
+        readiness=Here(functions.can_run),
         name="memory",
         accept_rule=lambda identity: _accepting(accepted, store, identity),
         tends=tends,
