@@ -34,11 +34,51 @@ def test_arguments_that_cannot_be_meant_are_refused_before_a_call_is_made(worksp
         (("--input", "{"), "--input is not JSON"),
         (("--input", "{}", "--email", "x"), "not both"),
         (("--input", "@nowhere"), "cannot be read"),
+        (("--input", ""), "nothing was given"),
+        (("--email",), "--email has no value"),
+        (("--email", "x", "--timeout", "-1"), "--timeout takes a number of seconds"),
+        (("--email", "x", "--wait", "nan"), "--wait takes a number of seconds"),
     ):
         ran = call(workspace, "find-customer", *words)
         assert ran.code == 2, ran.out
         assert told in ran.err
     assert ferrule("log", folder=workspace).out == "no calls found\n"
+
+
+PAINT = '''
+from dataclasses import dataclass
+import ferrule
+
+
+@dataclass
+class House:
+    street: str
+    rooms: int = 1
+
+
+@ferrule.tool(read_only=True)
+def paint(house: House, more: list[House] = []) -> list[str]:
+    """Tell which houses are painted."""
+    print("a word on the way")
+    return [house.street, *(one.street for one in more)]
+'''
+
+
+def test_fields_behind_a_reference_are_json_too(workspace: Path) -> None:
+    (workspace / "functions.py").write_text(PAINT)
+    done = call(
+        workspace, "paint", "--house", '{"street": "A"}', "--more", '{"street": "B"}', "--more", '{"street": "C"}'
+    )
+    assert json.loads(done.out) == ["A", "B", "C"], done.err
+    assert done.err == "a word on the way\n", "what a tool prints is not its answer"
+    failed = call(workspace, "paint", "--house", '{"street": "A", "rooms": "many", "zip": 3}')
+    assert failed.err.startswith("failed: the arguments of 'paint' do not fit its schema:\n  - 'house"), failed.err
+    assert "'house.zip' is not a field of this tool" in failed.err
+
+
+def test_input_that_is_nested_too_deep_is_refused_like_any_other(workspace: Path) -> None:
+    ran = call(workspace, "find-customer", "--input", "-", stdin='{"email":' + "[" * 50_000 + "]" * 50_000 + "}")
+    assert (ran.code, "nested more than 100 levels deep" in ran.err) == (1, True), ran.err
 
 
 def test_exit_codes_tell_success_error_and_waiting_apart(workspace: Path) -> None:

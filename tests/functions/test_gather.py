@@ -55,6 +55,7 @@ def test_a_module_is_found_beside_the_workspace(tmp_path: Path) -> None:
     [
         ("gone.py", None, "there is no file 'gone.py'"),
         ("broken.py", "raise ValueError('no')", "cannot be run: ValueError: no"),
+        ("leaving.py", "raise SystemExit(9)", "cannot be run: SystemExit: 9"),
         ("wrong.py", "def f(:", "cannot be run: SyntaxError"),
         ("no_such_module_at_all", None, "cannot be imported: ModuleNotFoundError"),
     ],

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
+import os
 import sys
+from contextlib import redirect_stdout
 from typing import Any
 
 import click
@@ -27,6 +30,12 @@ from ferrule.workspace import Workspace
 SUCCEEDED, ENDED_WITH_ERROR, WAITS = 0, 1, 3
 
 
+def _seconds(context: click.Context, parameter: click.Parameter, seconds: float | None) -> float | None:
+    if seconds is None or 0 <= seconds < math.inf:
+        return seconds
+    raise click.UsageError(f"--{parameter.name} takes a number of seconds from 0 on, not {seconds:g}")
+
+
 @click.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
 @click.argument("tool")
 @click.option("--input", "written", metavar="JSON", help="The arguments as JSON; @FILE reads a file, - standard input.")
@@ -34,9 +43,13 @@ SUCCEEDED, ENDED_WITH_ERROR, WAITS = 0, 1, 3
 @click.option("--principal", help="On whose behalf; by default the holder of the agents' token.")
 @click.option("--run", "run_id", help="The piece of work this call belongs to; limits count per run.")
 @click.option("--key", help="Idempotency key: the same key and input give the first answer again.")
-@click.option("--timeout", type=float, metavar="SECONDS", help="Give up after so many seconds.")
+@click.option("--timeout", type=float, metavar="SECONDS", callback=_seconds, help="Give up after so many seconds.")
 @click.option(
-    "--wait", type=float, metavar="SECONDS", help="Wait so long for somebody to approve, where that is asked."
+    "--wait",
+    type=float,
+    metavar="SECONDS",
+    callback=_seconds,
+    help="Wait so long for somebody to approve, where that is asked.",
 )
 @click.option("--non-interactive", is_flag=True, help="Nobody can be asked: what would wait for a person is refused.")
 @click.option(
@@ -55,8 +68,14 @@ def command(context: click.Context, /, tool: str, path: str, as_json: bool, **op
     Everything is validated, decided by the policy and recorded: `ferrule explain last` tells the story. A call that
     needs an approval waits; `ferrule pending` shows it.
     """
-    outcome = asyncio.run(_call(path, tool, context.args, options))
+    with redirect_stdout(sys.stderr):  # what a tool prints is not its answer, and programs read the answer
+        outcome = asyncio.run(_call(path, _as_typed(tool), [*map(_as_typed, context.args)], options))
     return _print(outcome, as_json)
+
+
+def _as_typed(word: str) -> str:
+    """A word as it was typed: Python takes it for something else where the locale knows no UTF-8."""
+    return os.fsencode(word).decode(errors="replace")
 
 
 async def _call(path: str, tool: str, extra: list[str], options: dict[str, Any]) -> Result | Pending:
@@ -110,12 +129,14 @@ def _read(written: str) -> bytes:
             with open(written[1:], "rb") as file:
                 text = file.read()
         else:
-            text = written.encode()
+            text = os.fsencode(written)  # as it was typed, whatever the locale took it for
         msgspec.json.decode(text)
     except OSError as error:
         raise WorkspaceError(f"{written[1:]} cannot be read: {error.strerror}") from None
+    except RecursionError:
+        return text  # refused, and recorded, like every input that is nested too deep
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise click.UsageError(f"--input is not JSON: {error}") from None
+        raise click.UsageError(f"--input is not JSON: {'nothing was given' if not text.strip() else error}") from None
     return text
 
 
@@ -128,7 +149,7 @@ def _print(outcome: Result | Pending, as_json: bool) -> int:
         click.echo(_readable(outcome))
     else:
         error = outcome.error
-        click.echo(f"{outcome.status}: {cleaned(error.message)}", err=True)
+        click.echo(f"{outcome.status}: " + "\n  ".join(map(cleaned, error.message.splitlines())), err=True)
         finer = f" ({error.error_code})" if error.error_code != error.error_class else ""
         click.echo(f"  {error.error_class}{finer}: {_advice(outcome)}", err=True)
         click.echo(f"  the whole story: ferrule explain {outcome.invocation_id}", err=True)

@@ -10,12 +10,15 @@ import msgspec
 from ferrule.model.nearest import nearest
 
 _JSON_TYPES = frozenset({"integer", "number", "boolean", "object", "array", "null"})
+_FAR = 5
+"""References that are followed, one inside the other; a schema that refers to itself has no end."""
 
 
 def arguments_from(words: list[str], schema: dict[str, Any]) -> dict[str, Any]:
     """The arguments these options name. Raises UsageError for an option that is no field of the tool."""
     properties = schema.get("properties")
     fields = properties if isinstance(properties, dict) else {}
+    shapes = {name: _shape(field, schema) for name, field in fields.items()}
     arguments: dict[str, Any] = {}
     left = list(words)
     while left:
@@ -25,8 +28,8 @@ def arguments_from(words: list[str], schema: dict[str, Any]) -> dict[str, Any]:
         name, has_value, value = word[2:].partition("=")
         field = _field(name, fields, schema)
         if not has_value:
-            value = _next(left, fields.get(field))
-        given = _typed(value, fields.get(field), field)
+            value = _next(left, shapes.get(field), name)
+        given = _typed(value, shapes.get(field), field)
         if field in arguments and isinstance(arguments[field], list) and isinstance(given, list):
             arguments[field] += given
         else:
@@ -34,14 +37,14 @@ def arguments_from(words: list[str], schema: dict[str, Any]) -> dict[str, Any]:
     return arguments
 
 
-def _next(left: list[str], schema: Any) -> str:
+def _next(left: list[str], schema: Any, name: str) -> str:
     """The value after an option; a yes-or-no field alone means yes."""
     is_flag = "boolean" in _types(schema)
     if left and (not left[0].startswith("--")) and not (is_flag and left[0] not in ("true", "false")):
         return left.pop(0)
     if is_flag:
         return "true"
-    raise click.UsageError("the last option has no value")
+    raise click.UsageError(f"--{name} has no value")
 
 
 def _field(name: str, fields: dict[str, Any], schema: dict[str, Any]) -> str:
@@ -65,6 +68,28 @@ def _typed(value: str, schema: Any, field: str) -> Any:
     except msgspec.DecodeError:
         wanted = " or ".join(sorted(types))
         raise click.UsageError(f"--{field} takes {wanted}, not {value!r}") from None
+
+
+def _shape(field: Any, schema: dict[str, Any], depth: int = 0) -> Any:
+    """A field's schema with its type told outright: behind a reference into the same schema, or one of alternatives."""
+    if not isinstance(field, dict) or depth > _FAR:
+        return field
+    place = field.get("$ref")
+    if isinstance(place, str) and place.startswith("#/"):
+        return _shape(_at(schema, place[2:].split("/")), schema, depth + 1)
+    if "type" in field:
+        return {**field, "items": _shape(field["items"], schema, depth + 1)} if "items" in field else field
+    ways = [_shape(way, schema, depth + 1) for way in field.get("anyOf") or field.get("oneOf") or ()]
+    if not ways or not all(_types(way) for way in ways):
+        return field
+    return {**field, "type": sorted(set().union(*map(_types, ways)))}
+
+
+def _at(schema: Any, steps: list[str]) -> Any:
+    for step in steps:
+        name = step.replace("~1", "/").replace("~0", "~")
+        schema = schema.get(name) if isinstance(schema, dict) else None
+    return schema
 
 
 def _types(schema: Any) -> set[str]:

@@ -62,7 +62,7 @@ def load_modules(root: Path, names: Iterable[str]) -> list[ModuleType]:
 def _import(name: str) -> ModuleType:
     try:
         return import_module(name)
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a module that exits would take the whole process with it, without a word
         raise BindingError(f"the module {name!r} cannot be imported: {type(error).__name__}: {error}") from error
 
 
@@ -79,7 +79,7 @@ def _load_file(root: Path, name: str) -> ModuleType:
     sys.modules[known] = module  # dataclasses look their module up there
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         del sys.modules[known]
         raise BindingError(f"the file {name!r} cannot be run: {type(error).__name__}: {error}") from error
     return module
