@@ -41,6 +41,7 @@ from ferrule.worker import Checked, check_tasks, decode
 
 _check_shared: Callable[..., list[Checked]] = late("ferrule.compiler.pool:run")
 _check_policy: Callable[..., dict[str, tuple[Diagnostic, ...]]] = late("ferrule.policy.check:check_policy")
+_function_names: Callable[..., frozenset[str] | None] = late("ferrule.functions.names:names_in")
 _policy_files: Callable[..., dict[str, Path]] = late("ferrule.policy.check:policy_files")
 
 Progress = Callable[[int, int], None]
@@ -286,8 +287,13 @@ class Workspace:
         chosen = {os.path.abspath(path) for path in paths or (self.root,)}
         is_whole = str(self.root) in chosen
         wanted = [name for name, path in files.items() if is_whole or str(path) in chosen]
-        found = _check_policy(self.root, self.settings.policy, library) if wanted else {}
+        found = self._found_in_policy(library) if wanted else {}
         return [self._policy_report(name, files[name], found.get(name, ())) for name in wanted]
+
+    def _found_in_policy(self, library: Library) -> dict[str, tuple[Diagnostic, ...]]:
+        modules = self.settings.functions.modules
+        functions = _function_names(self.root, modules) if modules else frozenset()
+        return _check_policy(self.root, self.settings.policy, library, self.namespace, functions)
 
     def _policy_report(self, name: str, path: Path, found: tuple[Diagnostic, ...]) -> FileReport:
         text = load(str(path), name).data.decode("utf-8", errors="replace")

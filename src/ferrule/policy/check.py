@@ -31,8 +31,17 @@ def policy_files(root: Path, table: Mapping[str, Any]) -> dict[str, Path]:
     return {SETTINGS_FILE: root / SETTINGS_FILE, **present} if table else present
 
 
-def check_policy(root: Path, table: Mapping[str, Any], library: Library) -> dict[str, tuple[Diagnostic, ...]]:
-    """Everything wrong with the policy of a workspace that defines this, by file."""
+def check_policy(
+    root: Path,
+    table: Mapping[str, Any],
+    library: Library,
+    namespace: str = "",
+    functions: frozenset[str] | None = frozenset(),
+) -> dict[str, tuple[Diagnostic, ...]]:
+    """Everything wrong with the policy of a workspace that defines this, by file.
+
+    `functions`: names of tools that are made by Python functions, in `namespace`; None when nobody can tell them.
+    """
     project = read_project(root, table)
     reads = {SETTINGS_FILE: project}
     watched: dict[str, Read] = {}
@@ -43,7 +52,7 @@ def check_policy(root: Path, table: Mapping[str, Any], library: Library) -> dict
             (watched if home.name == project.choices.shadow else reads)[home.name] = read
             found[home.name] = list(read.findings)
     groups = joined_groups(read.file for read in reads.values())
-    for name, finding in purposeless(reads, groups, known_of(library)):
+    for name, finding in purposeless(reads, groups, known_of(library, namespace, functions)):
         found[name].append(finding)
     checked = {name: tuple(_located(name, {**reads, **watched}[name], found[name])) for name in found}
     return {**checked, **_cedar(root, project.choices, groups)}

@@ -30,17 +30,21 @@ class Known(NamedTuple):
     is_complete: bool = False
 
 
-def known_of(library: Library) -> Known:
+def known_of(library: Library, namespace: str = "", functions: frozenset[str] | None = frozenset()) -> Known:
     """What a set of files defines. A tool file that cannot be parsed hides names, so then nothing is complete."""
     tools = [tool for versions in library.tools.values() for tool in versions]
+    defined = frozenset(name for tool in tools for name in (tool.tool_id, tool.name, f"{tool.namespace}.{tool.name}"))
+    made = functions or frozenset()
     return Known(
-        tools=frozenset(name for tool in tools for name in (tool.tool_id, tool.name, f"{tool.namespace}.{tool.name}")),
+        tools=defined | made | frozenset(f"{namespace}.{name}" for name in made),
         aliases=frozenset(
             name for tool in tools for alias in tool.aliases for name in (alias, f"{tool.namespace}.{alias}")
         ),
         agents=frozenset(library.agents),
-        namespaces=frozenset(tool.namespace for tool in tools),
-        is_complete=library.is_closed and not any(kind == "tool" for kind, _ in library.broken),
+        namespaces=frozenset(tool.namespace for tool in tools) | made | (frozenset({namespace}) if made else made),
+        is_complete=library.is_closed
+        and functions is not None
+        and not any(kind == "tool" for kind, _ in library.broken),
     )
 
 
