@@ -36,6 +36,7 @@ from ferrule.pipeline.arguments import Arguments, Problem
 from ferrule.pipeline.redaction import Mask
 from ferrule.pipeline.services import Services
 from ferrule.pipeline.session import Session
+from ferrule.pipeline.tool_facts import is_input_fixed
 from ferrule.policy.refusing import RefusingPolicy
 from ferrule.surface.build import build_surface
 from ferrule.surface_handle import SurfaceHandle
@@ -217,10 +218,22 @@ class App:
             self.calls.resume,
             self._edit_problem,
             self.calls.end,
-            self._parts.accept_rule(identity) if self._parts.accept_rule is not None else None,
+            self._accepting(identity),
             self._masked,
             self._description,
         )
+
+    def _accepting(self, identity: Identity) -> Accept | None:
+        """Takes a suggested rule in somebody's name; it counts at once."""
+        if self._parts.accept_rule is None:
+            return None
+        accept = self._parts.accept_rule(identity)
+
+        async def accept_now(update: dict[str, object]) -> None:
+            await accept(update)
+            self._load_policy()
+
+        return accept_now
 
     async def result(self, invocation_id: str, *, wait: float | None = None) -> Result | Pending | None:
         """How a call ended, or what it waits for; None when there is no such call."""
@@ -337,6 +350,8 @@ class App:
         tool = await self._tool_of(call_id)
         if tool is None:
             return "its tool is gone"
+        if is_input_fixed(tool):
+            return f"the contract of {tool.tool_id!r} forbids to replace its input; approve it as it is, or reject it"
         parsed = Arguments.of(tool).parse_runtime(edited)
         return parsed.message if isinstance(parsed, Problem) else None
 

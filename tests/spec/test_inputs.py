@@ -9,6 +9,7 @@ import pytest
 
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.contracts.hook import HookOutput
+from ferrule.errors import FerruleError
 from ferrule.model.approval import APPROVE, Identity
 from ferrule.testing import RecordingSink, ScriptedExecutor, memory_app
 from tests.spec.scene import BERN, TRUSTED, TestHook, made, played, scene
@@ -189,16 +190,28 @@ async def test_at_81_an_edit_that_does_not_fit_is_refused_to_the_approver() -> N
         assert not on.has_run
 
 
+@pytest.mark.parametrize("words", ["forbid", False, {"hooks": "forbid", "prompts": "allow"}])
 @played
-async def test_at_82_a_contract_may_forbid_changes() -> None:
+async def test_at_82_a_contract_may_forbid_changes(words: Any) -> None:
     """AT-82: a hook's update is never applied, and that is on record."""
     hook = TestHook(lambda told: HookOutput(updated_input=ROME), name="rewriter")
-    async with scene(made(input_contract={"mutation_policy": "forbid"}), hooks=(hook,)) as on:
+    async with scene(made(input_contract={"mutation_policy": words}), hooks=(hook,)) as on:
         result = await on.call()
         assert all(ran.arguments == BERN for ran in on.executor.ran)
         story = await on.story(result)
         assert not story.mutations
         assert "rewriter" in repr((story.error, story.hooks))
+
+
+@played
+async def test_at_82_nor_may_a_person_change_it() -> None:
+    """AT-82: an approver's edit is refused, and the call still waits."""
+    async with scene(made(input_contract={"mutation_policy": "forbid"}), policy="") as on:
+        waiting = await on.parked()
+        with pytest.raises(FerruleError, match="forbids"):
+            await on.answered(ROME)
+        assert (await on.record(waiting))["status"] == "awaiting_approval"
+        assert not on.has_run
 
 
 @played

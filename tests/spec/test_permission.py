@@ -218,7 +218,6 @@ async def test_at_136_a_suggestion_changes_nothing_until_it_is_accepted() -> Non
         answered = await owner.approve(waiting.invocation_id, accept_rules=[0])
         assert answered.accepted
         assert not answered.problems
-        on.app.reload()
         result = await on.call()
         [decision] = await on.decisions(result)
         assert (decision["behavior"], decision["source"]) == ("allow", "local_settings")

@@ -52,13 +52,26 @@ def traits_of(entry: SurfaceEntry) -> ToolTraits:
         is_repeatable=is_read_only or payload.get("idempotent") is True,
         has_expressions=any(isinstance(flag, str) for flag in flags),
         denies_before_io=interface.get("deny_before_io") is True or payload.get("deny_before_io") is True,
-        is_input_fixed=contract.get("mutation_policy") in ("forbid", "forbidden", "none", "immutable"),
+        is_input_fixed=_forbids(contract.get("mutation_policy")),
         timeout_seconds=_timeout(payload),
         risk=_risk(tool, payload),
         facts=tuple(getattr(facts, name) for name in FACT_NAMES[:4]),
         fallback_summary=_text(_part(payload, "output_contract").get("fallback_summary")),
         empty_result_policy=_text(interface.get("empty_result_policy")),
     )
+
+
+def is_input_fixed(tool: Tool) -> bool:
+    """True when the tool's contract forbids hooks and people to replace its input (AT-82)."""
+    return _forbids(_part(_payload(tool), "input_contract").get("mutation_policy"))
+
+
+def _forbids(policy: Any) -> bool:
+    """True when a `mutation_policy` forbids to replace input. The standard gives it no shape: a word, a flag, or an object
+    of these, where one no is enough."""
+    if isinstance(policy, dict):
+        return any(map(_forbids, policy.values()))
+    return policy is False or policy in ("forbid", "forbidden", "deny", "none", "never", "immutable")
 
 
 def _payload(tool: Tool) -> dict[str, Any]:
