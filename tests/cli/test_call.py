@@ -76,6 +76,13 @@ def test_fields_behind_a_reference_are_json_too(workspace: Path) -> None:
     assert "'house.zip' is not a field of this tool" in failed.err
 
 
+def test_json_stays_json_whatever_number_a_tool_answers_with(workspace: Path) -> None:
+    odd = 'import ferrule\n@ferrule.tool(read_only=True)\ndef odd() -> list[float]:\n    "Odd."\n    return [float("nan")]\n'
+    (workspace / "functions.py").write_text(odd)
+    told = [call(workspace, "odd", "--json").out, ferrule("explain", "last", "--json", folder=workspace).out]
+    assert all(json.loads(text) and "NaN" not in text for text in told), told
+
+
 def test_input_that_is_nested_too_deep_is_refused_like_any_other(workspace: Path) -> None:
     ran = call(workspace, "find-customer", "--input", "-", stdin='{"email":' + "[" * 50_000 + "]" * 50_000 + "}")
     assert (ran.code, "nested more than 100 levels deep" in ran.err) == (1, True), ran.err

@@ -12,6 +12,7 @@ import click
 from ferrule.approval.inbox import Answered
 from ferrule.approval.waiting import Waiting
 from ferrule.cli.desk import sit_down
+from ferrule.cli.json_text import json_text
 from ferrule.cli.options import json_option, workspace_option
 from ferrule.cli.outcome import WAITS, code_of, record_of, told
 from ferrule.errors import InboxError, WorkspaceError
@@ -59,7 +60,7 @@ def command(
         raise click.UsageError("--edit and --input both give the input; use one of them")
     answered = asyncio.run(_approve(path, call, edit, written, reason, rules, _bytes(seen), not no_wait))
     if as_json:
-        click.echo(json.dumps(_as_dict(answered), indent=2, ensure_ascii=False))
+        click.echo(json_text(_as_dict(answered)))
     else:
         _tell(answered, no_wait)
     for problem in answered.problems:

@@ -6,7 +6,6 @@ Exit codes: 0 it succeeded, 1 it ended with an error, 3 it waits for a person, 2
 from __future__ import annotations
 
 import asyncio
-import json
 import math
 import os
 import sys
@@ -19,6 +18,7 @@ import msgspec
 from ferrule.access import Access
 from ferrule.assembly import is_stale, open_app
 from ferrule.cli.fields import arguments_from
+from ferrule.cli.json_text import json_text
 from ferrule.errors import WorkspaceError
 from ferrule.model.nearest import nearest
 from ferrule.model.result import Pending, Result
@@ -144,7 +144,7 @@ def _print(outcome: Result | Pending, as_json: bool) -> int:
     if isinstance(outcome, Pending):
         return _print_pending(outcome, as_json)
     if as_json:
-        click.echo(json.dumps(outcome.to_record(), indent=2, ensure_ascii=False))
+        click.echo(json_text(outcome.to_record()))
     elif outcome.error is None:
         click.echo(_readable(outcome))
     else:
@@ -161,7 +161,7 @@ def _print_pending(pending: Pending, as_json: bool) -> int:
         record = {**msgspec.to_builtins(pending), "is_pending": True}
         if pending.expires_at is not None:
             record["expires_at"] = iso(pending.expires_at)
-        click.echo(json.dumps(record, indent=2, ensure_ascii=False))
+        click.echo(json_text(record))
     else:
         click.echo(f"waiting: {cleaned(pending.message)}", err=True)
         click.echo(
@@ -172,7 +172,7 @@ def _print_pending(pending: Pending, as_json: bool) -> int:
 
 def _readable(result: Result) -> str:
     if result.structured_content is not None:
-        return json.dumps(result.structured_content, indent=2, ensure_ascii=False)
+        return json_text(result.structured_content)
     return result.text
 
 

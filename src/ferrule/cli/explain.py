@@ -9,6 +9,7 @@ import sys
 import click
 
 from ferrule.cli.considered import considered
+from ferrule.cli.json_text import json_text
 from ferrule.cli.log import event_line
 from ferrule.cli.look import find_call, ledger
 from ferrule.cli.output import has_colour
@@ -39,7 +40,7 @@ def command(call: str, as_events: bool, as_json: bool, path: str) -> int:
 
 def _print_story(story: Story, as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps(story.to_record(), indent=2, ensure_ascii=False))
+        click.echo(json_text(story.to_record()))
         return
     bold = ("\x1b[1m{}\x1b[0m" if has_colour(sys.stdout) else "{}").format
     for line in story_lines(story, bold):
