@@ -10,11 +10,9 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import NamedTuple
 
-import msgspec
-
 from ferrule.approval.sweep import expired, lapsed
 from ferrule.contracts.store import Condition, Store
-from ferrule.errors import FerruleError, LedgerError, SurfaceError
+from ferrule.errors import FerruleError, LedgerDamaged, SurfaceError
 from ferrule.model.approval import Answer
 from ferrule.model.decision import Decision, Ruling
 from ferrule.model.failure import Stop
@@ -93,7 +91,7 @@ class Calls:
             past = past_of(place.rows, self._services)
             session = await self._session_for(past.context)
             call = revived(call_id, past, open_call, session, self._services)
-        except (ValueError, msgspec.MsgspecError, SurfaceError) as error:
+        except (ValueError, SurfaceError) as error:
             return await self.end(call_id, _cannot_go_on(error)) or _answer(await self._place(call_id))
         prepared = session.find(call.tool_name)
         if prepared.unready is not None and prepared.refusal is None:
@@ -136,7 +134,7 @@ class Calls:
             try:
                 await do(open_call)
                 done.append(open_call.call)
-            except (FerruleError, ValueError, msgspec.MsgspecError) as error:
+            except (FerruleError, ValueError) as error:
                 _log.warning("call %s was left as it is: %s", open_call.call, error)
         return done
 
@@ -173,14 +171,14 @@ class Calls:
         return revived_to_end(open_call.call, past, open_call, self._services)
 
     async def _place(self, call_id: str) -> Place:
-        """Where a call stands: an open one with exactly the rows that brought it there. Raises LedgerError."""
+        """Where a call stands: an open one with exactly the rows that brought it there. Raises LedgerDamaged."""
         rows: list[StoredEntry] = []
         for _ in range(_LOOKS):
             open_call = await self._store.find_open(call_id)
             rows = await self._store.rows_of(call_id)
             if open_call is None or (rows and (rows[-1].seq, rows[-1].outcome) == (open_call.seq, open_call.state)):
                 return Place(open_call, rows)
-        raise LedgerError(f"what the ledger says of {call_id} contradicts itself; 'ferrule audit verify' tells more")
+        raise LedgerDamaged(f"what the ledger says of {call_id} contradicts itself; 'ferrule audit verify' tells more")
 
     def _decision(self, answer: Answer) -> Decision:
         is_yes = answer.verdict == "approve"

@@ -12,6 +12,7 @@ FerruleError                 anything below; the command line prints it and exit
 ├── InboxError               a request cannot be answered this way: decided already, expired, changed, unknown
 ├── BindingError             a Python function does not fit the definition it is bound to
 └── LedgerError              the ledger cannot be used
+    ├── LedgerDamaged        what it holds cannot be read, or contradicts itself: somebody or something changed it
     ├── LedgerUnavailable    it cannot be written now (disk full, disk error): nothing was recorded
     └── OutcomeUnrecorded    a write failed so that nobody knows whether it is there
 """
@@ -68,6 +69,10 @@ class BindingError(FerruleError):
 
 class LedgerError(FerruleError):
     """The ledger cannot be used."""
+
+
+class LedgerDamaged(LedgerError):
+    """What the ledger holds cannot be read, or contradicts itself."""
 
 
 class LedgerUnavailable(LedgerError):

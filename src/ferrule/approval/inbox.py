@@ -7,6 +7,7 @@ happened in between; then the call goes on. It does not run tools, write policy 
 from __future__ import annotations
 
 import hmac
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal, TypeAlias
 
@@ -19,7 +20,7 @@ from ferrule.approval.key import ApprovalKey
 from ferrule.approval.story import WAITING_STATES, Question, question_of, what_became_of
 from ferrule.approval.waiting import Waiting, item, missing, objected, refusal
 from ferrule.contracts.store import Condition, Store
-from ferrule.errors import AccessError, FerruleError, InboxError
+from ferrule.errors import AccessError, FerruleError, InboxError, LedgerDamaged
 from ferrule.model.approval import ADMIN, APPROVE, Answer, Identity
 from ferrule.model.failure import Stop
 from ferrule.model.journal import OpenCall, Payload
@@ -36,6 +37,8 @@ Accept: TypeAlias = Callable[[dict[str, object]], Awaitable[None]]
 """Takes a suggested rule into the policy."""
 MaskInput: TypeAlias = Callable[[str, bytes], Awaitable[bytes]]
 """An input of a call with its sensitive members masked."""
+
+_log = logging.getLogger("ferrule.inbox")
 
 
 class Answered(msgspec.Struct, frozen=True, kw_only=True):
@@ -266,7 +269,12 @@ class Inbox:
         return question
 
     async def _read(self, opened: OpenCall) -> Question | None:
-        return question_of(opened, await self._store.rows_of(opened.call))
+        """The question of a call. None when it has none, or its rows cannot be read: no reason to hide all others."""
+        try:
+            return question_of(opened, await self._store.rows_of(opened.call))
+        except LedgerDamaged as error:
+            _log.warning("%s is not in the inbox: %s", opened.call, error)
+            return None
 
     def _may_see(self, question: Question) -> bool:
         is_own = question.request.channel == self._identity.channel

@@ -6,16 +6,19 @@ a call that waited for a person has more. Events, records and explanations are w
 
 from __future__ import annotations
 
-from typing import Any, Literal, get_args
+from collections.abc import Callable
+from typing import Any, Literal, TypeVar, get_args
 
 import msgspec
 
+from ferrule.errors import LedgerDamaged
 from ferrule.model.approval import Answer, ApprovalRequest
 from ferrule.model.decision import Decision, Ruling
 from ferrule.model.failure import ToolError
 from ferrule.model.lifecycle import PHASES, STATES, Phase, State
 from ferrule.model.surface import SurfaceRequest
 
+T = TypeVar("T")
 Kind = Literal[
     "call",  # a whole call, terminal
     "parked",  # a call waits for a person
@@ -186,21 +189,32 @@ class StoredEntry(msgspec.Struct, frozen=True, kw_only=True):
     hash: bytes
 
     def segment(self) -> Segment:
-        """The body of a row that belongs to a call, with the decision its header implies."""
-        segment = _decode_segment(self.body)
+        """The body of a row that belongs to a call, with the decision its header implies. Raises LedgerDamaged."""
+        return self._read(self._segment, self.body)
+
+    def facts(self) -> dict[str, Any]:
+        """The body of a row that belongs to no call. Raises LedgerDamaged."""
+        return self._read(_decode_facts, self.body)
+
+    def inputs(self) -> Payload | None:
+        """The payload. Raises LedgerDamaged."""
+        return None if self.payload is None else self._read(_decode_payload, self.payload)
+
+    def _segment(self, body: bytes) -> Segment:
+        segment = _decode_segment(body)
         if self.kind == "call":
             segment.phases = _with_idle(segment.phases)
         if not segment.decisions:
             _imply_decision(segment)
         return segment
 
-    def facts(self) -> dict[str, Any]:
-        """The body of a row that belongs to no call."""
-        return _decode_facts(self.body)
-
-    def inputs(self) -> Payload | None:
-        """The payload."""
-        return None if self.payload is None else _decode_payload(self.payload)
+    def _read(self, decode: Callable[[bytes], T], part: bytes) -> T:
+        try:
+            return decode(part)
+        except msgspec.MsgspecError:
+            raise LedgerDamaged(
+                f"row {self.seq} of the ledger cannot be read: it was damaged or changed; run 'ferrule audit verify'"
+            ) from None
 
 
 _decode_segment = msgspec.msgpack.Decoder(Segment).decode
