@@ -213,7 +213,7 @@ class StoredEntry(msgspec.Struct, frozen=True, kw_only=True):
             return decode(part)
         except msgspec.MsgspecError:
             raise LedgerDamaged(
-                f"row {self.seq} of the ledger cannot be read: it was damaged or changed; run 'ferrule audit verify'"
+                f"row {self.seq} of the ledger is damaged or was changed: it cannot be read; run 'ferrule audit verify'"
             ) from None
 
 
