@@ -83,6 +83,13 @@ def test_json_stays_json_whatever_number_a_tool_answers_with(workspace: Path) ->
     assert all(json.loads(text) and "NaN" not in text for text in told), told
 
 
+def test_a_terminal_without_a_letter_gets_its_number(workspace: Path) -> None:
+    call(workspace, "find-customer", "--email", "ana@example.org")
+    told = ferrule("explain", "last", folder=workspace, environment={"PYTHONIOENCODING": "ascii"})
+    assert (told.code, told.err) == (0, "")
+    assert "\\u2026" in told.out
+
+
 def test_input_that_is_nested_too_deep_is_refused_like_any_other(workspace: Path) -> None:
     ran = call(workspace, "find-customer", "--input", "-", stdin='{"email":' + "[" * 50_000 + "]" * 50_000 + "}")
     assert (ran.code, "nested more than 100 levels deep" in ran.err) == (1, True), ran.err

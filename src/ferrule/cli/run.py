@@ -7,6 +7,7 @@ import os
 import sys
 from contextlib import suppress
 from importlib import import_module
+from io import TextIOWrapper
 
 import click
 
@@ -24,6 +25,8 @@ _GARBAGE_EVERY = 50_000
 def run(name: str, target: str, arguments: list[str]) -> int:
     """Load the command at `module:attribute` and run it; gives the exit code."""
     gc.set_threshold(_GARBAGE_EVERY)
+    if isinstance(sys.stdout, TextIOWrapper):  # a terminal without the letter gets its number, not an exception
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         command = load(target)
         # Not `command.main`: its answer to a closed pipe is 1, which here means "errors found".
