@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Awaitable, Mapping
+from copy import deepcopy
 from typing import Any, NamedTuple
 
 from ferrule.contracts.policy import Classification, Classifier
@@ -34,7 +35,7 @@ class Panel(NamedTuple):
         if classifier is None:
             return LookupError("there is no such classifier")
         try:
-            return classifier.classify(self.entry, subject)
+            return classifier.classify(self.entry, deepcopy(subject))  # what it writes into it changes nothing
         except Exception as error:  # whatever it is, it is not a yes
             return error
 

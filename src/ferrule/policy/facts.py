@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from copy import deepcopy
 from typing import Any
 
 from msgspec.structs import replace
@@ -95,7 +96,8 @@ class _Asked:
             self.failures.append(f"{fact}: there is no classifier {name!r}")
             return None
         try:
-            judged = classifier.classify(SurfaceEntry(self._tool, "", "loaded"), self._subject)
+            # A copy: a classifier that writes into what it judges changes neither what the rules see nor what runs.
+            judged = classifier.classify(SurfaceEntry(self._tool, "", "loaded"), deepcopy(self._subject))
         except Exception as error:  # whatever it is, the answer is no, and it is told
             self.failures.append(f"{fact}: the classifier {name!r} failed: {type(error).__name__}")
             return None
