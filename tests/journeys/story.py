@@ -36,15 +36,19 @@ class Story(RuleBasedStateMachine):
 
     @rule(tool=st.sampled_from(TOOLS), bad=st.sampled_from([{}, {"n": "x"}, {"n": 1, "more": 2}, {"n": None}]))
     def call_wrongly(self, tool: str, bad: dict[str, Any]) -> None:
-        before = len(self.world.effects)
         outcome = self.world.run(self.world.surface.call(tool, bad))
-        assert isinstance(outcome, Result) and outcome.is_error and len(self.world.effects) == before
+        assert isinstance(outcome, Result) and outcome.is_error
+        assert outcome.invocation_id not in {effect.invocation_id for effect in self.world.effects}
 
     @precondition(lambda self: len(self.world.held) < 3)
     @rule(tool=st.sampled_from(["look", "act", "few"]), n=_NUMBERS, key=_KEYS)
     def begin_a_long_call(self, tool: str, n: int, key: str | None) -> None:
         async def begin() -> None:
-            self.world.held.append(asyncio.create_task(self._called(tool, n, key, False, False)))
+            before = len(self.world.effects)
+            task = asyncio.create_task(self._called(tool, n, key, False, False))
+            self.world.held.append(task)
+            while not task.done() and len(self.world.effects) == before:
+                await asyncio.sleep(0)
 
         self.world.run(begin())
 

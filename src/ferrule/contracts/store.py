@@ -29,11 +29,13 @@ class Condition(msgspec.Struct, frozen=True):
     """The mark's idempotency key must not be taken by another call."""
     run_limits: tuple[tuple[str, int], ...] = ()
     """For the mark's `counted_run`: (tool id, or `*` for all tools; calls allowed). The row counts as one more call."""
+    is_on: bool = False
+    """The mark's tool must not be disabled."""
 
 
 ALWAYS = Condition()
 
-Outcome = Literal["written", "state_changed", "key_taken", "key_conflict", "limit_reached"]
+Outcome = Literal["written", "state_changed", "key_taken", "key_conflict", "limit_reached", "switched_off"]
 
 
 class Committed(msgspec.Struct, frozen=True):

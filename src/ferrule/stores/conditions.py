@@ -10,11 +10,13 @@ _NO_MARK = Mark()
 
 
 def refusal(tables: Tables, entry: Entry, condition: Condition) -> Committed | None:
-    """Why the row may not be written; None when it may. The state is judged first, then the key, then the limits."""
+    """Why the row may not be written; None when it may. The state is judged first, then switch, key and limits."""
     call = tables.open_calls.get(entry.call)
     mark = entry.mark or _NO_MARK
     if not _fits(call, condition):
         return Committed("state_changed", state=call.state if call else "")
+    if condition.is_on and mark.tool_id in tables.switches:
+        return Committed("switched_off")
     taken = _key_refusal(tables, entry.call, mark) if condition.key_is_free else None
     return taken or _limit_refusal(tables, mark, condition.run_limits)
 

@@ -44,6 +44,7 @@ async def _recorded(call: Call, services: Services, limits: tuple[tuple[str, int
         seq=recorded.seq if recorded is not None else None,
         key_is_free=call.key is not None and recorded is None,
         run_limits=limits,
+        is_on=True,
     )
     try:
         committed: Committed = await services.store.commit(entry, condition)
@@ -69,6 +70,8 @@ def _lost(call: Call, committed: Committed) -> Stop | Replay:
             return key_conflict(committed.holder)
         case "limit_reached":
             return limit_reached(call, committed.limit)
+        case "switched_off":  # while the call was on its way here
+            return Stop("policy_blocked", f"the tool {call.prepared.tool_id!r} was disabled", "tool_disabled")
         case _:
             return Replay(call.invocation_id)
 

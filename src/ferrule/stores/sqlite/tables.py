@@ -21,6 +21,7 @@ _CALLS = """
 _RUNS = """
     SELECT json_group_array(json_array(run, tool_id, used)) FROM runs WHERE run IN (SELECT value FROM json_each(?))
 """
+_SWITCHES = "SELECT json_group_array(json_array(tool_id, seq)) FROM switches"
 _KEYS = "SELECT json_group_array(json_array(hex(key), call, hex(input_digest), seq)) FROM idempotency WHERE key IN "
 _LARGEST = 256
 _encode = msgspec.json.Encoder().encode
@@ -38,11 +39,13 @@ class Changes:
         self._switches: set[str] = set()
 
     def fetch(self, connection: sqlite3.Connection, entries: Sequence[Entry]) -> None:
-        """Read what is known about the calls, keys and runs of these entries."""
+        """Read what is known about the calls, keys and runs of these entries, and what is off where one begins to run."""
         marks = [entry.mark for entry in entries if entry.mark is not None]
         self._fetch_calls(connection, {entry.call for entry in entries if entry.call})
         self._fetch_keys(connection, {mark.key for mark in marks if mark.key})
         self._fetch_runs(connection, {mark.counted_run for mark in marks if mark.counted_run})
+        if any(mark.state == "running" for mark in marks):
+            self.tables.switches.update((tool_id, seq) for tool_id, seq in _ask(connection, _SWITCHES))
 
     def follow(self, entry: Entry, seq: int) -> None:
         """Take in one row that is written."""
