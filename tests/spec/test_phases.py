@@ -21,7 +21,7 @@ from tests.spec.scene import BERN, TRUSTED, TestHook, has_required, made, played
 from tests.surface.parts import Ready
 
 DENY = TRUSTED + '[[rules]]\nid = "never"\ndecision = "deny"\ntool = "*"\nwhen = { city = "Bern" }\n'
-SWITCHED_OFF = TRUSTED + '[[rules]]\nid = "off"\ndecision = "deny"\ntool = "*"\n'
+SWITCHED_OFF = 'mode = "locked"\n'
 CLOSE = ["persist_result", "emit_terminal"]
 FAILURE_CLOSE = ["post_hooks", *CLOSE]
 

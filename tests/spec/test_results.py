@@ -20,7 +20,7 @@ from tests.spec.scene import BERN, TRUSTED, TestHook, has_required, made, played
 from tests.surface.parts import Ready
 
 DENY = TRUSTED + '[[rules]]\ndecision = "deny"\ntool = "search"\nwhen = { city = "Bern" }\n'
-BLOCK = TRUSTED + '[[rules]]\ndecision = "deny"\ntool = "search"\n'
+BLOCK = 'mode = "locked"\n'
 CONTENT_CLASSES = (
     "text", "structured_content", "image", "audio", "video", "file", "resource_link", "embedded_resource", "log", "diff",
     "artifact_ref", "persisted_output_ref", "handoff_ref",

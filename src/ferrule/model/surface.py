@@ -103,6 +103,8 @@ class SurfaceEntry(msgspec.Struct, frozen=True, gc=False):
     """The search that loaded it (AT-192)."""
     pinned: str | None = None
     """The version somebody asked for; None when it is simply the newest."""
+    is_judged: bool = False
+    """True when a rule holds it back: whoever calls it all the same is refused by that rule, with a decision on record."""
     is_offered: bool = True
     """False for a tool that answers to its name and is shown to nobody: deprecated, and not named by agent or record."""
 

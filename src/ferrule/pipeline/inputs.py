@@ -35,3 +35,14 @@ def with_sealed_input(call: Call, services: Services, payload: Payload) -> Paylo
     kept = msgspec.msgpack.encode((call.model_input, call.input))
     payload.sealed_input = services.sealing.seal(call.invocation_id, kept)
     return payload
+
+
+def sensitive_values(call: Call) -> frozenset[str]:
+    """The sensitive values of a call's inputs, as text: what must not stand in an error or in the ledger either."""
+    mask = call.prepared.mask
+    if mask is None:
+        return frozenset()
+    try:
+        return mask.values(msgspec.json.decode(call.model_input)) | mask.values(msgspec.json.decode(call.input))
+    except msgspec.MsgspecError:  # what is no JSON has no members
+        return frozenset()

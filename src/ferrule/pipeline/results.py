@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from ferrule.contracts.executor import EMPTY, Output
 from ferrule.model.failure import MEANINGS, ResultStatus, Stop, tool_error
 from ferrule.model.result import MutationNote, Result
 from ferrule.pipeline.call import Call
+from ferrule.pipeline.inputs import sensitive_values
+from ferrule.pipeline.redaction import scrub
 from ferrule.pipeline.services import Services
 
 _encode = msgspec.json.encode
@@ -20,6 +23,9 @@ def stopped_result(call: Call, services: Services, output: Output | None = None)
     """The result of a call that was stopped, with whatever it achieved before."""
     stop = call.stop
     assert stop is not None
+    if call.prepared.mask is not None:  # a tool's own words may repeat what it was given
+        stop = replace(stop, message=scrub(stop.message, sensitive_values(call)))
+        call.stop = stop
     error = tool_error(stop, has_run=call.has_run, is_repeatable=call.prepared.traits.is_repeatable)
     content, structured = mapped(output) if output is not None else ((), None)
     return Result(

@@ -175,7 +175,7 @@ class Session:
             entry=entry,
             header=self._header(tool.tool_id, name, entry, traits, in_header),
             tool_id=tool.tool_id,
-            is_loaded=entry.standing == "loaded",
+            is_loaded=entry.standing == "loaded" or entry.is_judged,
             arguments=Arguments.of(tool),
             mask=mask,
             run=run,
@@ -245,6 +245,8 @@ class Session:
 
 
 def _refusal(entry: SurfaceEntry) -> Stop | None:
+    if entry.is_judged:
+        return None
     if entry.standing in ("loaded", "deferred") and entry.reason in (None, "deferred_until_discovered"):
         return None
     reason = entry.reason or "policy_blocked"

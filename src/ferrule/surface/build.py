@@ -214,4 +214,5 @@ def _held(candidate: Candidate, objection: Hold) -> SurfaceEntry:
         reason=objection.reason,
         detail=objection.detail,
         loading_state="unavailable",
+        is_judged=objection.is_judged,
     )

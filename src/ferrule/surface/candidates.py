@@ -26,6 +26,8 @@ class Hold(msgspec.Struct, frozen=True, gc=False):
     standing: Standing
     reason: HoldReason
     detail: str
+    is_judged: bool = False
+    """True when a call is refused by the policy itself, not by the surface."""
 
 
 class Candidate(msgspec.Struct, gc=False):

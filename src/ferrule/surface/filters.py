@@ -215,6 +215,10 @@ def hold(subject: Subject, filters: Sequence[Filter] = FILTERS) -> Hold | None:
     return None
 
 
+_SHUT_MODES = frozenset({"read_only", "locked"})
+"""Modes that take whole kinds of tools off the surface (AT-70); what a rule denies is still judged call by call."""
+
+
 def policy_hold(engine: PolicyEngine, entry: SurfaceEntry, request: SurfaceRequest) -> Hold | None:
     """A deny that holds whatever the arguments are: by a rule, or because the mode allows no writing."""
     try:
@@ -223,4 +227,7 @@ def policy_hold(engine: PolicyEngine, entry: SurfaceEntry, request: SurfaceReque
         return _excluded("policy_blocked", f"the policy failed ({type(error).__name__}), so nothing is allowed")
     if ruling is None or ruling.behavior == "allow":
         return None
-    return _excluded("policy_blocked", ruling.message) if ruling.behavior == "deny" else None
+    if ruling.behavior != "deny":
+        return None
+    is_shut = ruling.reason_type == "mode" and ruling.mode in _SHUT_MODES
+    return Hold("excluded", "policy_blocked", ruling.message, is_judged=not is_shut)
