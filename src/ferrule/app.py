@@ -25,7 +25,7 @@ from ferrule.contracts.executor import Executor
 from ferrule.contracts.policy import PolicyEngine
 from ferrule.contracts.readiness import Readiness
 from ferrule.contracts.store import Store
-from ferrule.errors import FerruleError, LedgerUnavailable
+from ferrule.errors import FerruleError, LedgerUnavailable, SurfaceError
 from ferrule.model.approval import Identity
 from ferrule.model.failure import Stop
 from ferrule.model.journal import Entry, Kind, Mark, Payload
@@ -150,6 +150,7 @@ class App:
             is_shared_run=run_id is not None,
             **context,
         )
+        _refuse_unwritable(request)
         session = self._session(request, self._off_at)
         self.tell_surface(session.surface, "created")
         return SurfaceHandle(self, request, session)
@@ -390,3 +391,12 @@ class App:
             self.store.record(Entry(kind, "", self.services.now(), "", outcome, facts, payload))
         except LedgerUnavailable as error:
             _log.warning("a %s row could not be written: %s", kind, error)
+
+
+def _refuse_unwritable(request: SurfaceRequest) -> None:
+    """Who calls is on every record, so it must be text that can be written."""
+    for word in (request.principal, request.channel, request.tenant, request.run_id, request.agent or ""):
+        try:
+            word.encode()
+        except (UnicodeEncodeError, AttributeError):
+            raise SurfaceError(f"{word!r} cannot name a caller: it is no text that can be written as UTF-8") from None

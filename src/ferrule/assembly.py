@@ -30,7 +30,7 @@ from ferrule.contracts.policy import Classifier, PolicyEngine
 from ferrule.contracts.sink import Sink
 from ferrule.contracts.store import Store
 from ferrule.contracts.witness import Witness
-from ferrule.errors import LedgerError, SealError, SettingsError
+from ferrule.errors import LedgerError, SealError, SettingsError, WorkspaceError
 from ferrule.follow import Follower, followers_of
 from ferrule.function_tools import joined
 from ferrule.functions import load_modules
@@ -91,8 +91,15 @@ async def open_app(
     workspace = Workspace.open(path)
     env = os.environ if environment is None else environment
     time = clock or Clock()
+    given = tuple(tools)
+    catalog = built_catalog(workspace, build)
+    if isinstance(catalog, EmptyCatalog) and not (given or executors or workspace.has_settings_file):
+        raise WorkspaceError(
+            f"there is no workspace in {workspace.root}: neither a ferrule.toml nor a definition;"
+            " 'ferrule init' makes one, or name another with --workspace"
+        )
     store = ledger(workspace, time)
-    parts = _parts(workspace, store, time, env, tools=tools, build=build, executors=executors, hooks=hooks,
+    parts = _parts(workspace, store, time, env, catalog, tools=given, executors=executors, hooks=hooks,
                    classifiers=classifiers, rules=rules, tends=tends)  # fmt: skip
     followers = followers_of(workspace.settings.sinks, store, source=parts.name, folder=workspace.root)
     followers += [Follower(store, sink, source=parts.name) for sink in sinks]
@@ -162,9 +169,9 @@ def _parts(
     store: SqliteStore,
     clock: Clock,
     env: Mapping[str, str],
+    under: CatalogView,
     *,
     tools: Iterable[Any],
-    build: Build,
     executors: Sequence[Executor],
     hooks: Sequence[Hook],
     classifiers: Iterable[Classifier],
@@ -174,7 +181,7 @@ def _parts(
     settings = workspace.settings
     new_id = id_maker(clock)
     modules = load_modules(workspace.root, settings.functions.modules)
-    catalog, functions = joined(built_catalog(workspace, build), (*modules, *tools), workspace.namespace)
+    catalog, functions = joined(under, (*modules, *tools), workspace.namespace)
     known = {**BUILTIN, **{classifier.name: classifier for classifier in classifiers}}
     key = ApprovalKey.load(workspace.root / KEY_FILE)
     notices = Notices(_recipients(workspace, env), workspace.namespace, input_of=lambda call: _shown_input(store, call))

@@ -107,7 +107,9 @@ class Calls:
         call = self._to_end(place.open, place.rows)
         if answer is not None:
             call.answer = answer
-            call.decisions += (self._decision(answer),)
+            asked = call.recorded.request if call.recorded is not None else None
+            if asked is None or asked.purpose == "approval":  # who settles an outcome approves nothing
+                call.decisions += (self._decision(answer),)
         if call.state == "needs_input":  # it had begun to run, and a person says how that ended
             call.has_run = answer is None or answer.verdict == "approve"
             call.enter("running")

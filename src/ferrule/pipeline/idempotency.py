@@ -19,7 +19,7 @@ def scoped_key(call: Call) -> tuple[bytes, bytes]:
     request = call.session.surface.request
     state = hashlib.sha256(b"ferrule idempotency 1")
     for part in (request.tenant, request.principal, call.prepared.tool_id, call.options.idempotency_key or ""):
-        text = part.encode()
+        text = part.encode("utf-8", "surrogatepass")
         state.update(len(text).to_bytes(8, "big") + text)
     return state.digest(), hashlib.sha256(_canonical(call.model_input)).digest()
 

@@ -24,6 +24,7 @@ from ferrule.pipeline.arguments import Arguments
 from ferrule.pipeline.redaction import Mask
 from ferrule.pipeline.tool_facts import ToolTraits, traits_of
 
+_LONGEST_NAME = 200
 _FEW = 500
 """Among more names nobody looks for the nearest one: comparing takes time, and names come from callers."""
 
@@ -133,6 +134,7 @@ class Session:
 
     def nowhere(self, name: str) -> Prepared:
         """The refusal of a name that leads nowhere (AT-91)."""
+        name = name.encode("utf-8", "backslashreplace").decode()[:_LONGEST_NAME]  # whatever a caller wrote, on record
         tool_id = f"unknown:{name}"
         if self.surface.is_ambiguous(name):
             ids = ", ".join(self.surface.names[name])
