@@ -47,7 +47,9 @@ def test_the_strictest_decision_wins_whatever_its_source(rules: dict[str, list[s
 @given(rulesets, rulesets)
 def test_policy_settings_are_never_weakened(rules: dict[str, list[str]], others: dict[str, list[str]]) -> None:
     """AT-135: whatever is added elsewhere, the outcome is at least what policy_settings say."""
-    said = [word for word in rules.get("policy_settings", []) if word != "passthrough"]  # which hands over to the others
+    said = [
+        word for word in rules.get("policy_settings", []) if word != "passthrough"
+    ]  # which hands over to the others
     alone = {"policy_settings": said or ["ask"]}
     more = {**others, **alone}
     assert STRICTNESS[decided(more)] >= STRICTNESS[decided(alone)]  # type: ignore[index]  # behaviors
