@@ -9,6 +9,7 @@ SIZE ?= 10000
 ROUNDS ?= 3
 ONLY ?=
 SOAK ?= 50
+KILLS ?= 300
 
 .DEFAULT_GOAL := help
 .PHONY: help run test check format bench soak docs new wheel clean
@@ -39,9 +40,10 @@ bench: $(VENV)/.ready bench/peers/.venv/.ready  ## compare with others (ONLY=che
 	@$(BIN)/python -m compileall -q src/ferrule
 	$(BIN)/python -m bench.run --size $(SIZE) --rounds $(ROUNDS) $(if $(ONLY),--only $(ONLY)) $(ARGS)
 
-soak: $(VENV)/.ready-test  ## the randomised tests over and over, each time with another seed (SOAK=50 rounds)
+soak: $(VENV)/.ready-test  ## the randomised tests over and over (SOAK=50 seeds), long stories and hundreds of kills (KILLS=300)
 	@for seed in $$(seq 1 $(SOAK)); do echo "round $$seed of $(SOAK)"; \
 	  $(BIN)/pytest -q -n $(WORKERS) -m hypothesis --hypothesis-seed=$$seed $(ARGS) || exit 1; done
+	FERRULE_SOAK=$(KILLS) $(BIN)/pytest -q -n $(WORKERS) tests/journeys tests/faults tests/stores/test_faults.py $(ARGS)
 
 docs: $(VENV)/.ready  ## write docs/reference from the sources
 	$(BIN)/python scripts/generate_docs.py

@@ -133,7 +133,7 @@ class Story(RuleBasedStateMachine):
             call = await self._waiting(pick)
             if call and len(self.world.waiters) < 3:
                 waiting = self.world.app.result(call, wait=60)
-                self.world.waiters.append(asyncio.create_task(waiting))
+                self.world.waiters.append(asyncio.create_task(waiting, name=call))
 
         self.world.run(wait())
 

@@ -51,7 +51,7 @@ _TOOLS: dict[str, Tool] = {
 @pytest.mark.parametrize("kind", _TOOLS)
 @pytest.mark.parametrize("key", [None, "k"])
 def test_a_call_cancelled_at_any_step_ends_once(kind: str, key: str | None) -> None:
-    """AT-216: in memory, where every step of the event loop can be counted: cancelled after 0, 1, 2, … of them."""
+    """AT-93, AT-208: in memory, where every step of the event loop can be counted: cancelled after 0, 1, 2, … of them."""
     steps = 0
     while asyncio.run(_cancelled_after(steps, _TOOLS[kind], key, MemoryStore())):
         steps += 1

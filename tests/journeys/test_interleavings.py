@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import initialize, rule, run_state_machine_as_test
@@ -71,6 +72,7 @@ class StoryOnDisk(Story):
             assert not verdict.findings, verdict.findings
 
 
+@pytest.mark.hypothesis
 def test_promises_hold_in_every_story() -> None:
     run_state_machine_as_test(StoryInMemory, settings=_stories(120, 40))
     assert {"allow ran for 1", "ask ran for 1", "unknown needs_input"} <= StoryInMemory.reached.keys(), (
@@ -78,5 +80,6 @@ def test_promises_hold_in_every_story() -> None:
     )
 
 
+@pytest.mark.hypothesis
 def test_promises_hold_on_disk() -> None:
     run_state_machine_as_test(StoryOnDisk, settings=_stories(10, 30))

@@ -176,9 +176,18 @@ class World:
             given = await asyncio.wait_for(step, 5)
             for _ in range(20):
                 await asyncio.sleep(0)
+            await self._quiet()
             return given
 
         return self.loop.run_until_complete(stepped())
+
+    async def _quiet(self) -> None:
+        """Until those who wait have gone on with what was answered, so that the next step finds nothing half done."""
+        awaited = {task.get_name() for task in self.waiters if not task.done()}
+        for _ in range(1000):
+            if not awaited or not awaited & {call.call for call in await self.store.open_calls("approved", "running")}:
+                return
+            await asyncio.sleep(0.001)
 
     def happen(self, tool_id: str, arguments: dict[str, Any], invocation_id: str) -> Any:
         """A tool does something."""
