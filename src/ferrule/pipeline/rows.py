@@ -38,8 +38,11 @@ def parked_row(call: Call, services: Services, park: Park) -> Entry:
 def last_row(call: Call, services: Services) -> Entry:
     """When a call has ended. It closes the call in the ledger's tables."""
     call.phases.append((call.tick() - call.origin) << 4 | _EMIT_TERMINAL)
-    result = call.result
+    result, prepared = call.result, call.prepared
     assert result is not None
+    if call.is_plain_result and prepared.is_express and not call.notes and call.recorded is None and call.key is None:
+        plain = Segment(prepared.header, call.created_at, call.phases, call.states, (), (), (), result.status)
+        return Entry("call", call.invocation_id, result.created_at, prepared.tool_id, call.state, plain, call.payload)
     segment = _segment(call)
     segment.status = result.status
     segment.error = result.error
