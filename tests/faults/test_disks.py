@@ -152,4 +152,4 @@ def _demand(reason: str) -> None:
     if reason and MUST_RUN:
         pytest.fail(reason)
     if reason:
-        pytest.skip(reason)
+        pytest.skip(f"needs service: {reason}")
