@@ -17,7 +17,7 @@ from ferrule.policy.engine import RuleEngine, engine_of
 from ferrule.policy.load import joined_groups, ordered, refuse_errors
 from ferrule.policy.read import read_text
 
-ROOT = "/work/shop"
+ROOT = "/srv/shop"
 
 
 def tool(name: str = "refund", **fields: Any) -> Tool:

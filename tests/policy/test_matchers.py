@@ -107,7 +107,7 @@ def test_at_122_one_tool_two_paths_two_decisions() -> None:
     )
     assert decide(made, entry(FILE), file_path="src/a.py").behavior == "allow"
     denied = decide(made, entry(FILE), file_path="src/../src/.env")
-    assert (denied.behavior, denied.blocked_path) == ("deny", "/work/shop/src/.env")
+    assert (denied.behavior, denied.blocked_path) == ("deny", "/srv/shop/src/.env")
     assert decide(made, entry(FILE), file_path="docs/a.md").behavior == "ask"
 
 

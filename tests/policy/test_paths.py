@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ferrule.policy.paths import Base, PathMatcher, readings
 
-BASE = Base("/work/shop", "/home/ada")
+BASE = Base("/srv/shop", "/home/ada")
 
 
 def allows(pattern: str, value: object) -> bool:
@@ -27,13 +27,13 @@ def denies(pattern: str, value: object) -> bool:
     [
         ("src/**", "src/a/b.py"),
         ("src/**", "./src//a/../b.py"),
-        ("src/*.py", "/work/shop/src/a.py"),
+        ("src/*.py", "/srv/shop/src/a.py"),
         ("/tmp/**", "/tmp/x"),
         ("~/notes/*", "~/notes/a.md"),
         ("~/notes/*", "/home/ada/notes/a.md"),
         ("**/*.md", "docs/deep/a.md"),
         ("**/*.md", "/elsewhere/a.md"),
-        ("src/**", "file:///work/shop/src/a"),
+        ("src/**", "file:///srv/shop/src/a"),
     ],
 )
 def test_allow_and_deny_fit_the_normalised_path(pattern: str, value: str) -> None:
@@ -45,7 +45,7 @@ def test_allow_and_deny_fit_the_normalised_path(pattern: str, value: str) -> Non
     "value",
     [
         "../src/a", "src/../../src/a", "/src/a", "src/../secrets", "src/..%2f..%2fetc/passwd", "src\\..\\..\\etc",
-        "src", "SRC/a", "~ada/src/a", "$HOME/src", "src/$(id)", "src/a\x00b", "", "file://host/work/shop/src/a", 7,
+        "src", "SRC/a", "~ada/src/a", "$HOME/src", "src/$(id)", "src/a\x00b", "", "file://host/srv/shop/src/a", 7,
     ],
 )  # fmt: skip
 def test_no_allow_below_a_folder_fits_what_may_lie_elsewhere(value: object) -> None:
@@ -69,9 +69,9 @@ def test_a_deny_leaves_the_rest_alone() -> None:
 
 
 def test_a_folder_with_odd_letters_is_no_glob() -> None:
-    base = Base("/work/[ab]*")
+    base = Base("/srv/[ab]*")
     assert PathMatcher(("src/*",), base, is_strict=True).fits("src/a")
-    assert not PathMatcher(("src/*",), base, is_strict=True).fits("/work/a/src/a")
+    assert not PathMatcher(("src/*",), base, is_strict=True).fits("/srv/a/src/a")
 
 
 def test_at_40_a_blocked_path_is_told_normalised() -> None:
