@@ -31,6 +31,8 @@ from ferrule.contracts.sink import Sink
 from ferrule.contracts.store import Store
 from ferrule.contracts.witness import Witness
 from ferrule.errors import LedgerError, SealError, SettingsError, WorkspaceError
+from ferrule.executors.builtin import EXECUTORS, FUNCTION
+from ferrule.executors.builtin import GROUP as EXECUTOR_GROUP
 from ferrule.follow import Follower, followers_of
 from ferrule.function_tools import joined
 from ferrule.functions import load_modules
@@ -61,6 +63,7 @@ LEDGER_KEY = ".ferrule/keys/ledger.key"
 LEDGER_PUBLIC = ".ferrule/keys/ledger.pub"
 
 _log = logging.getLogger("ferrule.approval")
+_executors: Registry[Callable[[], Executor]] = Registry("executor", EXECUTORS, EXECUTOR_GROUP)
 _notifiers: Registry[Callable[..., Notifier]] = Registry("notifier", NOTIFIERS, NOTIFIER_GROUP)
 
 Build = Literal["missing", "always", "never"]
@@ -197,7 +200,7 @@ def _parts(
         records_behind=settings.ledger.read_only == "behind",
         parked=notices.tell,
     )
-    runs = (SearchExecutor(new_id, settings.surface), *executors, functions)
+    runs = (SearchExecutor(new_id, settings.surface), *executors, functions, *_installed())
     return Parts(
         store=store,
         clock=clock,
@@ -216,6 +219,11 @@ def _parts(
         tends=tends,
         closing=(notices.aclose,),
     )
+
+
+def _installed() -> list[Executor]:
+    """The executors that other packages registered, after everything the caller brought."""
+    return [_executors.get(name)() for name in _executors.names() if name != FUNCTION]
 
 
 def built_catalog(workspace: Workspace, when: Build) -> CatalogView:
