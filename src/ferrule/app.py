@@ -33,12 +33,14 @@ from ferrule.model.result import Pending, Result
 from ferrule.model.surface import Standing, Surface, SurfaceRequest, SurfaceSettings, request_key
 from ferrule.model.tool import Tool
 from ferrule.pipeline.arguments import Arguments, Problem
+from ferrule.pipeline.hooks import refuse_idle
 from ferrule.pipeline.redaction import Mask
 from ferrule.pipeline.services import Services
 from ferrule.pipeline.session import Session
 from ferrule.pipeline.tool_facts import is_input_fixed
 from ferrule.policy.refusing import RefusingPolicy
 from ferrule.surface.build import build_surface
+from ferrule.surface.changes import difference
 from ferrule.surface_handle import SurfaceHandle
 
 STANDINGS: tuple[Standing, ...] = get_args(Standing)
@@ -82,6 +84,7 @@ class App:
     """The running system. Use it as an async context manager; `ferrule.open` makes one."""
 
     def __init__(self, parts: Parts) -> None:
+        refuse_idle(parts.services.hooks)
         self._parts = parts
         self.services = parts.services
         self.store = parts.store
@@ -177,7 +180,8 @@ class App:
         if before is not None:
             session.adopt_counts(before)
         if before is not None and is_told:
-            self.tell_surface(session.surface, "updated")
+            changed = difference(before.surface, session.surface).to_record()
+            self.tell_surface(session.surface, "updated", difference=changed)
         return session
 
     async def _session_again(self, request: SurfaceRequest) -> Session:

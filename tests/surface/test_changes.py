@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from ferrule.surface.changes import difference, is_rebuild_due, rebuild_causes
+from ferrule.surface.changes import difference, rebuild_causes
 from ferrule.surface.search import select
 from tests.surface.parts import a_tool, declared, new_id, request_of, surface_of, view_of
 
@@ -34,13 +34,13 @@ def test_each_change_calls_for_a_new_surface(changes: dict[str, Any], cause: str
     surface = surface_of(view_of(a_tool()))
     changed = msgspec.structs.replace(surface.request, **changes)
     assert rebuild_causes(surface, changed, surface.generation) == (cause,)
-    assert is_rebuild_due(surface, changed, surface.generation)
+    assert rebuild_causes(surface, changed, surface.generation)
 
 
 def test_what_lies_outside_the_request_changes_the_generation() -> None:
     """AT-71: policy and credentials; a new catalog is another workspace."""
     surface = surface_of(view_of(a_tool()), generation=4)
-    assert not is_rebuild_due(surface, surface.request, 4)
+    assert not rebuild_causes(surface, surface.request, 4)
     assert rebuild_causes(surface, surface.request, 5) == ("policy_or_credentials",)
     assert rebuild_causes(surface, surface.request, 4, "another") == ("workspace",)
 

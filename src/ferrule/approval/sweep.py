@@ -20,12 +20,6 @@ def expired(open_calls: Iterable[OpenCall], now: int) -> list[OpenCall]:
     ]
 
 
-def next_expiry(open_calls: Iterable[OpenCall]) -> int | None:
-    """When the next one lapses; None when none ever does."""
-    times = [call.expires_at for call in open_calls if call.state in LAPSING_STATES and call.expires_at is not None]
-    return min(times, default=None)
-
-
 def lapsed(call: OpenCall) -> Stop:
     """How such a call ends: as `timed_out`, without having run."""
     until = iso(call.expires_at or 0)

@@ -42,7 +42,6 @@ class HookOutput(msgspec.Struct, frozen=True):
     permission_reason: str = ""
     messages: tuple[str, ...] = ()
     additional_context: tuple[dict[str, Any], ...] = ()
-    updated_output: Any = None
 
 
 class Hook(Protocol):

@@ -16,7 +16,7 @@ from ferrule.model.approval import Answer, ApprovalRequest
 from ferrule.model.decision import Decision
 from ferrule.model.failure import Stop
 from ferrule.model.journal import HookRun, Mutation, Payload
-from ferrule.model.lifecycle import STATES, TRANSITIONS, IllegalTransition, State
+from ferrule.model.lifecycle import STATES, TRANSITIONS, State, check_transition
 from ferrule.model.result import Result
 from ferrule.pipeline.session import UNRESOLVED, Prepared, Session
 
@@ -106,7 +106,6 @@ class Call(msgspec.Struct, gc=False):
     hooks: tuple[HookRun, ...] = ()
     hook_permission: str = ""
     """The strictest word a hook said, `deny` or `ask`, as `word:message`; an `allow` weighs nothing (AT-152)."""
-    context_blocks: tuple[dict[str, Any], ...] = ()
     request: ApprovalRequest | None = None
     answer: Answer | None = None
     notes: dict[str, Any] = {}
@@ -127,7 +126,8 @@ class Call(msgspec.Struct, gc=False):
         """Go on to a state. Raises IllegalTransition."""
         code = _MOVES[self.state].get(state)
         if code is None:
-            raise IllegalTransition(f"an invocation cannot go from {self.state} to {state}")
+            check_transition(self.state, state)
+            return
         self.state = state
         self.states.append((self.tick() - self.origin) << 5 | code)
 

@@ -30,8 +30,6 @@ class ToolTraits(msgspec.Struct, frozen=True, kw_only=True):
     risk: Risk = "high"
     facts: tuple[Any, ...] = ()
     """The first four safety facts, in the order of `FACT_NAMES`."""
-    fallback_summary: str | None = None
-    empty_result_policy: str | None = None
 
     def output_validator(self, tool: Tool) -> Any:
         """The validator of the tool's output schema; None without one."""
@@ -56,8 +54,6 @@ def traits_of(entry: SurfaceEntry) -> ToolTraits:
         timeout_seconds=_timeout(payload),
         risk=_risk(tool, payload),
         facts=tuple(getattr(facts, name) for name in FACT_NAMES[:4]),
-        fallback_summary=_text(_part(payload, "output_contract").get("fallback_summary")),
-        empty_result_policy=_text(interface.get("empty_result_policy")),
     )
 
 

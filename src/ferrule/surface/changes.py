@@ -100,8 +100,3 @@ def rebuild_causes(
     if generation != surface.generation:
         causes.append("policy_or_credentials")
     return tuple(dict.fromkeys(causes))
-
-
-def is_rebuild_due(surface: Surface, request: SurfaceRequest, generation: int) -> bool:
-    """True when a surface no longer says what holds for this request."""
-    return bool(rebuild_causes(surface, request, generation))

@@ -28,20 +28,20 @@ def execute(call: Call, services: Services) -> Stop | Park | Awaitable[Stop | Pa
     if run is None:
         return call.prepared.unready
     recorded = call.recorded
+    context = _context(call) if call.prepared.wants_context else NO_CONTEXT
     if recorded is not None and recorded.waiting:
-        return _awaited(
-            call, services, cast(Resumable, run).resume(recorded.waiting, recorded.received, _context(call))
-        )
+        going_on = cast(Resumable, run).resume(recorded.waiting, recorded.received, context)
+        return _awaited(call, services, going_on, context)
     try:
-        output = run(call.arguments, _context(call) if call.prepared.wants_context else NO_CONTEXT)
+        output = run(call.arguments, context)
     except ExecutionFailed as failed:
         return _failed(call, failed)
     if type(output) is CoroutineType or isawaitable(output):
-        return _awaited(call, services, output)
+        return _awaited(call, services, output, context)
     return _given(call, services, output)
 
 
-async def _awaited(call: Call, services: Services, running: Awaitable[Any]) -> Stop | Park | None:
+async def _awaited(call: Call, services: Services, running: Awaitable[Any], context: Context) -> Stop | Park | None:
     try:
         if call.deadline is None:
             return _given(call, services, await running)
@@ -49,8 +49,18 @@ async def _awaited(call: Call, services: Services, running: Awaitable[Any]) -> S
             return _given(call, services, await running)
     except ExecutionFailed as failed:
         return _failed(call, failed)
+    except asyncio.CancelledError:
+        _abort(context)
+        raise
     except TimeoutError:
+        _abort(context)
         return Stop("timeout", f"tool {call.prepared.tool_id!r} did not finish in time; it was told to stop")
+
+
+def _abort(context: Context) -> None:
+    """Tell a tool that nobody waits any more; a function in a thread has no other way to learn it."""
+    if context is not NO_CONTEXT:
+        context.aborted = True
 
 
 def _given(call: Call, services: Services, output: Any) -> Park | None:

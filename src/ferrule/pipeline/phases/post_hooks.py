@@ -10,7 +10,7 @@ from ferrule.contracts.hook import Hook
 from ferrule.model.failure import Stop
 from ferrule.model.journal import HookRun
 from ferrule.pipeline.call import Call
-from ferrule.pipeline.hooks import told
+from ferrule.pipeline.hooks import noted, told
 from ferrule.pipeline.results import stopped_result
 from ferrule.pipeline.services import Services
 
@@ -35,8 +35,7 @@ async def _run_all(call: Call, services: Services, hooks: tuple[Hook, ...]) -> N
             said: Any = hook.run(told(call, hook.event))
             output = await said if isawaitable(said) else said
             if output is not None:
-                outputs = tuple({"message": message} for message in output.messages)
-                call.context_blocks += output.additional_context
+                outputs = noted(output)
         except Exception as error:
             outputs = ({"failed": type(error).__name__},)
             _mark_partial(call, services, hook, error)

@@ -13,7 +13,7 @@ from ferrule.contracts.hook import Hook, HookOutput
 from ferrule.model.failure import Stop
 from ferrule.model.journal import HookRun
 from ferrule.pipeline.call import Call
-from ferrule.pipeline.hooks import told
+from ferrule.pipeline.hooks import noted, told
 from ferrule.pipeline.mutation import change_input
 from ferrule.pipeline.services import Services
 
@@ -41,7 +41,7 @@ async def _run_all(call: Call, services: Services, hooks: tuple[Hook, ...]) -> S
             _note(call, hook, started, {"failed": type(error).__name__})
             message = f"the hook {hook.hook_id!r} failed ({type(error).__name__}), so the call may not run"
             return Stop("hook_blocked", message, "hook_failed", status="failed")
-        _note(call, hook, started, _outputs(output))
+        _note(call, hook, started, noted(output))
         stop = _taken(call, services, hook, output)
         if stop is not None:
             return stop
@@ -54,7 +54,6 @@ def _taken(call: Call, services: Services, hook: Hook, output: HookOutput) -> St
     if output.permission in ("deny", "ask") and not call.hook_permission.startswith("deny"):
         why = f": {output.permission_reason}" if output.permission_reason else ""
         call.hook_permission = f"{output.permission}:the hook {hook.hook_id!r} says {output.permission}{why}"
-    call.context_blocks += output.additional_context
     if output.updated_input is None:
         return None
     return change_input(call, output.updated_input, "hook", hook.hook_id)
@@ -63,16 +62,3 @@ def _taken(call: Call, services: Services, hook: Hook, output: HookOutput) -> St
 def _note(call: Call, hook: Hook, started: int, outputs: tuple[dict[str, Any], ...] | dict[str, Any]) -> None:
     given = (outputs,) if isinstance(outputs, dict) else outputs
     call.hooks += (HookRun(hook.hook_id, hook.event, started, call.offset(), given),)
-
-
-def _outputs(output: HookOutput) -> tuple[dict[str, Any], ...]:
-    """What is kept of a hook's answer: that it changed the input is a mutation record, not a second copy of the input."""
-    kept: list[dict[str, Any]] = [{"message": message} for message in output.messages]
-    kept += [{"additional_context": block} for block in output.additional_context]
-    if output.permission is not None:
-        kept.append({"permission_result": {"behavior": output.permission, "reason": output.permission_reason}})
-    if output.updated_input is not None:
-        kept.append({"updated_input": True})
-    if output.stop is not None:
-        kept.append({"stop": {"reason": output.stop}})
-    return tuple(kept)
