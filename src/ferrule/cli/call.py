@@ -20,7 +20,6 @@ from ferrule.assembly import is_stale, open_app
 from ferrule.cli.fields import arguments_from
 from ferrule.cli.json_text import json_text
 from ferrule.errors import WorkspaceError
-from ferrule.model.nearest import nearest
 from ferrule.model.result import Pending, Result
 from ferrule.model.timestamps import iso
 from ferrule.reporters.excerpt import cleaned
@@ -92,7 +91,7 @@ async def _call(path: str, tool: str, extra: list[str], options: dict[str, Any])
             run_id=options["run_id"],
             is_interactive=not options["non_interactive"],
         )
-        _look_for(surface, tool)
+        _load_if_deferred(surface, tool)
         return await surface.call(
             tool,
             _arguments(surface, tool, options["written"], extra),
@@ -102,12 +101,10 @@ async def _call(path: str, tool: str, extra: list[str], options: dict[str, Any])
         )
 
 
-def _look_for(surface: SurfaceHandle, tool: str) -> None:
-    """Whoever types a tool's name has found it already; whoever mistypes it learns of the nearest one."""
+def _load_if_deferred(surface: SurfaceHandle, tool: str) -> None:
+    """Whoever types a tool's name has found it already."""
     entry = surface.surface.find(tool)
-    if entry is None and (hint := nearest(tool, surface.surface.names)):
-        click.echo(f"note: there is no tool {tool!r} here; {hint}", err=True)
-    elif entry is not None and entry.standing == "deferred":
+    if entry is not None and entry.standing == "deferred":
         surface.select([tool])
 
 
