@@ -11,6 +11,10 @@ import msgspec
 
 from ferrule.errors import SettingsError
 from ferrule.model.nearest import nearest
+from ferrule.model.persistence import ResultSettings
+from ferrule.model.redaction import RedactionPattern, RedactionSettings
+from ferrule.model.retry import RetrySettings
+from ferrule.model.scheduling import ResourceLock, SchedulerPolicy
 from ferrule.model.surface import SurfaceSettings
 from ferrule.registry import late
 
@@ -130,6 +134,65 @@ class SinkSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return said | self.options
 
 
+class HookSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Something that runs around calls: `[[hooks]]`, in the order they are written."""
+
+    id: str
+    """Its name in records."""
+    event: str
+    """`pre_tool_use`, `post_tool_use`, `post_tool_use_failure`, `permission_request`, `permission_decision` or
+    `result_persistence`."""
+    kind: Literal["command", "http", "function"]
+    tools: tuple[str, ...] = ("*",)
+    """Ids or names of tools, with `*`; a call of any other tool is not shown to it."""
+    command: tuple[str, ...] = ()
+    """Of `command`: the program and its arguments; JSON on standard input and output."""
+    url: str = ""
+    """Of `http`: where to post; `https`, or `http` to a host in `[network] allow`."""
+    secret_env: str = ""
+    """Of `http`: the environment variable with the secret that signs what is posted."""
+    function: str = ""
+    """Of `function`: `module:name`."""
+    timeout_seconds: Annotated[float, msgspec.Meta(gt=0, le=600)] = 5.0
+    """A hook that takes longer has failed, and a failed hook blocks."""
+    env: tuple[str, ...] = ()
+    """Of `command`: environment variables it may see besides PATH, HOME and LANG."""
+
+
+class GuardrailSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A guardrail on tool input or output: `[[guardrails]]`."""
+
+    id: str
+    """Its name; what an agent's `guardrails` refer to."""
+    at: tuple[Literal["tool_input", "tool_output"], ...]
+    type: Literal["score", "transform", "annotate", "enrich"] = "score"
+    kind: Literal["command", "http", "function"]
+    command: tuple[str, ...] = ()
+    url: str = ""
+    secret_env: str = ""
+    function: str = ""
+    tools: tuple[str, ...] = ("*",)
+    agents: tuple[str, ...] = ()
+    """Only for these agents; empty: for whoever names it in an agent file, and for calls without an agent."""
+    severity_threshold: Annotated[float, msgspec.Meta(ge=0, le=10)] = 7.0
+    """Of `score`: from this score on it has fired."""
+    on_fail: Literal["block", "warn", "log", "escalate", "apply", "reject", "skip", "fail_closed"] | None = None
+    """`score`: block, warn, log or escalate (ask a person). `transform`: apply or reject. `annotate` and `enrich`: skip or
+    fail_closed. The strictest is the default."""
+    error_severity: Annotated[float, msgspec.Meta(ge=0, le=10)] = 10.0
+    """The score of a guardrail that cannot be asked: 10 fails closed, 0 fails open."""
+    timeout_seconds: Annotated[float, msgspec.Meta(gt=0, le=600)] = 5.0
+
+
+class BuiltinSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`[builtins]`: the built-in tools that agent files list and enable."""
+
+    sandbox: Literal["required", "preferred", "off"] = "required"
+    """Commands run in a sandbox (bubblewrap); without one they are refused, unless it is only `preferred`, or `off`."""
+    max_output_bytes: Annotated[int, msgspec.Meta(ge=1)] = 64 * 1024**2
+    """What one command may write to its output; then it is ended."""
+
+
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A workspace's settings."""
 
@@ -143,6 +206,13 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     functions: FunctionSettings = FunctionSettings()
     surface: SurfaceSettings = SurfaceSettings()
     sinks: tuple[SinkSettings, ...] = ()
+    hooks: tuple[HookSettings, ...] = ()
+    guardrails: tuple[GuardrailSettings, ...] = ()
+    scheduler: SchedulerPolicy = SchedulerPolicy()
+    results: ResultSettings = ResultSettings()
+    redaction: RedactionSettings = RedactionSettings()
+    retries: RetrySettings = RetrySettings()
+    builtins: BuiltinSettings = BuiltinSettings()
     policy: dict[str, Any] = {}
     """Rules and modes: see the policy guide. Checked by `ferrule check`, so that mistakes in it have lines."""
 
@@ -181,6 +251,15 @@ def _advice(message: str) -> str:
         LedgerSettings,
         FunctionSettings,
         SurfaceSettings,
+        HookSettings,
+        GuardrailSettings,
+        SchedulerPolicy,
+        ResourceLock,
+        ResultSettings,
+        RedactionSettings,
+        RedactionPattern,
+        RetrySettings,
+        BuiltinSettings,
     )
     known = [name for table in tables for name in table.__struct_fields__]
     hint = nearest(word, known)

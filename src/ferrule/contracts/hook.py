@@ -1,9 +1,21 @@
-"""Something that runs around a call. Hooks see a copy of the observable input; what they change, they return (AT-149)."""
+"""Something that runs around a call. Hooks see a copy of the observable input; what they change, they return (AT-149).
+
+The six events, and which answers count at each:
+
+| event                  | when                                        | besides messages, progress and context it may give       |
+|------------------------|---------------------------------------------|----------------------------------------------------------|
+| `pre_tool_use`         | before permission is decided                | `updated_input`, `permission`, `stop`                    |
+| `permission_request`   | a person is about to be asked               | `permission` (`deny`; an `allow` weighs nothing), `stop` |
+| `permission_decision`  | a decision was made, before anything runs   | `permission` (`deny`), `stop`                            |
+| `post_tool_use`        | the tool gave its output                    | `updated_output`, `stop`                                 |
+| `post_tool_use_failure`| the tool failed                             | nothing more                                             |
+| `result_persistence`   | it was decided how the result is kept       | `stop` (the result is withheld)                          |
+"""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, get_args
 
 import msgspec
 
@@ -15,10 +27,11 @@ HookEvent = Literal[
     "permission_decision",
     "result_persistence",
 ]
+HOOK_EVENTS: tuple[HookEvent, ...] = get_args(HookEvent)
 
 
-class HookInput(msgspec.Struct, frozen=True):
-    """What a hook is told."""
+class HookInput(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a hook is told. Hooks outside the process get it as JSON."""
 
     event: HookEvent
     invocation_id: str
@@ -26,9 +39,18 @@ class HookInput(msgspec.Struct, frozen=True):
     tool_name: str
     principal: str
     agent: str | None
-    observable_input: dict[str, Any]
+    observable_input: Any
     """A copy; editing it changes nothing."""
     result: dict[str, Any] | None = None
+    """After the tool ran: the result's record."""
+    run_id: str = ""
+    surface_id: str = ""
+    request: dict[str, Any] | None = None
+    """Of `permission_request`: what a person will be asked: `message`, `risk`, `expires_at`, `rule_refs`."""
+    decision: dict[str, Any] | None = None
+    """Of `permission_decision`: `behavior`, `reason`, `by`."""
+    persistence: dict[str, Any] | None = None
+    """Of `result_persistence`: `strategy`, `original_size_bytes`, `preview_size_bytes`, `reason`."""
 
 
 class HookOutput(msgspec.Struct, frozen=True):
@@ -41,11 +63,17 @@ class HookOutput(msgspec.Struct, frozen=True):
     permission: Literal["allow", "ask", "deny"] | None = None
     permission_reason: str = ""
     messages: tuple[str, ...] = ()
+    """For the record."""
     additional_context: tuple[dict[str, Any], ...] = ()
+    """Content blocks for the model beside the tool's own output, each told with its hook as the origin."""
+    progress: tuple[dict[str, Any], ...] = ()
+    """Progress of the call, in the fields of `Context.progress`."""
+    updated_output: Any = msgspec.UNSET
+    """Replaces the tool's output for the model; the original is kept (AT-157). UNSET: unchanged."""
 
 
 class Hook(Protocol):
-    """One hook."""
+    """One hook. It may also have `timeout_seconds` (a float) and `matcher` (a dict, for the record)."""
 
     hook_id: str
     event: HookEvent
@@ -55,3 +83,17 @@ class Hook(Protocol):
 
     def run(self, told: HookInput) -> HookOutput | Awaitable[HookOutput | None] | None:
         """Its answer. An exception blocks the call (AT-158)."""
+
+
+class Reach(Protocol):
+    """How something outside the process is asked: a command, an address. JSON goes out, JSON comes back."""
+
+    async def ask(self, message: bytes) -> bytes:
+        """The answer. Raises HookFailed for everything that can go wrong, also for taking too long."""
+
+    async def aclose(self) -> None:
+        """Let go."""
+
+
+class HookFailed(Exception):
+    """A hook could not be asked, or gave no answer that can be used. The message names no secret."""

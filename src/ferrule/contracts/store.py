@@ -91,7 +91,13 @@ class Store(Protocol):
         """The latest time in the ledger: expiry is judged by this when the machine's clock was set back."""
 
     async def rows_of(self, call: str) -> list[StoredEntry]:
-        """A call's rows in order; what was recorded before is included."""
+        """A call's rows in order, without its `news`; what was recorded before is included."""
+
+    async def news_of(self, call: str, after: int = 0) -> list[StoredEntry]:
+        """A call's `news` rows after a number, in order; what was recorded before is included."""
+
+    async def cancel_requests(self, after: int) -> list[StoredEntry]:
+        """All `news` rows with the outcome `cancel_requested` after a number, in order. Cheap when there are none."""
 
     async def rows_after(self, seq: int, limit: int = 500) -> list[StoredEntry]:
         """Rows after a number, in order."""

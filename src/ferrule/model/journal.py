@@ -33,10 +33,14 @@ Kind = Literal[
     "erased",  # personal payloads were destroyed
     "pruned",  # old rows were removed; what was removed is anchored here
     "opened",  # the ledger was created, migrated or restored
+    "news",  # of a call, without moving it: progress, a cancel request, a result that came too late
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 CALL_KINDS: frozenset[Kind] = frozenset({"call", "parked", "answered", "started", "ended", "unknown"})
 LAST_KINDS: frozenset[Kind] = frozenset({"call", "ended"})
+
+News = Literal["progress", "cancel_requested", "cancel_acknowledged", "cancel_failed", "late_result"]
+"""What a `news` row is about; stands in its `outcome`."""
 
 
 class Header(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -167,7 +171,7 @@ class Entry(msgspec.Struct, gc=False):
     tool: str
     outcome: str
     """The call's state after this row, or a word for other rows."""
-    body: Segment | dict[str, Any]
+    body: Segment | NewsBody | dict[str, Any]
     payload: Payload | None = None
     mark: Mark | None = None
 
@@ -196,6 +200,10 @@ class StoredEntry(msgspec.Struct, frozen=True, kw_only=True):
         """The body of a row that belongs to no call. Raises LedgerDamaged."""
         return self._read(_decode_facts, self.body)
 
+    def news(self) -> NewsBody:
+        """The body of a `news` row. Raises LedgerDamaged."""
+        return self._read(_decode_news, self.body)
+
     def inputs(self) -> Payload | None:
         """The payload. Raises LedgerDamaged."""
         return None if self.payload is None else self._read(_decode_payload, self.payload)
@@ -217,9 +225,19 @@ class StoredEntry(msgspec.Struct, frozen=True, kw_only=True):
             ) from None
 
 
+class NewsBody(msgspec.Struct, gc=False, array_like=True):
+    """The body of a `news` row. It may come after the call's last row: that somebody asked too late is news too."""
+
+    happened: list[dict[str, Any]]
+    """In order; each `at` (microseconds since 1970), `event` (its class) and `data`."""
+    sequence: int = 0
+    """Of progress: the number of the last record in it."""
+
+
 _decode_segment = msgspec.msgpack.Decoder(Segment).decode
 _decode_facts = msgspec.msgpack.Decoder(dict[str, Any]).decode
 _decode_payload = msgspec.msgpack.Decoder(Payload).decode
+_decode_news = msgspec.msgpack.Decoder(NewsBody).decode
 _decode_header = msgspec.msgpack.Decoder(Header).decode
 _PERMISSION, _EXECUTE = PHASES.index("permission"), PHASES.index("execute")
 encode = msgspec.msgpack.Encoder().encode

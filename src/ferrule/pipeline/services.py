@@ -8,9 +8,13 @@ from typing import Protocol
 import msgspec
 
 from ferrule.contracts.hook import Hook
+from ferrule.contracts.payloads import PayloadStore
 from ferrule.contracts.policy import Classifier
+from ferrule.contracts.redactor import Redactor
 from ferrule.contracts.store import Store
 from ferrule.model.approval import Answer, ApprovalRequest
+from ferrule.model.persistence import ResultSettings
+from ferrule.model.retry import RetrySettings
 from ferrule.model.tool import SafetyFacts, Tool
 
 
@@ -63,6 +67,13 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
     """True: read-only calls are recorded behind their answer, within a second; False: before it."""
     parked: Callable[[ApprovalRequest], None] = lambda request: None
     """Told of every request that waits for a person, after it is durable."""
+
+    redactor: Redactor | None = None
+    """What is known to be secret; None when nothing is."""
+    payloads: PayloadStore | None = None
+    """Where large results go; None: nowhere."""
+    results: ResultSettings = ResultSettings()
+    retries: RetrySettings = RetrySettings()
 
     def wall(self) -> int:
         """The time by which things expire: the clock, or the ledger's latest time where the clock was set back."""

@@ -1,0 +1,73 @@
+"""How results are kept: the six strategies, the limits, and the record each decision leaves (AT-223 to AT-237)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, get_args
+
+import msgspec
+
+from ferrule.model.timestamps import iso
+
+Strategy = Literal["inline", "preview_and_persist", "ref_only", "redact", "drop_with_reason", "never_persist"]
+STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
+RedactionState = Literal["none", "partial", "full", "unknown"]
+
+
+class ResultSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`[results]`"""
+
+    store: Literal["files", "none"] = "files"
+    """Where large results go: files under the workspace, or nowhere (then they end as `too_large`)."""
+    path: str = ".ferrule/payloads"
+    """The folder of those files, relative to the workspace."""
+    max_inline_chars: Annotated[int, msgspec.Meta(ge=1)] = 50_000
+    """What the model sees at most of one result; a tool's own, smaller limit wins."""
+    max_inline_bytes: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    """The same in bytes."""
+    preview_chars: Annotated[int, msgspec.Meta(ge=0)] = 2_000
+    """How much of a stored result the model sees with its reference."""
+    max_stored_bytes: Annotated[int, msgspec.Meta(ge=1)] = 16 * 1024**3
+    """Larger outputs are cut off and end as `too_large`."""
+    expires_seconds: Annotated[int, msgspec.Meta(ge=1)] | None = 30 * 24 * 3600
+    """How long stored results can be read; None: for ever."""
+    mismatch: Literal["fail", "note"] = "fail"
+    """What output becomes that its schema does not allow: a failure (AT-87), or a success that says so."""
+
+
+class Persistence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One decision about a result's bytes."""
+
+    strategy: Strategy
+    created_at: int
+    threshold: dict[str, int] = {}
+    original_size_bytes: int = 0
+    preview_size_bytes: int = 0
+    persisted_ref: dict[str, Any] | None = None
+    """`uri`, `media_type`, `digest`, `size`, `scope`, `expires_at`, `access`."""
+    redaction_state: RedactionState = "none"
+    reason: str = ""
+
+    def to_record(self, invocation_id: str, number: int = 0) -> dict[str, Any]:
+        """The standard's `result_persistence` record; it names its invocation and its result (AT-223)."""
+        record: dict[str, Any] = {
+            "schema_version": "0.2.0",
+            "decision_id": persistence_id(invocation_id, number),
+            "invocation_id": invocation_id,
+            "result_id": invocation_id.replace("inv_", "res_", 1),
+            "strategy": self.strategy,
+            "created_at": iso(self.created_at),
+            "threshold": self.threshold,
+            "original_size_bytes": self.original_size_bytes,
+            "preview_size_bytes": self.preview_size_bytes,
+            "redaction_state": self.redaction_state,
+        }
+        if self.persisted_ref is not None:
+            record["persisted_ref"] = self.persisted_ref
+        if self.reason:
+            record["reason"] = self.reason
+        return record
+
+
+def persistence_id(invocation_id: str, number: int = 0) -> str:
+    """The id of an invocation's persistence decision."""
+    return f"{invocation_id.replace('inv_', 'per_', 1)}.{number}"

@@ -1,0 +1,102 @@
+"""Progress of a call: ordered records with numbers that are never used twice (AT-197 to AT-204)."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_args
+
+import msgspec
+
+from ferrule.model.timestamps import iso
+
+ProgressStatus = Literal[
+    "queued",
+    "started",
+    "running",
+    "waiting_for_permission",
+    "waiting_for_input",
+    "backgrounded",
+    "partial_result",
+    "completed",
+    "failed",
+    "canceled",
+]
+PROGRESS_STATUSES: tuple[ProgressStatus, ...] = get_args(ProgressStatus)
+
+
+class Progress(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How far a call is."""
+
+    invocation_id: str
+    sequence: int
+    """Counts from 1 within its call, without gaps, over restarts too."""
+    status: ProgressStatus
+    timestamp: int
+    """Microseconds since 1970."""
+    message: str = ""
+    percent: float | None = None
+    """0 to 100."""
+    current_step: str | None = None
+    total_steps: int | None = None
+    elapsed_ms: int | None = None
+    bytes_read: int | None = None
+    bytes_written: int | None = None
+    line_count: int | None = None
+    task_id: str | None = None
+    partial_result_refs: tuple[str, ...] = ()
+    artifact_refs: tuple[dict[str, Any], ...] = ()
+    extra: dict[str, Any] = {}
+    """What else a tool said: `stdout_bytes`, `stderr_bytes`, `timeout_ms`, `exit_code`, `hook_id`, … (AT-203)."""
+
+    def to_record(self) -> dict[str, Any]:
+        """The standard's `tool_progress` record."""
+        stem = self.invocation_id.replace("inv_", "prg_", 1)
+        said = msgspec.to_builtins(self)
+        said.pop("extra", None)
+        return {
+            "schema_version": "0.2.0",
+            "progress_id": f"{stem}.{self.sequence}",
+            **said,
+            "timestamp": iso(self.timestamp),
+            **self.extra,
+        }
+
+
+class BadProgress(ValueError):
+    """Progress that says something impossible."""
+
+
+_KNOWN = frozenset(Progress.__struct_fields__) - {
+    "invocation_id",
+    "sequence",
+    "timestamp",
+    "extra",
+    "status",
+    "elapsed_ms",
+}
+
+
+def progress_of(invocation_id: str, sequence: int, timestamp: int, elapsed_ms: int, facts: dict[str, Any]) -> Progress:
+    """A record from what a tool said. Raises BadProgress for what no progress can be (AT-201, AT-202)."""
+    said = {key: value for key, value in facts.items() if value is not None}
+    status = said.pop("status", "running")
+    if isinstance(said.get("current_step"), int | float):
+        said["current_step"] = str(said["current_step"])
+    extra = {key: said.pop(key) for key in list(said) if key not in _KNOWN}
+    percent = said.get("percent")
+    if percent is not None and not (isinstance(percent, int | float) and 0 <= percent <= 100):
+        raise BadProgress(f"percent is a number from 0 to 100, not {percent!r}")
+    try:
+        return msgspec.convert(
+            {
+                "invocation_id": invocation_id,
+                "sequence": sequence,
+                "status": status,
+                "timestamp": timestamp,
+                "elapsed_ms": elapsed_ms,
+                "extra": extra,
+                **said,
+            },
+            Progress,
+        )
+    except msgspec.ValidationError as error:
+        raise BadProgress(f"this is no progress: {error}") from None

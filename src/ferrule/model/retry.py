@@ -1,0 +1,58 @@
+"""When a failed attempt is made again, by itself (AT-241 to AT-243)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+
+from ferrule.model.failure import ErrorClass
+
+RETRIED: frozenset[ErrorClass] = frozenset({"rate_limited", "dependency_unavailable", "timeout"})
+"""Classes another attempt may cure; of the others an executor has to say so itself."""
+
+
+class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True):
+    """What a tool's definition says about attempts."""
+
+    max_attempts: int = 1
+    """1: what fails has failed."""
+    backoff_seconds: float = 0.5
+    """Before the second attempt; doubles from there on, with chance in it."""
+    is_written: bool = False
+    """True when the author wrote a policy of their own: it is done as written."""
+
+
+NO_RETRIES = RetryPolicy()
+
+
+class RetrySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`[retries]`"""
+
+    max_attempts: Annotated[int, msgspec.Meta(ge=1, le=20)] = 3
+    """For tools whose profile supports retries and says no number."""
+    max_wait_seconds: Annotated[float, msgspec.Meta(ge=0)] = 20.0
+    """What a call waits between attempts, at most, all together; whoever calls is told to come back later instead."""
+    budget_ratio: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.2
+    """Second attempts a tool gets for each first one: an outage is not answered with a storm."""
+    breaker_failures: Annotated[int, msgspec.Meta(ge=0)] = 5
+    """Failures in a row after which a tool is left alone; 0 turns that off."""
+    breaker_seconds: Annotated[float, msgspec.Meta(gt=0)] = 30.0
+    """For how long; then one call tries, and the others wait for what it finds."""
+
+
+class Attempt(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """One attempt that failed and was followed by another."""
+
+    number: int
+    started: int
+    """Nanoseconds since the call was planned."""
+    ended: int
+    error_class: str
+    error_code: str = ""
+    waited_seconds: float = 0.0
+    native_error_ref: str | None = None
+
+    def to_record(self) -> dict[str, Any]:
+        """For explanations."""
+        return msgspec.structs.asdict(self)

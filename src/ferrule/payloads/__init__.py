@@ -1,0 +1,1 @@
+"""Shelf: where the bytes of large results are kept."""
