@@ -61,7 +61,7 @@ class Output(msgspec.Struct, frozen=True, gc=False):
     file_name: str = ""
     """Of `stream`: what to call it when it is saved."""
     context_modifiers: tuple[dict[str, Any], ...] = ()
-    """Changes to the surface's context, `{"set": {…}}` or `{"unset": […]}`; applied only as the scheduler policy allows (AT-118)."""
+    """Changes to the surface's context, `{"set": {…}}` or `{"unset": […]}`; applied as the policy allows (AT-118)."""
     ui_summary: str | None = None
     """One line for people; the model does not see it."""
     search_text: str | None = None

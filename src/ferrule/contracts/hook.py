@@ -2,14 +2,14 @@
 
 The six events, and which answers count at each:
 
-| event                  | when                                        | besides messages, progress and context it may give       |
-|------------------------|---------------------------------------------|----------------------------------------------------------|
-| `pre_tool_use`         | before permission is decided                | `updated_input`, `permission`, `stop`                    |
-| `permission_request`   | a person is about to be asked               | `permission` (`deny`; an `allow` weighs nothing), `stop` |
-| `permission_decision`  | a decision was made, before anything runs   | `permission` (`deny`), `stop`                            |
-| `post_tool_use`        | the tool gave its output                    | `updated_output`, `stop`                                 |
-| `post_tool_use_failure`| the tool failed                             | nothing more                                             |
-| `result_persistence`   | it was decided how the result is kept       | `stop` (the result is withheld)                          |
+| event                   | when                                      | besides messages, progress and context     |
+|-------------------------|-------------------------------------------|--------------------------------------------|
+| `pre_tool_use`          | before permission is decided              | `updated_input`, `permission`, `stop`      |
+| `permission_request`    | a person is about to be asked             | `permission` (`deny` alone weighs), `stop` |
+| `permission_decision`   | a decision was made, before anything runs | `permission` (`deny` alone weighs), `stop` |
+| `post_tool_use`         | the tool gave its output                  | `updated_output`, `stop`                   |
+| `post_tool_use_failure` | the tool failed                           | nothing more                               |
+| `result_persistence`    | it was decided how the result is kept     | `stop` (the result is withheld)            |
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How calls of one surface share time: what may overlap, in what order results come, who is stopped with whom (AT-159 to AT-178)."""
+"""How calls of one surface share time: what may overlap, in what order results come, who is stopped with whom (AT-159 ff.)."""
 
 from __future__ import annotations
 
