@@ -12,6 +12,7 @@ from typing import Any
 
 from ferrule.contracts.ledger import TABLES, RawRow
 from ferrule.model.chain import NO_PAYLOAD, head_text, row_hash
+from ferrule.stores.sqlite.schema import MIGRATIONS
 from tests.audit.build import other_key
 
 Tampering = Callable[[sqlite3.Connection, random.Random], str]
@@ -202,7 +203,7 @@ def change_schema(db: sqlite3.Connection, rng: random.Random) -> str:
             "ALTER TABLE journal ADD COLUMN note TEXT",
             "ALTER TABLE switches RENAME COLUMN seq TO row",
             "ALTER TABLE runs RENAME TO walks",
-            f"PRAGMA user_version = {rng.randint(2, 99)}",
+            f"PRAGMA user_version = {rng.choice([1, *range(len(MIGRATIONS) + 1, 99)])}",
             "PRAGMA user_version = 0",
         ]
     )

@@ -16,7 +16,7 @@ from ferrule.model.chain import START
 from ferrule.model.journal import Mark
 from ferrule.stores.memory.store import MemoryStore
 from ferrule.stores.sqlite.store import SqliteStore
-from tests.stores.making import AT, ended, entry, parked, running, switch
+from tests.stores.making import AT, ended, entry, news, parked, running, switch
 
 WAIT = 20.0
 FREE = Condition(states=frozenset())
@@ -148,6 +148,68 @@ def test_a_call_gives_back_its_rows_with_what_was_just_recorded(ledger: Ledger) 
         assert await store.rows_of("") == []
 
     tell(ledger, story)
+
+
+def test_news_of_a_call_stands_beside_its_rows(ledger: Ledger) -> None:
+    async def story(store: Store, other: Store) -> None:
+        store.record(news("a", "progress", sequence=1, percent=10))
+        await store.commit(running("a", store.instance))
+        store.record(news("b", "progress", sequence=1))
+        await store.commit(news("a", "cancel_requested", reason="too slow"))
+        await store.commit(ended("a"))
+        store.record(news("a", "late_result"))
+        assert [row.kind for row in await store.rows_of("a")] == ["started", "ended"]
+        assert await store.rows_of("b") == []
+        for each in (store, other):
+            found = await each.news_of("a")
+            assert [row.outcome for row in found] == ["progress", "cancel_requested", "late_result"]
+            assert [row.outcome for row in await each.news_of("a", found[0].seq)] == ["cancel_requested", "late_result"]
+            assert await each.news_of("a", found[-1].seq) == []
+        assert found[0].news().sequence == 1
+        assert found[1].news().happened[0]["data"] == {"reason": "too slow"}
+        assert await store.news_of("nobody") == await store.news_of("") == []
+        assert [row.kind for row in await store.rows_after(1)] == [
+            "news", "started", "news", "news", "ended", "news",
+        ]  # fmt: skip
+        assert [row.call for row in await store.rows_before(None, kinds=("news",), outcome="progress")] == ["b", "a"]
+
+    tell_of_two(ledger, story)
+
+
+def test_news_moves_no_call(ledger: Ledger) -> None:
+    async def story(store: Store) -> None:
+        started = await store.commit(running("a", store.instance))
+        opened, generation = await store.find_open("a"), store.generation()
+        await store.commit(news("a", "cancel_requested"))
+        store.record(news("a", "progress"))
+        await store.flush()
+        assert await store.find_open("a") == opened
+        assert store.generation() == generation
+        assert (await store.commit(ended("a"), Condition(seq=started.seq))).outcome == "written"
+        still = Condition(states=frozenset({"running"}))
+        assert await store.commit(news("a", "cancel_requested"), still) == Committed("state_changed", state="")
+        assert await store.open_calls() == []
+
+    tell(ledger, story)
+
+
+def test_everybody_hears_of_requests_to_cancel(ledger: Ledger) -> None:
+    async def story(store: Store, other: Store) -> None:
+        assert await other.cancel_requests(0) == []
+        await store.commit(running("a", other.instance))
+        store.record(news("a", "progress"))
+        first = await store.commit(news("a", "cancel_requested", by="ada"))
+        await store.commit(news("a", "cancel_acknowledged"))
+        store.record(entry("cancel_requested", outcome="cancel_requested"))
+        second = await store.commit(news("b", "cancel_requested", by="bob"))
+        found = await other.cancel_requests(0)
+        assert [(row.seq, row.call, row.news().happened[0]["data"]) for row in found] == [
+            (first.seq, "a", {"by": "ada"}), (second.seq, "b", {"by": "bob"}),
+        ]  # fmt: skip
+        assert [row.seq for row in await other.cancel_requests(first.seq)] == [second.seq]
+        assert await other.cancel_requests(second.seq) == []
+
+    tell_of_two(ledger, story)
 
 
 def test_rows_before_a_number_come_newest_first_and_filtered(ledger: Ledger) -> None:

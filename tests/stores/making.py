@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ferrule.model.chain import NO_PAYLOAD, START, commitment, row_hash
-from ferrule.model.journal import Entry, Kind, Mark, Payload
+from ferrule.model.journal import Entry, Kind, Mark, News, NewsBody, Payload
 
 AT = 1_767_225_600_000_000
 
@@ -40,6 +40,12 @@ def parked(call: str, **mark: Any) -> Entry:
 def switch(tool_id: str, to: str) -> Entry:
     """A tool is turned off or on."""
     return entry("", Mark(tool_id=tool_id, switch=to), kind="switch", outcome=to, tool=tool_id)
+
+
+def news(call: str, outcome: News, *, at: int = AT, sequence: int = 0, **data: Any) -> Entry:
+    """Something about a call that does not move it."""
+    happened = [{"at": at, "event": f"tool.invocation.{outcome}", "data": data}]
+    return Entry("news", call, at, "demo.pay", outcome, NewsBody(happened, sequence))
 
 
 def check_file(path: Path) -> list[str]:

@@ -22,10 +22,11 @@ from ferrule.errors import LedgerError, LedgerUnavailable
 from ferrule.model.journal import Entry, Mark
 from ferrule.stores.sqlite import connection as connection_module
 from ferrule.stores.sqlite import schema
+from ferrule.stores.sqlite.reader import CANCEL_REQUESTS
 from ferrule.stores.sqlite.store import SqliteStore
 from ferrule.stores.sqlite.transaction import Transactions
 from ferrule.stores.sqlite.writer import QUEUE_LIMIT
-from tests.stores.making import AT, check_file, entry, running
+from tests.stores.making import AT, check_file, entry, news, running
 from tests.stores.processes import MUST_RUN, ROOT
 
 KEY = Ed25519PrivateKey.generate()
@@ -147,11 +148,38 @@ def test_an_older_ledger_is_brought_up_to_date_once(tmp_path: Path, monkeypatch:
                 assert [(row.kind, row.outcome) for row in rows] == [
                     ("opened", "created"), ("call", "succeeded"), ("opened", "migrated"),
                 ]  # fmt: skip
-                assert rows[2].facts()["schema_version"] == 2
+                assert rows[2].facts()["schema_version"] == len(newer)
                 assert rows[2].facts()["ledger"] == rows[0].facts()["ledger"]
 
     run(story)
     check_file(path)
+
+
+def test_a_ledger_of_the_first_version_learns_to_find_requests_to_cancel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "ledger.db"
+    with monkeypatch.context() as old:
+        old.setattr(connection_module, "MIGRATIONS", schema.MIGRATIONS[:1])
+        make(path, "a")
+
+    async def story() -> None:
+        async with opened(path) as store:
+            assert [row.outcome for row in await store.rows_before(None, kinds=("opened",))] == ["migrated", "created"]
+            await store.commit(news("a", "cancel_requested"))
+            assert [row.call for row in await store.cancel_requests(0)] == ["a"]
+
+    run(story)
+    assert check_file(path) == ["", "a", "", "a"]
+
+
+def test_requests_to_cancel_are_found_without_looking_at_other_rows(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+    make(path, "a")
+    connection = sqlite3.connect(path)
+    plan = connection.execute(f"EXPLAIN QUERY PLAN SELECT * FROM journal {CANCEL_REQUESTS}", (0,)).fetchall()
+    connection.close()
+    assert [row[-1] for row in plan] == ["SEARCH journal USING INDEX journal_cancel_requests (seq>?)"]
 
 
 def test_rows_cut_off_the_end_are_noticed_before_anything_is_written(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import struct
 from typing import NamedTuple
 
 from ferrule.model.chain import NO_PAYLOAD, SALT_BYTES, START, commitment, kind_number, row_hash
-from ferrule.model.journal import KINDS, Entry, Kind, StoredEntry, encode
+from ferrule.model.journal import KINDS, Entry, Kind, News, StoredEntry, encode
 
 # In the order of the journal's columns, without `commitment`, which is empty until a payload is erased.
 Row = tuple[int, int, str, int, str, str, bytes, bytes | None, bytes, bytes]
@@ -26,6 +26,9 @@ class Tail(NamedTuple):
 EMPTY = Tail(0, START, 0)
 TELLING_KINDS: frozenset[Kind] = frozenset({"answered", "catalog", "policy", "switch"})
 """Rows that every process must hear of at once: they change the generation."""
+
+CANCEL_REQUESTED: News = "cancel_requested"
+"""The outcome of the `news` every process looks for."""
 
 
 def chained(entry: Entry, seq: int, before: bytes, at: int, salt: bytes) -> Row:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import threading
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -15,7 +16,7 @@ from ferrule.model.chain import SALT_BYTES, head_text
 from ferrule.model.journal import Entry, Kind, StoredEntry
 from ferrule.model.tables import Tables
 from ferrule.stores.conditions import refusal
-from ferrule.stores.rows import EMPTY, MALFORMED, TELLING_KINDS, Row, Tail, chained, stored
+from ferrule.stores.rows import CANCEL_REQUESTED, EMPTY, MALFORMED, TELLING_KINDS, Row, Tail, chained, stored
 from ferrule.stores.watchers import Watchers
 from ferrule.stores.witness import Head
 
@@ -35,6 +36,8 @@ class MemoryLedger:
         self._lock = threading.Lock()
         self._instances = 0
         self._calls: dict[str, list[StoredEntry]] = {}
+        self._news: dict[str, list[StoredEntry]] = {}
+        self._cancel_requests: list[StoredEntry] = []
         self.append(Entry("opened", "", clock(), "", "created", {"ledger": self.id, "schema_version": 0}), Condition())
 
     def new_instance(self) -> str:
@@ -64,8 +67,16 @@ class MemoryLedger:
         return Committed("written", self.tail.seq)
 
     def rows_of(self, call: str) -> list[StoredEntry]:
-        """A call's rows in order."""
+        """A call's rows in order, without its news."""
         return list(self._calls.get(call, ()))
+
+    def news_of(self, call: str, after: int) -> list[StoredEntry]:
+        """A call's news after a number, in order."""
+        return _after(self._news.get(call, ()), after)
+
+    def cancel_requests(self, after: int) -> list[StoredEntry]:
+        """Everybody's requests to cancel after a number, in order."""
+        return _after(self._cancel_requests, after)
 
     def rows_before(
         self, seq: int | None, limit: int, kinds: Sequence[Kind], tool: str | None, outcome: str | None
@@ -95,9 +106,15 @@ class MemoryLedger:
         read = stored(seq, kind, call, at, tool, outcome, body, payload, False, mark, digest)
         self.rows.append(read)
         if call:
-            self._calls.setdefault(call, []).append(read)
+            (self._news if entry.kind == "news" else self._calls).setdefault(call, []).append(read)
+        if entry.kind == "news" and outcome == CANCEL_REQUESTED:
+            self._cancel_requests.append(read)
         self.tail = Tail(seq, digest, at)
         if entry.mark is not None:
             self.tables.follow(entry.kind, call, seq, entry.mark)
         if entry.kind in TELLING_KINDS:
             self.generation += 1
+
+
+def _after(rows: Sequence[StoredEntry], seq: int) -> list[StoredEntry]:
+    return list(rows[bisect_right(rows, seq, key=lambda row: row.seq) :])

@@ -14,13 +14,16 @@ from ferrule.contracts.store import KeyHolder
 from ferrule.errors import LedgerError
 from ferrule.model.chain import kind_number
 from ferrule.model.journal import Kind, OpenCall, StoredEntry, Switch
-from ferrule.stores.rows import stored
+from ferrule.stores.rows import CANCEL_REQUESTED, stored
 from ferrule.stores.sqlite.connection import connect, unusable
 from ferrule.stores.sqlite.transaction import FileIdentity
 
 T = TypeVar("T")
 
 _ROWS = "SELECT seq, kind, call, at, tool, outcome, body, payload, commitment IS NOT NULL, mark, hash FROM journal"
+_NEWS = kind_number("news")
+CANCEL_REQUESTS = f"WHERE kind = {_NEWS} AND outcome = '{CANCEL_REQUESTED}' AND seq > ? ORDER BY seq"
+"""With literals, as the index has them: for other words SQLite would look at every row after the number."""
 _CALLS = "SELECT call, state, owner, tool_id, principal, agent, tenant, expires_at, seq FROM open_calls"
 
 
@@ -40,8 +43,18 @@ class Reader:
         self._pool.shutdown()
 
     async def rows_of(self, call: str) -> list[StoredEntry]:
-        """A call's rows in order. The empty id belongs to no call."""
-        return await self._ask(lambda db: _rows(db, "WHERE call = ? AND call <> '' ORDER BY seq", [call]))
+        """A call's rows in order, without its news. The empty id belongs to no call."""
+        where = f"WHERE call = ? AND call <> '' AND kind <> {_NEWS} ORDER BY seq"
+        return await self._ask(lambda db: _rows(db, where, [call]))
+
+    async def news_of(self, call: str, after: int) -> list[StoredEntry]:
+        """A call's news after a number, in order."""
+        where = f"WHERE call = ? AND call <> '' AND kind = {_NEWS} AND seq > ? ORDER BY seq"
+        return await self._ask(lambda db: _rows(db, where, [call, after]))
+
+    async def cancel_requests(self, after: int) -> list[StoredEntry]:
+        """Everybody's requests to cancel after a number, in order."""
+        return await self._ask(lambda db: _rows(db, CANCEL_REQUESTS, [after]))
 
     async def rows_after(self, seq: int, limit: int) -> list[StoredEntry]:
         """Rows after a number, in order."""

@@ -70,5 +70,9 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         ) STRICT
         """,
     ),
+    (
+        # 13 is the kind `news`. A process asks again and again whether somebody wants a call of its own canceled.
+        "CREATE INDEX journal_cancel_requests ON journal (seq) WHERE kind = 13 AND outcome = 'cancel_requested'",
+    ),
 )
 """One tuple of statements per version; `PRAGMA user_version` counts how many were applied. Never edited, only added to."""

@@ -125,9 +125,18 @@ class SqliteStore:
         return max(self._latest, self._bell.latest())
 
     async def rows_of(self, call: str) -> list[StoredEntry]:
-        """A call's rows in order; what was recorded before is included."""
+        """A call's rows in order, without its news; what was recorded before is included."""
         await self.flush()
         return await self._reader.rows_of(call)
+
+    async def news_of(self, call: str, after: int = 0) -> list[StoredEntry]:
+        """A call's `news` rows after a number, in order; what was recorded before is included."""
+        await self.flush()
+        return await self._reader.news_of(call, after)
+
+    async def cancel_requests(self, after: int) -> list[StoredEntry]:
+        """All requests to cancel after a number, in order. One that was just recorded comes as soon as it is written."""
+        return await self._reader.cancel_requests(after)
 
     async def rows_after(self, seq: int, limit: int = 500) -> list[StoredEntry]:
         """Rows after a number, in order. What was just recorded comes as soon as it is written."""

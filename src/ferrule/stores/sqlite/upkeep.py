@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from ferrule.contracts.ledger import RawRow
 from ferrule.errors import LedgerError
-from ferrule.model.chain import SALT_BYTES, commitment
+from ferrule.model.chain import SALT_BYTES, commitment, kind_number
 from ferrule.model.journal import Entry
 from ferrule.stores.rows import Tail, chained
 from ferrule.stores.sqlite import connection as files
@@ -174,7 +174,11 @@ class Upkeep:
             time.sleep(0.05)
 
 
-_GOES_ON = "EXISTS (SELECT 1 FROM journal j WHERE j.call = k.call AND j.call <> '' AND j.seq > ?1)"
+_GOES_ON = (
+    "EXISTS (SELECT 1 FROM journal j WHERE j.call = k.call AND j.call <> '' AND j.seq > ?1 "
+    f"AND j.kind <> {kind_number('news')})"
+)
+"""News after a call's end does not hold its key: without the rows that ended it, nobody could be given its result."""
 
 _SEARCH = """
 import mmap, sys
