@@ -1,0 +1,186 @@
+"""The settings of each built-in tool: `spec.config.tools.<id>` of the agent file, over which the environment wins (ADL-22).
+
+`TOOLS_READ_MAX_LINES=100` sets one of them; lists are separated by commas; an empty variable counts as not set. What cannot
+be used as it is written turns the tool off, with a message that says what to mend: nothing is guessed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from ferrule.contracts.executor import ExecutionFailed
+from ferrule.model.builtin_tools import BUILTIN_TOOLS, ConfigType
+
+_YES = frozenset({"1", "t", "true", "y", "yes", "on"})
+_NO = frozenset({"0", "f", "false", "n", "no", "off"})
+_WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,15}")
+_PLACEHOLDER = re.compile(r"\$\{([^}]*)\}")
+_VARIABLE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?", re.DOTALL)
+_KILL_SWITCH = "A2A_{}_DISABLED"
+
+
+class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What every built-in tool can be told. Numbers below 1 mean the default."""
+
+    enabled: bool = False
+
+
+class ReadConfig(Config, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`spec.config.tools.read`"""
+
+    max_lines: int = 2000
+    """How many lines a call gets that does not say."""
+    allowed_roots: tuple[str, ...] = ()
+    """Folders, relative to the workspace; empty means the workspace itself."""
+
+
+class WriteConfig(Config, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`spec.config.tools.write`"""
+
+    allowed_roots: tuple[str, ...] = ()
+
+
+class EditConfig(Config, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`spec.config.tools.edit`"""
+
+    allowed_roots: tuple[str, ...] = ()
+
+
+class BashConfig(Config, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`spec.config.tools.bash`"""
+
+    whitelist: tuple[str, ...] = ()
+    timeout_seconds: int = 30
+    working_dir: str = ""
+
+
+class FetchConfig(Config, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`spec.config.tools.fetch`"""
+
+    allowed_domains: tuple[str, ...] = ()
+    """Hosts; `.example.com` means it and everything below it. Empty means every public host."""
+    max_bytes: int = 10 * 1024**2
+    timeout_seconds: int = 30
+    download_dir: str = ""
+    """Empty means the system's folder for temporary files."""
+    allow_downloads: bool = False
+
+
+CONFIGS: dict[str, type[Config]] = {
+    "read": ReadConfig,
+    "write": WriteConfig,
+    "edit": EditConfig,
+    "bash": BashConfig,
+    "fetch": FetchConfig,
+}
+
+
+def load_config(builtin_id: str, stated: Any, environment: Mapping[str, str]) -> Config:
+    """A tool's settings: environment over agent file over default.
+
+    Raises ExecutionFailed: `capability_gap` when the tool is not enabled, `setup_required` when a setting is wrong.
+    """
+    where = f"spec.config.tools.{builtin_id}"
+    if not isinstance(stated, dict):
+        raise _wrong(f"{where} must be a mapping")
+    values = {name: _resolved(value, f"{where}.{name}", environment) for name, value in stated.items()}
+    values |= _overrides(builtin_id, environment)
+    kind = CONFIGS[builtin_id]
+    for name, value in tuple(values.items()):
+        if type(value) is int and value <= 0:
+            del values[name]
+    try:
+        config = msgspec.convert(values, kind, strict=True)
+    except msgspec.ValidationError as error:
+        raise _wrong(f"{where}: {error}") from None
+    _refuse_disabled(builtin_id, config, environment)
+    return config
+
+
+def _refuse_disabled(builtin_id: str, config: Config, environment: Mapping[str, str]) -> None:
+    setting = f"spec.config.tools.{builtin_id}.enabled: true"
+    switch = _KILL_SWITCH.format(builtin_id.upper())
+    if environment.get(switch, "").strip() and _boolean(switch, environment[switch]):
+        raise _off(f"the built-in tool {builtin_id!r} is switched off by {switch} in the environment; unset it there")
+    if config.enabled:
+        return
+    variable = _variable(builtin_id, "enabled")
+    if environment.get(variable, "").strip():
+        raise _off(
+            f"the built-in tool {builtin_id!r} is switched off by {variable} in the environment;"
+            f" unset it there, and have {setting} in the agent file"
+        )
+    raise _off(f"the built-in tool {builtin_id!r} is not enabled; set {setting} in the agent file")
+
+
+def _overrides(builtin_id: str, environment: Mapping[str, str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for field, kind in BUILTIN_TOOLS[builtin_id].config.items():
+        variable = _variable(builtin_id, field)
+        text = environment.get(variable, "").strip()
+        if text:
+            found[field] = _from_text(variable, text, kind)
+    return found
+
+
+def _variable(builtin_id: str, field: str) -> str:
+    return f"TOOLS_{builtin_id}_{field}".upper()
+
+
+def _from_text(variable: str, text: str, kind: ConfigType) -> Any:
+    if kind == "boolean":
+        return _boolean(variable, text)
+    if kind == "integer":
+        if not _WHOLE_NUMBER.fullmatch(text):
+            raise _wrong(f"the environment variable {variable} must be a whole number")
+        return int(text)
+    if kind == "strings":
+        entries = [entry for part in text.split(",") if (entry := part.strip())]
+        if not entries:
+            raise _wrong(
+                f"the environment variable {variable} has no entry; unset it, or list some, separated by commas"
+            )
+        return entries
+    return text
+
+
+def _boolean(variable: str, text: str) -> bool:
+    word = text.strip().lower()
+    if word in _YES:
+        return True
+    if word in _NO:
+        return False
+    raise _wrong(f"the environment variable {variable} must be true or false")
+
+
+def _resolved(value: Any, where: str, environment: Mapping[str, str]) -> Any:
+    """A setting with its `${VAR}` and `${VAR:-default}` replaced, once: what a variable holds is not looked into again."""
+    if isinstance(value, list):
+        return [_resolved(item, where, environment) for item in value]
+    if not isinstance(value, str) or "${" not in value:
+        return value
+
+    def put_in(found: re.Match[str]) -> str:
+        named = _VARIABLE.fullmatch(found[1])
+        if named is None:
+            raise _wrong(f"{where} has a placeholder that cannot be read; write ${{NAME}} or ${{NAME:-default}}")
+        held = environment.get(named[1], "")
+        if held:
+            return held
+        if named[2] is None:
+            raise _wrong(f"{where} needs the environment variable {named[1]}, which is not set")
+        return named[2]
+
+    return _PLACEHOLDER.sub(put_in, value)
+
+
+def _wrong(message: str) -> ExecutionFailed:
+    return ExecutionFailed("setup_required", f"{message}; the tool stays off until that is mended")
+
+
+def _off(message: str) -> ExecutionFailed:
+    return ExecutionFailed("capability_gap", message, code="feature_disabled")

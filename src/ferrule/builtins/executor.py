@@ -1,0 +1,72 @@
+"""Runs the built-in tools that agent files list: gives each its settings and its place, once per surface."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from ferrule.builtins.builtin import BUILTINS
+from ferrule.builtins.config import Config, load_config
+from ferrule.builtins.place import ALWAYS_PROTECTED, Place
+from ferrule.contracts.executor import ExecutionFailed, Run, Support
+from ferrule.functions.threads import Threads
+from ferrule.model.tool import Tool
+from ferrule.network.guard import Guard, Resolve, resolve
+from ferrule.registry import Registry
+
+_builtins: Registry[Callable[[Any, Place], Run]] = Registry("built-in tool", BUILTINS)
+
+
+class BuiltinExecutor:
+    """read, write, edit, bash and fetch, in one workspace."""
+
+    support = Support(cancel=True, progress=True, sandboxed=True)
+    """Of fetch and bash; `run.support` says it for each tool."""
+
+    def __init__(
+        self,
+        root: Path,
+        environment: Mapping[str, str],
+        *,
+        network_allow: Collection[str] = (),
+        protected: Iterable[str | Path] = (),
+        sandbox: Literal["required", "preferred", "off"] = "required",
+        max_output_bytes: int = 64 * 1024**2,
+        resolver: Resolve = resolve,
+    ) -> None:
+        """`protected`: further files and folders no tool may touch, relative to the root: the ledger, the policy files."""
+        folder = Path(root).absolute()
+        self._threads = Threads(name="ferrule-builtin")
+        self._place = Place(
+            root=folder,
+            environment=environment,
+            threads=self._threads,
+            guard=Guard(network_allow, resolver),
+            protected=tuple(dict.fromkeys(folder / path for path in (*ALWAYS_PROTECTED, *protected))),
+            sandbox=sandbox,
+            max_output_bytes=max_output_bytes,
+        )
+
+    def can_run(self, tool: Tool) -> bool:
+        """True for a reserved tool of an agent file, enabled or not: a call of one that is off says how to turn it on."""
+        return tool.dialect == "adl" and tool.name in BUILTINS
+
+    def prepare(self, tool: Tool) -> Run:
+        """The tool with its settings. Raises ExecutionFailed: `capability_gap` when it is off, `setup_required` when a
+        setting is wrong."""
+        if not self.can_run(tool):
+            raise ExecutionFailed("capability_gap", f"{tool.tool_id!r} is no built-in tool")
+        config = self._config(tool)
+        return _builtins.get(tool.name)(config, self._place)
+
+    async def aclose(self) -> None:
+        """Let the threads end."""
+        self._threads.close()
+
+    def _config(self, tool: Tool) -> Config:
+        payload = msgspec.json.decode(tool.payload)
+        stated = payload.get("config", {}) if isinstance(payload, dict) else {}
+        return load_config(tool.name, stated, self._place.environment)
