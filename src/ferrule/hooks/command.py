@@ -1,0 +1,167 @@
+"""A program that is asked: JSON on its standard input, JSON on its standard output, no shell in between.
+
+It runs in a process group of its own. When it has ended, is late or its call is cancelled, everything left in that group
+is killed; only what put itself into another session can outlive it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import cast
+
+from ferrule.contracts.hook import HookFailed
+from ferrule.errors import SettingsError
+
+MAX_ANSWER_BYTES = 1024 * 1024
+_REAPED_SECONDS = 1.0
+"""How long a killed program is waited for; it takes that long only where the system is stuck."""
+
+
+class CommandReach:
+    """One program that is asked, started anew for each question."""
+
+    def __init__(
+        self,
+        argv: Sequence[str],
+        cwd: str | Path | None = None,
+        env: Mapping[str, str] | None = None,
+        timeout_seconds: float = 5.0,
+    ) -> None:
+        """`env` is the whole environment it gets; a program without a slash is looked for on its PATH. Raises SettingsError."""
+        if isinstance(argv, str) or not argv or not argv[0] or any("\0" in word for word in argv):
+            raise SettingsError('a command is a list of words that begins with the program: ["python3", "check.py"]')
+        self.timeout_seconds = timeout_seconds
+        self._argv = tuple(argv)
+        self._cwd = cwd
+        self._env = dict(env or {})
+
+    async def ask(self, message: bytes) -> bytes:
+        """What the program wrote to its standard output. Raises HookFailed."""
+        try:
+            async with asyncio.timeout(self.timeout_seconds):
+                return await self._answer(message)
+        except TimeoutError:
+            raise HookFailed(f"{self._program} gave no answer within {self.timeout_seconds:g} s") from None
+
+    async def aclose(self) -> None:
+        """Nothing is held between two questions."""
+
+    @property
+    def _program(self) -> str:
+        """For messages. Its arguments may hold secrets, its name does not."""
+        return f"the program {os.path.basename(self._argv[0])!r}"
+
+    async def _answer(self, message: bytes) -> bytes:
+        loop = asyncio.get_running_loop()
+        heard = _Heard(loop)
+        # A pipe of our own: asyncio's is a socket on some systems, which a program cannot open as /dev/stdin.
+        read_end, write_end = os.pipe()
+        stdin = open(write_end, "wb", buffering=0)  # noqa: SIM115  # closed by its transport
+        try:
+            transport, _ = await loop.subprocess_exec(
+                lambda: heard,
+                *self._argv,
+                stdin=read_end,
+                cwd=self._cwd,
+                env=self._env,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            stdin.close()
+            raise HookFailed(f"{self._program} cannot be started: {type(error).__name__}") from None
+        except BaseException:
+            stdin.close()
+            raise
+        finally:
+            os.close(read_end)
+        try:
+            writing, told = await loop.connect_write_pipe(_Told, stdin)
+            writing.write(message)
+            writing.write_eof()
+            try:
+                await heard.whole
+            finally:
+                if not told.is_over:  # what nobody read
+                    writing.abort()
+        finally:
+            await _ended(transport, heard)
+        return self._taken(heard, transport.get_returncode())
+
+    def _taken(self, heard: _Heard, code: int | None) -> bytes:
+        if heard.is_too_long:
+            raise HookFailed(f"{self._program} wrote more than {MAX_ANSWER_BYTES} bytes")
+        if code != 0:
+            how = f"was ended by signal {-code}" if code is not None and code < 0 else f"ended with exit code {code}"
+            wrote = f" ({heard.error_bytes} bytes on its error output)" if heard.error_bytes else ""
+            raise HookFailed(f"{self._program} {how}{wrote}")
+        return bytes(heard.output)
+
+
+class _Told(asyncio.BaseProtocol):
+    """Whether the message was handed over, or can be handed over no more."""
+
+    is_over = False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """All of it was written, or the program stopped reading."""
+        self.is_over = True
+
+
+class _Heard(asyncio.SubprocessProtocol):
+    """What a program has said so far. Its error output is counted, not kept: nobody knows what is in it."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.output = bytearray()
+        self.error_bytes = 0
+        self.is_too_long = False
+        self.exited: asyncio.Future[None] = loop.create_future()
+        self.whole: asyncio.Future[None] = loop.create_future()
+        """Done when the program has ended and nobody can write any more, or when it wrote too much."""
+        self._transport: asyncio.SubprocessTransport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """It runs."""
+        self._transport = cast(asyncio.SubprocessTransport, transport)
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        """It wrote something."""
+        if fd != 1:
+            self.error_bytes += len(data)
+        elif len(self.output) + len(data) <= MAX_ANSWER_BYTES:
+            self.output += data
+        else:
+            self.is_too_long = True
+            _settle(self.whole)
+
+    def process_exited(self) -> None:
+        """It ended; what it left behind ends too, which closes the pipes."""
+        _settle(self.exited)
+        if self._transport is not None:
+            _kill_group(self._transport.get_pid())
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """It ended and every pipe is closed."""
+        _settle(self.whole)
+
+
+async def _ended(transport: asyncio.SubprocessTransport, heard: _Heard) -> None:
+    """End a program and whatever it started, and let go of it."""
+    if not heard.exited.done():
+        _kill_group(transport.get_pid())
+        await asyncio.wait({heard.exited}, timeout=_REAPED_SECONDS)
+    transport.close()
+
+
+def _kill_group(pid: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
+
+
+def _settle(waiting: asyncio.Future[None]) -> None:
+    if not waiting.done():
+        waiting.set_result(None)
