@@ -60,8 +60,6 @@ class HookOutput(msgspec.Struct, frozen=True):
     """A fresh input to use instead; validated and judged again before anything runs."""
     stop: str | None = None
     """Ends the call, with this reason."""
-    stop_code: str | None = None
-    """The finer error code of that end, such as `guardrail_fired`."""
     permission: Literal["allow", "ask", "deny"] | None = None
     permission_reason: str = ""
     messages: tuple[str, ...] = ()
@@ -72,6 +70,8 @@ class HookOutput(msgspec.Struct, frozen=True):
     """Progress of the call, in the fields of `Context.progress`."""
     updated_output: Any = msgspec.UNSET
     """Replaces the tool's output for the model; the original is kept (AT-157). UNSET: unchanged."""
+    stop_code: str | None = None
+    """The finer error code of a `stop`, such as `guardrail_fired`."""
     outcome: dict[str, Any] | None = None
     """A judgement for the record, as data: what a guardrail scored, and what was done about it."""
 
