@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ferrule.policy.commands import CommandMatcher
-from ferrule.policy.shell import parse
+from ferrule.processes.shell_text import parse
 
 
 def allows(value: object, *patterns: str) -> bool:

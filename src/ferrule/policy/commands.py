@@ -1,7 +1,7 @@
 """Commands of arguments against patterns of words. `*` as a word of its own stands for any number of words.
 
 An allow fits when every command of a line fits word for word. A deny or ask fits when any of them begins so, also behind
-`sudo`, inside `sh -c "…"`, or where a variable hides the words. Parsing is `policy/shell.py`.
+`sudo`, inside `sh -c "…"`, or where a variable hides the words. Parsing is `processes/shell_text.py`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from ferrule.policy.globs import test_of
-from ferrule.policy.shell import LONGEST, Parsed, Part, Word, parse
+from ferrule.processes.shell_text import LONGEST, Parsed, Part, Word, parse
 
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "busybox"})
 _CARRIERS = frozenset(

@@ -7,8 +7,8 @@ from typing import Any
 from ferrule.contracts.policy import Classification, Classifier
 from ferrule.model.surface import SurfaceEntry
 from ferrule.policy.commands import parsed_of
-from ferrule.policy.shell import Part
 from ferrule.policy.values import Fields
+from ferrule.processes.shell_text import Part
 
 _LOOKING = frozenset(
     {

@@ -1,7 +1,8 @@
 """Cuts a shell command line into its commands: what stands between `;`, `&&`, `|`, newlines, and inside `$(…)` and backticks.
 
-Covers what agents write; whatever it does not understand for certain (comments, here-documents, arithmetic, `$'…'`) makes the
-whole line uncertain, and an uncertain line fits no allow. Runs nothing and expands nothing.
+The one reader of command lines: rules judge by it, and what is run without a shell is cut by it (`command_line.py`), so that
+the words judged are the words run. Whatever it does not understand for certain (comments, here-documents, arithmetic,
+`$'…'`) makes the whole line uncertain, and an uncertain line fits no allow. Runs nothing and expands nothing.
 """
 
 from __future__ import annotations
@@ -9,7 +10,15 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-_SEPARATORS = frozenset(";&|()\n")
+_SEPARATORS = {
+    ";": "the separator ;",
+    "&": "the operator &",
+    "|": "the pipe |",
+    "(": "the bracket (",
+    ")": "the bracket )",
+    "\n": "a line break",
+}
+_FILLED_IN = {"*": "the pattern *", "?": "the pattern ?", "[": "the pattern [", "{": "the brace {"}
 _NAME = re.compile(r"[A-Za-z0-9_@*#?$!-]")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\[[^]]*\])?\+?=")
 _REDIRECT = re.compile(r"(?:<<<?-?|<>|[<>]\||>>|[<>]&|[<>]|&>>?)")
@@ -35,11 +44,22 @@ class Part(NamedTuple):
     """False when variables are set before it, or its output goes to a file."""
 
 
+class Construct(NamedTuple):
+    """Something in a line that only a shell could carry out."""
+
+    at: int
+    """Characters before it."""
+    name: str
+    """For messages: `the pipe |`."""
+
+
 class Parsed(NamedTuple):
     """A command line as far as it can be understood."""
 
     parts: tuple[Part, ...]
     is_certain: bool
+    constructs: tuple[Construct, ...] = ()
+    """In the order they are met; none in a single command without tricks."""
 
 
 def parse(text: str) -> Parsed:
@@ -48,7 +68,7 @@ def parse(text: str) -> Parsed:
         return Parsed((), False)
     reader = _Reader(text, _DEPTH)
     reader.read()
-    return Parsed(tuple(reader.parts), reader.is_certain)
+    return Parsed(tuple(reader.parts), reader.is_certain, tuple(reader.constructs))
 
 
 class _Reader:
@@ -59,6 +79,7 @@ class _Reader:
         self.depth = depth
         self.at = at
         self.parts: list[Part] = []
+        self.constructs: list[Construct] = []
         self.is_certain = depth > 0
         self._words: list[Word] = []
         self._is_plain = True
@@ -66,6 +87,8 @@ class _Reader:
         """The word being read; None between words."""
         self._is_open = False
         self._is_quoted = False
+        self._began = at
+        """Where the word being read begins."""
         self._awaits_target = False
 
     def read(self, closing: str | None = None) -> None:
@@ -92,20 +115,29 @@ class _Reader:
         elif letter in "<>" or self.text.startswith("&>", self.at):
             self._redirect()
         elif letter in _SEPARATORS:
+            self._met(_SEPARATORS[letter])
             self._end_part()
             self.at += 1
         else:
             self._plain(letter)
 
     def _plain(self, letter: str) -> None:
-        if (letter == "#" and self._letters is None) or (letter < " " or letter == "\x7f"):
+        if letter == "#" and self._letters is None:
+            self._met("the comment sign #")
             self.is_certain = False
-        if letter in "*?[{":
+        elif letter < " " or letter == "\x7f":
+            self._met("a control character")
+            self.is_certain = False
+        elif letter in _FILLED_IN:
+            self._met(_FILLED_IN[letter])
             self._is_open = True
+        elif letter == "~" and self._letters is None:
+            self._met("the home folder ~")
         self._add(letter)
         self.at += 1
 
     def _quoted(self, quote: str) -> None:
+        opened = self.at
         self.at += 1
         self._add("")
         self._is_quoted = True
@@ -120,19 +152,24 @@ class _Reader:
             self._add(letter)
             self.at += 1
         if self.at >= len(self.text):
+            self._met(f"the quote {quote} that is not closed", opened)
             self.is_certain = False
         self.at += 1
 
     def _escaped(self) -> None:
         following = self.text[self.at + 1 : self.at + 2]
         if not following:
+            self._met("the \\ at the end")
             self.is_certain = False
-        elif following != "\n":
+        elif following == "\n":
+            self._met("a line break", self.at + 1)
+        else:
             self._add(following)
             self._is_quoted = True
         self.at += 2
 
     def _expansion(self) -> None:
+        self._met("the backtick `" if self.text[self.at] == "`" else "the expansion $")
         if self.text[self.at] == "`":
             self._backticks()
         elif self.text.startswith("$((", self.at) or self.text[self.at + 1 : self.at + 2] in ("'", '"'):
@@ -158,6 +195,7 @@ class _Reader:
         else:
             inner.at = len(text)
         self.parts += inner.parts
+        self.constructs += inner.constructs
         self.is_certain = self.is_certain and inner.is_certain
         self._add("$")
         self._is_open = True
@@ -187,14 +225,19 @@ class _Reader:
         self._drop_word()
         found = _REDIRECT.match(self.text, self.at)
         sign = found[0] if found else ">"
+        self._met(f"the redirection {sign}")
         if sign.startswith("<<") or self.text.startswith("(", self.at + len(sign)) or self._awaits_target:
             self.is_certain = False
         self._awaits_target = True
         self.at += len(sign)
 
+    def _met(self, name: str, at: int | None = None) -> None:
+        self.constructs.append(Construct(self.at if at is None else at, name))
+
     def _add(self, letters: str) -> None:
         if self._letters is None:
             self._letters = []
+            self._began = self.at
         self._letters.append(letters)
 
     def _drop_word(self) -> None:
@@ -208,6 +251,7 @@ class _Reader:
             self._is_plain = self._is_plain and not word.is_open and word.text in _HARMLESS_TARGETS
             self._awaits_target = False
         elif not self._words and not self._is_quoted and _ASSIGNMENT.match(word.text):
+            self._met("the assignment", self._began)
             self._is_plain = False
         else:
             self._words.append(word)
