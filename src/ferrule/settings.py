@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from ferrule.errors import SettingsError
+from ferrule.model.guardrail import GuardrailSettings
 from ferrule.model.nearest import nearest
 from ferrule.model.persistence import ResultSettings
 from ferrule.model.redaction import RedactionPattern, RedactionSettings
@@ -157,31 +158,6 @@ class HookSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """A hook that takes longer has failed, and a failed hook blocks."""
     env: tuple[str, ...] = ()
     """Of `command`: environment variables it may see besides PATH, HOME and LANG."""
-
-
-class GuardrailSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A guardrail on tool input or output: `[[guardrails]]`."""
-
-    id: str
-    """Its name; what an agent's `guardrails` refer to."""
-    at: tuple[Literal["tool_input", "tool_output"], ...]
-    type: Literal["score", "transform", "annotate", "enrich"] = "score"
-    kind: Literal["command", "http", "function"]
-    command: tuple[str, ...] = ()
-    url: str = ""
-    secret_env: str = ""
-    function: str = ""
-    tools: tuple[str, ...] = ("*",)
-    agents: tuple[str, ...] = ()
-    """Only for these agents; empty: for whoever names it in an agent file, and for calls without an agent."""
-    severity_threshold: Annotated[float, msgspec.Meta(ge=0, le=10)] = 7.0
-    """Of `score`: from this score on it has fired."""
-    on_fail: Literal["block", "warn", "log", "escalate", "apply", "reject", "skip", "fail_closed"] | None = None
-    """`score`: block, warn, log or escalate (ask a person). `transform`: apply or reject. `annotate` and `enrich`: skip or
-    fail_closed. The strictest is the default."""
-    error_severity: Annotated[float, msgspec.Meta(ge=0, le=10)] = 10.0
-    """The score of a guardrail that cannot be asked: 10 fails closed, 0 fails open."""
-    timeout_seconds: Annotated[float, msgspec.Meta(gt=0, le=600)] = 5.0
 
 
 class BuiltinSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

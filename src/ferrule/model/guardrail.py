@@ -1,0 +1,56 @@
+"""Guardrails on tool input and output: where they stand, what they answer, and what is done when one fires (AML-106)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, get_args
+
+import msgspec
+
+Point = Literal["tool_input", "tool_output"]
+POINTS: tuple[Point, ...] = get_args(Point)
+ResultType = Literal["score", "transform", "annotate", "enrich"]
+OnFail = Literal["block", "warn", "log", "escalate", "apply", "reject", "skip", "fail_closed"]
+
+ON_FAIL: dict[ResultType, tuple[OnFail, ...]] = {
+    "score": ("block", "escalate", "warn", "log"),
+    "transform": ("reject", "apply"),
+    "annotate": ("fail_closed", "skip"),
+    "enrich": ("fail_closed", "skip"),
+}
+"""What each type may do when it fires, the strictest first; that is also the default."""
+
+
+class GuardrailSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A guardrail on tool input or output: `[[guardrails]]`, in the order they are written."""
+
+    id: str
+    """Its name; what an agent's `guardrails` refer to."""
+    at: tuple[Point, ...]
+    """`tool_input`: the model's arguments, before anything runs. `tool_output`: the result, before the model sees it."""
+    type: ResultType = "score"
+    """What it answers: `score` (0 to 10), `transform` (another value), `annotate` or `enrich` (something to add)."""
+    kind: Literal["command", "http", "function"]
+    command: tuple[str, ...] = ()
+    """Of `command`: the program and its arguments; JSON on standard input and output."""
+    env: tuple[str, ...] = ()
+    """Of `command`: environment variables it may see besides PATH, HOME and LANG."""
+    url: str = ""
+    """Of `http`: where to post; `https`, or `http` to a host in `[network] allow`."""
+    secret_env: str = ""
+    """Of `http`: the environment variable with the secret that signs what is posted."""
+    function: str = ""
+    """Of `function`: `module:name`, or `path/file.py:name` in the workspace."""
+    tools: tuple[str, ...] = ("*",)
+    """Ids or names of tools, with `*`; calls of any other tool are not shown to it."""
+    agents: tuple[str, ...] = ()
+    """Agents it guards although their files do not name it; `*` for every call. Empty: agents whose file names it, and
+    calls that come without an agent file."""
+    severity_threshold: Annotated[float, msgspec.Meta(ge=0, le=10)] = 7.0
+    """From this score on it has fired."""
+    on_fail: OnFail | None = None
+    """`score`: block, escalate (ask a person), warn or log. `transform`: reject or apply. `annotate` and `enrich`: fail_closed
+    or skip. The strictest, named first, is the default."""
+    error_severity: Annotated[float, msgspec.Meta(ge=0, le=10)] = 10.0
+    """The score of a guardrail that cannot be asked: 10 fails closed, 0 fails open."""
+    timeout_seconds: Annotated[float, msgspec.Meta(gt=0, le=600)] = 5.0
+    """One that takes longer could not be asked."""
