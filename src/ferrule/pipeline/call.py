@@ -33,6 +33,8 @@ class CallOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The id the caller's protocol gave the call (AT-259)."""
     retry_of: str | None = None
     """The invocation this one repeats (AT-103)."""
+    priority: int = 0
+    """Higher goes first among calls that wait for a limit."""
 
 
 NO_OPTIONS = CallOptions()
@@ -66,6 +68,14 @@ class Replay(msgspec.Struct, frozen=True, gc=False):
     """A phase's word that this call is a duplicate: another invocation has, or will have, the answer."""
 
     invocation_id: str
+
+
+class Detached(msgspec.Struct, frozen=True, gc=False):
+    """A phase's word that the call goes on without whoever waited for it."""
+
+    going_on: Any
+    """A coroutine that gives the phase's step in the end."""
+    message: str
 
 
 class Call(msgspec.Struct, gc=False):
@@ -121,6 +131,20 @@ class Call(msgspec.Struct, gc=False):
     is_plain_result: bool = False
     """True when the result has nothing but its content."""
     payload: Payload | None = None
+    place: Any = None
+    """Its place in the scheduler's lane (`scheduler.py:Place`), while it has one."""
+    parent: Any = None
+    """The call whose tool makes this one, while that runs."""
+    live: Any = None
+    """What is in flight of it (`live.py:Live`), while something is."""
+    batch: Any = None
+    """What the batch it belongs to wants on record."""
+    sequence: int = 0
+    """The number of the last progress record of rows before."""
+    secrets: frozenset[str] = frozenset()
+    """Values its tool asked to keep out of everything."""
+    surfacing: Any = None
+    """A row that is being written because the call takes long; whatever comes next waits for it."""
 
     def enter(self, state: State) -> None:
         """Go on to a state. Raises IllegalTransition."""
@@ -154,7 +178,7 @@ class Call(msgspec.Struct, gc=False):
         return self.tick() - self.origin
 
 
-Step: TypeAlias = Stop | Park | Replay | None
+Step: TypeAlias = Stop | Park | Replay | Detached | None
 """What a phase says: nothing (go on), or where the call goes instead."""
 Opening: TypeAlias = Callable[[Call, Any], "Step | Awaitable[Step]"]
 Closing: TypeAlias = Callable[[Call, Any], "Awaitable[None] | None"]

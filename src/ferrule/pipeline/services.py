@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -16,6 +17,9 @@ from ferrule.model.approval import Answer, ApprovalRequest
 from ferrule.model.persistence import ResultSettings
 from ferrule.model.retry import RetrySettings
 from ferrule.model.tool import SafetyFacts, Tool
+
+if TYPE_CHECKING:
+    pass
 
 
 class Sealing(Protocol):
@@ -74,6 +78,8 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
     """Where large results go; None: nowhere."""
     results: ResultSettings = ResultSettings()
     retries: RetrySettings = RetrySettings()
+    chance: Callable[[], float] = random.random
+    """From 0 to 1: spreads attempts."""
 
     def wall(self) -> int:
         """The time by which things expire: the clock, or the ledger's latest time where the clock was set back."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from ferrule.contracts.executor import ExecutionFailed, Executor, Run
+from ferrule.contracts.executor import ExecutionFailed, Executor, Run, Support
 from ferrule.contracts.policy import PolicyEngine, Program
 from ferrule.model.decision import Ruling
 from ferrule.model.failure import BLOCK_CLASSES, Stop
@@ -18,6 +18,8 @@ from ferrule.model.journal import Header, encode
 from ferrule.model.lifecycle import State
 from ferrule.model.native_ref import native_ref
 from ferrule.model.nearest import nearest
+from ferrule.model.retry import NO_RETRIES, RetryPolicy
+from ferrule.model.scheduling import Claim
 from ferrule.model.surface import Surface, SurfaceEntry
 from ferrule.model.tool import Tool
 from ferrule.pipeline.arguments import Arguments
@@ -59,6 +61,11 @@ class Prepared(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     traits: ToolTraits = ToolTraits()
     validates_output: Any = None
     """The output schema's validator, where there is a schema."""
+    support: Support = Support()
+    """What its runner can do."""
+    claim: Claim | None = None
+    """What the scheduler wants to know, where it is the same for every call; None: it depends on the input."""
+    retry: RetryPolicy = NO_RETRIES
     is_plain: bool = False
     """True when nothing has to be arranged before it runs: it only reads, and has no limit of time or number."""
     is_express: bool = False
