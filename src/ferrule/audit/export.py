@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from ferrule.audit.findings import Findings, Verdict
-from ferrule.audit.kinds import CALL, ENDED, PRUNED
+from ferrule.audit.kinds import CALL, ENDED, NEWS, PRUNED
 from ferrule.audit.verify import check_head, find_anchor, is_signature, verdict
 from ferrule.audit.walk import Progress, Walk
 from ferrule.contracts.ledger import HeadRow, RawRow, SourceDamaged, TableName
@@ -191,7 +191,7 @@ class ExportSource:
     def checked_rows(self) -> Iterator[tuple[Any, ...]]:
         """The rows, remembering which calls ended."""
         for row in self.rows():
-            if row[2]:
+            if row[2] and row[1] != NEWS:
                 self._scratch.execute("INSERT INTO ends VALUES (?, ?, ?)", (row[2], row[0], row[1] in (CALL, ENDED)))
             yield row
 

@@ -9,5 +9,6 @@ STARTED, ENDED, UNKNOWN = kind_number("started"), kind_number("ended"), kind_num
 SWITCH, ERASED, PRUNED, OPENED = (
     kind_number("switch"), kind_number("erased"), kind_number("pruned"), kind_number("opened"),
 )  # fmt: skip
+NEWS = kind_number("news")
 LAST_CALL_KIND = UNKNOWN
-"""Kinds up to this one belong to calls."""
+"""Kinds up to this one move calls."""

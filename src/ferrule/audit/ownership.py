@@ -20,7 +20,7 @@ _decode_facts = msgspec.msgpack.Decoder(dict[str, Any]).decode
 
 
 def is_of(row: RawRow, principal: str) -> bool:
-    """True when a row was written on behalf of a principal."""
+    """True when a row was written on behalf of a principal. News does not tell: ask about another row of its call."""
     if row.kind > LAST_CALL_KIND:
         return _decode_facts(row.body).get("principal") == principal
     return _decode_top(row.body).header.principal == principal

@@ -10,20 +10,22 @@ import msgspec
 from ferrule.model.decision import decision_id
 from ferrule.model.journal import Header, Payload, Segment, StoredEntry, header_of, state_times
 from ferrule.model.lifecycle import STARTS, TERMINAL, TRANSITIONS, State
+from ferrule.model.news import cancellations, facts_of, late_results, progress_records
 from ferrule.model.timestamps import iso
 from ferrule.model.tool import FACT_NAMES
 
 SCHEMA_VERSION = "0.2.0"
 INPUTS = ("model_input", "observable_input", "permission_input", "call_input")
 _FIRST = STARTS | TRANSITIONS["planned"]
+_NOTED = ("native_call_id", "retry_of", "abort_reason", "batch")
 
 Transition = dict[str, Any]
 
 
-def invocation_record(rows: Sequence[StoredEntry]) -> dict[str, Any]:
+def invocation_record(rows: Sequence[StoredEntry], news: Sequence[StoredEntry] = ()) -> dict[str, Any]:
     """The record of one call, from all its rows in order: of an open call too, and of one whose payload was erased.
 
-    Raises ValueError without rows.
+    `news`: its `news` rows. Raises ValueError without rows.
     """
     if not rows:
         raise ValueError("a call without rows has no record")
@@ -43,8 +45,11 @@ def invocation_record(rows: Sequence[StoredEntry]) -> dict[str, Any]:
         **_references(rows, segments, header),
         "status_transitions": moves,
         **_notes(segments),
-        **_extras(header),
+        **_extras(header, segments),
+        **_news(rows[0].call, segments, news, record["status"]),
     }
+    if news:
+        optional["evidence_refs"] = [_evidence(row) for row in sorted([*rows, *news], key=lambda row: row.seq)]
     record.update((name, value) for name, value in optional.items() if value)
     return record
 
@@ -128,10 +133,14 @@ def _references(rows: Sequence[StoredEntry], segments: Sequence[Segment], header
         "policy_refs": _unique(policies),
         "permission_decision_refs": [decision_id(rows[0].call, number) for number in range(len(decisions))],
         "hook_refs": _unique(run.hook_id for segment in segments for run in segment.hooks),
-        "evidence_refs": [f"ledger:{row.seq}:{row.hash.hex()}" for row in rows],
+        "evidence_refs": [_evidence(row) for row in rows],
         "approval_request_ref": f"ledger:{asked[-1]}" if asked else None,
         "result_ref": rows[0].call.replace("inv_", "res_", 1) if segments[-1].status else None,
     }
+
+
+def _evidence(row: StoredEntry) -> str:
+    return f"ledger:{row.seq}:{row.hash.hex()}"
 
 
 def _named(header: Header) -> list[str]:
@@ -149,13 +158,35 @@ def _named(header: Header) -> list[str]:
 def _notes(segments: Sequence[Segment]) -> dict[str, Any]:
     notes: dict[str, Any] = {}
     for segment in segments:
-        notes.update((name, segment.notes[name]) for name in ("native_call_id", "retry_of") if name in segment.notes)
+        notes.update((name, segment.notes[name]) for name in _NOTED if name in segment.notes)
     return notes
 
 
-def _extras(header: Header) -> dict[str, Any]:
+def _news(
+    call: str, segments: Sequence[Segment], news: Sequence[StoredEntry], status: str
+) -> dict[str, Any]:  # fmt: skip
+    facts = facts_of(segments, news)
+    ended_at = _ended_at(segments) if status in TERMINAL else None
+    requests = [one.to_record() for one in cancellations(facts, status, ended_at)]
     return {
-        "scheduler": dict(zip(FACT_NAMES, header.facts, strict=False)),
+        "progress": progress_records(call, facts),
+        "cancellation": {**requests[0], "requests": requests} if requests else None,
+        "late_results": [late.to_record() for late in late_results(news)],
+    }
+
+
+def _ended_at(segments: Sequence[Segment]) -> int:
+    entered = [at for segment in segments for _, at in state_times(segment)]
+    return segments[0].created_at + max(entered, default=0) // 1000
+
+
+def _extras(header: Header, segments: Sequence[Segment]) -> dict[str, Any]:
+    scheduler = dict(zip(FACT_NAMES, header.facts, strict=False))
+    for segment in segments:
+        said = segment.notes.get("scheduler", {})
+        scheduler.update(said.get("facts", said))
+    return {
+        "scheduler": scheduler,
         "external_mappings": list(header.external_mappings),
     }
 

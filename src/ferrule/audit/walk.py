@@ -8,20 +8,22 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterable
 from hashlib import sha256 as _sha256
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
 from ferrule.audit.anchor import Anchor, Restored, from_facts
 from ferrule.audit.findings import Findings
 from ferrule.audit.histories import Histories
-from ferrule.audit.kinds import CALL, ERASED, LAST_CALL_KIND, OPENED, PRUNED
+from ferrule.audit.kinds import CALL, ERASED, LAST_CALL_KIND, NEWS, OPENED, PRUNED
 from ferrule.audit.tables import Replay
 from ferrule.contracts.ledger import RawRow, SourceDamaged
 from ferrule.model.chain import NO_PAYLOAD, START, row_hash
-from ferrule.model.journal import KINDS
+from ferrule.model.journal import KINDS, News, NewsBody
 
 _decode_facts = msgspec.msgpack.Decoder(dict[str, Any]).decode
+_decode_news = msgspec.msgpack.Decoder(NewsBody).decode
+_NEWS: frozenset[str] = frozenset(get_args(News))
 UNREADABLE = (TypeError, ValueError, AttributeError, KeyError, IndexError, OverflowError, struct.error)
 """What odd bytes in a row can lead to; msgspec's errors are ValueErrors."""
 _PROGRESS_EVERY = 4_096
@@ -142,6 +144,8 @@ class Walk:
             if not row.call:
                 self.findings.add("history", f"is a row of kind `{KINDS[row.kind]}` but names no call", row.seq)
             self.histories.feed(row)
+        elif row.kind == NEWS:
+            self._news(row)
         elif row.kind >= ERASED:
             self._upkeep(row)
         if row.mark:
@@ -151,6 +155,16 @@ class Walk:
         self.first, self.first_at = row.seq, row.at
         if row.seq == 1 and row.kind != OPENED:
             self.findings.add("sequence", "is the first row, and should be an `opened` row", 1, row.call)
+
+    def _news(self, row: RawRow) -> None:
+        """News may come at any time: before a call's first row, after its last, and where a crash left no other."""
+        _decode_news(row.body)
+        if not row.call:
+            self.findings.add("history", "is a row of kind `news` but names no call", row.seq)
+        if row.outcome not in _NEWS:
+            self.findings.add("history", f"is news of {row.outcome!r}, which does not exist", row.seq, row.call)
+        if row.mark:
+            self.findings.add("history", "is news, which moves nothing, but has a mark", row.seq, row.call)
 
     def _upkeep(self, row: RawRow) -> None:
         facts = _decode_facts(row.body)

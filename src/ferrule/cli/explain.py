@@ -30,11 +30,11 @@ def command(call: str, as_events: bool, as_json: bool, path: str) -> int:
     approved, the time of each phase, the result, and the ledger's rows. ID may be shortened; `last` is the newest call.
     """
     workspace = Workspace.open(path)
-    rows = asyncio.run(_rows(path, call))
+    rows, news = asyncio.run(_rows(path, call))
     if as_events:
-        _print_events(rows, workspace.namespace, as_json)
+        _print_events(sorted([*rows, *news], key=lambda row: row.seq), workspace.namespace, as_json)
     else:
-        _print_story(story_of(rows, rules=lambda story: considered(story, workspace)), as_json)
+        _print_story(story_of(rows, news, rules=lambda story: considered(story, workspace)), as_json)
     return 0
 
 
@@ -47,9 +47,10 @@ def _print_story(story: Story, as_json: bool) -> None:
         sys.stdout.write(line + "\n")
 
 
-async def _rows(path: str, call: str) -> list[StoredEntry]:
+async def _rows(path: str, call: str) -> tuple[list[StoredEntry], list[StoredEntry]]:
     async with ledger(path) as store:
-        return await find_call(store, call)
+        rows = await find_call(store, call)
+        return rows, await store.news_of(rows[0].call)
 
 
 def _print_events(rows: list[StoredEntry], source: str, as_json: bool) -> None:

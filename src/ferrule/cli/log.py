@@ -16,7 +16,7 @@ from ferrule.contracts.store import Store
 from ferrule.history.brief import Brief, brief_of
 from ferrule.history.expand import events_of
 from ferrule.model.event import Event
-from ferrule.model.journal import CALL_KINDS, StoredEntry
+from ferrule.model.journal import StoredEntry
 from ferrule.model.lifecycle import STATES, TERMINAL
 from ferrule.reporters.excerpt import cleaned
 from ferrule.workspace import Workspace
@@ -121,6 +121,8 @@ def event_line(event: Event) -> str:
     said = [
         str(data[name]) for name in ("behavior", "status", "hook_id", "change", "to", "error_class") if name in data
     ]
+    said += [f"{data['percent']:g}%"] if isinstance(data.get("percent"), int | float) else []
+    said += [str(data[name]) for name in ("abort_reason", "why") if name in data]
     about = event.invocation_id or event.subject or ""
     words = [clock(event.time), f"{event.event_type:<34}", f"{cleaned(event.tool_id or '-'):<24}", cleaned(about)]
     return "  ".join([*words, cleaned(" ".join(said))]).rstrip()
@@ -172,7 +174,8 @@ async def _is_wanted(store: Store, row: StoredEntry, wanted: Wanted) -> bool:
         return False
     if wanted.status is None and wanted.principal is None:
         return True
-    return row.kind in CALL_KINDS and wanted.fits(brief_of(await rows_of(store, row)))
+    rows = await rows_of(store, row) if row.call else []
+    return bool(rows) and wanted.fits(brief_of(rows))
 
 
 async def _follow(store: Store, seq: int, wanted: Wanted, printer: _Printer) -> None:

@@ -38,7 +38,7 @@ async def latest_rows(store: Store) -> AsyncIterator[StoredEntry]:
 
 
 async def rows_of(store: Store, last: StoredEntry) -> list[StoredEntry]:
-    """All rows of the call a row is the last of."""
+    """All rows of the call a row is the last of, or news of."""
     return [last] if last.kind == "call" else await store.rows_of(last.call)
 
 
@@ -50,6 +50,10 @@ async def find_call(store: Store, word: str) -> list[StoredEntry]:
             raise WorkspaceError("no call was made here yet; 'ferrule call TOOL' makes one")
         return await store.rows_of(newest[0].call)
     rows = await store.rows_of(word)
+    if not rows and await store.news_of(word):
+        raise WorkspaceError(
+            f"of {word} there is only news: its process ended before more was written, or it was pruned"
+        )
     return rows or await store.rows_of(await _named(store, word))
 
 

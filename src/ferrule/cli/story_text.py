@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import textwrap
 from collections.abc import Callable, Iterator
-from typing import Any
 
+from ferrule.cli import story_news
 from ferrule.cli.look import clock, lasted
+from ferrule.cli.story_page import as_json, row, short
 from ferrule.history.details import milliseconds
 from ferrule.history.differences import Difference
 from ferrule.history.story import InputView, Story
@@ -18,8 +17,7 @@ from ferrule.model.journal import Mutation
 from ferrule.model.timestamps import LAST
 from ferrule.reporters.excerpt import cleaned
 
-_WIDTH = 100
-_LABEL = 18
+_NEWS_SHOWN = frozenset({"cancel_requested", "cancel_acknowledged", "cancel_failed", "late_result"})
 Bold = Callable[[str], str]
 
 
@@ -35,9 +33,14 @@ def story_lines(story: Story, bold: Bold) -> Iterator[str]:
         ("decision", _decisions(story)),
         ("rules", _rules(story)),
         ("approval", _approval(story)),
+        ("scheduling", story_news.scheduling(story)),
+        ("attempts", story_news.attempts(story)),
+        ("progress", story_news.progress(story)),
+        ("cancel", story_news.cancels(story)),
         ("phases", _phases(story)),
         ("states", _states(story)),
         ("result", _result(story)),
+        ("late result", story_news.late(story)),
         ("ledger", _ledger(story)),
     )
     for heading, lines in sections:
@@ -50,49 +53,49 @@ def story_lines(story: Story, bold: Bold) -> Iterator[str]:
 def _who(story: Story) -> Iterator[str]:
     header, notes = story.header, story.notes
     version = f"@{header.tool_version}" if header.tool_version else ""
-    yield from _row("tool", f"{header.tool_id}{version}  {header.dialect} {_short(header.tool_digest)}")
+    yield from row("tool", f"{header.tool_id}{version}  {header.dialect} {short(header.tool_digest)}")
     through = f" through {header.agent}" if header.agent else ""
-    yield from _row("for", f"{header.principal}{through}, over {header.channel}")
-    yield from _row("in", f"run {header.run_id}, tenant {header.tenant}")
-    digests = f"catalog {_short(header.catalog_digest)}, policy {_short(header.policy_digest)}"
-    yield from _row("surface", f"{header.surface_id}, {digests}")
-    yield from _row("planned", f"{clock(story.created_at)} UTC")
+    yield from row("for", f"{header.principal}{through}, over {header.channel}")
+    yield from row("in", f"run {header.run_id}, tenant {header.tenant}")
+    digests = f"catalog {short(header.catalog_digest)}, policy {short(header.policy_digest)}"
+    yield from row("surface", f"{header.surface_id}, {digests}")
+    yield from row("planned", f"{clock(story.created_at)} UTC")
     if "native_call_id" in notes:
-        yield from _row("caller's id", str(notes["native_call_id"]))
+        yield from row("caller's id", str(notes["native_call_id"]))
     if "retry_of" in notes:
-        yield from _row("repeats", str(notes["retry_of"]))
+        yield from row("repeats", str(notes["retry_of"]))
 
 
 def _inputs(story: Story) -> Iterator[str]:
     if not story.inputs:
-        yield from _row("", "erased" if story.is_erased else "none")
+        yield from row("", "erased" if story.is_erased else "none")
         return
     first, *others = story.inputs
-    yield from _row(first.name, _json(first.value))
+    yield from row(first.name, as_json(first.value))
     for view in others:
         yield from _input(view)
 
 
 def _input(view: InputView) -> Iterator[str]:
     if not view.differences:
-        yield from _row(view.name, "the same")
+        yield from row(view.name, "the same")
     for number, difference in enumerate(view.differences):
-        yield from _row(view.name if number == 0 else "", _difference(difference))
+        yield from row(view.name if number == 0 else "", _difference(difference))
 
 
 def _difference(difference: Difference) -> str:
     match difference.kind:
         case "added":
-            return f"{difference.path}: added {_json(difference.after)}"
+            return f"{difference.path}: added {as_json(difference.after)}"
         case "removed":
-            return f"{difference.path}: removed (was {_json(difference.before)})"
+            return f"{difference.path}: removed (was {as_json(difference.before)})"
         case _:
-            return f"{difference.path}: {_json(difference.before)} -> {_json(difference.after)}"
+            return f"{difference.path}: {as_json(difference.before)} -> {as_json(difference.after)}"
 
 
 def _changes(story: Story) -> Iterator[str]:
     for mutation in story.mutations:
-        yield from _row(", ".join(mutation.changed_fields) or "-", _mutation(mutation))
+        yield from row(", ".join(mutation.changed_fields) or "-", _mutation(mutation))
 
 
 def _mutation(mutation: Mutation) -> str:
@@ -104,20 +107,20 @@ def _hooks(story: Story) -> Iterator[str]:
     for run in story.hooks:
         kinds = ", ".join(str(output.get("type") or ", ".join(output)) for output in run.outputs) or "no answer"
         took = lasted(milliseconds(run.ended - run.started))
-        yield from _row(run.hook_id, f"{run.hook_event} in {took}: {kinds}")
+        yield from row(run.hook_id, f"{run.hook_event} in {took}: {kinds}")
 
 
 def _decisions(story: Story) -> Iterator[str]:
     if not story.decisions:
-        yield from _row("none", "the call ended before it was decided")
+        yield from row("none", "the call ended before it was decided")
     for decision in story.decisions:
-        yield from _row(decision.ruling.behavior, _decision(decision))
+        yield from row(decision.ruling.behavior, _decision(decision))
         for note in decision.ruling.classifiers:
             said = f"{note.behavior} with {note.confidence:.0%}, may {note.authority}: {note.reason}"
-            yield from _row("", f"classifier {note.classifier_ref}: {said}")
+            yield from row("", f"classifier {note.classifier_ref}: {said}")
         shadow = decision.ruling.shadow
         if shadow is not None:
-            yield from _row("", f"shadow policy {shadow.policy_ref} would say {shadow.behavior}: {shadow.message}")
+            yield from row("", f"shadow policy {shadow.policy_ref} would say {shadow.behavior}: {shadow.message}")
 
 
 def _decision(decision: Decision) -> str:
@@ -131,23 +134,23 @@ def _decision(decision: Decision) -> str:
 
 def _rules(story: Story) -> Iterator[str]:
     if story.considered.remark:
-        yield from _row("", story.considered.remark)
+        yield from row("", story.considered.remark)
     for rule in sorted(story.considered.rules, key=lambda rule: not rule.is_matched):
         word = "matched" if rule.is_matched else "not matched"
-        yield from _row(word, f"{rule.rule_ref} ({rule.behavior}, {rule.source}): {rule.why}")
+        yield from row(word, f"{rule.rule_ref} ({rule.behavior}, {rule.source}): {rule.why}")
 
 
 def _approval(story: Story) -> Iterator[str]:
     for request in story.requests:
         until = f"until {clock(request.expires_at)}" if request.expires_at <= LAST else "without an end"
-        yield from _row("asked", f"{clock(request.requested_at)}, {until}: {request.message}")
-        yield from _row("who may answer", _approvers(request))
+        yield from row("asked", f"{clock(request.requested_at)}, {until}: {request.message}")
+        yield from row("who may answer", _approvers(request))
     for answer in story.answers:
         word = _verdict(story.requests[-1] if story.requests else None, answer)
         because = f": {answer.reason}" if answer.reason else ""
-        yield from _row(word, f"{clock(answer.answered_at)} by {answer.by} over {answer.channel}{because}")
+        yield from row(word, f"{clock(answer.answered_at)} by {answer.by} over {answer.channel}{because}")
     if story.requests and not story.answers:
-        yield from _row("answered", "by nobody")
+        yield from row("answered", "by nobody")
 
 
 def _verdict(request: ApprovalRequest | None, answer: Answer) -> str:
@@ -187,19 +190,20 @@ def _states(story: Story) -> Iterator[str]:
 
 def _result(story: Story) -> Iterator[str]:
     if not story.result_status:
-        yield from _row("none yet", _next_step(story))
+        yield from row("none yet", _next_step(story))
         return
-    yield from _row("status", story.result_status)
+    yield from row("status", story.result_status)
     if story.error is not None:
         yield from _error(story.error)
     result = story.result
     if result is None:
-        yield from _row("content", "erased" if story.is_erased else "none")
+        yield from row("content", "erased" if story.is_erased else "none")
     elif result.structured_content is not None:
-        yield from _row("content", _json(result.structured_content))
+        yield from row("content", as_json(result.structured_content))
     else:
         for block in result.content:
-            yield from _row("content", str(block["text"]) if block.get("type") == "text" else _json(block))
+            yield from row("content", str(block["text"]) if block.get("type") == "text" else as_json(block))
+    yield from story_news.keeping(story)
 
 
 def _next_step(story: Story) -> str:
@@ -215,7 +219,7 @@ def _next_step(story: Story) -> str:
 
 def _error(error: ToolError) -> Iterator[str]:
     code = f" ({error.error_code})" if error.error_code != error.error_class else ""
-    yield from _row("error", f"{error.error_class}{code}: {error.message}")
+    yield from row("error", f"{error.error_class}{code}: {error.message}")
     retry = error.retry
     advice = [error.recoverability.replace("_", " ")]
     advice.append("the same call can be repeated safely" if retry.retry_safe else "repeating it may act twice")
@@ -223,28 +227,16 @@ def _error(error: ToolError) -> Iterator[str]:
         advice.append("it has to be approved again")
     if retry.retry_after is not None:
         advice.append(f"wait {retry.retry_after:g} s")
-    yield from _row("next attempt", "; ".join(advice))
+    yield from row("next attempt", "; ".join(advice))
 
 
 def _ledger(story: Story) -> Iterator[str]:
-    for row in story.rows:
-        erased = "  payload erased" if row.is_erased else ""
-        yield f"  row {row.seq:<8} {clock(row.at)}  {row.kind:<9} {row.hash[:16]}…{erased}"
-
-
-def _row(label: str, value: str) -> Iterator[str]:
-    """A label and its text, wrapped under itself. A long word is not torn."""
-    room = _WIDTH - _LABEL - 2
-    lines = textwrap.wrap(cleaned(value), room, break_long_words=False, break_on_hyphens=False) or [""]
-    for number, line in enumerate(lines):
-        yield f"  {cleaned(label) if number == 0 else '':<{_LABEL}}{line}".rstrip()
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _short(digest: str) -> str:
-    """The beginning of a digest: enough to compare by eye."""
-    kind, _, rest = digest.rpartition(":")
-    return f"{kind}:{rest[:12]}" if kind else rest[:12] or "-"
+    shown = [note for note in story.rows if note.kind != "news" or note.outcome in _NEWS_SHOWN]
+    words = [note.outcome if note.kind == "news" else note.kind for note in shown]
+    width = max(9, *map(len, words))
+    for note, word in zip(shown, words, strict=True):
+        erased = "  payload erased" if note.is_erased else ""
+        yield f"  row {note.seq:<8} {clock(note.at)}  {word:<{width}} {note.hash[:16]}…{erased}"
+    hidden = len(story.rows) - len(shown)
+    if hidden:
+        yield f"  and {hidden} {'row' if hidden == 1 else 'rows'} of progress"

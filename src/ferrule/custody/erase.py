@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from ferrule.audit.kinds import LAST_CALL_KIND, NEWS
 from ferrule.audit.ownership import is_of
 from ferrule.audit.walk import UNREADABLE
 from ferrule.contracts.ledger import RawRow
@@ -51,7 +52,8 @@ def erase_principal(paths: LedgerPaths, principal: str, *, before: int | None, r
     with Upkeep(paths.ledger, signing_keys(paths)) as upkeep:
         found, last = _rows_of(paths.ledger, principal)
         with upkeep.writing():
-            found += [row for row in upkeep.rows_after(last) if _is_of(row, principal)]
+            found += [row for row in upkeep.rows_after(last) if row.kind == NEWS or _is_of(row, principal)]
+            found = [row for row in found if row.kind != NEWS or _has_call(upkeep, row.call, principal)]
             if before is not None:
                 found = [row for row in found if row.at < before]
             open_calls = upkeep.open_calls()
@@ -62,13 +64,13 @@ def erase_principal(paths: LedgerPaths, principal: str, *, before: int | None, r
 
 
 def _rows_of(ledger: Path, principal: str) -> tuple[list[RawRow], int]:
-    """The rows of a principal without their content, and the last row looked at. Others may write meanwhile."""
+    """The rows of a principal and news of anybody, without content, and the last row looked at. Others may write meanwhile."""
     found, last = [], 0
     with SqliteSource(ledger) as source, damage_told(ledger):
         for values in source.rows():
             row = RawRow._make(values)
             last = row.seq
-            if row.payload is not None and _is_of(row, principal):
+            if row.payload is not None and (row.kind == NEWS or _is_of(row, principal)):
                 found.append(row._replace(body=b"", payload=b"", mark=b"", hash=b""))
     return found, last
 
@@ -79,6 +81,11 @@ def _is_of(row: RawRow, principal: str) -> bool:
     except UNREADABLE:
         text = f"row {row.seq} cannot be understood, so nobody knows whose it is; run 'ferrule audit verify' first"
         raise LedgerError(text) from None
+
+
+def _has_call(upkeep: Upkeep, call: str, principal: str) -> bool:
+    """News does not say whose it is: the call's other rows do."""
+    return any(_is_of(row, principal) for row in upkeep.rows_of(call) if row.kind <= LAST_CALL_KIND)
 
 
 def _destroy(upkeep: Upkeep, rows: Iterable[RawRow], reason: str, by: str) -> tuple[Erased, list[bytes]]:

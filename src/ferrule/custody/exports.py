@@ -89,7 +89,11 @@ def export_calls(paths: LedgerPaths, target: Path, *, first: int = 0, last: int 
 def _records(source: SqliteSource, first: int, last: int | None) -> Iterator[bytes]:
     for call in source.calls(first, last):
         try:
-            yield _encode(invocation_record([_entry(row) for row in source.rows_of(call)])) + b"\n"
+            entries = [_entry(row) for row in source.rows_of(call)]
+            rows = [entry for entry in entries if entry.kind != "news"]
+            if rows:  # of a call that left nothing but news there is no record
+                news = [entry for entry in entries if entry.kind == "news"]
+                yield _encode(invocation_record(rows, news)) + b"\n"
         except UNREADABLE as error:
             raise SourceDamaged(f"the rows of {call!r} cannot be understood: {type(error).__name__}") from None
 

@@ -24,6 +24,13 @@ _PLANNED = (
 )  # fmt: skip
 _NOTED = ("native_call_id", "retry_of", "selection_ref", "instance")
 _WORDS_OF_PEOPLE = ("accept_feedback", "blocked_path", "suggested_updates")
+_SAID = frozenset(
+    {
+        "progress_id", "invocation_id", "result_id", "status", "timestamp", "task_id", "hook_id", "partial_result_refs",
+        "by", "cause", "abort_reason", "why", "state", "error_class", "error_code",
+    }
+)  # fmt: skip
+"""What progress, requests to cancel and late results may say at every level, besides numbers."""
 _decode_result = msgspec.msgpack.Decoder(ResultPayload).decode
 
 
@@ -116,10 +123,15 @@ def result(invocation_id: str, segment: Segment, payload: Payload | None, level:
     if segment.error is not None:
         data["error"] = error(segment.error, level)
     if payload is not None and payload.result is not None:
-        content = _decode_result(payload.result)
-        data["content"] = list(content.content)
-        if content.structured_content is not None:
-            data["structured_content"] = content.structured_content
+        data |= _content(payload.result)
+    return data
+
+
+def _content(result: bytes) -> dict[str, Any]:
+    found = _decode_result(result)
+    data: dict[str, Any] = {"content": list(found.content)}
+    if found.structured_content is not None:
+        data["structured_content"] = found.structured_content
     return data
 
 
@@ -129,6 +141,24 @@ def error(found: ToolError, level: Level) -> dict[str, Any]:
     if level != "full":
         del record["message"]
     return {name: value for name, value in record.items() if value not in (None, (), [])}
+
+
+def happened(data: dict[str, Any], level: Level) -> dict[str, Any]:
+    """What a tool or a caller said while the call ran. Their words may quote anything; numbers and names of ours do not."""
+    return {
+        name: value
+        for name, value in data.items()
+        if name != "transitions"  # ours alone: whoever replays events believes it
+        and (level == "full" or name in _SAID or isinstance(value, int | float))
+    }
+
+
+def news(event: str, data: dict[str, Any], payload: Payload | None, level: Level) -> dict[str, Any]:
+    """The same for news of a call; with a late result goes what it was, where that may be told."""
+    said = happened(data, level)
+    if event == "tool.invocation.late_result" and payload is not None and payload.result is not None:
+        said |= _content(payload.result)
+    return said
 
 
 def ended(header: Header, segment: Segment, invocation_id: str, state: str, at: int) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from ferrule.history.order import (
     is_first,
     steps_of,
 )
-from ferrule.history.other_rows import Draft, drafts_of
+from ferrule.history.other_rows import Draft, drafts_of, news_drafts
 from ferrule.model.event import Event, EventType
 from ferrule.model.journal import CALL_KINDS, Header, Payload, Segment, StoredEntry, header_of, phase_times
 from ferrule.model.lifecycle import PHASES, TERMINAL, State
@@ -63,7 +63,7 @@ def events_of(row: StoredEntry, *, source: str, level: Level = "standard") -> li
         return []
     if row.kind in CALL_KINDS:
         return _events(row, _Expansion(row, level).drafts(), source)
-    return _events(row, drafts_of(row), source)
+    return _events(row, news_drafts(row, level) if row.kind == "news" else drafts_of(row), source)
 
 
 def _events(row: StoredEntry, drafts: list[Draft], source: str) -> list[Event]:
@@ -129,7 +129,7 @@ class _Expansion:
                 data = {"status": self.row.outcome, "answered_by": answer.by, "verdict": answer.verdict}
                 yield self._draft("tool.invocation.progress", time, data)
             case Happened(event, data):
-                yield self._draft(msgspec.convert(event, EventType), time, dict(data))
+                yield self._draft(msgspec.convert(event, EventType), time, details.happened(data, self.level))
 
     def _entered(self, entered: Entered, at: int) -> Iterator[Draft]:
         state, time = entered.state, self._time(at)

@@ -13,9 +13,7 @@ from ferrule.model.approval import Answer
 from ferrule.model.decision import Decision
 from ferrule.model.journal import HookRun, Mutation, Segment, StoredEntry, state_times
 from ferrule.model.lifecycle import STARTS, STATES, TERMINAL, State
-
-HAPPENED = "happened"
-"""The note of a segment that lists what is rare: `{at, event, data}` each, such as progress and cancel requests."""
+from ferrule.model.news import HAPPENED
 
 
 class Entered(NamedTuple):

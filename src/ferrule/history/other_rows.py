@@ -1,12 +1,15 @@
-"""The events of rows that belong to no call: catalogs, surfaces, policies, switches, erasure."""
+"""The events of rows that move no call: news of calls, catalogs, surfaces, policies, switches, erasure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ferrule.model.event import EventType
+from ferrule.history import details
+from ferrule.history.details import Level
+from ferrule.model.event import EVENT_TYPES, EventType
 from ferrule.model.journal import StoredEntry
+from ferrule.model.news import facts_in
 
 
 class Draft(NamedTuple):
@@ -22,12 +25,23 @@ class Draft(NamedTuple):
     trace_refs: tuple[dict[str, Any], ...] = ()
 
 
+_CLASSES: dict[str, EventType] = {event: event for event in EVENT_TYPES}
 _CHANGES: dict[str, EventType] = {
     "created": "tool.surface.created",
     "updated": "tool.surface.updated",
     "discovered": "tool.deferred.discovered",
     "loaded": "tool.deferred.loaded",
 }
+
+
+def news_drafts(row: StoredEntry, level: Level) -> list[Draft]:
+    """What news of a call stands for: an event each. Classes that a newer Ferrule wrote are passed over."""
+    known = [(_CLASSES[fact.event], fact) for fact in facts_in(row) if fact.event in _CLASSES]
+    payload = row.inputs() if level == "full" else None
+    return [
+        Draft(event, fact.at, details.news(event, fact.data, payload, level), invocation_id=row.call, tool_id=row.tool)
+        for event, fact in known
+    ]
 
 
 def drafts_of(row: StoredEntry) -> list[Draft]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, TypeAlias
 
 import msgspec
@@ -10,14 +11,27 @@ import msgspec
 from ferrule.history.details import json_of, milliseconds
 from ferrule.history.differences import Difference, differences
 from ferrule.history.order import Entered, steps_of
+from ferrule.history.records import (
+    answer_record,
+    attempt_record,
+    hook_record,
+    mutation_record,
+    request_record,
+    who_and_what,
+)
 from ferrule.history.timing import PhaseRun, phase_runs
 from ferrule.model.approval import Answer, ApprovalRequest
 from ferrule.model.decision import Decision
 from ferrule.model.failure import ToolError
 from ferrule.model.journal import Header, HookRun, Kind, Mutation, ResultPayload, Segment, StoredEntry, header_of
 from ferrule.model.lifecycle import TERMINAL, State
+from ferrule.model.news import Cancellation, LateResult, cancellations, facts_of, late_results, progress_records
+from ferrule.model.retry import Attempt
 from ferrule.model.timestamps import iso
 
+_NOTED = ("scheduler", "batch", "abort_reason", "persistence", "redactions", "context_modifiers")
+"""Notes of which the story is told as they are."""
+_LISTS = frozenset({"attempts", "redactions", "context_modifiers"})
 INPUTS = ("model_input", "observable_input", "permission_input", "call_input")
 
 
@@ -97,6 +111,13 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
     moves: tuple[Move, ...]
     notes: dict[str, Any]
     rows: tuple[RowNote, ...]
+    """Its rows in the ledger, its news among them."""
+    progress: tuple[dict[str, Any], ...] = ()
+    """The standard's `tool_progress` records."""
+    cancellations: tuple[Cancellation, ...] = ()
+    late_results: tuple[LateResult, ...] = ()
+    attempts: tuple[Attempt, ...] = ()
+    """Those that failed and were followed by another."""
 
     @property
     def duration_ms(self) -> float | None:
@@ -116,21 +137,26 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
             "created_at": iso(self.created_at),
             "ended_at": None if self.ended_at is None else iso(self.ended_at),
             "duration_ms": self.duration_ms,
-            **_who_and_what(self.header),
+            **who_and_what(self.header),
             **{name: self.notes[name] for name in ("native_call_id", "retry_of") if name in self.notes},
             "inputs": [msgspec.to_builtins(view) for view in self.inputs],
             "is_erased": self.is_erased,
-            "mutations": [_mutation(mutation) for mutation in self.mutations],
-            "hooks": [_hook(run) for run in self.hooks],
+            "mutations": [mutation_record(mutation) for mutation in self.mutations],
+            "hooks": [hook_record(run) for run in self.hooks],
             "decisions": [made.to_record(self.invocation_id, number) for number, made in enumerate(self.decisions)],
             "rules": [msgspec.to_builtins(rule) for rule in self.considered.rules],
             "rules_remark": self.considered.remark,
-            "requests": [_request(request) for request in self.requests],
-            "answers": [_answer(answer) for answer in self.answers],
+            "requests": [request_record(request) for request in self.requests],
+            "answers": [answer_record(answer) for answer in self.answers],
             "phases": [run.to_record() for run in self.phases],
             "transitions": [{"from": move.before, "to": move.state, "at": iso(move.at)} for move in self.moves],
             "result": self._result_record(),
             "rows": [{**msgspec.to_builtins(row), "at": iso(row.at)} for row in self.rows],
+            "progress": list(self.progress),
+            "cancellations": [one.to_record() for one in self.cancellations],
+            "late_results": [late.to_record() for late in self.late_results],
+            "attempts": [attempt_record(attempt) for attempt in self.attempts],
+            **{name: self.notes[name] for name in _NOTED if self.notes.get(name)},
         }
 
     def _result_record(self) -> dict[str, Any] | None:
@@ -151,19 +177,21 @@ Rules: TypeAlias = Callable[[Story], Considered]
 _decode_result = msgspec.msgpack.Decoder(ResultPayload).decode
 
 
-def story_of(rows: Sequence[StoredEntry], *, rules: Rules | None = None) -> Story:
-    """The story of one call, from all its rows in order. Raises ValueError without rows."""
+def story_of(rows: Sequence[StoredEntry], news: Sequence[StoredEntry] = (), *, rules: Rules | None = None) -> Story:
+    """The story of one call, from all its rows in order and its news. Raises ValueError without rows."""
     if not rows:
         raise ValueError("a call without rows has no story")
     segments = [row.segment() for row in rows]
     last, moves = segments[-1], _moves(rows, segments)
     status = moves[-1].state if moves else rows[-1].outcome
+    ended_at = moves[-1].at if moves and status in TERMINAL else None
+    facts, notes = facts_of(segments, news), _notes(segments)
     story = Story(
         invocation_id=rows[0].call,
         header=header_of(segments[0]),
         status=status,
         created_at=segments[0].created_at,
-        ended_at=moves[-1].at if status in TERMINAL else None,
+        ended_at=ended_at,
         result_status=last.status,
         error=last.error,
         result=_result(rows[-1]),
@@ -177,10 +205,32 @@ def story_of(rows: Sequence[StoredEntry], *, rules: Rules | None = None) -> Stor
         answers=tuple(segment.answer for segment in segments if segment.answer is not None),
         phases=phase_runs(rows, segments),
         moves=moves,
-        notes={name: value for segment in segments for name, value in segment.notes.items()},
-        rows=tuple(_note(row) for row in rows),
+        notes=notes,
+        rows=tuple(_note(row) for row in sorted([*rows, *news], key=lambda row: row.seq)),
+        progress=tuple(progress_records(rows[0].call, facts)),
+        cancellations=tuple(cancellations(facts, status, ended_at)),
+        late_results=tuple(late_results(news)),
+        attempts=tuple(_attempts(notes)),
     )
     return story if rules is None else msgspec.structs.replace(story, considered=rules(story))
+
+
+def _notes(segments: Sequence[Segment]) -> dict[str, Any]:
+    """What is rare, as it was last. A list begins again when a call goes on in another process; the story has all of it."""
+    notes: dict[str, Any] = {}
+    for segment in segments:
+        for name, value in segment.notes.items():
+            before = notes.get(name)
+            if name in _LISTS and isinstance(before, list) and isinstance(value, list):
+                notes[name] = value if value[: len(before)] == before else [*before, *value]
+            else:
+                notes[name] = value
+    return notes
+
+
+def _attempts(notes: dict[str, Any]) -> Iterator[Attempt]:
+    with suppress(msgspec.ValidationError):
+        yield from msgspec.convert(notes.get("attempts", ()), tuple[Attempt, ...])
 
 
 def _moves(rows: Sequence[StoredEntry], segments: Sequence[Segment]) -> tuple[Move, ...]:
@@ -219,44 +269,3 @@ def _result(row: StoredEntry) -> ResultPayload | None:
 
 def _note(row: StoredEntry) -> RowNote:
     return RowNote(row.seq, row.kind, row.at, row.outcome, row.hash.hex(), row.is_erased)
-
-
-def _who_and_what(header: Header) -> dict[str, Any]:
-    names = (
-        "tool_id", "tool_name", "tool_version", "tool_digest", "namespace", "dialect", "is_read_only", "principal",
-        "agent", "channel", "tenant", "run_id", "surface_id", "catalog_digest", "policy_digest",
-    )  # fmt: skip
-    return {name: getattr(header, name) for name in names}
-
-
-def _mutation(mutation: Mutation) -> dict[str, Any]:
-    record = msgspec.structs.asdict(mutation)
-    at = record.pop("at")
-    return {**record, "changed_fields": list(mutation.changed_fields), "after_ms": milliseconds(at)}
-
-
-def _hook(run: HookRun) -> dict[str, Any]:
-    return {
-        "hook_id": run.hook_id,
-        "hook_event": run.hook_event,
-        "after_ms": milliseconds(run.started),
-        "duration_ms": milliseconds(run.ended - run.started),
-        "outputs": list(run.outputs),
-    }
-
-
-def _request(request: ApprovalRequest) -> dict[str, Any]:
-    record: dict[str, Any] = msgspec.to_builtins(request)
-    for name in ("binding", "seal"):  # proofs for the inbox, of no use to a reader
-        record.pop(name, None)
-    return {**record, "requested_at": iso(request.requested_at), "expires_at": iso(request.expires_at)}
-
-
-def _answer(answer: Answer) -> dict[str, Any]:
-    return {
-        "verdict": answer.verdict,
-        "by": answer.by,
-        "channel": answer.channel,
-        "answered_at": iso(answer.answered_at),
-        "reason": answer.reason,
-    }

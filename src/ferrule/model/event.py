@@ -44,6 +44,7 @@ EventType = Literal[
     "tool.input.mutated",
     "tool.switched",
     "tool.policy.changed",
+    "tool.invocation.late_result",
 ]
 EVENT_TYPES: tuple[EventType, ...] = get_args(EventType)
 STANDARD_EVENT_TYPES: tuple[EventType, ...] = EVENT_TYPES[:27]
@@ -92,6 +93,7 @@ MEANINGS: dict[EventType, str] = {
     "tool.input.mutated": "the input was changed: by whom, and which fields",
     "tool.switched": "a tool was disabled or enabled",
     "tool.policy.changed": "another policy came into force",
+    "tool.invocation.late_result": "a tool that was given up answered after all; recorded, not delivered",
 }
 """When each class is told; the reference page is written from this."""
 

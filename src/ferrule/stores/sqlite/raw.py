@@ -26,9 +26,10 @@ _DAMAGE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR})
 """What a damaged file gives on opening; a check tells it better than a refusal to check."""
 _BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _CALL, _ENDED, _PRUNED = kind_number("call"), kind_number("ended"), kind_number("pruned")
+_NEWS = kind_number("news")
 _LATE = f"""
     SELECT call, max(seq) FROM journal
-    WHERE call IN (SELECT call FROM journal WHERE call <> '' GROUP BY call HAVING count(*) > 1)
+    WHERE call IN (SELECT call FROM journal WHERE call <> '' GROUP BY call HAVING count(*) > 1) AND kind <> {_NEWS}
     GROUP BY call
     HAVING sum(kind IN ({_CALL}, {_ENDED})) > 1
         OR max(seq) > max(CASE WHEN kind IN ({_CALL}, {_ENDED}) THEN seq END)
@@ -247,7 +248,7 @@ class SqliteSource:
                 yield row
 
     def rows_after_the_end(self) -> Iterable[tuple[str, int]]:
-        """Calls that have rows after the one that ended them."""
+        """Calls that have rows after the one that ended them. News is no such row."""
         with _reading():
             self._check_defined("journal")
             return self._execute(_LATE).fetchall()

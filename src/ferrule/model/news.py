@@ -1,0 +1,186 @@
+"""What the news of a call tells: how far it was, who wanted it stopped and what came of that, what came too late.
+
+News stands in rows of its own, and what a call said while it moved in the note `happened` of its segments. Both count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ferrule.model.journal import ResultPayload, Segment, StoredEntry
+from ferrule.model.timestamps import iso
+
+HAPPENED = "happened"
+"""The note of a segment that lists what is rare: `{at, event, data}` each, such as progress and cancel requests."""
+_CANCELS = "tool.invocation.cancel_"
+_decode_result = msgspec.msgpack.Decoder(ResultPayload).decode
+
+
+class Fact(NamedTuple):
+    """One thing that happened without moving its call."""
+
+    at: int
+    """Microseconds since 1970."""
+    event: str
+    data: dict[str, Any]
+
+
+class Cancellation(msgspec.Struct, frozen=True, kw_only=True):
+    """A request to stop a call: asked, heard and settled are facts of their own (AT-207)."""
+
+    requested_at: int | None
+    """Microseconds since 1970; None when the tool was stopped and nobody had asked."""
+    by: str = ""
+    reason: str = ""
+    """In the words of whoever asked."""
+    abort_reason: str = ""
+    cause: str = ""
+    """Another invocation, where one is the reason."""
+    acknowledged_at: int | None = None
+    outcome: str = ""
+    """`canceled` or `cancel_failed`; empty while nobody can know."""
+    settled_at: int | None = None
+    why: str = ""
+    """Why it could not be stopped, where that was told: `too_late`, …"""
+
+    def to_record(self) -> dict[str, Any]:
+        """As JSON, with what is known."""
+        said = msgspec.structs.asdict(self)
+        times = {name: None if said[name] is None else iso(said[name]) for name in said if name.endswith("_at")}
+        return {name: value for name, value in {**said, **times}.items() if value}
+
+
+class LateResult(msgspec.Struct, frozen=True):
+    """What a tool that was given up answered after all. It was not delivered."""
+
+    at: int
+    data: dict[str, Any]
+    result: ResultPayload | None
+    is_erased: bool
+
+    def to_record(self) -> dict[str, Any]:
+        """As JSON."""
+        record: dict[str, Any] = {"at": iso(self.at), **self.data}
+        if self.is_erased:
+            record["is_erased"] = True
+        if self.result is not None:
+            record["content"] = list(self.result.content)
+            record["structured_content"] = self.result.structured_content
+        return record
+
+
+def facts_of(segments: Sequence[Segment], news: Iterable[StoredEntry]) -> list[Fact]:
+    """What happened to a call besides its moves, in the order of time. Raises LedgerDamaged."""
+    found = [
+        Fact(segment.created_at + said.get("at", 0) // 1000, str(said["event"]), dict(said.get("data", {})))
+        for segment in segments
+        for said in segment.notes.get(HAPPENED, ())
+    ]
+    found += (fact for row in news for fact in facts_in(row))
+    return sorted(found, key=lambda fact: fact.at)
+
+
+def facts_in(row: StoredEntry) -> list[Fact]:
+    """What one `news` row tells, in its order. Raises LedgerDamaged."""
+    return [
+        Fact(_time(said.get("at"), row.at), str(said.get("event", "")), _members(said.get("data")))
+        for said in row.news().happened
+    ]
+
+
+def progress_records(call: str, facts: Iterable[Fact]) -> list[dict[str, Any]]:
+    """The standard's `tool_progress` records, by their numbers (AT-197, AT-198)."""
+    found = [_progress(call, fact) for fact in facts if _is_progress(fact)]
+    return sorted(found, key=lambda record: int(record["sequence"]))
+
+
+def cancellations(facts: Iterable[Fact], status: str, ended_at: int | None) -> list[Cancellation]:
+    """The requests to stop a call, each with what came of it. `ended_at`: when the call ended, if it has."""
+    found: list[Cancellation] = []
+    for fact in facts:
+        match fact.event.removeprefix(_CANCELS):
+            case "requested":
+                found.append(_requested(fact))
+            case "acknowledged" | "failed" as word:
+                waiting = [number for number, one in enumerate(found) if not one.outcome]
+                if not waiting:
+                    found.append(Cancellation(requested_at=None, abort_reason=_word(fact, "abort_reason")))
+                    waiting = [len(found) - 1]
+                for number in waiting:
+                    found[number] = _heard(found[number], word, fact)
+    return [_settled(one, status, ended_at) for one in found]
+
+
+def late_results(news: Iterable[StoredEntry]) -> list[LateResult]:
+    """What came after a call was given up. Raises LedgerDamaged."""
+    found = []
+    for row in news:
+        if row.outcome == "late_result":
+            payload, facts = row.inputs(), facts_in(row)
+            result = None if payload is None or payload.result is None else _decode_result(payload.result)
+            at, data = (facts[0].at, facts[0].data) if facts else (row.at, {})
+            found.append(LateResult(at, data, result, row.is_erased))
+    return found
+
+
+def _is_progress(fact: Fact) -> bool:
+    return isinstance(fact.data.get("sequence"), int) and not fact.event.startswith(_CANCELS)
+
+
+def _progress(call: str, fact: Fact) -> dict[str, Any]:
+    number = fact.data["sequence"]
+    required = {
+        "schema_version": "0.2.0",
+        "progress_id": f"{call.replace('inv_', 'prg_', 1)}.{number}",
+        "invocation_id": call,
+        "sequence": number,
+        "status": fact.data.get("status", "running"),
+        "timestamp": iso(fact.at),
+    }
+    return required | {name: value for name, value in fact.data.items() if name not in required}
+
+
+def _requested(fact: Fact) -> Cancellation:
+    return Cancellation(
+        requested_at=fact.at,
+        by=_word(fact, "by"),
+        reason=_word(fact, "reason"),
+        abort_reason=_word(fact, "abort_reason"),
+        cause=_word(fact, "cause"),
+    )
+
+
+def _heard(one: Cancellation, word: str, fact: Fact) -> Cancellation:
+    if word == "acknowledged":
+        return one if one.acknowledged_at else msgspec.structs.replace(one, acknowledged_at=fact.at)
+    return msgspec.structs.replace(one, outcome="cancel_failed", settled_at=fact.at, why=_word(fact, "why"))
+
+
+def _settled(one: Cancellation, status: str, ended_at: int | None) -> Cancellation:
+    """The call's end settles what no word was said about."""
+    if one.outcome or ended_at is None:
+        return one
+    is_too_late = one.requested_at is not None and one.requested_at > ended_at
+    is_stopped = status == ("timed_out" if one.abort_reason == "timeout" else "canceled")
+    if is_stopped and not is_too_late:
+        return msgspec.structs.replace(one, outcome="canceled", settled_at=ended_at)
+    at = one.requested_at if is_too_late else ended_at
+    return msgspec.structs.replace(
+        one, outcome="cancel_failed", settled_at=at, why="too_late" if is_too_late else f"the call {status}"
+    )
+
+
+def _word(fact: Fact, name: str) -> str:
+    value = fact.data.get(name)
+    return "" if value is None else str(value)
+
+
+def _time(value: Any, otherwise: int) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else otherwise
+
+
+def _members(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
