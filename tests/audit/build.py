@@ -14,7 +14,7 @@ from ferrule.custody.paths import LedgerPaths
 from ferrule.model.approval import Answer, ApprovalRequest
 from ferrule.model.decision import Behavior, Decision, Requirement, Ruling
 from ferrule.model.failure import Stop, tool_error
-from ferrule.model.journal import Entry, Header, Kind, Mark, Payload, ResultPayload, Segment, encode
+from ferrule.model.journal import Entry, Header, Kind, Mark, News, NewsBody, Payload, ResultPayload, Segment, encode
 from ferrule.model.lifecycle import STATES, State
 from ferrule.stores.sqlite.store import SqliteStore
 from ferrule.stores.witness import FileWitness
@@ -125,7 +125,7 @@ class Story:
         self.entries: list[Entry] = []
         self._calls = calls_before
 
-    def add(self, kind: Kind, call: str, outcome: str, body: Segment | dict[str, Any], **more: Any) -> None:
+    def add(self, kind: Kind, call: str, outcome: str, body: Segment | NewsBody | dict[str, Any], **more: Any) -> None:
         """Append one row."""
         at = START + (len(self.entries) + 1) * MINUTE
         self.entries.append(Entry(kind, call, at, "mail.send" if call else "", outcome, body, **more))
@@ -206,6 +206,16 @@ class Story:
         """A crash left the outcome unknown."""
         self.add("unknown", call, "running", segment(begin=20), mark=mark("running"))
 
+    def news(self, call: str, outcome: News, *, payload: Payload | None = None, sequence: int = 0, **data: Any) -> None:
+        """Something about a call that does not move it."""
+        at = START + (len(self.entries) + 1) * MINUTE
+        said = {
+            "at": at,
+            "event": f"tool.invocation.{outcome}",
+            "data": data | ({"sequence": sequence} if sequence else {}),
+        }
+        self.add("news", call, outcome, NewsBody([said], sequence), payload=payload)
+
     def switch(self, tool: str, word: str) -> None:
         """A tool is turned off or on."""
         facts = {"tool_id": tool, "switch": word}
@@ -224,6 +234,7 @@ def every_kind(rounds: int = 12) -> Story:
     story.park(people=2)
     story.begin("run-open")
     story.forget(story.begin())
+    story.news("inv_without_rows", "progress", sequence=1)
     story.switch("mail.delete", "off")
     return story
 
@@ -247,8 +258,12 @@ def _round(story: Story, number: int) -> None:
     story.end(pair, begin=40)
     story.reject(story.park())
     lost = story.begin()
+    story.news(lost, "progress", sequence=1, percent=40)
     story.forget(lost)
+    story.news(lost, "cancel_requested", by="ada", abort_reason="user_interruption")
     story.end(lost, begin=50)
+    story.news(lost, "cancel_failed", why="too_late")
+    story.news(lost, "late_result", payload=payload("too late"), status="succeeded")
     story.switch(f"tool.{number % 3}", "off" if number % 2 == 0 else "on")
 
 

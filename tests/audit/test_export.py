@@ -154,3 +154,16 @@ def test_a_ledger_that_cannot_be_understood_is_not_exported_by_half(
         with pytest.raises(LedgerError, match="is damaged"):
             export_rows(paths, tmp_path / "rows.jsonl")
     assert not list(tmp_path.glob("*.jsonl"))
+
+
+def test_records_of_calls_have_their_news(paths: LedgerPaths, tmp_path: Path) -> None:
+    """AT-206: who asked to stop is on record, also when it was too late. A call that left nothing but news has no record."""
+    export_calls(paths, tmp_path / "calls.jsonl")
+    records = [msgspec.json.decode(line) for line in lines(tmp_path / "calls.jsonl")]
+    assert "inv_without_rows" not in {record["invocation_id"] for record in records}
+    told = [record for record in records if "cancellation" in record]
+    assert len(told) == 3
+    for record in told:
+        assert [one["sequence"] for one in record["progress"]] == [1]
+        assert (record["cancellation"]["outcome"], record["cancellation"]["why"]) == ("cancel_failed", "too_late")
+        assert record["late_results"][0]["content"][0]["text"] == "too late"

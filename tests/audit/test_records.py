@@ -9,7 +9,7 @@ from ferrule.audit.records import invocation_record
 from ferrule.model.journal import KINDS, Entry, Payload, StoredEntry, encode
 from ferrule.model.lifecycle import STATES, TERMINAL
 from ferrule.stores.rows import chained, stored
-from tests.audit.build import Story, every_kind, payload, segment
+from tests.audit.build import Story, every_kind, mark, payload, segment
 
 REQUIRED: dict[str, type] = {
     "schema_version": str,
@@ -55,7 +55,7 @@ def by_call(story: Story) -> dict[str, list[StoredEntry]]:
     """The rows of each call."""
     calls: dict[str, list[StoredEntry]] = {}
     for row in rows(story.entries):
-        if row.call:
+        if row.call and row.kind != "news":
             calls.setdefault(row.call, []).append(row)
     return calls
 
@@ -166,6 +166,35 @@ def test_a_retry_points_to_what_it_repeats() -> None:
     story.add("call", story.new_call(), "failed", went, payload=payload())
     record = invocation_record(rows(story.entries))
     assert (record["retry_of"], record["native_call_id"]) == ("inv_old", "n-1")
+
+
+def test_what_was_told_while_it_ran_is_in_the_record() -> None:
+    """AT-197, AT-207: progress as the standard's records; request, acknowledgement and outcome with their own times."""
+    story = Story()
+    call = story.begin()
+    story.news(call, "progress", sequence=1, percent=10, status="running", invocation_id="inv_forged")
+    story.news(call, "progress", sequence=2, percent=50, status="running", message="half")
+    story.news(call, "cancel_requested", by="ada", reason="enough", abort_reason="user_interruption")
+    story.news(call, "cancel_acknowledged")
+    story.add("ended", call, "canceled", segment("canceled", begin=400_000_000, status="canceled"), mark=mark())
+    story.news(call, "late_result", payload=payload("too late"), status="succeeded")
+    found = rows(story.entries)
+    news = [row for row in found if row.kind == "news"]
+    record = invocation_record([row for row in found if row.kind != "news"], news)
+    check(record)
+    assert [(one["sequence"], one["percent"], one["progress_id"]) for one in record["progress"]] == [
+        (1, 10, "prg_000001.1"), (2, 50, "prg_000001.2"),
+    ]  # fmt: skip
+    for one in record["progress"]:
+        assert (one["invocation_id"], one["schema_version"]) == (call, "0.2.0")
+        assert one["timestamp"].endswith("Z")
+    asked = record["cancellation"]
+    assert (asked["by"], asked["reason"], asked["outcome"]) == ("ada", "enough", "canceled")
+    assert asked["requested_at"] < asked["acknowledged_at"] < asked["settled_at"]
+    assert asked["requests"] == [{name: value for name, value in asked.items() if name != "requests"}]
+    assert record["late_results"][0]["content"] == [{"type": "text", "text": "too late"}]
+    assert len(record["evidence_refs"]) == len(found)
+    assert "progress" not in invocation_record(found[:1])
 
 
 def test_a_call_without_rows_has_no_record() -> None:

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -17,6 +18,8 @@ from ferrule.compiler.seal import load_key
 from ferrule.custody.check import verify_ledger
 from ferrule.custody.paths import LedgerPaths
 from ferrule.errors import LedgerError
+from ferrule.stores.sqlite import connection
+from ferrule.stores.sqlite.schema import MIGRATIONS
 from ferrule.stores.sqlite.store import SqliteStore
 from ferrule.stores.witness import FileWitness
 from tests.audit.build import (
@@ -118,6 +121,76 @@ def test_a_whole_call_recorded_twice_is_found(paths: LedgerPaths) -> None:
     story.entries.append(msgspec.structs.replace(story.entries[-1]))
     found = only(verified(paths, story))
     assert (found.topic, found.seq, found.call) == ("history", 3, call)
+
+
+def test_news_may_come_at_any_time(paths: LedgerPaths) -> None:
+    """Before the first row, after the last, and where a crash left nothing else; the call's end stays its end."""
+    story = Story()
+    story.news("inv_000001", "progress", sequence=1)
+    call = story.read()
+    assert call == "inv_000001"
+    story.news(call, "cancel_requested", by="ada")
+    story.news("inv_crashed", "progress", sequence=1)
+    acting = story.begin()
+    story.news(acting, "cancel_requested", by="ada")
+    story.end(acting)
+    story.news(acting, "late_result", payload=payload("too late"))
+    assert verified(paths, story).findings == ()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"outcome": "gossip"}, "is news of 'gossip', which does not exist"),
+        ({"call": ""}, "is a row of kind `news` but names no call"),
+        ({"mark": mark("running")}, "is news, which moves nothing, but has a mark"),
+        ({"body": {"not": "news"}}, "cannot be understood"),
+    ],
+)
+def test_news_that_is_none_is_found(paths: LedgerPaths, change: dict[str, Any], message: str) -> None:
+    story = Story()
+    story.news(story.read(), "progress", sequence=1)
+    for name, value in change.items():
+        setattr(story.entries[-1], name, value)
+    assert message in verified(paths, story).findings[0].message
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE journal SET outcome = 'progress' WHERE outcome = 'cancel_requested'",
+        "UPDATE journal SET payload = NULL WHERE outcome = 'late_result'",
+        "UPDATE journal SET call = 'inv_000002' WHERE kind = 13",
+        "DELETE FROM journal WHERE kind = 13 AND outcome = 'cancel_requested'",
+        "UPDATE journal SET kind = 0 WHERE kind = 13",
+        "UPDATE journal SET kind = 13 WHERE kind = 4",
+        "UPDATE journal SET kind = 14 WHERE kind = 13",
+        "DROP INDEX journal_cancel_requests",
+        "PRAGMA user_version = 1",
+    ],
+)
+def test_tampering_with_news_is_found_like_any_other(paths: LedgerPaths, change: str) -> None:
+    story = Story()
+    call = story.begin()
+    story.news(call, "cancel_requested", by="ada")
+    story.end(call)
+    story.news(call, "late_result", payload=payload("too late"))
+    story.read()
+    assert verified(paths, story).findings == ()
+    with closing(sqlite3.connect(paths.ledger)) as db, db:
+        db.execute(change)
+    assert not verify_ledger(paths.ledger, public_of(paths)).is_clean
+
+
+def test_a_ledger_of_the_first_version_verifies_before_and_after_it_is_migrated(
+    paths: LedgerPaths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as old:
+        old.setattr(connection, "MIGRATIONS", MIGRATIONS[:1])
+        assert verified(paths, every_kind(1)).findings == ()
+    story = Story(calls_before=1000)
+    story.news(story.read(), "cancel_requested")
+    assert verified(paths, story).findings == ()
 
 
 def test_an_illegal_move_is_found(paths: LedgerPaths) -> None:

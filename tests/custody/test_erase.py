@@ -102,6 +102,31 @@ def test_a_principal_is_erased_everywhere_but_where_a_call_is_open(tmp_path: Pat
     assert findings(paths) == []
 
 
+def test_a_late_result_is_erased_with_its_call_and_with_its_principal(tmp_path: Path) -> None:
+    """News does not say whose it is; the call's other rows do."""
+    for number in range(2):
+        paths = make_paths(tmp_path / f"own-{number}")
+        story = Story()
+        call, other = story.read("carla", text="hers"), story.read("alice", text="kept")
+        story.news("inv_crashed", "late_result", payload=payload("nobody's"))
+        story.news(call, "progress", sequence=1, message="half way")
+        story.news(call, "late_result", payload=payload(CANARY))
+        story.news(other, "late_result", payload=payload("kept"))
+        write(paths, story)
+        if number:
+            erased = erase_principal(paths, "carla", before=None, reason="asked to", by="ada")
+        else:
+            erased = erase_call(paths, call, reason="asked to", by="ada")
+        assert (erased.rows, erased.calls) == (2, (call,))
+        assert files_with(paths.ledger.parent, CANARY) == []
+        assert files_with(paths.ledger.parent, "kept") == ["ledger.db"]
+        assert files_with(paths.ledger.parent, "half way") == ["ledger.db"], "what it said stays in the record"
+        assert findings(paths) == []
+    erase_call(paths, "inv_crashed", reason="asked to", by="ada")
+    assert files_with(paths.ledger.parent, "nobody's") == []
+    assert findings(paths) == []
+
+
 def test_only_what_is_older_is_erased(tmp_path: Path) -> None:
     paths = make_paths(tmp_path / "own")
     story = Story()

@@ -18,7 +18,7 @@ from ferrule.custody.prune import prune
 from ferrule.errors import LedgerError
 from ferrule.model.journal import Payload
 from ferrule.stores.sqlite.store import SqliteStore
-from tests.audit.build import MINUTE, START, Story, every_kind, make_paths, public_of, write
+from tests.audit.build import MINUTE, START, Story, every_kind, make_paths, payload, public_of, write
 
 
 def verified(paths: LedgerPaths) -> Verdict:
@@ -88,6 +88,28 @@ def test_keys_and_counters_of_removed_calls_go_and_those_of_others_stay(tmp_path
     assert rows(paths, "SELECT run, used FROM runs") == [("run-kept", 3)]
     assert rows(paths, "SELECT key FROM idempotency") == [(b"new",), (b"straddling",)]
     assert rows(paths, "SELECT tool_id FROM switches") == [("tool.off",)]
+
+
+def test_news_after_the_cut_stays_and_holds_no_key(tmp_path: Path) -> None:
+    """Who has a key is asked for its result: a call of which nothing but news is left could not give one."""
+    paths = make_paths(tmp_path / "own")
+    story = Story()
+    call = story.begin(key=b"gone")
+    story.end(call)
+    story.news(call, "cancel_requested", by="ada")
+    story.news(call, "late_result", payload=payload("too late"))
+    story.read()
+    write(paths, story)
+    prune(paths, before=START + 3 * MINUTE, by="ada")
+    assert verified(paths).findings == ()
+    assert rows(paths, "SELECT key FROM idempotency") == []
+    assert rows(paths, f"SELECT outcome FROM journal WHERE call = '{call}'") == [
+        ("cancel_requested",),
+        ("late_result",),
+    ]
+    prune(paths, before=START + 5 * MINUTE, by="ada")
+    assert verified(paths).findings == ()
+    assert rows(paths, "SELECT count(*) FROM journal WHERE kind = 13") == [(0,)]
 
 
 def test_the_removed_rows_can_be_kept_in_an_archive_that_proves_itself(paths: LedgerPaths, tmp_path: Path) -> None:
