@@ -6,14 +6,21 @@ kept, redacted. Losing payloads loses bytes, never records: the ledger says that
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
-from typing import Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import msgspec
 
+from ferrule.model.timestamps import iso
+
 Scope = Literal["durable", "session"]
+"""How long bytes are meant to last: until they expire, or no longer than the process that wrote them."""
+Access = Literal["owner", "protected"]
+"""Who may read them: the principal they were made for; or, of private output, only a person, never through a surface."""
 SCHEME = "ferrule-payload:"
 """Addresses begin with it: `ferrule-payload:inv_…/0`."""
+_ADDRESS = re.compile(SCHEME + r"(inv_[0-9A-Za-z_-]{1,120})/(0|[1-9][0-9]{0,5})")
 
 
 class PayloadOwner(msgspec.Struct, frozen=True):
@@ -41,6 +48,50 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
     scope: Scope = "durable"
     name: str = ""
     """A file name to save it under, where the tool gave one."""
+    access: Access = "owner"
+
+    @property
+    def ref(self) -> dict[str, Any]:
+        """What records and content blocks say of it."""
+        ref: dict[str, Any] = {
+            "uri": self.uri,
+            "media_type": self.media_type,
+            "digest": self.digest,
+            "size": self.size,
+            "scope": self.scope,
+            "access": self.access,
+        }
+        if self.expires_at is not None:
+            ref["expires_at"] = iso(self.expires_at)
+        if self.name:
+            ref["name"] = self.name
+        return ref
+
+
+class Address(NamedTuple):
+    """Where a payload is: the invocation it belongs to, and its number there."""
+
+    invocation_id: str
+    number: int
+
+
+def address_of(uri: str) -> Address | None:
+    """What an address means; None for anything that is not exactly one, so nothing can be reached by writing it oddly."""
+    found = _ADDRESS.fullmatch(uri) if isinstance(uri, str) else None
+    return None if found is None else Address(found[1], int(found[2]))
+
+
+def uri_of(invocation_id: str, number: int) -> str:
+    """The address of an invocation's payload. Raises ValueError for an invocation id that cannot stand in one."""
+    uri = f"{SCHEME}{invocation_id}/{number}"
+    if address_of(uri) is None:
+        raise ValueError(f"{invocation_id[:60]!r} is no invocation id")
+    return uri
+
+
+def kept_block(kept: Kept) -> dict[str, Any]:
+    """The content block that stands for a payload in a result."""
+    return {"type": "persisted_output_ref", **kept.ref}
 
 
 class PayloadGone(Exception):
@@ -72,7 +123,7 @@ class PayloadStore(Protocol):
 
     def begin(
         self, owner: PayloadOwner, *, media_type: str = "application/octet-stream", name: str = "",
-        scope: Scope = "durable", expires_at: int | None = None,
+        scope: Scope = "durable", expires_at: int | None = None, access: Access = "owner",
     ) -> PayloadWriter:  # fmt: skip
         """A writer for one payload. Raises OSError."""
 
@@ -80,7 +131,7 @@ class PayloadStore(Protocol):
         """What is known of a payload. Raises PayloadGone (`unknown`, `expired`)."""
 
     async def read(self, uri: str, offset: int = 0, limit: int | None = None) -> bytes:
-        """Its bytes, or a range of them. Raises PayloadGone."""
+        """Its bytes, or a range of them; the whole is checked against the digest. Raises PayloadGone."""
 
     def stream(self, uri: str) -> AsyncIterator[bytes]:
         """Its bytes, a chunk at a time, checked against the digest at the end. Raises PayloadGone."""
