@@ -22,6 +22,8 @@ from ferrule.model.journal import (
     Kind,
     Mark,
     Mutation,
+    News,
+    NewsBody,
     Payload,
     ResultPayload,
     Segment,
@@ -76,6 +78,18 @@ class Ledger:
     def fact(self, kind: Kind, outcome: str = "", at: int = NOON, **facts: Any) -> StoredEntry:
         """Write a row that belongs to no call."""
         return self.add(Entry(kind=kind, call="", at=at, tool=facts.get("tool_id", ""), outcome=outcome, body=facts))
+
+    def news(
+        self, call: str, outcome: News, *data: dict[str, Any], at: int = NOON, payload: Payload | None = None,
+        tool: str = "orders.refund-order",
+    ) -> StoredEntry:  # fmt: skip
+        """Write a row of news about a call: one thing for each of `data`, a second apart."""
+        events = [
+            {"at": at + number * 1_000_000, "event": f"tool.invocation.{outcome}", "data": one}
+            for number, one in enumerate(data)
+        ]
+        last = next((one["sequence"] for one in reversed(data) if "sequence" in one), 0)
+        return self.add(Entry("news", call, at, tool, outcome, NewsBody(events, last), payload))
 
     def of(self, call: str) -> list[StoredEntry]:
         """A call's rows."""

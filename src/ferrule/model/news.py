@@ -183,4 +183,9 @@ def _time(value: Any, otherwise: int) -> int:
 
 
 def _members(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
+    """What JSON can say of it: a tool may tell anything, and whoever reads it must not stumble."""
+    try:
+        members = msgspec.json.decode(msgspec.json.encode(value))
+    except (TypeError, ValueError, RecursionError):
+        return {}
+    return members if isinstance(members, dict) else {}
