@@ -46,8 +46,9 @@ def _known(settings: Sequence[GuardrailSettings]) -> dict[tuple[str, Point], Gua
     for each in settings:
         _refuse_unfit(each)
         for point in dict.fromkeys(each.at):
-            if known.setdefault((each.id, point), each) is not each:
+            if (each.id, point) in known:
                 raise SettingsError(f"two guardrails are called {each.id!r} at {point}; rename one of them")
+            known[each.id, point] = each
     return known
 
 
