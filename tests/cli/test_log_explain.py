@@ -18,10 +18,11 @@ from ferrule.cli.story_text import story_lines
 from ferrule.contracts.store import Store
 from ferrule.errors import WorkspaceError
 from ferrule.history.story import story_of
+from ferrule.model.journal import Payload
 from ferrule.stores.memory.store import MemoryStore
 from ferrule.workspace import Workspace
 from tests.cli.run import ferrule
-from tests.history.rows import SCENARIOS, Ledger, Writer, crashed, parked
+from tests.history.rows import NOON, SCENARIOS, Ledger, Writer, crashed, parked, result_of
 
 
 class Told(NamedTuple):
@@ -192,6 +193,101 @@ def test_a_story_that_goes_on_says_what_it_waits_for(ledger: Ledger, run: Run) -
     assert "ferrule approve inv_parked" in run("explain", "last").out
     crashed(ledger)
     assert "nobody knows whether the tool acted" in run("explain", "last").out
+
+
+def _with_news(ledger: Ledger) -> None:
+    """A call that was canceled, with everything that can be told about one."""
+    second = 1_000_000
+    records = [{"sequence": number, "status": "running", "percent": number * 10} for number in range(1, 6)]
+    records[4] |= {"message": "almost\x1b[2J there", "current_step": "5", "total_steps": 9, "bytes_read": 77}
+    ledger.news("inv_canceled", "progress", *records)
+    ledger.news("inv_canceled", "progress", {"sequence": 6, "status": "running"})
+    asked = {"by": "ada", "reason": "took too long", "abort_reason": "user_interruption"}
+    ledger.news("inv_canceled", "cancel_requested", asked, at=NOON + second)
+    ledger.news("inv_canceled", "cancel_acknowledged", {}, at=NOON + second)
+    SCENARIOS["canceled"](ledger)
+    late = Payload(result=result_of({"refund": "r-9"}))
+    ledger.news("inv_canceled", "late_result", {"status": "succeeded"}, at=NOON + 9 * second, payload=late)
+
+
+def test_the_story_of_a_call_tells_its_news(ledger: Ledger, run: Run) -> None:
+    """AT-177, AT-207: progress, who wanted it stopped and what came of that, and what came too late."""
+    _with_news(ledger)
+    page = run("explain", "inv_canceled").out
+    for words in (
+        "told              6 times, the last 3:", "number 4", "running, 40%", "step 5 of 9, bytes read 77: almost",
+        "requested         2026-01-01 12:00:01.000 by ada, user interruption: took too long",
+        "acknowledged      2026-01-01 12:00:01.000", "canceled", "late result",
+        "came              2026-01-01 12:00:09.000, recorded and not delivered", '{"refund": "r-9"}',
+        "cancel_requested", "and 2 rows of progress", "abort reason      user interruption",
+    ):  # fmt: skip
+        assert words in page, words
+    assert "number 3" not in page
+    assert "\x1b" not in page
+    assert max(map(len, page.splitlines())) <= 100
+    record = json.loads(run("explain", "inv_canceled", "--json").out)
+    assert [one["sequence"] for one in record["progress"]] == [1, 2, 3, 4, 5, 6]
+    assert record["cancellations"][0]["outcome"] == "canceled"
+    assert record["late_results"][0]["structured_content"] == {"refund": "r-9"}
+
+
+def test_a_story_tells_how_it_was_scheduled_tried_and_kept(ledger: Ledger, run: Run) -> None:
+    """Each only where there is something to tell."""
+    notes = {
+        "scheduler": {
+            "is_concurrency_safe": False, "is_read_only": True, "waited_ms": 1500,
+            "resource_locks": [{"key": "order:o-17", "mode": "shared"}],
+        },
+        "batch": {"batch_id": "bat_1", "index": 2, "depends_on": ["inv_0"]},
+        "attempts": [[1, 0, 2_000_000, "rate_limited", "throttled", 0.5, "http:429"]],
+        "redactions": ["card", "api-key"],
+        "abort_reason": "sibling_error",
+        "persistence": {"strategy": "preview_and_persist", "original_size_bytes": 70000, "persisted_ref": {"uri": "p:1"}},
+        "context_modifiers": [{"working_directory": "/srv"}],
+    }  # fmt: skip
+    writer = Writer(ledger, "inv_1").enter("planned", "selected", "arguments_ready", "running", "succeeded")
+    writer.row("call", status="succeeded", notes=notes)
+    page = run("explain", "last").out
+    for words in (
+        "facts             not concurrency safe, read only", "locks             order:o-17 (shared)", "waited            1.5 s",
+        "batch             bat_1, number 2, after inv_0",
+        "attempt 1         rate_limited (throttled) in 2 ms, http:429; the next came 500 ms later",
+        "kept              preview and persist, 70,000 bytes in p:1", "taken out         card, api-key",
+        'context           {"working_directory": "/srv"}', "abort reason      sibling error",
+    ):  # fmt: skip
+        assert words in page, words
+    SCENARIOS["success"](ledger)
+    plain = run("explain", "inv_success").out
+    for heading in ("scheduling", "attempts", "progress", "cancel", "late result", "kept", "abort reason"):
+        assert f"\n{heading}\n" not in plain and f"  {heading} " not in plain
+
+
+@pytest.mark.parametrize("value", [7, "x", ["x", 7], {"x": None}, [[1]], {"facts": 3}, None])
+def test_notes_of_any_shape_do_not_hide_a_story(ledger: Ledger, run: Run, value: object) -> None:
+    names = ("scheduler", "batch", "attempts", "redactions", "abort_reason", "persistence", "context_modifiers")
+    writer = Writer(ledger, "inv_1").enter("planned", "selected", "arguments_ready", "running", "succeeded")
+    writer.row("call", status="succeeded", notes=dict.fromkeys(names, value))
+    assert run("explain", "last").out.startswith("inv_1 ")
+
+
+def test_the_log_is_not_confused_by_news(ledger: Ledger, run: Run) -> None:
+    _with_news(ledger)
+    ledger.news("inv_crashed", "progress", {"sequence": 1})
+    (line,) = run("log").out.splitlines()
+    assert "inv_canceled" in line
+    assert run("explain", "last").out.startswith("inv_canceled ")
+    events = run("log", "--events", "-n", "100").out.splitlines()
+    assert sum("tool.invocation.progress" in line for line in events) == 7
+    assert any("cancel_requested" in line and "user_interruption" in line for line in events)
+    of_alice = run("log", "--events", "-n", "100", "--principal", "alice").out
+    assert "inv_crashed" not in of_alice and "late_result" in of_alice
+    assert "late_result" not in run("log", "--events", "-n", "100", "--principal", "bob").out
+    told = [json.loads(line) for line in run("explain", "inv_canceled", "--events", "--json").out.splitlines()]
+    assert [one["seq"] for one in told] == sorted(one["seq"] for one in told)
+    assert told[0]["data"]["percent"] == 10
+    assert told[-1]["event_type"] == "tool.invocation.late_result"
+    with pytest.raises(WorkspaceError, match="of inv_crashed there is only news"):
+        run("explain", "inv_crashed")
 
 
 def test_an_id_may_be_shortened(ledger: Ledger, run: Run) -> None:

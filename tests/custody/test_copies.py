@@ -16,6 +16,8 @@ from ferrule.custody.check import verify_ledger
 from ferrule.custody.copies import back_up, restore
 from ferrule.custody.paths import LedgerPaths
 from ferrule.errors import LedgerError, LedgerUnavailable
+from ferrule.stores.sqlite import connection
+from ferrule.stores.sqlite.schema import MIGRATIONS
 from ferrule.stores.sqlite.store import SqliteStore
 from tests.audit.build import START, Story, make_paths, public_of, write
 
@@ -81,6 +83,22 @@ def test_a_lost_ledger_comes_back(paths: LedgerPaths, tmp_path: Path) -> None:
     after = verified(paths)
     assert (after.findings, after.last_seq) == ((), before.last_seq + 1)
     more(paths, 5)
+    assert verified(paths).findings == ()
+
+
+def test_a_backup_of_the_first_version_comes_back_and_is_brought_up_to_date(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths, file = make_paths(tmp_path / "old"), tmp_path / "backup.db"
+    with monkeypatch.context() as old:
+        old.setattr(connection, "MIGRATIONS", MIGRATIONS[:1])
+        more(paths, 5)
+    assert back_up(paths, file).is_clean
+    more(paths, 5, calls_before=2000)
+    restored = restore(paths, file, may_lose=True)
+    assert restored.verdict.is_clean
+    assert verified(paths).findings == ()
+    more(paths, 5, calls_before=3000)
     assert verified(paths).findings == ()
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from ferrule.contracts.sink import Sink
 from ferrule.errors import SettingsError
@@ -19,7 +20,9 @@ from ferrule.settings import Settings, SinkSettings, load_settings
 from ferrule.sinks.callback import CallbackSink
 from ferrule.sinks.jsonl import JsonlSink
 from ferrule.sinks.log import LogSink
+from ferrule.stores.sqlite.store import SqliteStore
 from tests.contracts.test_sink import Failing, all_events, follower, until
+from tests.history.rows import Ledger
 from tests.sinks.ledgers import FollowedLedger
 
 RECEIVED: list[Event] = []
@@ -118,6 +121,32 @@ def test_without_a_cursor_it_begins_with_what_comes() -> None:
         await until(lambda: following.cursor == 2)
         await following.aclose()
         assert {event.seq for event in got} == {2}
+
+    asyncio.run(main())
+
+
+def test_news_reaches_sinks_like_any_row(tmp_path: Path) -> None:
+    """AT-206, AT-265: progress, requests to cancel and late results, in the order of the ledger."""
+
+    async def main() -> None:
+        store = SqliteStore(tmp_path / "ledger.db", Ed25519PrivateKey.generate(), behind_seconds=0.01)
+        await store.open()
+        got: list[Event] = []
+        following = Follower(store, CallbackSink(got.append), source="shop")
+        following.start()
+        await until(lambda: following.cursor is not None)
+        ledger = Ledger()
+        ledger.news("inv_1", "progress", {"sequence": 1}, {"sequence": 2})
+        ledger.news("inv_1", "cancel_requested", {"by": "ada"})
+        ledger.news("inv_1", "late_result", {"status": "succeeded"})
+        for entry in ledger.entries:
+            store.record(entry)
+        await until(lambda: len(got) == 4)
+        await following.aclose()
+        await store.aclose()
+        words = [event.event_type.removeprefix("tool.invocation.") for event in got]
+        assert words == ["progress", "progress", "cancel_requested", "late_result"]
+        assert [event.event_id for event in got] == ["evt_2_0", "evt_2_1", "evt_3_0", "evt_4_0"]
 
     asyncio.run(main())
 

@@ -10,6 +10,7 @@ from ferrule.cli.story_page import as_json, row
 from ferrule.history.details import milliseconds
 from ferrule.history.story import Story
 from ferrule.model.news import Cancellation, LateResult
+from ferrule.model.timestamps import parse_iso
 
 _SHOWN = 3
 """Progress records that are shown: the last ones."""
@@ -66,7 +67,7 @@ def _progress(record: dict[str, Any]) -> str:
         words.append(f"step {record['current_step']}{of}")
     words += (f"{name.replace('_', ' ')} {record[name]}" for name in _COUNTED if record.get(name) is not None)
     said = f": {record['message']}" if record.get("message") else ""
-    return f"{record['timestamp']}, {', '.join(words)}{said}"
+    return f"{clock(parse_iso(record['timestamp']))}, {', '.join(words)}{said}"
 
 
 def cancels(story: Story) -> Iterator[str]:
