@@ -14,13 +14,15 @@ from ferrule.approval.sweep import expired, lapsed
 from ferrule.contracts.store import Condition, Store
 from ferrule.errors import FerruleError, LedgerDamaged, SurfaceError
 from ferrule.model.approval import Answer
+from ferrule.model.cancellation import Cancellation
 from ferrule.model.decision import Decision, Ruling
 from ferrule.model.failure import Stop
-from ferrule.model.journal import OpenCall, StoredEntry, header_of
+from ferrule.model.journal import Entry, News, NewsBody, OpenCall, StoredEntry, header_of
 from ferrule.model.result import Pending, Result
 from ferrule.model.surface import SurfaceRequest
 from ferrule.pipeline.answers import answer_of
 from ferrule.pipeline.call import Call, Park, Replay
+from ferrule.pipeline.live import STOPS, Cancel, Live
 from ferrule.pipeline.revive import past_of, revived, revived_to_end
 from ferrule.pipeline.rows import unknown_row
 from ferrule.pipeline.run import APPROVED, RECEIVED, run_call, stop_call
@@ -30,6 +32,8 @@ from ferrule.pipeline.waiting import question
 
 GOES_ON = frozenset({"approved"})
 """States in which a call only waits for a process that can run it."""
+WAITS = frozenset({"awaiting_approval", "approved", "needs_input"})
+"""States in which a call holds no process: it can be ended by anybody who may."""
 _FOREVER = 1 << 62
 _LOOKS = 5
 _log = logging.getLogger("ferrule.calls")
@@ -53,6 +57,14 @@ class Calls:
             return None
         found = _answer(place)
         return await self.waited(found, wait) if isinstance(found, Pending) and wait else found
+
+    async def is_of(self, call_id: str, principal: str) -> bool:
+        """True when there is such a call of this principal's, here or in the ledger."""
+        live = self._services.live.calls.get(call_id)
+        if live is not None:
+            return bool(live.call.session.surface.request.principal == principal)
+        rows = await self._store.rows_of(call_id)
+        return bool(rows) and header_of(rows[0].segment()).principal == principal
 
     async def settled(self, outcome: Result | Pending | Replay, wait: float | None = None) -> Result | Pending:
         """What a caller is told: a duplicate gets the first call's answer, and whoever wants to wait does."""
@@ -91,6 +103,7 @@ class Calls:
             past = past_of(place.rows, self._services)
             session = await self._session_for(past.context)
             call = revived(call_id, past, open_call, session, self._services)
+            call.sequence = max((row.news().sequence for row in await self._store.news_of(call_id)), default=0)
         except (ValueError, SurfaceError) as error:
             return await self.end(call_id, _cannot_go_on(error)) or _answer(await self._place(call_id))
         prepared = session.find(call.tool_name)
@@ -99,12 +112,77 @@ class Calls:
         is_received = past.request is not None and past.request.purpose == "input"
         return await self.settled(await run_call(call, self._services, RECEIVED if is_received else APPROVED))
 
-    async def end(self, call_id: str, stop: Stop, answer: Answer | None = None) -> Result | None:
+    async def cancel(
+        self, call_id: str, cancel: Cancel, *, principal: str | None = None, within: float = 1.0
+    ) -> Cancellation | None:
+        """Ask that a call stops, wherever it is, and say what is known of that after a second at most. None when there is no
+        such call (of this principal's)."""
+        live = self._services.live.calls.get(call_id)
+        if live is not None:
+            if principal is not None and live.call.session.surface.request.principal != principal:
+                return None
+            live.ask_to_stop(cancel)
+            return await _heard(live, cancel, within)
+        place = await self._place(call_id)
+        if not place.rows or (principal is not None and header_of(place.rows[0].segment()).principal != principal):
+            return None
+        await self._tell(place, "cancel_requested", cancel.facts())
+        if place.open is not None and place.open.state in WAITS and not _is_doubtful(place):
+            ended = await self.end(call_id, cancel.stop(), abort_reason=cancel.abort_reason)
+            if ended is not None:
+                await self._tell(place, "cancel_acknowledged", {"abort_reason": cancel.abort_reason})
+                return Cancellation(invocation_id=call_id, outcome="canceled", is_acknowledged=True, is_supported=True,
+                                    state="canceled", message="it was waiting, and is canceled")  # fmt: skip
+            place = await self._place(call_id)
+        if place.open is None or _is_doubtful(place):
+            return await self._too_late(place, call_id)
+        self._store.bump()
+        return await self._elsewhere(call_id, within)
+
+    async def _too_late(self, place: Place, call_id: str) -> Cancellation:
+        await self._tell(place, "cancel_failed", {"why": "too_late"})
+        state = place.rows[-1].outcome
+        message = f"it had ended already ({state})"
+        if place.open is not None:
+            message = f"it is not known whether it acted; find out, then say so with 'ferrule settle {call_id}'"
+        return Cancellation(invocation_id=call_id, outcome="cancel_failed", state=state, message=message)
+
+    async def _elsewhere(self, call_id: str, within: float) -> Cancellation:
+        """What became of a request to a call that runs in another process."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + within
+        place = await self._place(call_id)
+        while place.open is not None and (left := until - loop.time()) > 0:
+            await self._store.wait_after(max(row.seq for row in place.rows), min(left, 0.1))
+            place = await self._place(call_id)
+        state = place.open.state if place.open is not None else place.rows[-1].outcome
+        if place.open is not None:
+            message = "its process was told; the call ends when its tool does"
+            return Cancellation(invocation_id=call_id, outcome="requested", state=state, message=message)
+        is_canceled = state == "canceled"
+        return Cancellation(
+            invocation_id=call_id,
+            outcome="canceled" if is_canceled else "cancel_failed",
+            is_acknowledged=is_canceled,
+            state=state,
+            message="it was canceled" if is_canceled else f"it ended otherwise ({state})",
+        )
+
+    async def _tell(self, place: Place, outcome: News, data: dict[str, object]) -> None:
+        first, now = place.rows[0], self._services.now()
+        body = NewsBody([{"at": now, "event": f"tool.invocation.{outcome}", "data": data}])
+        await self._store.commit(Entry("news", first.call, now, first.tool, outcome, body))
+
+    async def end(
+        self, call_id: str, stop: Stop, answer: Answer | None = None, abort_reason: str | None = None
+    ) -> Result | None:
         """End a waiting call, with a record as full as any other's. None when it did not wait any more."""
         place = await self._place(call_id)
         if place.open is None or place.open.state == "running":
             return None
         call = self._to_end(place.open, place.rows)
+        if abort_reason is not None:
+            call.notes = {**call.notes, "abort_reason": abort_reason}
         if answer is not None:
             call.answer = answer
             asked = call.recorded.request if call.recorded is not None else None
@@ -197,6 +275,37 @@ class Place(NamedTuple):
 
 
 Answered = Result | Pending | None
+
+
+def _is_doubtful(place: Place) -> bool:
+    """True for a call that a crash cut off: nobody may call it canceled while it may have acted."""
+    return place.open is not None and bool(place.rows) and place.rows[-1].kind == "unknown"
+
+
+async def _heard(live: Live, cancel: Cancel, within: float) -> Cancellation:
+    """What became of a request to a call of this process."""
+    call = live.call
+    is_supported = live.support.cancel if live.stage == "running" else True
+    until = live.loop.time() + within
+    while not live.has_ended and (left := until - live.loop.time()) > 0:
+        await live.changed(left)
+    is_canceled = live.has_ended and call.stop is not None and call.stop.error_class in STOPS.values()
+    outcome = "canceled" if is_canceled else "cancel_failed" if live.has_ended else "requested"
+    message = {
+        "canceled": "it was canceled",
+        "cancel_failed": f"it ended otherwise ({call.state})",
+        "requested": "its tool was told and has not stopped; the call ends when the tool does"
+        if is_supported
+        else "its tool cannot be stopped; the call ends when the tool does",
+    }[outcome]
+    return Cancellation(
+        invocation_id=call.invocation_id,
+        outcome=outcome,  # type: ignore[arg-type]
+        is_acknowledged=is_canceled,
+        is_supported=is_supported,
+        state=call.state,
+        message=message,
+    )
 
 
 def _answer(place: Place) -> Answered:

@@ -116,6 +116,12 @@ class Call(msgspec.Struct, gc=False):
     hooks: tuple[HookRun, ...] = ()
     hook_permission: str = ""
     """The strictest word a hook said, `deny` or `ask`, as `word:message`; an `allow` weighs nothing (AT-152)."""
+    hook_allows: tuple[str, ...] = ()
+    """Hooks that said `allow`: it counts where the policy makes one of them authoritative (AT-153)."""
+    hook_context: tuple[dict[str, Any], ...] = ()
+    """What hooks added for the model so far, each block with its hook as `origin` (AT-156)."""
+    hook_stop: dict[str, Any] | None = None
+    """What a hook said that ended the call."""
     request: ApprovalRequest | None = None
     answer: Answer | None = None
     notes: dict[str, Any] = {}
@@ -143,6 +149,8 @@ class Call(msgspec.Struct, gc=False):
     """The number of the last progress record of rows before."""
     secrets: frozenset[str] = frozenset()
     """Values its tool asked to keep out of everything."""
+    is_detached: bool = False
+    """True once it goes on without whoever waited for it."""
     surfacing: Any = None
     """A row that is being written because the call takes long; whatever comes next waits for it."""
 

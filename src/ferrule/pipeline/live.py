@@ -10,7 +10,7 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
 from typing import Any, Literal
 
@@ -99,6 +99,9 @@ class Live:
     native_refs: tuple[dict[str, Any], ...] = ()
     outputs: tuple[PayloadWriter, ...] = ()
     said_at = 0
+    listener: Callable[[Progress], None] | None = None
+    """Told every record, in order, in the event loop."""
+    _listened = 0
     _is_scheduled = False
     _is_task_cancelled = False
     _timer: asyncio.TimerHandle | None = None
@@ -170,11 +173,12 @@ class Live:
 
     # What is asked of it
 
-    def ask_to_stop(self, cancel: Cancel) -> None:
-        """Request that the call stops. In the event loop only. The first request counts."""
+    def ask_to_stop(self, cancel: Cancel, *, is_told: bool = False) -> None:
+        """Request that the call stops. In the event loop only. The first request counts; every one is on record (AT-206)."""
+        if not is_told:
+            self.tell("cancel_requested", cancel.facts())
         if self.cancel is not None or self.given_up is not None:
             return
-        self.tell("cancel_requested", cancel.facts())
         if self.stage == "closing" or self.has_ended:
             self.tell("cancel_failed", {"why": "too_late"})
             return
@@ -267,6 +271,7 @@ class Live:
 
     def flush(self) -> None:
         """Write what was said. What cannot be written now is kept for the next time."""
+        self._listen()
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -315,8 +320,15 @@ class Live:
         with suppress(RuntimeError):  # the loop is closed: nobody listens any more
             self.loop.call_soon_threadsafe(callback)
 
+    def _listen(self) -> None:
+        if self.listener is not None:
+            for said in self.peek(self._listened):
+                self._listened = said.sequence
+                self.listener(said)
+
     def _heard(self) -> None:
         self._is_scheduled = False
+        self._listen()
         self._notify()
         if self._timer is None and not self.has_ended:
             self._timer = self.loop.call_later(_FLUSH_SECONDS, self._on_time)

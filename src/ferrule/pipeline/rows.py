@@ -11,6 +11,7 @@ from ferrule.pipeline.inputs import inputs_of, with_sealed_input
 from ferrule.pipeline.services import Services
 
 _EMIT_TERMINAL = PHASES.index("emit_terminal")
+_EXECUTE = PHASES.index("execute")
 
 
 def started_row(call: Call, services: Services, *, is_counted: bool) -> Entry:
@@ -20,6 +21,20 @@ def started_row(call: Call, services: Services, *, is_counted: bool) -> Entry:
     if is_counted:
         mark.counted_run = call.session.surface.request.run_id
     return _entry("started", call, services.now(), _segment(call), mark, inputs_of(call))
+
+
+def surfaced_row(call: Call, services: Services) -> Entry:
+    """While a call runs that would be recorded behind its answer, and takes long: so that others can see and cancel it."""
+    _with_passed_over(call.phases)
+    entry = started_row(call, services, is_counted=False)
+    call.states, call.phases = [], []  # what happens from now on belongs to the next row
+    return entry
+
+
+def _with_passed_over(phases: list[int]) -> None:
+    """Put in the phases that had nothing to do: they end with the one before."""
+    last = phases[-1] if phases else 0
+    phases += [last >> 4 << 4 | number for number in range((last & 15) + 1, _EXECUTE)]
 
 
 def parked_row(call: Call, services: Services, park: Park) -> Entry:

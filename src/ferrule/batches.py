@@ -1,0 +1,362 @@
+"""Many calls at once: in order where order matters, side by side where it does not, each with exactly one result.
+
+Every call takes the whole line of phases by itself. What makes them a batch: their places in the lane are taken in call order
+before any of them runs, results are handed over in that order, and what becomes of one may end others (`sibling_failure_policy`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from ferrule.calls import Calls
+from ferrule.errors import BatchError
+from ferrule.model.failure import Stop
+from ferrule.model.progress import Progress
+from ferrule.model.result import Pending, Result
+from ferrule.model.scheduling import QueueState, SchedulerPolicy
+from ferrule.pipeline.call import Call, CallOptions
+from ferrule.pipeline.context_modifiers import apply_modifiers
+from ferrule.pipeline.live import Cancel, Live
+from ferrule.pipeline.run import run_call, stop_call
+from ferrule.pipeline.services import Services
+from ferrule.pipeline.session import Session
+
+
+class CallRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One call of a batch."""
+
+    name: str
+    arguments: Any = {}
+    id: str = ""
+    """What other calls of the batch name it by; without one, its number, counted from 0."""
+    depends_on: tuple[str | int, ...] = ()
+    """Calls that have to end before this one begins."""
+    idempotency_key: str | None = None
+    timeout_seconds: float | None = None
+    native_call_id: str | None = None
+    retry_of: str | None = None
+    priority: int = 0
+
+
+class Update(msgspec.Struct, frozen=True):
+    """News of one call of a batch: its progress, or its result."""
+
+    index: int
+    invocation_id: str
+    progress: Progress | None = None
+    result: Result | Pending | None = None
+
+
+class Batch(Sequence[Result | Pending]):
+    """The results of a batch, in call order."""
+
+    def __init__(self, batch_id: str, results: Sequence[Result | Pending]) -> None:
+        self.batch_id = batch_id
+        self.results = tuple(results)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.results[index]
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def __iter__(self) -> Iterator[Result | Pending]:
+        return iter(self.results)
+
+    @property
+    def is_error(self) -> bool:
+        """True when any call failed."""
+        return any(result.is_error for result in self.results)
+
+
+class Membership(msgspec.Struct):
+    """What a call knows of its batch."""
+
+    batch_id: str
+    policy: SchedulerPolicy
+    deferred: dict[str, tuple[dict[str, Any], ...]]
+
+
+Plan = Callable[[Session, str, bytes, CallOptions], Call]
+Given = CallRequest | Mapping[str, Any] | tuple[str, Any] | str
+
+
+def requests_of(calls: Iterable[Given]) -> list[CallRequest]:
+    """The calls of a batch as records: given as such, as mappings, as `(name, arguments)` or as a name. Raises BatchError."""
+    found = []
+    for number, given in enumerate(calls):
+        try:
+            match given:
+                case CallRequest():
+                    found.append(given)
+                case str():
+                    found.append(CallRequest(name=given))
+                case (name, arguments):
+                    found.append(CallRequest(name=name, arguments=arguments))
+                case Mapping():
+                    found.append(msgspec.convert(dict(given), CallRequest))
+                case _:
+                    raise BatchError(
+                        f"call {number} of the batch is neither a mapping nor (name, arguments): {given!r}"
+                    )
+        except (msgspec.ValidationError, TypeError) as error:
+            raise BatchError(f"call {number} of the batch cannot be used: {error}") from None
+    return found
+
+
+class BatchRun:
+    """One batch on its way."""
+
+    def __init__(
+        self, requests: Sequence[CallRequest], policy: SchedulerPolicy, services: Services, calls: Calls, batch_id: str
+    ) -> None:
+        self.batch_id = batch_id
+        self.policy = policy
+        self.requests = requests
+        self.needs = _dependencies(requests)
+        self._services = services
+        self._calls = calls
+        self._planned: list[Call] = []
+        self._lives: list[Live] = []
+        self._tasks: list[asyncio.Task[None]] = []
+        self._done: list[asyncio.Future[Result | Pending]] = []
+        self._news: asyncio.Queue[Update] = asyncio.Queue()
+        self._membership = Membership(batch_id, policy, {})
+
+    def begin(self, session: Session, plan: Plan, wait: float | None) -> None:
+        """Plan every call, take their places, and let them go."""
+        loop = asyncio.get_running_loop()
+        refused: dict[int, Stop] = {}
+        for number, request in enumerate(self.requests):
+            written = _written(request.arguments)
+            if isinstance(written, Stop):
+                refused[number], written = written, b"null"
+            call = plan(session, request.name, written, _options(request))
+            call.batch = self._membership
+            call.notes = {"batch": self._note(number)}
+            self._planned.append(call)
+            live = self._services.live.add(call, self._services)
+            self._lives.append(live)
+            self._done.append(loop.create_future())
+        self._announce(session, refused)
+        for number in range(len(self._planned)):
+            self._lives[number].listener = self._listener(number)
+            self._tasks.append(loop.create_task(self._one(number, refused.get(number), wait)))
+
+    def _announce(self, session: Session, refused: Mapping[int, Stop]) -> None:
+        """Take places in call order, unless every call may overlap with every other anyway."""
+        calls = self._planned
+        if all((known := session.prepared.get(call.tool_name)) is not None and known.is_express for call in calls):
+            return
+        for number, call in enumerate(calls):
+            if not self.needs[number] and number not in refused and self.policy.ordering_policy != "serial":
+                parent = call.parent.place if call.parent is not None else None
+                call.place = session.lane.announce(parent=parent)
+
+    def _listener(self, number: int) -> Callable[[Progress], None]:
+        call_id = self._planned[number].invocation_id
+        return lambda said: self._news.put_nowait(Update(number, call_id, progress=said))
+
+    def _note(self, number: int) -> dict[str, Any]:
+        note: dict[str, Any] = {"batch_id": self.batch_id, "index": number, "size": len(self.requests)}
+        if self.needs[number]:
+            note["depends_on"] = [self._planned[need].invocation_id for need in self.needs[number] if need < number]
+        return note
+
+    async def _one(self, number: int, refused: Stop | None, wait: float | None) -> None:
+        call, services = self._planned[number], self._services
+        outcome: Result | Pending
+        try:
+            before = [self._done[need] for need in self._waits_for(number)]
+            if before:
+                await asyncio.wait(before)
+            stop = refused or self._hindrance(number)
+            if stop is not None:
+                call.prepared = call.session.find(call.tool_name)
+                ended = await stop_call(call, services, stop)
+                services.live.remove(self._lives[number])
+            else:
+                ended = await run_call(call, services)  # type: ignore[assignment]
+            outcome = await self._calls.settled(ended, wait)
+        except BaseException as error:
+            if not self._done[number].done():
+                self._done[number].cancel()
+            if isinstance(error, asyncio.CancelledError) and call.live is not None and not call.is_detached:
+                services.live.remove(call.live)
+            raise
+        self._done[number].set_result(outcome)
+        self._news.put_nowait(Update(number, call.invocation_id, result=outcome))
+        if outcome.is_error and isinstance(outcome, Result):
+            self._failed(number, outcome)
+
+    def _waits_for(self, number: int) -> tuple[int, ...]:
+        if self.policy.ordering_policy == "serial" and number:
+            return (*self.needs[number], number - 1)
+        return self.needs[number]
+
+    def _hindrance(self, number: int) -> Stop | None:
+        """Why a call cannot begin after what it depends on has ended."""
+        live, call = self._lives[number], self._planned[number]
+        if live.cancel is not None:
+            call.notes = {**call.notes, "abort_reason": live.cancel.abort_reason}
+            return live.cancel.stop()
+        for need in self.needs[number]:
+            outcome = self._done[need].result()
+            if isinstance(outcome, Pending):
+                call.notes = {**call.notes, "abort_reason": "sibling_error"}
+                message = (
+                    f"it depends on {outcome.invocation_id}, which {outcome.message}; call it again when that has ended"
+                )
+                return Stop("sibling_canceled", message, "dependency_pending")
+        return None
+
+    def _failed(self, number: int, outcome: Result) -> None:
+        """What a failure does to the others."""
+        if outcome.error is not None and outcome.error.error_class == "sibling_canceled":
+            return
+        policy = self.policy.sibling_failure_policy
+        if policy == "ignore":
+            return
+        hit = self._dependents(number) if policy == "cancel_dependent" else range(len(self._planned))
+        for other in hit:
+            if other != number and not self._done[other].done():
+                self._lives[other].ask_to_stop(Cancel("sibling_error", cause=outcome.invocation_id, by="batch"))
+
+    def _dependents(self, number: int) -> list[int]:
+        """Every call that depends on one, through others too."""
+        found, more = {number}, True
+        while more:
+            fresh = {other for other, needs in enumerate(self.needs) if found.intersection(needs)} - found
+            found |= fresh
+            more = bool(fresh)
+        return sorted(found - {number})
+
+    async def ended(self) -> Batch:
+        """Every result, in call order. Whoever stops waiting cancels what has not ended."""
+        try:
+            await asyncio.gather(*self._tasks)
+        except BaseException:
+            await self.abandon()
+            raise
+        self._apply_deferred()
+        return Batch(self.batch_id, [done.result() for done in self._done])
+
+    async def updates(self) -> AsyncIterator[Update]:
+        """News as they may be told: progress at once and results in call order, unless the policy says otherwise."""
+        try:
+            async for update in self._told():
+                yield update
+        finally:
+            if not all(task.done() for task in self._tasks):
+                await self.abandon()
+            else:
+                self._apply_deferred()
+
+    async def _told(self) -> AsyncIterator[Update]:
+        total, turn, held = len(self._planned), 0, _Held()
+        is_unordered, holds_progress = self.policy.is_unordered, self.policy.yield_policy == "all_ordered"
+        delivered = 0
+        while delivered < total:
+            update = await self._news.get()
+            is_due = is_unordered or update.index == turn or (update.progress is not None and not holds_progress)
+            if not is_due:
+                held.add(update)
+                continue
+            waiting = [update]
+            while waiting:
+                update = waiting.pop(0)
+                yield update
+                if update.result is not None:
+                    delivered += 1
+                    turn = turn if is_unordered else turn + 1
+                    waiting += held.take(turn)
+
+    async def abandon(self) -> None:
+        """Cancel what has not ended; each call still gets its record."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def queue_states(self) -> list[QueueState]:
+        """Where each call stands, in the scheduler's words (AT-176)."""
+        return [self._queue_state(number) for number in range(len(self._planned))]
+
+    def _queue_state(self, number: int) -> QueueState:
+        done, live = self._done[number], self._lives[number]
+        if done.done() and not done.cancelled():
+            outcome = done.result()
+            return "discarded" if isinstance(outcome, Result) and outcome.status == "discarded" else "yielded"
+        if live.stage == "closing":
+            return "completed"
+        return "executing" if live.stage == "running" else "queued"
+
+    def _apply_deferred(self) -> None:
+        deferred = self._membership.deferred
+        for call in self._planned:
+            if call.invocation_id in deferred:
+                apply_modifiers(call.session.values, deferred.pop(call.invocation_id))
+
+
+class _Held:
+    """Updates whose turn has not come."""
+
+    def __init__(self) -> None:
+        self._by_index: dict[int, list[Update]] = {}
+
+    def add(self, update: Update) -> None:
+        self._by_index.setdefault(update.index, []).append(update)
+
+    def take(self, turn: int) -> list[Update]:
+        return self._by_index.pop(turn, [])
+
+
+def _options(request: CallRequest) -> CallOptions:
+    return CallOptions(
+        idempotency_key=request.idempotency_key,
+        timeout_seconds=request.timeout_seconds,
+        native_call_id=request.native_call_id,
+        retry_of=request.retry_of,
+        priority=request.priority,
+    )
+
+
+def _written(arguments: Any) -> bytes | Stop:
+    try:
+        return arguments if type(arguments) is bytes else msgspec.json.encode({} if arguments is None else arguments)
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        return Stop("schema_validation_failed", f"the arguments cannot be written as JSON: {error}", "invalid_json")
+
+
+def _dependencies(requests: Sequence[CallRequest]) -> list[tuple[int, ...]]:
+    """For each call the numbers of those it depends on. Raises BatchError for names that lead nowhere, and for circles."""
+    names = {request.id or str(number): number for number, request in enumerate(requests)}
+    if len(names) != len(requests):
+        raise BatchError("two calls of the batch have the same id; give each its own")
+    needs: list[tuple[int, ...]] = []
+    for number, request in enumerate(requests):
+        found = []
+        for word in request.depends_on:
+            place = names.get(str(word))
+            if place is None or place == number:
+                raise BatchError(f"call {number} of the batch depends on {word!r}, which is no other call of it")
+            found.append(place)
+        needs.append(tuple(dict.fromkeys(found)))
+    _refuse_circles(needs)
+    return needs
+
+
+def _refuse_circles(needs: Sequence[tuple[int, ...]]) -> None:
+    left = {number: set(some) for number, some in enumerate(needs)}
+    while left:
+        free = [number for number, some in left.items() if not some]
+        if not free:
+            circle = ", ".join(map(str, sorted(left)))
+            raise BatchError(f"calls {circle} of the batch depend on one another in a circle; none of them could begin")
+        for number in free:
+            del left[number]
+        for some in left.values():
+            some.difference_update(free)

@@ -1,0 +1,64 @@
+"""Following one call: its progress, in order, from any number on, whatever process it runs in.
+
+What the ledger has comes from there; what a call of this process said a moment ago comes at once. A reader that is slow
+costs nothing: nothing is kept for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import msgspec
+
+from ferrule.contracts.store import Store
+from ferrule.model.journal import LAST_KINDS
+from ferrule.model.progress import Progress
+from ferrule.pipeline.live import InFlight
+
+_LOOK_SECONDS = 1.0
+_NAMES = frozenset(Progress.__struct_fields__)
+
+
+async def followed(store: Store, calls: InFlight, call_id: str, after: int = 0) -> AsyncIterator[Progress]:
+    """The progress of a call after a sequence number, until the call has ended."""
+    seen_row = 0
+    while True:
+        newest = await store.rows_before(None, 1)
+        is_over = await _is_over(store, calls, call_id)
+        for row in await store.news_of(call_id, seen_row):
+            seen_row = row.seq
+            for happened in row.news().happened if row.outcome == "progress" else ():
+                said = _progress(call_id, happened)
+                if said.sequence > after:
+                    after = said.sequence
+                    yield said
+        live = calls.calls.get(call_id)
+        for said in live.peek(after) if live is not None else ():
+            after = said.sequence
+            yield said
+        if is_over:
+            return
+        if live is not None:
+            if not live.peek(after) and not live.has_ended:
+                await live.changed(_LOOK_SECONDS)
+        else:
+            await store.wait_after(newest[0].seq if newest else 0, _LOOK_SECONDS)
+
+
+async def _is_over(store: Store, calls: InFlight, call_id: str) -> bool:
+    """True when nothing more can come. Asked before the news are read, so that the last of them are not missed."""
+    if call_id in calls.calls:
+        return False
+    rows = await store.rows_of(call_id)
+    return not rows or rows[-1].kind in LAST_KINDS
+
+
+def _progress(call_id: str, happened: dict[str, Any]) -> Progress:
+    """A record as it was told, again."""
+    data = dict(happened["data"])
+    for name in ("schema_version", "progress_id", "invocation_id", "timestamp"):
+        data.pop(name, None)
+    extra = {name: data.pop(name) for name in list(data) if name not in _NAMES}
+    said: dict[str, Any] = {"invocation_id": call_id, "timestamp": happened["at"], "extra": extra, **data}
+    return msgspec.convert(said, Progress)
