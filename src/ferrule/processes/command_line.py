@@ -31,10 +31,10 @@ def argv_of(text: str) -> tuple[str, ...]:
     if len(text) > LONGEST:
         raise CommandRefused(f"the command is {len(text)} characters long; at most {LONGEST} are read")
     _refuse_characters(text)
-    text = text.strip(" \t\n")
-    parsed = parse(text)
+    before = len(text) - len(text.lstrip(" \t\n"))
+    parsed = parse(text.strip(" \t\n"))
     if parsed.constructs:
-        at, name = min(parsed.constructs)
+        at, name = before + parsed.constructs[0].at, parsed.constructs[0].name
         raise CommandRefused(f"{name} at character {at + 1} means something to a shell only; {_ADVICE}", at)
     if not parsed.parts:
         raise CommandRefused("there is no command; name a program and its arguments")
@@ -52,7 +52,8 @@ def _refuse_characters(text: str) -> None:
             raise CommandRefused(f"the control character U+{ord(letter):04X} at character {at + 1} is no text", at)
         if letter in _WRITING_DIRECTION:
             raise CommandRefused(
-                f"the invisible character U+{ord(letter):04X} at character {at + 1} would show the command as another one", at
+                f"the invisible character U+{ord(letter):04X} at character {at + 1} would show the command as another one",
+                at,
             )
         if "\ud800" <= letter <= "\udfff":
             raise CommandRefused(f"half a character (U+{ord(letter):04X}) at character {at + 1} is no text", at)

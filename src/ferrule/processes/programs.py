@@ -5,20 +5,23 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Mapping
+from types import MappingProxyType
 
 FOLDERS = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
 """Where a program's name is looked for. Never in the working folder, and never along the caller's PATH."""
-ENVIRONMENT: Mapping[str, str] = {
-    "PATH": ":".join(FOLDERS),
-    "HOME": "/tmp",
-    "TMPDIR": "/tmp",
-    "LANG": "C.UTF-8",
-    "LC_ALL": "C.UTF-8",
-    "TERM": "dumb",
-    "PAGER": "cat",
-    "GIT_TERMINAL_PROMPT": "0",
-    "GIT_PAGER": "cat",
-}
+ENVIRONMENT: Mapping[str, str] = MappingProxyType(
+    {
+        "PATH": ":".join(FOLDERS),
+        "HOME": "/tmp",
+        "TMPDIR": "/tmp",
+        "LANG": "C.UTF-8",
+        "LC_ALL": "C.UTF-8",
+        "TERM": "dumb",
+        "PAGER": "cat",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_PAGER": "cat",
+    }
+)
 """The whole environment of a program: nothing of ours goes into it, so no secret does."""
 
 

@@ -1,0 +1,106 @@
+"""What a program wrote, in bounded memory: all of it while it is little, then its beginning and its end.
+
+The whole of what is too much goes where payloads are kept, if there is such a place, while the program still runs.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Callable
+
+from ferrule.contracts.executor import ExecutionFailed
+from ferrule.contracts.payloads import Kept, PayloadWriter
+
+_CONTINUED = range(0x80, 0xC0)
+"""Bytes in the middle of a character of UTF-8."""
+
+
+class Capture:
+    """The output of one program."""
+
+    def __init__(self, most: int, keep: Callable[[], PayloadWriter] | None = None) -> None:
+        """`most`: bytes held in memory, about. `keep`: opens the place for what is more."""
+        self.total = 0
+        self.writer: PayloadWriter | None = None
+        self._most = max(most, 2)
+        self._keep = keep
+        self._head = bytearray()
+        self._tail = bytearray()
+        self._newlines = 0
+        self._last = b"\n"
+
+    @property
+    def line_count(self) -> int:
+        """Lines so far, an unfinished one included."""
+        return self._newlines + (self._last != b"\n")
+
+    @property
+    def is_whole(self) -> bool:
+        """True while nothing was left out."""
+        return self.total <= self._most
+
+    def feed(self, chunk: bytes) -> None:
+        """Take what was written."""
+        if not chunk:
+            return
+        was_whole = self.is_whole
+        self.total += len(chunk)
+        self._newlines += chunk.count(b"\n")
+        self._last = chunk[-1:]
+        if self.is_whole:
+            self._head += chunk
+            return
+        if was_whole:
+            self._overflow()
+        self._write(chunk)
+        self._tail += chunk
+        if len(self._tail) > self._most:
+            del self._tail[: len(self._tail) - self._most // 2]
+
+    def text(self) -> str:
+        """What was held, as text; bytes that are no UTF-8 are shown as such."""
+        if self.is_whole:
+            return self._head.decode("utf-8", "replace")
+        half = self._most // 2
+        tail = self._tail[-half:]
+        while tail and tail[0] in _CONTINUED and len(tail) > half - 3:
+            del tail[0]
+        head = codecs.getincrementaldecoder("utf-8")("replace").decode(bytes(self._head))
+        left_out = self.total - len(self._head) - len(tail)
+        gap = f"\n[… {left_out} bytes left out …]\n" if left_out > 0 else ""
+        return f"{head}{gap}{tail.decode('utf-8', 'replace')}"
+
+    def close(self) -> Kept | None:
+        """Make the kept whole readable. None when there is none: nothing was left out, or it could not be kept."""
+        writer, self.writer = self.writer, None
+        if writer is None:
+            return None
+        try:
+            return writer.close()
+        except OSError:
+            writer.discard()
+            return None
+
+    def discard(self) -> None:
+        """Keep nothing."""
+        if self.writer is not None:
+            self.writer.discard()
+            self.writer = None
+
+    def _overflow(self) -> None:
+        if self._keep is not None:
+            try:
+                self.writer = self._keep()
+            except (OSError, ExecutionFailed):  # no room, or no such place: the ends are still told
+                self._keep = None
+        self._write(bytes(self._head))
+        self._tail += self._head[self._most // 2 :]
+        del self._head[self._most // 2 :]
+
+    def _write(self, chunk: bytes) -> None:
+        if self.writer is None:
+            return
+        try:
+            self.writer.write(chunk)
+        except OSError:
+            self.discard()
