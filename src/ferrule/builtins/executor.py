@@ -35,6 +35,7 @@ class BuiltinExecutor:
         protected: Iterable[str | Path] = (),
         sandbox: Literal["required", "preferred", "off"] = "required",
         max_output_bytes: int = 64 * 1024**2,
+        max_result_chars: int = 50_000,
         resolver: Resolve = resolve,
     ) -> None:
         """`protected`: further files and folders no tool may touch, relative to the root: the ledger, the policy files."""
@@ -48,6 +49,7 @@ class BuiltinExecutor:
             protected=tuple(dict.fromkeys(folder / path for path in (*ALWAYS_PROTECTED, *protected))),
             sandbox=sandbox,
             max_output_bytes=max_output_bytes,
+            max_result_chars=max_result_chars,
         )
 
     def can_run(self, tool: Tool) -> bool:

@@ -31,3 +31,5 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     """`[builtins] sandbox`: whether commands run in one."""
     max_output_bytes: int = 64 * 1024**2
     """`[builtins] max_output_bytes`: what one command may write to its output."""
+    max_result_chars: int = 50_000
+    """`[results] max_inline_chars`: what a result that is not stored may hold."""
