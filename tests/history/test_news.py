@@ -15,7 +15,7 @@ from ferrule.history.replay import replay
 from ferrule.history.story import Story, story_of
 from ferrule.model.event import EVENT_TYPES, MEANINGS, STANDARD_EVENT_TYPES, Event
 from ferrule.model.journal import Entry, NewsBody, Payload, encode
-from ferrule.model.news import cancellations, facts_in, facts_of, progress_records
+from ferrule.model.news import cancellations, facts_in, facts_of, progress_records, progress_row
 from ferrule.model.progress import Progress
 from ferrule.model.retry import Attempt
 from tests.history.rows import NOON, SCENARIOS, SECRET, Ledger, Writer, result_of, success
@@ -227,6 +227,29 @@ def test_notes_of_the_story() -> None:
     assert record["attempts"][0]["duration_ms"] == 2.0
     for name in ("scheduler", "batch", "abort_reason", "persistence", "context_modifiers"):
         assert record[name] == notes[name]
+
+
+def test_parts_of_a_result_can_be_erased_from_progress() -> None:
+    """AT-101, AT-218: they stand in the payload; what was told besides stays."""
+    happened = [
+        {"at": NOON, "event": "tool.invocation.progress", "data": said(1)},
+        {
+            "at": NOON,
+            "event": "tool.invocation.progress",
+            "data": {**said(2), "content": [{"type": "text", "text": SECRET}]},
+        },
+    ]
+    body, payload = progress_row(happened, 2)
+    assert payload is not None and SECRET.encode() not in encode(body)
+    ledger = Ledger()
+    row = ledger.add(Entry("news", "inv_1", NOON, "t", "progress", body, payload))
+    assert [fact.data.get("content") for fact in facts_in(row)] == [None, [{"type": "text", "text": SECRET}]]
+    assert SECRET not in repr(told(ledger))
+    assert SECRET in repr(told(ledger, "full"))
+    erased = msgspec.structs.replace(row, payload=None, is_erased=True)
+    assert [fact.data["sequence"] for fact in facts_in(erased)] == [1, 2]
+    assert SECRET not in repr(facts_in(erased))
+    assert progress_row(happened[:1], 1) == (NewsBody(happened[:1], 1), None)
 
 
 def test_attempts_that_are_none_do_not_hide_the_story() -> None:

@@ -10,12 +10,14 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ferrule.model.journal import ResultPayload, Segment, StoredEntry
+from ferrule.model.journal import NewsBody, Payload, ResultPayload, Segment, StoredEntry, encode
 from ferrule.model.timestamps import iso
 
 HAPPENED = "happened"
 """The note of a segment that lists what is rare: `{at, event, data}` each, such as progress and cancel requests."""
+_CONTENT = "content"
 _CANCELS = "tool.invocation.cancel_"
+_decode_contents = msgspec.msgpack.Decoder(list[Any]).decode
 _decode_result = msgspec.msgpack.Decoder(ResultPayload).decode
 
 
@@ -83,12 +85,29 @@ def facts_of(segments: Sequence[Segment], news: Iterable[StoredEntry]) -> list[F
     return sorted(found, key=lambda fact: fact.at)
 
 
+def progress_row(happened: list[dict[str, Any]], sequence: int) -> tuple[NewsBody, Payload | None]:
+    """The body of a row of progress, and its payload: parts of results go there, so that they can be erased."""
+    contents = [said["data"].get(_CONTENT) for said in happened]
+    if not any(contents):
+        return NewsBody(happened, sequence), None
+    plain = [
+        {**said, "data": {name: value for name, value in said["data"].items() if name != _CONTENT}} for said in happened
+    ]
+    return NewsBody(plain, sequence), Payload(text=encode(contents))
+
+
 def facts_in(row: StoredEntry) -> list[Fact]:
-    """What one `news` row tells, in its order. Raises LedgerDamaged."""
-    return [
+    """What one `news` row tells, in its order; with the parts of results its payload has. Raises LedgerDamaged."""
+    facts = [
         Fact(_time(said.get("at"), row.at), str(said.get("event", "")), _members(said.get("data")))
         for said in row.news().happened
     ]
+    payload = row.inputs() if row.outcome == "progress" else None
+    if payload is not None and payload.text is not None:
+        for fact, content in zip(facts, _decode_contents(payload.text), strict=False):
+            if content:
+                fact.data.update(_members({_CONTENT: content}))
+    return facts
 
 
 def progress_records(call: str, facts: Iterable[Fact]) -> list[dict[str, Any]]:
