@@ -192,6 +192,8 @@ async def rows_by_call(app: App) -> dict[str, list[StoredEntry]]:
     while rows := await app.store.rows_after(seq, 2000):
         seq = rows[-1].seq
         for row in rows:
+            if row.kind == "news":
+                continue
             calls.setdefault(row.call, []).append(row)
     return calls
 

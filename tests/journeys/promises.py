@@ -35,7 +35,7 @@ def check(world: World, rows: Sequence[StoredEntry]) -> None:
 def _by_call(rows: Iterable[StoredEntry]) -> dict[str, list[StoredEntry]]:
     calls: dict[str, list[StoredEntry]] = {}
     for row in rows:
-        if row.call:
+        if row.call and row.kind != "news":
             calls.setdefault(row.call, []).append(row)
     return calls
 
@@ -149,7 +149,7 @@ def reached(world: World, rows: Sequence[StoredEntry]) -> Iterator[str]:
     ran = {effect.invocation_id: effect for effect in world.effects}
     yield from (f"{effect.wish.behavior} ran for {effect.wish.people}" for effect in world.effects)
     for row in rows:
-        if row.call:
+        if row.call and row.kind != "news":
             segment = row.segment()
             yield f"{row.kind} {row.outcome}"
             yield from (f"note {name}" for name in segment.notes)

@@ -81,7 +81,7 @@ def test_times_go_on_whatever_the_clock_does(place: Place, jump: float) -> None:
                 await _with_a_jump(app, clock, jump, number)
             rows = await app.store.rows_after(0, 1000)
             assert [row.at for row in rows] == sorted(row.at for row in rows)
-            for call in {row.call for row in rows if row.call}:
+            for call in {row.call for row in rows if row.call and row.kind != "news"}:
                 whole = await app.store.rows_of(call)
                 times = [when for row in whole for when in row.segment().states]
                 assert [when >> 5 for when in times] == sorted(when >> 5 for when in times)
