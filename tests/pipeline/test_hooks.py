@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -33,11 +34,13 @@ class Note:
         return HookOutput(additional_context=({"type": "text", "text": "by the way"},))
 
 
-@pytest.mark.parametrize("event", ["permission_request", "permission_decision", "result_persistence"])
-def test_a_hook_that_would_never_run_is_refused(event: HookEvent) -> None:
+def test_a_hook_that_would_never_run_is_refused() -> None:
+    """AT-144: there are six events."""
+
     async def story() -> None:
+        unknown: Any = "before_tool_use"
         with pytest.raises(SettingsError, match="never comes"):
-            async with memory_app(tools=[look], hooks=[Note(event)]):
+            async with memory_app(tools=[look], hooks=[Note(unknown)]):
                 pass
 
     asyncio.run(story())

@@ -8,8 +8,11 @@ The six events, and which answers count at each:
 | `permission_request`    | a person is about to be asked             | `permission` (`deny` alone weighs), `stop` |
 | `permission_decision`   | a decision was made, before anything runs | `permission` (`deny` alone weighs), `stop` |
 | `post_tool_use`         | the tool gave its output                  | `updated_output`, `stop`                   |
-| `post_tool_use_failure` | the tool failed                           | nothing more                               |
+| `post_tool_use_failure` | the tool failed                           | `stop` (only on record: the turn ends)     |
 | `result_persistence`    | it was decided how the result is kept     | `stop` (the result is withheld)            |
+
+An answer that cannot count at its event (a changed input after the decision, a `deny` after the tool ran) is no answer: the
+hook has failed, and a failed hook blocks the call, or marks its result where the tool ran already (AT-158).
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ HookEvent = Literal[
     "result_persistence",
 ]
 HOOK_EVENTS: tuple[HookEvent, ...] = get_args(HookEvent)
+Permission = Literal["allow", "ask", "deny"]
 
 
 class HookInput(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -48,7 +52,7 @@ class HookInput(msgspec.Struct, frozen=True, omit_defaults=True):
     request: dict[str, Any] | None = None
     """Of `permission_request`: what a person will be asked: `message`, `risk`, `expires_at`, `rule_refs`."""
     decision: dict[str, Any] | None = None
-    """Of `permission_decision`: `behavior`, `reason`, `by`."""
+    """Of `permission_decision`: `behavior`, `reason` (`type`, `message`), `by`, `rule_refs`."""
     persistence: dict[str, Any] | None = None
     """Of `result_persistence`: `strategy`, `original_size_bytes`, `preview_size_bytes`, `reason`."""
 
@@ -60,7 +64,7 @@ class HookOutput(msgspec.Struct, frozen=True):
     """A fresh input to use instead; validated and judged again before anything runs."""
     stop: str | None = None
     """Ends the call, with this reason."""
-    permission: Literal["allow", "ask", "deny"] | None = None
+    permission: Permission | None = None
     permission_reason: str = ""
     messages: tuple[str, ...] = ()
     """For the record."""
@@ -76,8 +80,17 @@ class HookOutput(msgspec.Struct, frozen=True):
     """A judgement for the record, as data: what a guardrail scored, and what was done about it."""
 
 
+DEFAULT_TIMEOUT_SECONDS = 5.0
+
+
 class Hook(Protocol):
-    """One hook. It may also have `timeout_seconds` (a float) and `matcher` (a dict, for the record)."""
+    """One hook. It may also have:
+
+    `timeout_seconds`: how long an awaited answer may take (5 seconds). A plain function is not interrupted: it runs in the
+    event loop and holds up everything, so it has to be quick.
+    `matcher`: a dict, for the record.
+    `takes_json`: True when it wants `observable_input` as JSON (`msgspec.Raw`), to pass it on without reading it.
+    """
 
     hook_id: str
     event: HookEvent

@@ -36,14 +36,12 @@ def attempt_record(attempt: Attempt) -> dict[str, Any]:
     return {**record, "after_ms": milliseconds(started), "duration_ms": milliseconds(ended - started)}
 
 
-def hook_record(run: HookRun) -> dict[str, Any]:
+def hook_record(run: HookRun, invocation_id: str, tool_id: str, created_at: int) -> dict[str, Any]:
     """A run of a hook."""
     return {
-        "hook_id": run.hook_id,
-        "hook_event": run.hook_event,
+        **run.to_record(invocation_id, tool_id, created_at),
         "after_ms": milliseconds(run.started),
         "duration_ms": milliseconds(run.ended - run.started),
-        "outputs": list(run.outputs),
     }
 
 

@@ -142,7 +142,7 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
             "inputs": [msgspec.to_builtins(view) for view in self.inputs],
             "is_erased": self.is_erased,
             "mutations": [mutation_record(mutation) for mutation in self.mutations],
-            "hooks": [hook_record(run) for run in self.hooks],
+            "hooks": [hook_record(run, self.invocation_id, self.header.tool_id, self.created_at) for run in self.hooks],
             "decisions": [made.to_record(self.invocation_id, number) for number, made in enumerate(self.decisions)],
             "rules": [msgspec.to_builtins(rule) for rule in self.considered.rules],
             "rules_remark": self.considered.remark,

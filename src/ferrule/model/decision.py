@@ -100,6 +100,8 @@ class Ruling(msgspec.Struct, frozen=True, omit_defaults=True):
     shadow: Shadow | None = None
     is_policy_block: bool = False
     """True for a refusal that is not about permission (a limit, a switch): class `policy_blocked`, not `permission_denied`."""
+    authoritative_hooks: dict[str, str] = {}
+    """Hooks whose allow settles this ask, each with the policy that says so (AT-153)."""
 
 
 class Decision(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):

@@ -17,6 +17,7 @@ from ferrule.model.decision import Decision, Ruling
 from ferrule.model.failure import ToolError
 from ferrule.model.lifecycle import PHASES, STATES, Phase, State
 from ferrule.model.surface import SurfaceRequest
+from ferrule.model.timestamps import iso
 
 T = TypeVar("T")
 Kind = Literal[
@@ -93,6 +94,29 @@ class HookRun(msgspec.Struct, frozen=True, gc=False, array_like=True):
     started: int
     ended: int
     outputs: tuple[dict[str, Any], ...] = ()
+    """In order, each under its kind: `message`, `progress`, `updated_input`, `permission_result`, `additional_context`,
+    `stop`, `updated_output`, `outcome`; or `failed`, with what went wrong."""
+    matcher: dict[str, Any] = {}
+    """Which calls it wanted to see."""
+
+    def to_record(self, invocation_id: str, tool_id: str, created_at: int) -> dict[str, Any]:
+        """The standard's `tool_hook` record (AT-144, AT-148)."""
+        record: dict[str, Any] = {
+            "schema_version": "0.2.0",
+            "hook_id": self.hook_id,
+            "hook_event": self.hook_event,
+            "invocation_id": invocation_id,
+            "tool_id": tool_id,
+            "matcher": self.matcher,
+            "outputs": list(self.outputs),
+            "started_at": iso(created_at + self.started // 1000),
+            "ended_at": iso(created_at + self.ended // 1000),
+        }
+        for kind in ("permission_result", "stop"):
+            record.update((kind, output[kind]) for output in self.outputs if kind in output)
+        if context := [output["additional_context"] for output in self.outputs if "additional_context" in output]:
+            record["additional_context"] = context
+        return record
 
 
 class Segment(msgspec.Struct, gc=False, array_like=True):

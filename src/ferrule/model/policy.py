@@ -106,6 +106,8 @@ class PolicyFile(msgspec.Struct, frozen=True, kw_only=True):
     rules: tuple[PolicyRule, ...] = ()
     groups: dict[str, tuple[str, ...]] = {}
     classifiers: tuple[ClassifierUse, ...] = ()
+    authoritative_hooks: tuple[str, ...] = ()
+    """Hooks whose allow settles an ask that is not this file's own; only `policy_settings` may name them (AT-153)."""
 
     @property
     def ref(self) -> str:

@@ -49,6 +49,12 @@ class Result(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     transcript_search_text: str | None = None
     native_output_ref: str | None = None
     native_call_id: str | None = None
+    additional_context: tuple[dict[str, Any], ...] = ()
+    """Blocks that hooks added for the model, each with its hook as `origin`; `model_facing_content` ends with them (AT-156)."""
+    hook_stop: dict[str, Any] | None = None
+    """Set when a hook stopped the call: `reason`, `hook_id`, and `continue` (false: the turn should end here) (AT-155)."""
+    native_output: Any = None
+    """The tool's own structured output where a hook replaced or withheld it; for the record, never for the model (AT-157)."""
 
     is_pending = False
     """A result is final; see `Pending` for the other answer a call can get."""
@@ -65,8 +71,10 @@ class Result(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
     @property
     def text(self) -> str:
-        """The text blocks of what the model sees, joined."""
+        """The text blocks of what the model sees of the tool's output, joined; what hooks added is not in it."""
         blocks = self.content if self.model_facing_content is None else self.model_facing_content
+        if self.additional_context:
+            blocks = tuple(block for block in blocks if block not in self.additional_context)
         return "\n".join(str(block["text"]) for block in blocks if block.get("type") == "text")
 
     @property

@@ -1,4 +1,4 @@
-"""What hooks are told, what is kept of their answers, and which of their moments there are."""
+"""What hooks are told, and what is kept of their answers."""
 
 from __future__ import annotations
 
@@ -7,49 +7,80 @@ from typing import Any
 
 import msgspec
 
-from ferrule.contracts.hook import Hook, HookEvent, HookInput, HookOutput
+from ferrule.contracts.hook import HOOK_EVENTS, Hook, HookInput, HookOutput
 from ferrule.errors import SettingsError
 from ferrule.pipeline.call import Call
+from ferrule.pipeline.inputs import sensitive_values
+from ferrule.pipeline.redaction import scrub
+from ferrule.pipeline.services import Services
+
+_decode = msgspec.json.decode
 
 
-def told(call: Call, event: HookEvent) -> HookInput:
-    """What a hook learns about the call."""
+def told(call: Call, services: Services, hook: Hook, about: dict[str, Any] | None = None) -> HookInput:
+    """What a hook learns about the call; `about` is what its event is about. The input is a copy of its own (AT-77)."""
     request = call.session.surface.request
     seen = call.observable_input if call.observable_input is not None else call.input
-    return HookInput(
-        event,
+    takes_json = getattr(hook, "takes_json", False)
+    given = HookInput(
+        hook.event,
         call.invocation_id,
         call.prepared.tool_id,
         call.tool_name,
         request.principal,
         request.agent,
-        msgspec.json.decode(seen),
-        call.result.to_record() if call.result is not None else None,
+        msgspec.Raw(seen) if takes_json else _decode(seen),
+        None,
+        request.run_id,
+        call.session.surface.surface_id,
     )
+    result = None
+    if call.result is not None:
+        result = without_secrets(call, services, call.result.to_record())
+        if not takes_json:  # what is passed on as JSON is copied by that
+            result = _copied(result)
+    return given if result is None and about is None else msgspec.structs.replace(given, result=result, **(about or {}))
 
 
-def noted(output: HookOutput) -> tuple[dict[str, Any], ...]:
+def noted(call: Call, services: Services, output: HookOutput) -> tuple[dict[str, Any], ...]:
     """What is kept of a hook's answer: that it changed the input is a mutation record, not a second copy of the input."""
     kept: list[dict[str, Any]] = [{"message": message} for message in output.messages]
+    kept += [{"progress": facts} for facts in output.progress]
     kept += [{"additional_context": block} for block in output.additional_context]
     if output.permission is not None:
         kept.append({"permission_result": {"behavior": output.permission, "reason": output.permission_reason}})
     if output.updated_input is not None:
         kept.append({"updated_input": True})
+    if output.updated_output is not msgspec.UNSET:
+        kept.append({"updated_output": True})
+    if output.outcome is not None:
+        kept.append({"outcome": output.outcome})
     if output.stop is not None:
-        kept.append({"stop": {"reason": output.stop}})
-    return tuple(kept)
+        kept.append({"stop": {"reason": output.stop, "continue": False}})
+    return tuple(without_secrets(call, services, kept)) if kept else ()
 
 
-FIRED: frozenset[HookEvent] = frozenset({"pre_tool_use", "post_tool_use", "post_tool_use_failure"})
-"""The moments at which hooks run in this version."""
+def without_secrets(call: Call, services: Services, value: Any) -> Any:
+    """A JSON value without what is known to be secret, for eyes outside the call."""
+    secrets = call.secrets if call.prepared.mask is None else call.secrets | sensitive_values(call)
+    redactor = services.redactor
+    if redactor is not None and (secrets or not redactor.is_idle):
+        return redactor.value(value, secrets)[0]
+    return scrub(value, secrets) if secrets else value
+
+
+def _copied(record: dict[str, Any]) -> dict[str, Any]:
+    copy: dict[str, Any] = _decode(msgspec.json.encode(record))
+    return copy
 
 
 def refuse_idle(hooks: Iterable[Hook]) -> None:
-    """Raises SettingsError for a hook that would never run: whoever relies on it has to learn that at once."""
+    """Raises SettingsError for a hook that would never run or could not be recorded: better now than in a call."""
     for hook in hooks:
-        if hook.event not in FIRED:
-            known = ", ".join(sorted(FIRED))
+        if not isinstance(hook.hook_id, str) or not hook.hook_id:
+            raise SettingsError("a hook has no `hook_id`; give it a name, it stands in every record")
+        if hook.event not in HOOK_EVENTS:
+            known = ", ".join(HOOK_EVENTS)
             raise SettingsError(
                 f"the hook {hook.hook_id!r} waits for {hook.event!r}, which never comes here; known: {known}"
             )

@@ -51,6 +51,7 @@ class RuleEngine:
         self._base = Base(policy.root, policy.home)
         self._modes = modes_of(policy.files)
         self._refs = tuple(file.ref for file in policy.files)
+        self._authoritative = {hook: file.ref for file in policy.files for hook in file.authoritative_hooks}
         self._uses = tuple(use for file in policy.files for use in file.classifiers)
         self._named, self._others = _indexed(self.rules)
         self._views: dict[tuple[str, str], ToolView] = {}
@@ -151,6 +152,7 @@ class RuleEngine:
             policy_refs=(*self._refs, *(file.ref for file in handed)),
             groups=self.policy.groups,
             expires_seconds=self.policy.expires_seconds,
+            authoritative_hooks=self._authoritative,
         )
 
     def _asked_about(self, view: ToolView) -> Iterator[ClassifierUse]:

@@ -26,6 +26,7 @@ _OWNERS: tuple[RuleSource, ...] = ("policy_settings", "project_settings")
 """Sources whose word about groups and classifiers counts; the others only add rules and tighten the mode."""
 _KEYS = ("mode", "rules")
 _OWNER_KEYS = ("groups", "classifiers")
+_POLICY_KEYS = ("authoritative_hooks",)
 _PROJECT_KEYS = ("file", "engine", "cedar", "shadow")
 _AT = re.compile(r"\(at line (\d+), column (\d+)\)")
 
@@ -94,6 +95,7 @@ def read_value(
         rules=_rules(table, source, name if file is None else file, places),
         groups=_groups(table) if source in _OWNERS else {},
         classifiers=_classifiers(table, source) if source in _OWNERS else (),
+        authoritative_hooks=table.texts("authoritative_hooks") if source == "policy_settings" else (),
     )
     return Read(policy, tuple(findings), _choices(table) if source == "project_settings" else Choices(), places)
 
@@ -120,13 +122,16 @@ def _syntax(message: str) -> Finding:
 
 def _known(source: RuleSource) -> tuple[str, ...]:
     owned = _OWNER_KEYS if source in _OWNERS else ()
-    return (*_KEYS, *owned, *(_PROJECT_KEYS if source == "project_settings" else ()))
+    special = {"policy_settings": _POLICY_KEYS, "project_settings": _PROJECT_KEYS}
+    return (*_KEYS, *owned, *special.get(source, ()))
 
 
 def _hints(source: RuleSource, below: Path) -> dict[str, str]:
     hints = {"rule": "write [[rules]]", "policy": "here the tables stand at the top: [[rules]], not [[policy.rules]]"}
     if source not in _OWNERS:
         hints |= dict.fromkeys(_OWNER_KEYS, "only policy.toml and ferrule.toml may say it")
+    if source != "policy_settings":
+        hints |= dict.fromkeys(_POLICY_KEYS, "only policy.toml may say it")
     if not below:
         hints |= dict.fromkeys(_PROJECT_KEYS, "it belongs into [policy] of ferrule.toml")
     return hints

@@ -39,6 +39,8 @@ class Frame(NamedTuple):
     policy_refs: tuple[str, ...]
     groups: Groups
     expires_seconds: int
+    authoritative_hooks: dict[str, str]
+    """Hooks that policy_settings makes authoritative, each with the file that says so."""
 
 
 class Heard(NamedTuple):
@@ -59,6 +61,8 @@ class _Outcome(NamedTuple):
     requirement: Requirement = Requirement()
     is_settled: bool = True
     """False when only the mode asks, so that a rule would settle it."""
+    is_left_to_hooks: bool = False
+    """True for an ask that neither policy_settings, a definition, a role, an agent file, a mode nor a classifier demands."""
 
 
 def ruling_of(frame: Frame, heard: Heard) -> Ruling:
@@ -82,6 +86,7 @@ def ruling_of(frame: Frame, heard: Heard) -> Ruling:
         requirement=outcome.requirement,
         suggested_updates=() if outcome.is_settled else (suggestion(frame.tool_id),),
         classifiers=heard.notes,
+        authoritative_hooks=frame.authoritative_hooks if outcome.is_left_to_hooks else {},
     )
 
 
@@ -112,7 +117,8 @@ def _asked(frame: Frame, heard: Heard, hits: list[CompiledRule]) -> _Outcome | N
         message = f"the rules {names} want approvers who have nobody in common, so nobody could say yes"
         return _Outcome("deny", message, "rule", asking[0])
     if asking:
-        return _by_rule(asking[0])._replace(requirement=requirement)
+        is_left = not (required or by_mode or notes) and all(rule.source != "policy_settings" for rule in asking)
+        return _by_rule(asking[0])._replace(requirement=requirement, is_left_to_hooks=is_left)
     if required:
         who = " and ".join(_WHO.get(each, each) for each in required)
         verb = "requires" if len(required) == 1 else "require"
@@ -140,7 +146,7 @@ def _allowed(frame: Frame, heard: Heard, hits: list[CompiledRule]) -> _Outcome:
             return _Outcome("allow", f"the classifier {note.classifier_ref!r} allows it: {note.reason}", "classifier")
     message = f"no rule decides about {frame.tool_id!r}, and in mode {mode} what is not declared harmless asks first"
     requirement = Requirement(expires_seconds=frame.expires_seconds)
-    return _Outcome("ask", message, "mode", None, requirement, is_settled=False)
+    return _Outcome("ask", message, "mode", None, requirement, is_settled=False, is_left_to_hooks=True)
 
 
 def _lifts(hit: CompiledRule) -> bool:

@@ -27,6 +27,8 @@ def text_of(policy: PolicySet) -> str:
 def _file_lines(file: PolicyFile) -> Iterator[str]:
     yield f"# {file.source}, {file.ref}"
     yield from map(rule_text, file.rules)
+    if file.authoritative_hooks:
+        yield f"hooks whose allow counts: {', '.join(file.authoritative_hooks)}"
     for use in file.classifiers:
         yield f"classifier {use.name} may {use.authority} for {', '.join(use.tools)}"
 

@@ -18,6 +18,8 @@ from ferrule.model.decision import Decision, Ruling, expiry
 from ferrule.model.failure import Stop
 from ferrule.pipeline.call import Call, Park
 from ferrule.pipeline.denial import denied
+from ferrule.pipeline.hooks_permission import decision_hooks, request_hooks, with_hook_words
+from ferrule.pipeline.hooks_run import finished, wants
 from ferrule.pipeline.services import Services
 from ferrule.pipeline.session import Prepared
 
@@ -27,9 +29,11 @@ def permission(call: Call, services: Services) -> Stop | Park | Awaitable[Stop |
     prepared = call.prepared
     if prepared.told_by_header is not None and not call.hook_permission:
         call.permission_input = call.call_input
-        return None
+        if not services.hooks or not wants(services, "permission_decision"):
+            return None
+        return _settle(call, prepared.told_by_header, services)
     call.permission_input = call.input
-    if prepared.fixed is not None and not call.hook_permission:
+    if prepared.fixed is not None:
         return _settle(call, prepared.fixed, services)
     return _decided(call, services, prepared)
 
@@ -46,11 +50,32 @@ async def _decided(call: Call, services: Services, prepared: Prepared) -> Stop |
     except Exception as error:
         kind = type(error).__name__
         ruling = Ruling("deny", f"the policy failed to decide ({kind}), so the answer is no", "safety_check")
-    return _settle(call, _with_hooks(call, ruling), services)
+    return await finished(_settle(call, ruling, services))
 
 
-def _settle(call: Call, ruling: Ruling, services: Services) -> Stop | Park | None:
-    """Act on a ruling."""
+def _settle(call: Call, ruling: Ruling, services: Services) -> Stop | Park | Awaitable[Stop | Park | None] | None:
+    """Act on a ruling, and on what hooks say to that."""
+    step = _acted_on(call, with_hook_words(call, ruling), services)
+    if services.hooks and (wants(services, "permission_decision") or wants(services, "permission_request")):
+        return _heard(call, services, step)
+    return _gone_on(call, step)
+
+
+async def _heard(call: Call, services: Services, step: Stop | Park | None) -> Stop | Park | None:
+    """Tell hooks of the decision, and of the question where one is asked. Either may still end the call (AT-145)."""
+    stop = await finished(decision_hooks(call, services, step))
+    if stop is None and isinstance(step, Park):
+        stop = await finished(request_hooks(call, services, step.request))
+    return _gone_on(call, step if stop is None else stop)
+
+
+def _gone_on(call: Call, step: Stop | Park | None) -> Stop | Park | None:
+    if step is None and call.state == "awaiting_approval":
+        call.enter("approved")
+    return step
+
+
+def _acted_on(call: Call, ruling: Ruling, services: Services) -> Stop | Park | None:
     if ruling.behavior == "allow":
         call.decisions += (Decision(ruling, services.now()),)
         return None
@@ -110,8 +135,6 @@ def _answered(call: Call, ruling: Ruling, services: Services) -> Park | None:
     if is_edited:  # what was asked about and what runs stay apart (AT-75)
         call.permission_input = recorded.asked_about or call.model_input
     call.decisions += (Decision(given, services.now(), last.by, is_edited, asked.expires_at, last.reason),)
-    if call.state == "awaiting_approval":
-        call.enter("approved")
     return None
 
 
@@ -127,11 +150,3 @@ def _binding(call: Call, services: Services, expires_at: int) -> bytes:
         agent=request.agent,
         expires_at=expires_at,
     )
-
-
-def _with_hooks(call: Call, ruling: Ruling) -> Ruling:
-    """A hook can tighten a ruling, never loosen it (AT-152)."""
-    word, _, message = call.hook_permission.partition(":")
-    if word == "deny" or (word == "ask" and ruling.behavior == "allow"):
-        return msgspec.structs.replace(ruling, behavior=word, message=message, reason_type="hook")
-    return ruling

@@ -1,0 +1,103 @@
+"""A hook's answer, looked at before anything is done with it. What it keeps hold of is not what is used: parts are copied."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, get_args
+
+import msgspec
+
+from ferrule.contracts.hook import HookEvent, HookFailed, HookOutput, Permission
+
+NOTHING = HookOutput()
+_WORDS: tuple[Permission, ...] = get_args(Permission)
+_PLAIN = {word: HookOutput(permission=word) for word in _WORDS}
+_BEFORE: frozenset[HookEvent] = frozenset({"pre_tool_use", "permission_request", "permission_decision"})
+"""Events at which nothing has run yet."""
+
+
+def checked(said: Any, event: HookEvent) -> HookOutput:
+    """The answer, with parts of its own. Raises HookFailed for what is no answer, or cannot count at this event."""
+    if said is None:
+        return NOTHING
+    if type(said) is not HookOutput:
+        raise HookFailed(f"it answered a {type(said).__name__}, not a HookOutput")
+    defect = _defect(said) or _misplaced(said, event)
+    if defect is not None:
+        raise HookFailed(defect)
+    return said if said == _plain(said.permission) else _own(said)
+
+
+def _plain(permission: Any) -> HookOutput:
+    """The answer that says nothing but this."""
+    return NOTHING if permission is None else _PLAIN[permission]
+
+
+def _defect(said: Any) -> str | None:
+    """What is wrong with it: nothing looks at the fields of an answer that was made in this process."""
+    if said.permission is not None and said.permission not in _WORDS:
+        return "its `permission` is none of allow, ask, deny"
+    if said.updated_input is not None and not isinstance(said.updated_input, dict):
+        return f"its `updated_input` is a {type(said.updated_input).__name__}, not an object"
+    for name in ("stop", "stop_code"):
+        if not isinstance(getattr(said, name), str | None):
+            return f"its `{name}` is no text"
+    if not isinstance(said.permission_reason, str):
+        return "its `permission_reason` is no text"
+    if said.messages != () and not _all(said.messages, str):
+        return "its `messages` are not all texts"
+    if said.additional_context != () and not _all(said.additional_context, dict):
+        return "its `additional_context` is not made of objects"
+    if said.progress != () and not _all(said.progress, dict):
+        return "its `progress` is not made of objects"
+    if said.outcome is not None and not isinstance(said.outcome, dict):
+        return "its `outcome` is no object"
+    return None
+
+
+def _misplaced(said: HookOutput, event: HookEvent) -> str | None:
+    if said.updated_input is not None and event != "pre_tool_use":
+        return f"it changed the input at `{event}`, which only `pre_tool_use` may"
+    if said.updated_output is not msgspec.UNSET and event != "post_tool_use":
+        return f"it changed the output at `{event}`, which only `post_tool_use` may"
+    if said.permission in ("ask", "deny") and event not in _BEFORE:
+        return f"it said {said.permission} at `{event}`, after the tool ran"
+    return None
+
+
+def _all(items: Any, kind: type) -> bool:
+    return isinstance(items, tuple | list) and all(isinstance(item, kind) for item in items)
+
+
+def _own(said: HookOutput) -> HookOutput:
+    """A copy of the answer as the ledger can keep it."""
+    try:
+        return msgspec.structs.replace(
+            said,
+            updated_input=_json(said.updated_input),
+            stop=_copied(said.stop),
+            stop_code=_copied(said.stop_code),
+            permission_reason=_copied(said.permission_reason),
+            messages=_tuple(said.messages),
+            additional_context=_tuple(said.additional_context),
+            progress=_tuple(said.progress),
+            outcome=_copied(said.outcome),
+            updated_output=_json(said.updated_output),
+        )
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise HookFailed(f"its answer cannot be kept as JSON ({type(error).__name__})") from None
+
+
+def _tuple(items: Iterable[Any]) -> tuple[Any, ...]:
+    return tuple(_copied(list(items))) if items else ()
+
+
+def _copied(value: Any) -> Any:
+    """Also through the ledger's own encoding, so that what it cannot hold is found here and not in the writer."""
+    copy = _json(value)
+    msgspec.msgpack.encode(copy)
+    return copy
+
+
+def _json(value: Any) -> Any:
+    return value if value is None or value is msgspec.UNSET else msgspec.json.decode(msgspec.json.encode(value))
