@@ -11,9 +11,10 @@ from collections.abc import Iterable
 from ferrule.contracts.executor import ExecutionFailed, Support
 from ferrule.errors import BindingError
 from ferrule.functions.binding import Binding
-from ferrule.functions.companions import Check
+from ferrule.functions.companions import Check, resume_wants
 from ferrule.functions.fitting import fit
 from ferrule.functions.running import AsyncRun, FunctionRun, InlineRun, ThreadRun
+from ferrule.functions.services import Injections
 from ferrule.functions.threads import DEFAULT_SIZE, Threads
 from ferrule.model.tool import Tool
 
@@ -24,8 +25,12 @@ class FunctionExecutor:
     support = Support(cancel=True, resume=True)
     """Of async functions. A thread cannot be stopped: `run.support` says it for each tool."""
 
-    def __init__(self, bindings: Iterable[Binding], *, threads: int = DEFAULT_SIZE) -> None:
+    def __init__(
+        self, bindings: Iterable[Binding], *, threads: int = DEFAULT_SIZE, injections: Injections | None = None
+    ) -> None:
+        """`injections`: what functions are given besides their arguments; without it, a logger."""
         self._threads = Threads(threads)
+        self._injections = Injections() if injections is None else injections
         self._made: dict[str, Binding] = {}
         self._bound: dict[str, Binding] = {}
         for binding in bindings:
@@ -73,15 +78,18 @@ class FunctionExecutor:
                 "setup_required", f"no function is bound to the tool {tool.tool_id!r} in this process"
             )
         try:
-            if binding.signature.is_async:
-                return AsyncRun(binding, tool, fit(binding, tool), self._threads)
-            kind = InlineRun if binding.inline else ThreadRun
-            return kind(binding, tool, fit(binding, tool), self._threads)
+            fitted = fit(binding, tool)
+            injection = self._injections.of(tool, fitted.injected, self._threads)
+            wanted = resume_wants(binding.resume, fitted.injected) if binding.resume is not None else {}
+            going_on = self._injections.of(tool, wanted, self._threads)
+            kind = AsyncRun if binding.signature.is_async else InlineRun if binding.inline else ThreadRun
+            return kind(binding, tool, fitted, self._threads, injection, going_on)
         except BindingError as error:
             raise ExecutionFailed("setup_required", str(error)) from error
 
     async def aclose(self) -> None:
-        """Let the threads end. One that is stuck in a function does not keep the program from ending."""
+        """Let go of services, and let the threads end. One that is stuck in a function does not keep the program from ending."""
+        await self._injections.aclose()
         self._threads.close()
 
     def _binding(self, tool: Tool) -> Binding | None:

@@ -9,3 +9,5 @@ from ferrule.functions.decorator import tool as tool
 from ferrule.functions.failure import ToolFailed as ToolFailed
 from ferrule.functions.gather import functions_in as functions_in
 from ferrule.functions.gather import load_modules as load_modules
+from ferrule.functions.inject import Inject as Inject
+from ferrule.functions.inject import service as service

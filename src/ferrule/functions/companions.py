@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ferrule.contracts.executor import Context
 from ferrule.errors import BindingError
 from ferrule.functions.binding import Binding
+from ferrule.functions.services import Injection
 from ferrule.functions.signature import ABSENT, read_signature
 
 
 class Check:
     """A tool's check: takes those of the tool's parameters that it names."""
 
-    def __init__(self, binding: Binding, function: Callable[..., Any]) -> None:
+    def __init__(self, binding: Binding, function: Callable[..., Any], injected: Iterable[str] = ()) -> None:
+        """`injected`: parameters of the tool that no model fills in, and no check sees."""
         signature = read_signature(function)
         known = {parameter.name: parameter.default for parameter in binding.signature.parameters}
         self._function = function
@@ -28,6 +30,8 @@ class Check:
         self._names = frozenset(parameter.name for parameter in signature.parameters)
         if signature.context is not None:
             raise BindingError(f"the check of {binding.label} asks for a context; a check runs before there is one")
+        if signature.injected or not self._names.isdisjoint(injected):
+            raise BindingError(f"the check of {binding.label} asks for something injected; it gets arguments alone")
 
     def call(self, ready: dict[str, Any]) -> Companion:
         """The check with these arguments."""
@@ -38,16 +42,27 @@ class Check:
 class Resume:
     """The function that goes on after `Waiting`."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], injection: Injection | None = None) -> None:
         self._function = function
+        self._injection = injection
         signature = read_signature(function)
         self._context = signature.context
         self._is_async = signature.is_async
 
-    def call(self, state: bytes, answer: Any, context: Context) -> Companion:
-        """It, with the state and the answer."""
-        named = {self._context: context} if self._context else {}
+    async def call(self, state: bytes, answer: Any, context: Context) -> Companion:
+        """It, with the state and the answer. Raises ExecutionFailed."""
+        named: dict[str, Any] = {self._context: context} if self._context else {}
+        if self._injection is not None:
+            named |= await self._injection.resolve()
         return Companion(self._function, self._is_async, (state, answer), named)
+
+
+def resume_wants(function: Callable[..., Any], injected: Mapping[str, str]) -> dict[str, str]:
+    """What a resume function is given besides state and answer: what it is annotated for, and what its tool's function
+    gets under the same name."""
+    signature = read_signature(function)
+    by_name = (parameter.name for parameter in signature.parameters[2:])
+    return signature.injected | {name: injected[name] for name in by_name if name in injected}
 
 
 class Companion:

@@ -12,7 +12,9 @@ import msgspec
 
 from ferrule.errors import BindingError
 from ferrule.functions.binding import Binding
-from ferrule.functions.signature import ABSENT, Parameter, python_name
+from ferrule.functions.inject import LOGGER, entries_of, is_config, parameter_names
+from ferrule.functions.signature import ABSENT, Parameter
+from ferrule.functions.words import python_name
 from ferrule.model.nearest import nearest
 from ferrule.model.tool import Tool
 
@@ -28,17 +30,20 @@ class Fit(NamedTuple):
     """The one parameter of a tool that takes a text instead of fields."""
     known: frozenset[str] | None
     """The fields there are, where the schema allows more and the function does not; None when there is nothing to watch."""
+    injected: dict[str, str] = {}  # noqa: RUF012  # nobody changes it
+    """What parameters get that no model sends, by their names: entries of the tool's `inject`."""
 
 
 def fit(binding: Binding, tool: Tool) -> Fit:
     """How a function gets a tool's arguments. Raises BindingError, which names both, when it does not fit."""
     if _takes_text(tool):
-        return Fit({}, _only_parameter(binding, tool), None)
+        return Fit({}, _only_parameter(binding, tool), None, _injected(binding, tool, {}))
     schema = msgspec.json.decode(tool.input_schema)
     properties = schema.get("properties") if isinstance(schema, dict) else None
     fields: dict[str, Any] = properties if isinstance(properties, dict) else {}
     required = schema.get("required", ()) if isinstance(schema, dict) else ()
-    by_name = {parameter.name: parameter for parameter in binding.signature.parameters}
+    injected = _injected(binding, tool, fields)
+    by_name = {each.name: each for each in binding.signature.parameters if each.name not in injected}
     renamed: dict[str, str] = {}
     for field, member in fields.items():
         parameter = _parameter_for(binding, tool, field, by_name)
@@ -46,9 +51,26 @@ def fit(binding: Binding, tool: Tool) -> Fit:
             _refuse_other_type(binding, tool, field, member, parameter)
             if parameter.name != field:
                 renamed[field] = parameter.name
-    _refuse_unfed(binding, tool, fields, frozenset(required), renamed)
+    _refuse_unfed(binding, tool, fields, frozenset(required), renamed, injected)
     is_closed = isinstance(schema, dict) and schema.get("additionalProperties") is False
-    return Fit(renamed, None, None if is_closed or binding.signature.takes_more else frozenset(fields))
+    return Fit(renamed, None, None if is_closed or binding.signature.takes_more else frozenset(fields), injected)
+
+
+def _injected(binding: Binding, tool: Tool, fields: dict[str, Any]) -> dict[str, str]:
+    """Parameters that are injected: by annotation, or by the names that the tool's `inject` gives them."""
+    entries, signature = entries_of(tool), binding.signature
+    for name, entry in signature.injected.items():
+        if entries is None and is_config(entry):
+            raise _misfit(binding, tool, f"the parameter {name!r} wants {entry!r}, and only an ADL agent has a config")
+        if entries is not None and entry not in (*entries, LOGGER):
+            what = f"the parameter {name!r} wants {entry!r}, which is not in the tool's `inject`"
+            raise _misfit(binding, tool, f"{what}; add it there")
+    if not entries:
+        return signature.injected
+    sent = {python_name(field) for field in fields} | fields.keys()
+    names = parameter_names(entries)
+    by_name = (parameter.name for parameter in signature.parameters if parameter.name not in sent)
+    return signature.injected | {name: names[name] for name in by_name if name in names}
 
 
 def _takes_text(tool: Tool) -> bool:
@@ -75,11 +97,16 @@ def _parameter_for(binding: Binding, tool: Tool, field: str, by_name: dict[str, 
 
 
 def _refuse_unfed(
-    binding: Binding, tool: Tool, fields: dict[str, Any], required: frozenset[str], renamed: dict[str, str]
+    binding: Binding,
+    tool: Tool,
+    fields: dict[str, Any],
+    required: frozenset[str],
+    renamed: dict[str, str],
+    injected: dict[str, str],
 ) -> None:
     fed = {renamed.get(field, field): field for field in fields}
     for parameter in binding.signature.parameters:
-        if parameter.default is not ABSENT:
+        if parameter.default is not ABSENT or parameter.name in injected:
             continue
         if parameter.name not in fed:
             what = f"the parameter {parameter.name!r} is no field of the schema"

@@ -14,11 +14,13 @@ from typing import Any
 from ferrule.errors import BindingError
 from ferrule.functions.binding import Binding
 from ferrule.functions.decorator import MARK
+from ferrule.functions.factories import is_service
 from ferrule.functions.signature import LOADED_FROM
 
 
 def functions_in(source: Any, namespace: str | None = None) -> list[Binding]:
-    """The bindings in a module, a marked function, a `Binding`, or any mixture of these, each once, in order.
+    """The bindings in a module, a marked function, a `Binding`, or any mixture of these, each once, in order. Services are no
+    tools, and passed over.
 
     `namespace` is for tools that state none; without it, it is the name of the function's module.
     """
@@ -36,6 +38,8 @@ def _bindings(source: Any) -> Iterable[Binding]:
     binding = _mark(source)
     if isinstance(binding, Binding):
         return [binding]
+    if is_service(source):
+        return []
     if isinstance(source, Iterable) and not isinstance(source, str | bytes):
         return [binding for member in source for binding in _bindings(member)]
     raise BindingError(f"{source!r} is no tool; mark the function with @ferrule.tool, or give its module")

@@ -16,6 +16,7 @@ from ferrule.functions.conversion import is_plain, reader, takes_whole_number, t
 from ferrule.functions.failure import ToolFailed
 from ferrule.functions.fitting import Fit
 from ferrule.functions.raised import fail
+from ferrule.functions.services import Injection
 from ferrule.functions.threads import Threads
 from ferrule.model.tool import Tool
 
@@ -28,25 +29,39 @@ class FunctionRun:
 
     support = Support(resume=True)
 
-    def __init__(self, binding: Binding, tool: Tool, fitted: Fit, threads: Threads) -> None:
-        signature = binding.signature
+    def __init__(
+        self,
+        binding: Binding,
+        tool: Tool,
+        fitted: Fit,
+        threads: Threads,
+        injection: Injection | None = None,
+        resume_injection: Injection | None = None,
+    ) -> None:
+        signature, injected = binding.signature, fitted.injected
+        parameters = tuple(each for each in signature.parameters if each.name not in injected)
         self._binding = binding
         self._call = binding.function
         self._name = tool.name
         self._fit = fitted
         self._threads = threads
         self._context = signature.context
-        self._whole = tuple(parameter.name for parameter in signature.parameters if takes_whole_number(parameter))
-        readers = {parameter.name: reader(parameter) for parameter in signature.parameters}
+        self._injection = injection
+        """What it is given besides its arguments; None when there is no such thing."""
+        self._whole = tuple(parameter.name for parameter in parameters if takes_whole_number(parameter))
+        readers = {parameter.name: reader(parameter) for parameter in parameters}
         self._readers = tuple((name, read) for name, read in readers.items() if read is not None)
-        self._is_direct = not (self._readers or fitted.renamed or fitted.text or self._context)
+        self._is_direct = not (self._readers or fitted.renamed or fitted.text or self._context or injection)
         self._gives_json = is_plain(signature.returns, known=True)
         self._is_simple = self._is_direct and not self._whole and self._gives_json
         """Nothing has to be converted on the way in or out."""
         self.wants_context = self._context is not None
-        self._check = None if binding.check is None else Check(binding, binding.check)
-        self._going_on = None if binding.resume is None else Resume(binding.resume)
-        self.preflight = self._preflight if self._check or self._readers or fitted.known is not None else None
+        self._check = None if binding.check is None else Check(binding, binding.check, injected)
+        self._going_on = None if binding.resume is None else Resume(binding.resume, resume_injection)
+        self._reserved = frozenset(injected) if signature.takes_more else frozenset()
+        """Names that a model must not send although the function would take them."""
+        looks = self._check or self._readers or self._reserved or fitted.known is not None
+        self.preflight = self._preflight if looks else None
         """Looks at the arguments before anything happens; None when the schema has said it all."""
 
     def __call__(self, arguments: dict[str, Any], context: Context) -> Any:
@@ -58,7 +73,7 @@ class FunctionRun:
         if self._going_on is None:
             raise ExecutionFailed("capability_gap", f"tool {self._name!r} has no function to go on with")
         try:
-            value = await self._anywhere(self._going_on.call(state, answer, context))
+            value = await self._anywhere(await self._going_on.call(state, answer, context))
             given = self._given(value, is_json=False)
         except _RAISED as error:
             fail(error, self._name)
@@ -85,6 +100,8 @@ class FunctionRun:
                 arguments[name] = read(arguments[name])
         if self._context is not None and context is not None:
             arguments[self._context] = context
+        if self._injection is not None and self._injection.values is not None:
+            arguments.update(self._injection.values)  # last: nothing a model sends takes their place
         ready: dict[str, Any] = arguments
         return ready
 
@@ -119,10 +136,11 @@ class FunctionRun:
         return None if self._check is None else self._checked(self._check.call(ready))
 
     def _unknown_field(self, arguments: dict[str, Any]) -> str | None:
-        known = self._fit.known
-        if known is None or arguments.keys() <= known:
+        known, reserved = self._fit.known, self._reserved
+        unknown = arguments.keys() - known if known is not None else arguments.keys() & reserved if reserved else ()
+        if not unknown:
             return None
-        field = next(name for name in arguments if name not in known)
+        field = next(name for name in arguments if name in unknown)
         return f"tool {self._name!r} takes no field {field[:60]!r}; leave it out"
 
     def _unreadable(self, arguments: Any, error: msgspec.ValidationError) -> str:
@@ -160,6 +178,8 @@ class InlineRun(FunctionRun):
 
     def __call__(self, arguments: dict[str, Any], context: Context) -> Any:
         """What the function returned."""
+        if self._injection is not None and self._injection.values is None:
+            return self._later(self._injection, arguments, context)
         try:
             value = self._call(**self._ready(arguments, context))
             kind = type(value)
@@ -168,6 +188,12 @@ class InlineRun(FunctionRun):
             return self._awaited(value) if kind is CoroutineType else self._given(value, is_json=self._gives_json)
         except _RAISED as error:
             fail(error, self._name)
+
+    async def _later(self, injection: Injection, arguments: dict[str, Any], context: Context) -> Any:
+        """The first call: what the function is given has to be made."""
+        await injection.resolve()
+        value = self(arguments, context)
+        return await value if inspect.isawaitable(value) else value
 
     async def _awaited(self, value: Awaitable[Any]) -> Any:
         try:
@@ -187,6 +213,8 @@ class AsyncRun(FunctionRun):
             if self._is_simple:
                 value = await self._call(**arguments)
                 return value if value.__class__ is not Waiting else self._given(value, is_json=True)
+            if self._injection is not None:
+                await self._injection.resolve()
             value = await self._call(**self._ready(arguments, context))
             return self._given(value, is_json=self._gives_json)
         except _RAISED as error:
@@ -201,6 +229,8 @@ class ThreadRun(FunctionRun):
     async def __call__(self, arguments: dict[str, Any], context: Context) -> Any:
         """What the function returned."""
         try:
+            if self._injection is not None:
+                await self._injection.resolve()
             ready = self._ready(arguments, context)
             value = await self._threads.run(lambda: self._call(**ready))
             if type(value) is CoroutineType:

@@ -12,13 +12,14 @@ from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_
 
 from ferrule.contracts.executor import Context, Output, Waiting
 from ferrule.errors import BindingError
+from ferrule.functions.inject import asked_for
+from ferrule.functions.words import python_name as python_name
 
 ABSENT: Any = inspect.Parameter.empty
 """No annotation, no default."""
 LOADED_FROM = "ferrule_functions_"
 """How the names of modules begin that were loaded from a file; what follows up to the dot tells workspaces apart."""
 _LOADED = re.compile(rf"^{LOADED_FROM}[0-9a-f]+\.")
-_NO_NAME = re.compile(r"\W")
 
 
 class Parameter(NamedTuple):
@@ -43,6 +44,8 @@ class Signature(NamedTuple):
     returns: Any
     """Without `Output` and `Waiting`, which are no values; ABSENT when nothing is said."""
     is_async: bool
+    injected: dict[str, str] = {}  # noqa: RUF012  # nobody changes it
+    """What is injected by annotation, by parameter."""
 
 
 def label(function: Callable[..., Any]) -> str:
@@ -50,14 +53,6 @@ def label(function: Callable[..., Any]) -> str:
     inner = function.func if isinstance(function, functools.partial) else function
     module = _LOADED.sub("", getattr(inner, "__module__", None) or "?")
     return f"{module}:{getattr(inner, '__qualname__', type(inner).__qualname__)}"
-
-
-def python_name(field: str) -> str:
-    """The parameter a field of a schema is given to: `user-id` to `user_id`, `from` to `from_`, `2fa` to `_2fa`."""
-    name = _NO_NAME.sub("_", field)
-    if not name or name[0].isdigit():
-        name = f"_{name}"
-    return f"{name}_" if keyword.iskeyword(name) else name
 
 
 def read_signature(function: Callable[..., Any]) -> Signature:
@@ -68,6 +63,7 @@ def read_signature(function: Callable[..., Any]) -> Signature:
         )
     hints = _hints(function)
     parameters: list[Parameter] = []
+    injected: dict[str, str] = {}
     context, takes_more = None, False
     for parameter in _parameters(function):
         annotation = hints.get(parameter.name, ABSENT)
@@ -75,12 +71,32 @@ def read_signature(function: Callable[..., Any]) -> Signature:
             takes_more = True
         elif _is_context(annotation):
             context = parameter.name
+        elif (entry := asked_for(annotation)) is not None:
+            injected[parameter.name] = entry
         else:
             field = parameter.name.removesuffix("_")
             field = field if keyword.iskeyword(field) else parameter.name
             parameters.append(Parameter(parameter.name, field, annotation, parameter.default))
     returns = _value_type(hints.get("return", ABSENT))
-    return Signature(tuple(parameters), context, takes_more, returns, _is_async(function))
+    return Signature(tuple(parameters), context, takes_more, returns, _is_async(function), injected)
+
+
+def read_injectable(function: Callable[..., Any]) -> tuple[dict[str, str | None], dict[str, Any]]:
+    """The parameters of something that is called with injected values alone: the entries their annotations ask for, and
+    their defaults. `*more` and `**more` get nothing. Raises BindingError."""
+    kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    try:
+        parameters = [each for each in inspect.signature(function).parameters.values() if each.kind not in kinds]
+    except (TypeError, ValueError):
+        raise BindingError(f"{label(function)} has no signature to read; wrap it in a function") from None
+    for parameter in parameters:
+        if parameter.kind is parameter.POSITIONAL_ONLY and parameter.default is ABSENT:
+            raise BindingError(
+                f"the parameter {parameter.name!r} of {label(function)} is positional-only; give it a name"
+            )
+    hints = _hints(function.__init__ if isinstance(function, type) else function)  # type: ignore[misc]  # of this class
+    named = [each for each in parameters if each.kind is not each.POSITIONAL_ONLY]
+    return {each.name: asked_for(hints.get(each.name)) for each in named}, {each.name: each.default for each in named}
 
 
 def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
