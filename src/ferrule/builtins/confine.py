@@ -34,8 +34,10 @@ class Protected:
         for path in paths:
             with suppress(OSError):
                 self._things.add(_identity(os.stat(path)))
-            with suppress(OSError):
-                self._names.add((*_identity(os.stat(path.parent)), _folded(path.name)))
+            for step in (path, *path.parents):  # what is not there yet is protected by the first part that is missing
+                with suppress(OSError):
+                    self._names.add((*_identity(os.stat(step.parent)), _folded(step.name)))
+                    break
 
     def refuse_name(self, folder: int, name: str, path: str) -> None:
         """Raises ExecutionFailed when a name in a folder is a protected one, be there something or not."""
