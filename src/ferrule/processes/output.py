@@ -22,7 +22,7 @@ class Capture:
         """`most`: bytes held in memory, about. `keep`: opens the place for what is more."""
         self.total = 0
         self.writer: PayloadWriter | None = None
-        self._most = max(most, 2)
+        self._half = max(most // 2, 4)
         self._keep = keep
         self._head = bytearray()
         self._tail = bytearray()
@@ -37,7 +37,7 @@ class Capture:
     @property
     def is_whole(self) -> bool:
         """True while nothing was left out."""
-        return self.total <= self._most
+        return self.total <= 2 * self._half
 
     def feed(self, chunk: bytes) -> None:
         """Take what was written."""
@@ -47,28 +47,26 @@ class Capture:
         self.total += len(chunk)
         self._newlines += chunk.count(b"\n")
         self._last = chunk[-1:]
-        if self.is_whole:
-            self._head += chunk
-            return
-        if was_whole:
-            self._overflow()
-        self._write(chunk)
-        self._tail += chunk
-        if len(self._tail) > self._most:
-            del self._tail[: len(self._tail) - self._most // 2]
+        if not self.is_whole:
+            if was_whole:
+                self._overflow()
+            self._write(chunk)
+        room = self._half - len(self._head)
+        self._head += chunk[:room]
+        self._tail += chunk[room:]
+        if len(self._tail) > 2 * self._half:
+            del self._tail[: len(self._tail) - self._half]
 
     def text(self) -> str:
         """What was held, as text; bytes that are no UTF-8 are shown as such."""
         if self.is_whole:
-            return self._head.decode("utf-8", "replace")
-        half = self._most // 2
-        tail = self._tail[-half:]
-        while tail and tail[0] in _CONTINUED and len(tail) > half - 3:
+            return (self._head + self._tail).decode("utf-8", "replace")
+        tail = self._tail[-self._half :]
+        while tail and tail[0] in _CONTINUED and len(tail) > self._half - 3:
             del tail[0]
         head = codecs.getincrementaldecoder("utf-8")("replace").decode(bytes(self._head))
         left_out = self.total - len(self._head) - len(tail)
-        gap = f"\n[… {left_out} bytes left out …]\n" if left_out > 0 else ""
-        return f"{head}{gap}{tail.decode('utf-8', 'replace')}"
+        return f"{head}\n[… {left_out} bytes left out …]\n{tail.decode('utf-8', 'replace')}"
 
     def close(self) -> Kept | None:
         """Make the kept whole readable. None when there is none: nothing was left out, or it could not be kept."""
@@ -93,9 +91,7 @@ class Capture:
                 self.writer = self._keep()
             except (OSError, ExecutionFailed):  # no room, or no such place: the ends are still told
                 self._keep = None
-        self._write(bytes(self._head))
-        self._tail += self._head[self._most // 2 :]
-        del self._head[self._most // 2 :]
+        self._write(bytes(self._head + self._tail))
 
     def _write(self, chunk: bytes) -> None:
         if self.writer is None:

@@ -79,11 +79,13 @@ def confining(sandbox: Sandbox, folder: Folder, covers: Covers, status_fd: int) 
 
 
 def _base(bubblewrap: Bubblewrap, has_network: bool, size: str) -> tuple[str, ...]:
+    # The kernel asks for root's number, not for a capability, before it lets /proc/sys be written. Where Ferrule runs as root
+    # the confined program has that number outside, and bubblewrap covers the folder for nobody: so /proc is read-only.
     network = () if has_network else ("--unshare-net",)
     return (
         bubblewrap.program, *_ISOLATION, *network, *bubblewrap.options,
         "--ro-bind", "/usr", "/usr", *_system(), *_etc(has_network),
-        "--proc", "/proc", "--dev", "/dev",
+        "--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev",
         "--size", size, "--tmpfs", "/dev/shm", "--remount-ro", "/dev",
         "--size", size, "--tmpfs", "/tmp",
     )  # fmt: skip
