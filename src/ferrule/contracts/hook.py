@@ -57,7 +57,7 @@ class HookInput(msgspec.Struct, frozen=True, omit_defaults=True):
     """Of `result_persistence`: `strategy`, `original_size_bytes`, `preview_size_bytes`, `reason`."""
 
 
-class HookOutput(msgspec.Struct, frozen=True):
+class HookOutput(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a hook may answer; every part is optional."""
 
     updated_input: dict[str, Any] | None = None

@@ -26,7 +26,7 @@ def told(call: Call, services: Services, hook: Hook, about: dict[str, Any] | Non
         hook.event,
         call.invocation_id,
         call.prepared.tool_id,
-        call.tool_name,
+        name_of(call),
         request.principal,
         request.agent,
         msgspec.Raw(seen) if takes_json else _decode(seen),
@@ -40,6 +40,12 @@ def told(call: Call, services: Services, hook: Hook, about: dict[str, Any] | Non
         if not takes_json:  # what is passed on as JSON is copied by that
             result = _copied(result)
     return given if result is None and about is None else msgspec.structs.replace(given, result=result, **(about or {}))
+
+
+def name_of(call: Call) -> str:
+    """The tool's own name: an alias that a caller uses leads past no hook."""
+    entry = call.prepared.entry
+    return call.tool_name if entry is None else entry.tool.name
 
 
 def noted(call: Call, services: Services, output: HookOutput) -> tuple[dict[str, Any], ...]:

@@ -12,7 +12,7 @@ from functools import partial
 from inspect import isawaitable
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from ferrule.contracts.hook import DEFAULT_TIMEOUT_SECONDS, Hook, HookEvent, HookFailed, HookOutput
+from ferrule.contracts.hook import DEFAULT_TIMEOUT_SECONDS, Hook, HookEvent, HookFailed, HookInput, HookOutput
 from ferrule.model.failure import Stop
 from ferrule.model.journal import HookRun
 from ferrule.model.progress import BadProgress
@@ -20,7 +20,7 @@ from ferrule.pipeline.call import Call
 from ferrule.pipeline.hook_answers import checked
 from ferrule.pipeline.hook_context import attach_context
 from ferrule.pipeline.hook_effects import spoiled, withheld
-from ferrule.pipeline.hooks import noted, told, without_secrets
+from ferrule.pipeline.hooks import name_of, noted, told, without_secrets
 from ferrule.pipeline.services import Services
 
 T = TypeVar("T")
@@ -53,9 +53,30 @@ def wants(services: Services, event: HookEvent) -> bool:
 
 
 def chosen(call: Call, services: Services, event: HookEvent) -> list[Hook]:
-    """The hooks that want to see a call at an event, in order."""
-    tool_id, name = call.prepared.tool_id, call.tool_name
-    return [hook for hook in services.hooks if hook.event == event and hook.matches(tool_id, name)]
+    """The hooks that want to see a call at an event, in order. By which name it was called makes no difference."""
+    tool_id, name = call.prepared.tool_id, name_of(call)
+    found: list[Hook] = []
+    for hook in services.hooks:
+        if hook.event == event:
+            try:
+                if hook.matches(tool_id, name):
+                    found.append(hook)
+            except Exception as error:
+                found.append(_Unsure(hook, error))
+    return found
+
+
+class _Unsure:
+    """Stands for a hook that could not say whether it wants to see a call: it fails."""
+
+    def __init__(self, hook: Hook, error: Exception) -> None:
+        self.hook_id, self.event, self._error = hook.hook_id, hook.event, error
+
+    def matches(self, tool_id: str, tool_name: str) -> bool:
+        return True
+
+    def run(self, told: HookInput) -> HookOutput:
+        raise self._error
 
 
 def run_hooks(moment: Moment, hooks: list[Hook]) -> Stop | Awaitable[Stop | None] | None:

@@ -5,7 +5,7 @@ Nothing of a waiting call is kept in memory, so this is what every process, rest
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -52,6 +52,8 @@ class Past(msgspec.Struct, frozen=True, kw_only=True):
     """How many there were."""
     hook_permission: str = ""
     """Set when it was a hook that wanted a person to be asked: no rule would ask again."""
+    hook_context: tuple[dict[str, Any], ...] = ()
+    """What hooks added for the model before it waited."""
 
 
 def past_of(rows: Sequence[StoredEntry], services: Services, *, opens_inputs: bool = True) -> Past:
@@ -82,6 +84,7 @@ def past_of(rows: Sequence[StoredEntry], services: Services, *, opens_inputs: bo
         notes={key: value for segment in segments for key, value in segment.notes.items()},
         decisions=sum(len(segment.decisions) for segment in segments),
         hook_permission=_hook_permission(segments[parked]) if parked >= 0 else "",
+        hook_context=tuple(_hook_context(segments)),
     )
 
 
@@ -128,6 +131,7 @@ def _call(call_id: str, past: Past, open_call: OpenCall, session: Session, servi
         call_input=past.call_input,
         mutations=past.mutations,
         hook_permission=past.hook_permission,
+        hook_context=past.hook_context,
         notes={"offsets": {"decisions": past.decisions}} if past.decisions else {},
         recorded=Recorded(
             open_call.seq, open_call.state, past.request, past.answers, waiting, _received(past), past.call_input
@@ -160,6 +164,13 @@ def _inputs(rows: Sequence[StoredEntry], services: Services) -> tuple[bytes, byt
 def _hook_permission(asking: Segment) -> str:
     ruling = asking.decisions[-1].ruling if asking.decisions else None
     return f"ask:{ruling.message}" if ruling is not None and ruling.reason_type == "hook" else ""
+
+
+def _hook_context(segments: Sequence[Segment]) -> Iterator[dict[str, Any]]:
+    for run in (run for segment in segments for run in segment.hooks):
+        for output in run.outputs:
+            if "additional_context" in output:
+                yield {**output["additional_context"], "origin": {"hook_id": run.hook_id}}
 
 
 def _observable(rows: Sequence[StoredEntry]) -> bytes | None:

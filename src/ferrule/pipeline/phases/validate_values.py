@@ -17,6 +17,8 @@ from ferrule.contracts.policy import Judged
 from ferrule.model.failure import Stop
 from ferrule.pipeline.call import Call, Replay
 from ferrule.pipeline.denial import denied
+from ferrule.pipeline.hooks_permission import decision_hooks
+from ferrule.pipeline.hooks_run import finished
 from ferrule.pipeline.idempotency import held_by, scoped_key
 from ferrule.pipeline.services import Services
 
@@ -45,7 +47,9 @@ async def _checked(call: Call, services: Services) -> Stop | Replay | None:
         facts, _ = services.call_facts(_tool(call), call.arguments, services.classifiers)
         ruling = prepared.program.early_deny(Judged(_copy(call), facts, services.now()))
         if ruling is not None:
-            return denied(call, ruling, services)
+            stop = denied(call, ruling, services)
+            await finished(decision_hooks(call, services, stop))
+            return stop
     try:
         problem: Any = prepared.preflight(_copy(call))
         if isawaitable(problem):
