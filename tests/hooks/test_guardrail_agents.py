@@ -159,7 +159,7 @@ async def test_what_counts_as_fired_on_the_input(on_fail: str, point: str, is_bl
     """AML-104: whatever is done about it, and only at the input."""
     fired = FiredRuns()
     with answering(lambda body: b'{"score": 9}') as server:
-        (_, hook) = hooks_of(
+        *_, hook = hooks_of(
             over_http(server.url, on_fail=on_fail, at=[point]),
             agents={"desk": {point: ["watch"], **BLOCKING}}, fired=fired,
         )  # fmt: skip
@@ -171,7 +171,8 @@ async def test_what_counts_as_fired_on_the_input(on_fail: str, point: str, is_bl
 async def test_the_agents_own_runtime_may_say_that_its_guardrail_fired() -> None:
     """AML-104: the guardrail on what the user wrote runs elsewhere, and is told."""
     fired = FiredRuns()
-    (gate,) = hooks_of(agents={"desk": {"input": [{"ref": "pii-scan"}], **BLOCKING}}, fired=fired)
+    gate, late = hooks_of(agents={"desk": {"input": [{"ref": "pii-scan"}], **BLOCKING}}, fired=fired)
+    assert (gate.event, late.event) == ("pre_tool_use", "permission_decision")
     assert await stopped((gate,), told(agent="desk", run_id="r1")) is None
     fired.mark("r1", "pii-scan", "a card number")
     said = await output(gate, told(agent="desk", run_id="r1"))

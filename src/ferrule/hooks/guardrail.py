@@ -7,14 +7,15 @@
 from __future__ import annotations
 
 import asyncio
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from ferrule.contracts.hook import HookEvent, HookFailed, HookInput, HookOutput, Reach
+from ferrule.hooks.external import fits
 from ferrule.hooks.guardrail_agents import AgentGuards, Rule, own_rule
+from ferrule.hooks.guardrail_output import given_back, output_of
 from ferrule.hooks.guardrail_reason import without_content
 from ferrule.hooks.guardrail_runs import FiredRuns
 from ferrule.hooks.guardrail_verdict import Score, Transformed, Verdict, read_verdict
@@ -57,12 +58,10 @@ class Guardrail:
         self._reach = reach
         self._guards = guards
         self._fired = fired
-        self._tools = _pattern(settings.tools)
 
     def matches(self, tool_id: str, tool_name: str) -> bool:
         """True for calls of the tools it is set up for."""
-        pattern = self._tools
-        return pattern is None or bool(pattern.fullmatch(tool_id) or pattern.fullmatch(tool_name))
+        return fits(self._settings.tools, tool_id, tool_name)
 
     async def run(self, told: HookInput) -> HookOutput | None:
         """What becomes of the call; None when its caller is not guarded by this."""
@@ -152,7 +151,7 @@ class Guardrail:
         said = self._noted(rule, "apply", None, f"the guardrail {self._settings.id!r} changed the {self._noun}")
         if self._point == "tool_input":
             return msgspec.structs.replace(said, updated_input=verdict.value)
-        return msgspec.structs.replace(said, updated_output=verdict.value)
+        return msgspec.structs.replace(said, updated_output=given_back(told.result or {}, verdict.value))
 
     def _blocked(self, told: HookInput, rule: Rule, score: float | None, text: str, **more: Any) -> HookOutput:
         self._remember(told, text)
@@ -182,24 +181,6 @@ class Guardrail:
         return "arguments" if self._point == "tool_input" else "output"
 
 
-def output_of(result: Mapping[str, Any]) -> Any:
-    """A tool's output out of its result's record: the structured value, else its text, else its content blocks."""
-    if "structured_content" in result:
-        return result["structured_content"]
-    content = result.get("content") or []
-    if len(content) == 1 and content[0].get("type") == "text":
-        return content[0].get("text", "")
-    return content
-
-
 def _because(text: str, reason: str | None, judged: Any) -> str:
     told = without_content(reason, judged)
     return f"{text}: {told}" if told else text
-
-
-def _pattern(tools: Iterable[str]) -> re.Pattern[str] | None:
-    """Ids and names with `*` for anything; None for every tool."""
-    words = tuple(tools)
-    if "*" in words:
-        return None
-    return re.compile("|".join(".*".join(map(re.escape, word.split("*"))) for word in words), re.DOTALL)

@@ -35,6 +35,9 @@ def guardrails_of(
     hooks: list[Hook] = []
     if any(agent.problem or agent.blocks_run for agent in guards.agents.values()):
         hooks.append(GuardrailGate(guards, memory))
+    if any(agent.blocks_run for agent in guards.agents.values()):
+        # A call may have waited for a person while its run was blocked.
+        hooks.append(GuardrailGate(guards, memory, "permission_decision"))
     for each in settings:
         reach = reach_of(each, root, env, allowed_hosts)
         hooks += [Guardrail(each, point, reach, guards, memory) for point in dict.fromkeys(each.at)]
