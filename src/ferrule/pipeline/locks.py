@@ -1,0 +1,175 @@
+"""Which resource locks a call takes: its tool's own and those of the policy, with members of the input put into their keys.
+
+Read once per tool (`lock_plan`), worked out per call. A lock that cannot be understood makes its tool run alone: whoever wrote
+it wanted something not to overlap, and nobody knows what.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from fnmatch import fnmatchcase
+from typing import Any
+
+import msgspec
+
+from ferrule.model.scheduling import Claim, SchedulerPolicy
+from ferrule.model.tool import SafetyFacts
+
+LONGEST = 512
+"""A key with more characters is told apart by its digest."""
+
+_HOMES = (None, "tool_interface", "interface", "scheduler", "execution_profile")
+_MEMBER = re.compile(r"\{([^{}]+)\}")
+_ABSENT = object()
+
+
+class LockTemplate(msgspec.Struct, frozen=True):
+    """A lock whose key has members of the input in it."""
+
+    parts: tuple[str, ...]
+    """Text and member names by turns: `order:{id}` is `("order:", "id", "")`."""
+    is_shared: bool = False
+
+    def key(self, arguments: Any) -> str:
+        """The key for one input."""
+        if len(self.parts) == 1:
+            return self.parts[0]
+        named = "".join(
+            _text(_member(arguments, part)) if number % 2 else part for number, part in enumerate(self.parts)
+        )
+        if len(named) <= LONGEST:
+            return named
+        return named[:64] + "…" + hashlib.sha256(named.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class LockPlan(msgspec.Struct, frozen=True):
+    """The locks of every call of one tool."""
+
+    templates: tuple[LockTemplate, ...] = ()
+    is_unreadable: bool = False
+    """True when one of them cannot be understood: calls of the tool run alone."""
+
+    @property
+    def is_fixed(self) -> bool:
+        """True when the keys are the same for every input."""
+        return all(len(template.parts) == 1 for template in self.templates)
+
+    def keys(self, arguments: Any) -> tuple[tuple[str, bool], ...]:
+        """The keys for one input, sorted, each with True when it is shared; exclusive where both are asked for."""
+        if not self.templates:
+            return ()
+        modes: dict[str, bool] = {}
+        for template in self.templates:
+            key = template.key(arguments)
+            modes[key] = modes.get(key, True) and template.is_shared
+        return tuple(sorted(modes.items()))
+
+
+NO_LOCKS = LockPlan()
+
+
+def lock_plan(payload: dict[str, Any], tool_id: str, policy: SchedulerPolicy) -> LockPlan:
+    """What a tool's definition and the policy say together."""
+    entries = [entry for home in _HOMES for entry in _entries(payload, home)]
+    entries += [
+        {"key": lock.key, "mode": lock.mode} for lock in policy.resource_locks if fnmatchcase(tool_id, lock.tool)
+    ]
+    if not entries:
+        return NO_LOCKS
+    templates = [_template(entry) for entry in entries]
+    readable = dict.fromkeys(template for template in templates if template is not None)
+    if len(readable) and None not in templates:
+        return LockPlan(tuple(readable))
+    # Alone in its lane is not enough: a call of the same tool in another lane would overlap.
+    return LockPlan((*readable, LockTemplate((f"the unreadable locks of {tool_id}",))), is_unreadable=True)
+
+
+def lock_keys(
+    payload: dict[str, Any], tool_id: str, arguments: Any, policy: SchedulerPolicy
+) -> tuple[tuple[str, bool], ...]:
+    """The keys one call takes, each with True when it is shared."""
+    return lock_plan(payload, tool_id, policy).keys(arguments)
+
+
+def claim_of(
+    tool_id: str,
+    facts: SafetyFacts,
+    plan: LockPlan,
+    arguments: Any,
+    *,
+    principal: str,
+    priority: int = 0,
+    requires_exclusive_context: bool = False,
+) -> Claim:
+    """What the scheduler wants to know about one call. A fact that is not plainly yes or no counts as the stricter one."""
+    return Claim(
+        tool_id=tool_id,
+        principal=principal,
+        is_concurrency_safe=facts.is_concurrency_safe is True,
+        is_read_only=facts.is_read_only is True,
+        is_destructive=facts.is_destructive is not False,
+        is_open_world=facts.is_open_world is not False,
+        requires_exclusive_context=requires_exclusive_context or plan.is_unreadable,
+        locks=plan.keys(arguments),
+        priority=priority,
+    )
+
+
+def _entries(payload: dict[str, Any], home: str | None) -> list[Any]:
+    part = payload if home is None else payload.get(home)
+    written = part.get("resource_locks") if isinstance(part, dict) else None
+    if written is None:
+        return []
+    return written if isinstance(written, list) else [written]
+
+
+def _template(entry: Any) -> LockTemplate | None:
+    """A lock as it was written, or None when it cannot be understood. An unknown mode is an exclusive one."""
+    key, mode = (entry.get("key"), entry.get("mode")) if isinstance(entry, dict) else (entry, None)
+    if not isinstance(key, str) or not key.strip():
+        return None
+    parts = _MEMBER.split(key)
+    if any("{" in text or "}" in text for text in parts[::2]):
+        return None
+    return LockTemplate(tuple(parts), mode == "shared")
+
+
+def _member(arguments: Any, path: str) -> Any:
+    """What `a.b` or `items.0` stands for; a member whose name is just that comes first."""
+    if isinstance(arguments, dict) and path in arguments:
+        return arguments[path]
+    value = arguments
+    for name in path.split("."):
+        if isinstance(value, dict):
+            value = value.get(name, _ABSENT)
+        elif isinstance(value, list | tuple) and name.isascii() and name.isdigit() and len(name) < 10:
+            value = value[int(name)] if int(name) < len(value) else _ABSENT
+        else:
+            return _ABSENT
+    return value
+
+
+def _text(value: Any) -> str:
+    """A value in a key. Equal values give equal text; `1`, `1.0` and `"1"` are one key, since one too many only waits."""
+    if value is _ABSENT or value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    try:
+        return msgspec.json.encode(_plain(value), order="deterministic").decode()
+    except (msgspec.MsgspecError, TypeError, ValueError, RecursionError, OverflowError):
+        return ""
+
+
+def _plain(value: Any) -> Any:
+    """Whole numbers written one way, at any depth."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, dict):
+        return {name: _plain(member) for name, member in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value
