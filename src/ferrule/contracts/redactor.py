@@ -34,5 +34,8 @@ class Redactor(Protocol):
     def value(self, value: Any, also: Iterable[str] = ()) -> tuple[Any, tuple[str, ...]]:
         """A JSON value without secrets, keys included, and what was taken out. The value given stays as it is."""
 
+    def may_hold(self, data: bytes) -> bool:
+        """False when bytes that hold texts as they are (JSON without escapes, MessagePack) have nothing to take out. Quick."""
+
     def stream(self, also: Iterable[str] = ()) -> RedactingStream:
         """A filter for bytes."""

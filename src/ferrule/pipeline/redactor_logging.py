@@ -1,0 +1,48 @@
+"""Log lines without secrets: the message, what is put into it, and the text of an exception."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+
+from ferrule.contracts.redactor import Redactor
+
+_PLAIN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+_UNREADABLE = "[REDACTED] (this line could not be looked through)"
+
+
+class RedactingFilter(logging.Filter):
+    """Put it on a handler, or on a logger: there it sees what is logged to that very logger, not to the ones below it."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        super().__init__()
+        self._redactor = redactor
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Always True: lines are changed, never dropped."""
+        if self._redactor.is_idle:
+            return True
+        try:
+            self._clean(record)
+        except Exception:  # a line that cannot be written as it is may hold anything
+            record.msg, record.args = _UNREADABLE, None
+            record.exc_info = record.exc_text = record.stack_info = None
+        return True
+
+    def _clean(self, record: logging.LogRecord) -> None:
+        said = record.getMessage()
+        message, found = self._redactor.text(said)
+        if found:
+            record.msg, record.args = message, None
+        if record.exc_info:
+            # Formatters write `exc_text` when it is there, so that the exception itself is not written again.
+            told = "".join(traceback.format_exception(*record.exc_info)).rstrip("\n") if record.exc_info[0] else ""
+            record.exc_text, found = self._redactor.text(record.exc_text or told)
+            if found:
+                record.exc_info = None
+        elif record.exc_text:
+            record.exc_text, _ = self._redactor.text(record.exc_text)
+        if record.stack_info:
+            record.stack_info, _ = self._redactor.text(record.stack_info)
+        for name in record.__dict__.keys() - _PLAIN:
+            record.__dict__[name], _ = self._redactor.value(record.__dict__[name])

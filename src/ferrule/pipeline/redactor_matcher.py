@@ -1,0 +1,222 @@
+"""Finds every spelling of many secrets in bytes, in one or two passes.
+
+An automaton knows the first bytes of all spellings; whatever begins like one is compared in full. That keeps it small and
+quick to make. Base64 and hex are looked for a second time with blanks left out, so that wrapped and indented lines are read on.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
+from itertools import accumulate, product
+from typing import NamedTuple
+
+from ahocorasick_rs import BytesAhoCorasick, Implementation, MatchKind
+
+from ferrule.pipeline.spellings import Spelling
+
+REACH = 72
+"""How many bytes after a match may still belong to it, or decide whether it is one."""
+_GAP = 64
+"""Blanks between a match and the character that holds its last bits; with more between them they are not one text."""
+_OPENING = 6
+_FEW = 48
+"""So many spellings are looked for one by one: making an automaton would take longer."""
+_MANY = 16_384
+"""The quicker kind of automaton takes about a kilobyte for each opening; with more of them the smaller kind has to do."""
+_BLANKS = b" \t\r\n"
+_BLOCK = 4096
+_BASE64 = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_")
+
+
+class Span(NamedTuple):
+    """Bytes that must go, and the name they are told under."""
+
+    start: int
+    end: int
+    name: str
+
+
+class _Entry(NamedTuple):
+    spelling: Spelling
+    name: str
+
+
+class Matcher:
+    """All spellings of some secrets."""
+
+    __slots__ = ("_compact", "_plain")
+
+    def __init__(self, secrets: Iterable[tuple[str, Iterable[Spelling]]]) -> None:
+        entries = [_Entry(spelling, name) for name, spellings in secrets for spelling in spellings]
+        self._plain = _Finder([entry for entry in entries if not entry.spelling.is_compact])
+        self._compact = _Finder([entry for entry in entries if entry.spelling.is_compact])
+
+    def may_hold(self, data: bytes) -> bool:
+        """False when there is nothing in the bytes, whatever they are cut into."""
+        if next(self._plain.hits(data), None) is not None:
+            return True
+        return next(self._compact.hits(data.translate(None, _BLANKS)), None) is not None
+
+    def spans(self, data: bytes) -> list[Span]:
+        """Everything that was found, in no order; spans may overlap."""
+        found: list[Span] = []
+        for start, (spelling, name) in self._plain.hits(data):
+            end = start + len(spelling.text)
+            if not spelling.is_word or _is_word(data, start, end):
+                found.append(Span(start, end, name))
+        view = data.translate(None, _BLANKS)
+        places = _Places(data, len(view))
+        for start, entry in self._compact.hits(view):
+            span = _compact_span(data, view, places, start, entry)
+            if span is not None:
+                found.append(span)
+        return found
+
+    def open_from(self, data: bytes) -> int:
+        """Where the first text begins that may turn out to be a secret once more bytes are there."""
+        if not self._compact.longest:
+            return self._plain.open_from(data)
+        begin = max(0, len(data) - _limit(self._compact.longest) - _GAP)
+        tail = data[begin:]
+        view = tail.translate(None, _BLANKS)
+        if not view:
+            return self._plain.open_from(data)
+        # The character before may hold the first bits of a secret, even when nothing of the rest is there yet.
+        opened = max(0, self._compact.open_from(view) - 1)
+        start = begin + _Places(tail, len(view)).of(opened)
+        return min(start, self._plain.open_from(data))
+
+
+class _Finder:
+    """Spellings in one view of the bytes."""
+
+    __slots__ = ("_automaton", "_by_opening", "_entries", "_firsts", "_sorted", "longest")
+
+    def __init__(self, entries: list[_Entry]) -> None:
+        self.longest = max((len(entry.spelling.text) for entry in entries), default=0)
+        self._entries = entries
+        self._automaton: BytesAhoCorasick | None = None
+        self._by_opening: list[list[_Entry]] = []
+        self._sorted: tuple[list[bytes], list[bytes]] | None = None
+        self._firsts: frozenset[bytes] = frozenset()
+        if len(entries) > _FEW:
+            openings: dict[bytes, list[_Entry]] = {}
+            for entry in entries:
+                for opening in _openings(entry.spelling):
+                    openings.setdefault(opening, []).append(entry)
+            self._by_opening = list(openings.values())
+            kind = Implementation.DFA if len(openings) <= _MANY else Implementation.ContiguousNFA
+            self._automaton = BytesAhoCorasick(list(openings), matchkind=MatchKind.Standard, implementation=kind)
+
+    def hits(self, data: bytes) -> Iterator[tuple[int, _Entry]]:
+        """Where which spelling stands."""
+        if self._automaton is None:
+            yield from self._one_by_one(data)
+            return
+        for number, start, _ in self._automaton.find_matches_as_indexes(data, overlapping=True):
+            for entry in self._by_opening[number]:
+                text = entry.spelling.text
+                if data.startswith(text, start) or (
+                    entry.spelling.folds and data[start : start + len(text)].lower() == text
+                ):
+                    yield start, entry
+
+    def _one_by_one(self, data: bytes) -> Iterator[tuple[int, _Entry]]:
+        lowered = data.lower() if any(entry.spelling.folds for entry in self._entries) else data
+        for entry in self._entries:
+            within = lowered if entry.spelling.folds else data
+            start = within.find(entry.spelling.text)
+            while start >= 0:
+                yield start, entry
+                start = within.find(entry.spelling.text, start + 1)
+
+    def open_from(self, data: bytes) -> int:
+        """Where the first text begins that is the beginning of a spelling; the end, when none is."""
+        if not self._entries:
+            return len(data)
+        if self._sorted is None:
+            exact = sorted({entry.spelling.text for entry in self._entries if not entry.spelling.folds})
+            folded = sorted({entry.spelling.text for entry in self._entries if entry.spelling.folds})
+            self._firsts = frozenset(text[:2] for text in exact) | frozenset(text[:2] for text in folded)
+            self._sorted = exact, folded
+        end = len(data)
+        for start in range(max(0, end - self.longest + 1), end):
+            first = data[start : start + 2]
+            if (len(first) < 2 or first in self._firsts or first.lower() in self._firsts) and self._opens(data[start:]):
+                return start
+        return end
+
+    def _opens(self, text: bytes) -> bool:
+        assert self._sorted is not None
+        for known, wanted in zip(self._sorted, (text, text.lower()), strict=True):
+            at = bisect_left(known, wanted)
+            if at < len(known) and known[at].startswith(wanted):
+                return True
+        return False
+
+
+class _Places:
+    """Where the bytes of a view without blanks stand in the bytes with them."""
+
+    __slots__ = ("_counts", "_data", "_is_same", "_known")
+
+    def __init__(self, data: bytes, length: int) -> None:
+        self._data = data
+        self._is_same = length == len(data)
+        self._counts: list[int] = []
+        self._known: tuple[int, list[int]] = (-1, [])
+
+    def of(self, at: int) -> int:
+        if self._is_same:
+            return at
+        if not self._counts:
+            starts = range(0, len(self._data), _BLOCK)
+            lengths = (len(self._data[start : start + _BLOCK].translate(None, _BLANKS)) for start in starts)
+            self._counts = list(accumulate(lengths, initial=0))
+        block = bisect_right(self._counts, at) - 1
+        if self._known[0] != block:
+            start = block * _BLOCK
+            within = enumerate(self._data[start : start + _BLOCK], start)
+            self._known = block, [place for place, byte in within if byte not in _BLANKS]
+        return self._known[1][at - self._counts[block]]
+
+
+def _compact_span(data: bytes, view: bytes, places: _Places, at: int, entry: _Entry) -> Span | None:
+    spelling, name = entry
+    last = at + len(spelling.text) - 1
+    start, end = places.of(at), places.of(last) + 1
+    if end - start > _limit(len(spelling.text)):
+        return None
+    if spelling.is_word and not _is_word(data, start, end):
+        return None
+    if spelling.before and at > 0 and view[at - 1] in _BASE64:
+        before = places.of(at - 1)
+        start = before if start - before <= _GAP else start
+    if spelling.after and last + 1 < len(view) and view[last + 1] in _BASE64:
+        after = places.of(last + 1)
+        end = after + 1 if after - end <= _GAP else end
+    if not spelling.folds:  # the padding of base64
+        for _ in range(2):
+            end += data[end : end + 1] == b"="
+    return Span(start, end, name)
+
+
+def _limit(length: int) -> int:
+    """How far a spelling may be stretched by blanks."""
+    return 2 * length + _GAP
+
+
+def _openings(spelling: Spelling) -> Iterable[bytes]:
+    opening = spelling.text[:_OPENING]
+    if not spelling.folds:
+        return (opening,)
+    cases = [{character, character.upper()} for character in opening.decode()]
+    return ["".join(characters).encode() for characters in product(*cases)]
+
+
+def _is_word(data: bytes, start: int, end: int) -> bool:
+    """No letter, digit or underscore touches it."""
+    before = data[max(0, start - 4) : start].decode("utf-8", "ignore")[-1:]
+    after = data[end : end + 4].decode("utf-8", "ignore")[:1]
+    return not (before.isalnum() or before == "_" or after.isalnum() or after == "_")

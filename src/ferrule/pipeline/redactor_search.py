@@ -1,0 +1,110 @@
+"""Looks for everything at once: known secrets, well-known shapes and patterns of one's own. Says where, and under what name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from ferrule.pipeline import redactor_well_known as well_known
+from ferrule.pipeline.redactor_matcher import REACH, Matcher, Span
+from ferrule.pipeline.redactor_patterns import LONGEST, Pattern
+
+MARK = b"[REDACTED]"
+"""What stands in place of what was taken out."""
+_APART = b"\xff\xfe\xff\xfe"
+"""Between texts that are looked at together: no text has it, and nothing goes across it."""
+
+
+class Search(NamedTuple):
+    """What is looked for."""
+
+    matchers: tuple[Matcher, ...] = ()
+    is_well_known: bool = False
+    patterns: tuple[Pattern, ...] = ()
+
+    def may_hold(self, data: bytes) -> bool:
+        """False when none of these texts in a row has a secret or a well-known shape. Says nothing of patterns."""
+        if self.is_well_known and well_known.may_hold(data):
+            return True
+        return any(matcher.may_hold(data) for matcher in self.matchers)
+
+    def spans(self, data: bytes) -> list[Span]:
+        """Secrets and well-known shapes in bytes, by where they begin."""
+        found = [span for matcher in self.matchers for span in matcher.spans(data)]
+        if self.is_well_known:
+            found += well_known.spans(data)
+        return found
+
+    def spans_of_patterns(self, text: str) -> Iterator[Span]:
+        """Matches of patterns, in bytes of the encoded text."""
+        for pattern in self.patterns:
+            yield from byte_spans(text, pattern.matches(text), pattern.name)
+
+    def open_from(self, data: bytes) -> int:
+        """Where the first text begins that may turn out to be something once more bytes are there."""
+        start = len(data) - LONGEST if self.patterns else len(data)
+        if self.is_well_known:
+            start = min(start, well_known.open_from(data))
+        for matcher in self.matchers:
+            start = min(start, matcher.open_from(data))
+        return max(0, start)
+
+    def cleaned(self, texts: Iterable[str]) -> tuple[dict[str, str], tuple[str, ...]]:
+        """Those of the texts that have something to hide, without it; and what that was."""
+        pieces = {text: text.encode("utf-8", "surrogatepass") for text in texts}
+        spans = sorted(self.spans(_APART.join(pieces.values())))
+        changed: dict[str, str] = {}
+        names: dict[str, None] = {}
+        begin = at = 0
+        for text, piece in pieces.items():
+            end = begin + len(piece)
+            own = list(self.spans_of_patterns(text)) if self.patterns else []
+            while at < len(spans) and spans[at].start < end:
+                start, stop, name = spans[at]
+                own.append(Span(max(start - begin, 0), min(stop, end) - begin, name))
+                at += 1
+            if own:
+                own.sort()
+                names.update((span.name, None) for span in own)
+                changed[text] = decoded(without(piece, own))
+            begin = end + len(_APART)
+        return changed, tuple(names)
+
+
+def byte_spans(
+    text: str, matches: Iterable[tuple[int, int]], name: str, errors: str = "surrogatepass"
+) -> Iterator[Span]:
+    """Places among characters as places among bytes."""
+    character = byte = 0
+    is_plain = text.isascii()
+    for start, end in matches:
+        if is_plain:
+            yield Span(start, end, name)
+            continue
+        first = byte + len(text[character:start].encode("utf-8", errors))
+        byte = first + len(text[start:end].encode("utf-8", errors))
+        character = end
+        yield Span(first, byte, name)
+
+
+def without(data: bytes, spans: Iterable[Span]) -> bytes:
+    """The bytes with a mark in place of each span; spans that overlap or touch get one mark. They come in order."""
+    pieces: list[bytes] = []
+    covered = -1
+    for start, end, _ in spans:
+        if start > covered:
+            pieces += (data[max(covered, 0) : start], MARK)
+        covered = max(covered, end)
+    pieces.append(data[max(covered, 0) :])
+    return b"".join(pieces)
+
+
+def decoded(data: bytes) -> str:
+    """Text again. Where a cut left half a character behind, that is replaced."""
+    try:
+        return data.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return data.decode("utf-8", "replace")
+
+
+__all__ = ["MARK", "REACH", "Search", "byte_spans", "decoded", "without"]

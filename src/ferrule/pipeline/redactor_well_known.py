@@ -1,0 +1,115 @@
+"""Shapes that are secrets wherever they stand: tokens of well-known services, bearer tokens, private keys.
+
+Each begins with words that hardly stand anywhere else; only where those are found is the whole shape looked at, so that texts
+without them cost one quick pass. Ids, digests, addresses and encoded pictures have none of these shapes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ahocorasick_rs import BytesAhoCorasick, Implementation, MatchKind
+
+from ferrule.pipeline.redactor_matcher import Span
+
+LONGEST = 4096
+"""A shape that goes on for more bytes than this is not waited for in a stream."""
+_EDGE = rb"(?:(?<![A-Za-z0-9_])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2})|(?<=\\u[0-9A-Fa-f]{4}))"
+"""Where a token may begin: not within a word; but the end of an escape is no word."""
+_HAS_DIGIT = rb"(?=[A-Za-z._~+/-]{0,200}[0-9])"
+BODY = re.compile(rb"[\w.~+/=-]*")
+"""What a token goes on with."""
+_BREAK = rb"(?:\s|\\+[rn])"
+_PEM = rb"-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----"
+
+
+class _Shape:
+    """One shape: how it begins, what the whole looks like, and what may still become one."""
+
+    __slots__ = ("is_open", "name", "openings", "whole")
+
+    def __init__(self, name: str, openings: tuple[bytes, ...], whole: bytes, still_open: bytes) -> None:
+        self.name = f"pattern:{name}"
+        self.openings = openings
+        self.whole = re.compile(whole)
+        self.is_open = re.compile(rb"(?:" + still_open + rb")\Z")
+
+
+def _token(name: str, *openings: bytes, body: bytes, rest: bytes, edge: bytes = _EDGE) -> _Shape:
+    """Openings followed by `rest`, which is made of `body` characters."""
+    words = rb"(?:" + rb"|".join(map(re.escape, openings)) + rb")"
+    return _Shape(name, openings, edge + words + rest, words + body + rb"*")
+
+
+_SHAPES = (
+    _token(
+        "openai_key",
+        b"sk-",
+        body=rb"[\w-]",
+        rest=_HAS_DIGIT + rb"(?=[\w-]{0,40}?[A-Za-z0-9]{12})[\w-]{20,}",
+        edge=rb"(?<!-)" + _EDGE,
+    ),
+    _token("stripe_key", b"sk_live_", b"rk_live_", b"sk_test_", body=rb"\w", rest=rb"[A-Za-z0-9]{16,}"),
+    _token("github_token", b"ghp_", b"gho_", b"ghu_", b"ghs_", b"ghr_", body=rb"\w", rest=rb"[A-Za-z0-9]{30,}"),
+    _token("github_token", b"github_pat_", body=rb"\w", rest=rb"\w{40,}"),
+    _token("gitlab_token", b"glpat-", body=rb"[\w-]", rest=rb"[\w-]{20,}"),
+    _token("slack_token", b"xox", body=rb"[\w-]", rest=rb"[abeoprs]-(?:\d-)?[A-Za-z0-9-]{10,}"),
+    _token("aws_key_id", b"AKIA", b"ASIA", body=rb"\w", rest=rb"[A-Z2-7]{16}(?![A-Za-z0-9_])"),
+    _token("google_key", b"AIza", body=rb"[\w-]", rest=rb"[\w-]{35}(?![\w-])"),
+    _token("jwt", b"eyJ", body=rb"[\w.=-]", rest=rb"[\w-]{8,}={0,2}\.eyJ[\w-]{8,}={0,2}\.[\w-]*={0,2}", edge=rb"(?<!-)" + _EDGE),
+    _Shape(
+        "bearer_token",
+        (b"Bearer", b"bearer", b"BEARER"),
+        _EDGE + rb"(?i:bearer)(?:[ \t]|%20|\+){1,8}(?P<token>" + _HAS_DIGIT + rb"[\w.~+/-]{16,}={0,2})",
+        rb"(?i:bearer)(?:[ \t]|%20|%2|%|\+){0,8}[\w.~+/-]*={0,2}",
+    ),
+    _Shape(
+        "private_key",
+        (b"-----BEGIN ",),
+        _PEM + rb"(?:(?:(?!-----BEGIN )[^\xff]){0,%d}?-----END [A-Z0-9 ]{0,80}-----|" % (LONGEST - 200)
+        + rb"(?:" + _BREAK + rb"*[A-Za-z0-9+/=]{16,})*)",
+        rb"-----BEGIN [A-Z0-9 ]*-{0,4}|" + _PEM + rb"(?:(?!-----END [A-Z0-9 ]{0,80}-----)[\s\S])*",
+    ),
+)  # fmt: skip
+_OPENINGS = [(opening, shape) for shape in _SHAPES for opening in shape.openings]
+_LONGEST_OPENING = max(len(opening) for opening, _ in _OPENINGS)
+_PREFIXES = frozenset(opening[:end] for opening, _ in _OPENINGS for end in range(1, len(opening)))
+_automaton = BytesAhoCorasick(
+    [opening for opening, _ in _OPENINGS], matchkind=MatchKind.Standard, implementation=Implementation.DFA
+)
+
+
+def _openings_in(data: bytes) -> Iterator[tuple[int, _Shape]]:
+    for number, start, _ in _automaton.find_matches_as_indexes(data, overlapping=True):
+        yield start, _OPENINGS[number][1]
+
+
+def may_hold(data: bytes) -> bool:
+    """False when nothing in the bytes begins like one of the shapes."""
+    return bool(_automaton.find_matches_as_indexes(data, overlapping=True))
+
+
+def spans(data: bytes) -> Iterator[Span]:
+    """Every well-known shape in the bytes."""
+    ends: dict[str, int] = {}
+    for start, shape in _openings_in(data):
+        if start < ends.get(shape.name, 0):
+            continue  # within the one before; looking again at every word of a long one would take for ever
+        found = shape.whole.match(data, start)
+        if found is not None:
+            ends[shape.name] = found.end()
+            yield Span(found.start("token") if "token" in shape.whole.groupindex else start, found.end(), shape.name)
+
+
+def open_from(data: bytes) -> int:
+    """Where the first text begins that may turn out to be such a shape once more bytes are there."""
+    end = len(data)
+    begin = max(0, end - LONGEST)
+    for start, shape in _openings_in(data[begin:]):
+        if shape.is_open.match(data, begin + start):
+            return begin + start
+    for start in range(max(0, end - _LONGEST_OPENING + 1), end):
+        if data[start:] in _PREFIXES:
+            return start
+    return end
