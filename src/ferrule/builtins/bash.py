@@ -91,9 +91,10 @@ class BashTool:
             "cwd_ref": f"workspace:/{self._confinement.working_dir.strip('/')}",
             "env_policy_ref": "environment:fixed",
             "exit_code": value["exit_code"],
-            "signal": finished.ended.signal,
             "sandbox_ref": f"sandbox:{finished.sandbox}",
         }
+        if finished.ended.signal is not None:
+            ref["signal"] = finished.ended.signal
         return Output(value, content, native_refs=(ref,))
 
 
