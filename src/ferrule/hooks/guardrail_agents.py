@@ -44,10 +44,14 @@ class AgentGuards(msgspec.Struct, frozen=True):
 
 
 def agents_in(catalog: CatalogView) -> dict[str, dict[str, Any]]:
-    """The agent files of a catalog, the newest of each, by id."""
-    ids = {record.record_id for record in catalog.records("agent")}
-    newest = {agent: catalog.record("agent", agent) for agent in ids}
-    return {agent: msgspec.json.decode(record.payload) for agent, record in newest.items() if record is not None}
+    """The agent files of a catalog as they were written, the newest of each, by id."""
+    found: dict[str, dict[str, Any]] = {}
+    for agent in sorted({record.record_id for record in catalog.records("agent")}):
+        record = catalog.record("agent", agent)
+        payload = msgspec.json.decode(record.payload) if record is not None else {}
+        written = payload.get("definition")  # a linked agent has its file beside what it was linked with
+        found[agent] = written if isinstance(written, dict) else payload
+    return found
 
 
 def guards_of(agent: str, file: Mapping[str, Any], known: Mapping[tuple[str, Point], GuardrailSettings]) -> AgentGuards:
