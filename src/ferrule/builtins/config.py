@@ -97,6 +97,9 @@ def load_config(builtin_id: str, stated: Any, environment: Mapping[str, str]) ->
         config = msgspec.convert(values, kind, strict=True)
     except msgspec.ValidationError as error:
         raise _wrong(f"{where}: {error}") from None
+    for name, value in values.items():
+        if isinstance(value, list) and not all(item.strip() and item.isprintable() for item in value):
+            raise _wrong(f"{where}.{name} has an entry that says nothing, or with characters nobody can see")
     _refuse_disabled(builtin_id, config, environment)
     return config
 
