@@ -343,9 +343,12 @@ async def test_without_the_word_of_its_file_an_agent_goes_on() -> None:
 
 
 @played
-async def test_events_tell_that_a_guardrail_ran_and_not_what_it_read() -> None:
-    """AML-107: no arguments, no reasons at the standard level."""
+async def test_the_level_decides_what_events_tell_of_a_guardrail() -> None:
+    """AML-107: that it ran, at the standard level; what it made of the call, at the full one. Never what it read."""
     async with guarded(bad) as on:
         result = await on.call()
-        told = str([event.data for event in await on.events(result) if "hook" in event.event_type])
-        assert "guardrail:watch" in told and "Bern" not in told and "4111" not in told
+        for level in ("standard", "full"):
+            told = str([event.data for event in await on.events(result, level) if "hook" in event.event_type])
+            assert "guardrail:watch" in told and "Bern" not in told and "4111" not in told
+            assert ("'score': 9" in told) == (level == "full")
+        assert await on.events(result, "none") == []

@@ -66,12 +66,14 @@ def mutated(mutation: Mutation, level: Level) -> dict[str, Any]:
     return data | ({"reason": mutation.reason} if level == "full" and mutation.reason else {})
 
 
-def hook(run: HookRun, *, has_ended: bool) -> dict[str, Any]:
-    """Which hook, and what kinds of answer it gave."""
+def hook(run: HookRun, level: Level, *, has_ended: bool) -> dict[str, Any]:
+    """Which hook, and what kinds of answer it gave; at level `full` also what guardrails made of it (AML-107)."""
     data: dict[str, Any] = {"hook_id": run.hook_id, "hook_event": run.hook_event}
     if has_ended:
         data["duration_ms"] = milliseconds(run.ended - run.started)
         data["outputs"] = [kind for output in run.outputs for kind in _kinds(output)]
+        outcomes = [output["outcome"] for output in run.outputs if "outcome" in output] if level == "full" else []
+        data |= {"outcomes": outcomes} if outcomes else {}
     return data
 
 

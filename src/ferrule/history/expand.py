@@ -124,7 +124,8 @@ class _Expansion:
                 yield self._draft("tool.input.mutated", time, details.mutated(mutation, self.level))
             case HookBegan(run) | HookEnded(run):
                 has_ended = isinstance(step.fact, HookEnded)
-                yield self._draft(_hook_event(run.hook_event, has_ended), time, details.hook(run, has_ended=has_ended))
+                told = details.hook(run, self.level, has_ended=has_ended)
+                yield self._draft(_hook_event(run.hook_event, has_ended), time, told)
             case Answered(answer):
                 data = {"status": self.row.outcome, "answered_by": answer.by, "verdict": answer.verdict}
                 yield self._draft("tool.invocation.progress", time, data)
