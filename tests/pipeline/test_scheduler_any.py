@@ -105,12 +105,14 @@ class Crowd(RuleBasedStateMachine):
             self.try_to_enter(claim, place, place.lane, None)
 
     def try_to_enter(self, claim: Claim, place: Place | None, lane: Lane, parent: Place | None) -> None:
+        inner = parent.inner if parent is not None else lane
+        others = [each for each in self.alive("waiting", "announced") if each is not place]
+        count = sum(each.lane is inner for each in others)
         try:
             entered = lane.enter(claim, place, parent=parent)
         except QueueFull:
             assert self.policy.max_queued < 100
-            inner = parent.inner if parent is not None else lane
-            assert sum(each.lane is inner for each in self.alive("waiting", "announced")) >= self.policy.max_queued
+            assert count >= self.policy.max_queued
         except Deadlock:
             above = parent or (place.parent if place is not None else None)
             assert above is not None

@@ -197,12 +197,12 @@ class Lane:
         if place is None:
             lane = self if parent is None else self._within(parent)
             place = Place(lane, lane.parent)
-            lane._pending[place] = None
             lane.waiting += 1
+            is_first = not lane._pending
         elif place.state != "announced":
             raise QueueLeft("the call left before it entered") if place.state == "gone" else ValueError("entered twice")
         else:
-            lane = place.lane
+            lane, is_first = place.lane, False
         place.claim = claim
         place.state = "waiting"
         place.is_exclusive = lane._is_exclusive(claim)
@@ -215,7 +215,11 @@ class Lane:
                     f"tool {claim.tool_id!r} waits for a lock whose holder waits for the tool that calls it;"
                     " call it without holding a lock, or in another order"
                 )
-        lane._advance()
+        if is_first and lane._sole is None and not (place.is_exclusive and (lane._present or lane._slipped)):
+            lane._admit(place)
+        else:
+            lane._pending[place] = None  # an announced place stays where it is
+            lane._advance()
         if place.state == "waiting" and lane.waiting > lane.policy.max_queued:
             lane.leave(place)
             raise QueueFull(f"{lane.policy.max_queued} calls wait already; try again later")
@@ -237,7 +241,7 @@ class Lane:
             is_waiting = True
         place.state = "gone"
         if len(place.limits) > 1:
-            lane._scheduler.forget(place.limits)
+            lane._scheduler.forget(place.limits[:-1])
         if place.inner is not None and place.inner.is_idle:
             place.inner = None
         if is_waiting:
@@ -248,9 +252,10 @@ class Lane:
 
     def hold(self) -> None:
         """Let all that enter from now on wait until those that are here now have left."""
-        if not self.is_idle:
+        last = next(reversed(self._pending), None)
+        if not self.is_idle and (last is None or not last.is_barrier):
             barrier = Place(self)
-            barrier.state = "waiting"  # and without a claim: nobody's
+            barrier.state = "waiting"
             self._pending[barrier] = None
 
     @property
@@ -345,13 +350,14 @@ class Lane:
             place = next(iter(pending))
             if place.state == "announced":
                 return
-            if place.is_exclusive or place.claim is None:
-                if present or self._slipped:
-                    return
-                if place.claim is None:  # a barrier: everybody before it has left
-                    del pending[place]
-                    continue
-                self._sole = place
+            if (place.is_exclusive or place.is_barrier) and (present or self._slipped):
+                return
             del pending[place]
-            present[place] = None
-            self._scheduler.admit(place)
+            if not place.is_barrier:
+                self._admit(place)
+
+    def _admit(self, place: Place) -> None:
+        self._present[place] = None
+        if place.is_exclusive:
+            self._sole = place
+        self._scheduler.admit(place)

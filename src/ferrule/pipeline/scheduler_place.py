@@ -86,6 +86,11 @@ class Place:
         if self._turn is not None and not self._turn.done():
             self._turn.set_result(None)
 
+    @property
+    def is_barrier(self) -> bool:
+        """True for nobody's place, which only holds later ones back."""
+        return self.claim is None and self.state == "waiting"
+
     def ancestors(self) -> Iterator[Place]:
         """The calls that this one is part of, the nearest first."""
         place = self.parent
