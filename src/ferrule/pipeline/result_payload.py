@@ -58,6 +58,10 @@ def unpacked(invocation_id: str, segment: Segment, payload: bytes | None, at: in
             error=segment.error,
             content=({"type": "text", "text": "The content of this result was erased."},),
             redaction_state="full",
+            persistence_refs=tuple(segment.notes.get("persistence_refs", ())),
+            policy_refs=segment.error.policy_refs if segment.error is not None else (),
+            abort_reason=segment.notes.get("abort_reason"),
+            native_call_id=segment.notes.get("native_call_id"),
         )
     kept = _decode(payload)
     rest = msgspec.convert(kept.rest, _Rest)

@@ -9,6 +9,7 @@ import msgspec
 from ferrule.model.decision import RISKS, Risk
 from ferrule.model.surface import SurfaceEntry
 from ferrule.model.tool import FACT_NAMES, Tool
+from ferrule.pipeline.keeping import Keeping, keeping_of
 from ferrule.validation.compiled import compiled_schema
 
 _TIMEOUTS = (("interface", "timeout_ms"), ("execution_profile", "timeout_ms"), ("transport", "timeout_ms"))
@@ -30,6 +31,9 @@ class ToolTraits(msgspec.Struct, frozen=True, kw_only=True):
     risk: Risk = "high"
     facts: tuple[Any, ...] = ()
     """The first four safety facts, in the order of `FACT_NAMES`."""
+
+    keeping: Keeping | None = None
+    """What it says about its results; None when it says nothing."""
 
     def output_validator(self, tool: Tool) -> Any:
         """The validator of the tool's output schema; None without one."""
@@ -54,6 +58,7 @@ def traits_of(entry: SurfaceEntry) -> ToolTraits:
         timeout_seconds=_timeout(payload),
         risk=_risk(tool, payload),
         facts=tuple(getattr(facts, name) for name in FACT_NAMES[:4]),
+        keeping=keeping_of(tool, payload),
     )
 
 

@@ -2,48 +2,103 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec.structs import replace
 
 from ferrule.contracts.executor import EMPTY
 from ferrule.model.failure import Stop
 from ferrule.model.result import Result
 from ferrule.pipeline.call import NO_OPTIONS, Call
-from ferrule.pipeline.results import mapped, mutation_notes, stopped_result
+from ferrule.pipeline.mapping import Unmappable
+from ferrule.pipeline.results import EMPTY_CONTENT, mapped, mutation_notes, stopped_result, with_references
 from ferrule.pipeline.services import Services
+
+_NOTHING = {"status": "empty"}
+"""The structured form of an output that is empty on purpose, for tools that want one (`empty_result_policy`)."""
 
 
 def map_result(call: Call, services: Services) -> None:
     """Adds the result. Output that does not fit its schema is a failure of mapping, not passed on in silence (AT-87)."""
     output = call.output
     if call.stop is not None:
-        call.result = stopped_result(call, services, output)
+        _map_stopped(call, services)
         return
-    value = output.value
-    validator = call.prepared.validates_output
-    if validator is not None and not validator.is_valid(None if value is EMPTY else value):
-        call.stop = Stop(
-            "execution_failed",
-            f"tool {call.prepared.tool_id!r} gave something else than its output schema promises; its owner must mend it",
-            "result_mapping_failed",
+    try:
+        content, structured = mapped(output)
+        validator = call.prepared.validates_output
+        if validator is not None and "stored" not in call.notes:
+            value = output.value if structured is None else structured
+            if not validator.is_valid(None if value is EMPTY else value):
+                _misfit(call, services, validator, value)
+        result = Result(
+            invocation_id=call.invocation_id,
+            status="succeeded",
+            created_at=services.now(),
+            content=content,
+            structured_content=structured,
         )
-        call.result = stopped_result(call, services, None)
-        return
-    content, structured = mapped(output)
-    result = Result(
-        invocation_id=call.invocation_id,
-        status="succeeded",
-        created_at=services.now(),
-        content=content,
-        structured_content=structured,
+        if (
+            call.prepared.traits.keeping is None
+            and output.content is None
+            and call.options is NO_OPTIONS
+            and not call.mutations
+            and not output.artifact_refs
+            and not output.resource_refs
+            and not output.native_refs
+            and output.ui_summary is None
+            and output.search_text is None
+            and not output.is_private
+            and not call.notes
+        ):
+            call.is_plain_result = True
+            call.result = result
+            return
+        call.result = _mapped_fully(call, services, result)
+    except Unmappable as problem:
+        _fail(call, services, f"tool {call.prepared.tool_id!r} {problem}; its owner must mend it")
+
+
+def _mapped_fully(call: Call, services: Services, result: Result) -> Result:
+    """The result with everything that is rare. Raises Unmappable."""
+    keeping = call.prepared.traits.keeping
+    if keeping is not None and result.content is EMPTY_CONTENT and keeping.empty != "marker":
+        if keeping.empty == "error":
+            raise Unmappable("gave no output, and its definition calls that a failure")
+        result = replace(result, structured_content=_NOTHING)
+    result = replace(
+        result,
+        input_mutations=mutation_notes(call),
+        native_call_id=call.options.native_call_id,
+        summary=_MISFIT if "output_mismatch" in call.notes else None,
     )
-    if call.mutations or call.options is not NO_OPTIONS or output.artifact_refs or output.resource_refs:
-        result = replace(
-            result,
-            input_mutations=mutation_notes(call),
-            native_call_id=call.options.native_call_id,
-            artifact_refs=output.artifact_refs,
-            resource_refs=output.resource_refs,
-        )
-    else:
-        call.is_plain_result = True
-    call.result = result
+    return with_references(result, call, call.output)
+
+
+def _map_stopped(call: Call, services: Services) -> None:
+    """A call that failed keeps what it achieved, and what that refers to (AT-274)."""
+    output = call.output
+    call.result = stopped_result(call, services, output)
+    if output is not None:
+        try:
+            call.result = with_references(call.result, call, output)
+        except Unmappable:
+            return
+
+
+_MISFIT = "The output does not fit the tool's output schema."
+
+
+def _misfit(call: Call, services: Services, validator: Any, value: Any) -> None:
+    """Output that its schema does not allow: a failure, or a success that says so, as the workspace wants. Raises Unmappable."""
+    if services.results.mismatch == "fail":
+        raise Unmappable("gave something else than its output schema promises")
+    first = next(iter(validator.iter_errors(None if value is EMPTY else value)), None)
+    where = "" if first is None else "".join(f"/{step}" for step in first.instance_path)
+    call.notes = {**call.notes, "output_mismatch": where or "/"}
+
+
+def _fail(call: Call, services: Services, message: str) -> None:
+    call.stop = Stop("execution_failed", message, "result_mapping_failed")
+    call.output = None  # whatever it was, it cannot be told
+    call.result = stopped_result(call, services)
