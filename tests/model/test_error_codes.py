@@ -43,6 +43,8 @@ def emitted() -> Iterator[tuple[str, str]]:
         for node in ast.walk(tree):
             if not isinstance(node, ast.Call):
                 continue
+            for said in node.keywords:  # of a hook that stops a call
+                yield from (("hook_blocked", code) for code in texts(said.value, named) if said.arg == "stop_code")
             name = str(getattr(node.func, "attr", "") or getattr(node.func, "id", ""))
             place = CODE_PLACE.get(name)
             if place is None or len(node.args) <= place:

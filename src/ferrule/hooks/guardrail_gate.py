@@ -28,14 +28,14 @@ class GuardrailGate:
         if agent is None:
             return None
         if agent.problem:
-            return _stopped("guardrail_missing", agent.problem, "missing")
+            return _stopped(agent.problem, stop_code="guardrail_missing")
         fired = self._fired.of(told.run_id) if agent.blocks_run else None
         if fired is None:
             return None
         text = f"the guardrail {fired.guardrail_id!r} fired on the input of this run, so the agent calls no tools in it"
-        return _stopped("guardrail_fired", text, fired.guardrail_id)
+        return _stopped(text, stop_code="guardrail_fired", guardrail=fired.guardrail_id)
 
 
-def _stopped(code: str, text: str, guardrail: str) -> HookOutput:
+def _stopped(text: str, *, stop_code: str, guardrail: str | None = None) -> HookOutput:
     outcome = {"type": "guardrail", "guardrail": guardrail, "action": "block"}
-    return HookOutput(stop=text, stop_code=code, messages=(text,), outcome=outcome)
+    return HookOutput(stop=text, stop_code=stop_code, messages=(text,), outcome=outcome)

@@ -34,7 +34,8 @@ EXPLANATIONS: dict[ErrorClass, Explanation] = {
         ("validate_values", "pre_hooks", "execute"),
     ),
     "setup_required": Explanation(
-        "Something has to be set up first: a session, a connection, a function.", ("resolve_tool", "validate_values")
+        "Something has to be set up first: a session, a connection, a function, a service.",
+        ("resolve_tool", "validate_values", "execute"),
     ),
     "credential_missing": Explanation(
         "A credential the tool needs is not at hand.", ("resolve_tool", "validate_values", "execute")
@@ -46,7 +47,9 @@ EXPLANATIONS: dict[ErrorClass, Explanation] = {
     "sandbox_violation": Explanation(
         "The tool tried to reach what its sandbox forbids.", ("validate_values", "execute")
     ),
-    "hook_blocked": Explanation("A hook stopped the call, or failed before it.", ("pre_hooks",)),
+    "hook_blocked": Explanation(
+        "A hook or guardrail stopped the call or withheld its output, or failed before it.", ("pre_hooks", "post_hooks")
+    ),
     "permission_denied": Explanation(
         "A rule, a mode or a hook said no, or nobody could be asked. Nothing ran.", ("validate_values", "permission")
     ),
@@ -96,7 +99,13 @@ CODES: dict[ErrorClass, dict[str, str]] = {
         "feature_disabled": "disabled, a feature gate is closed, or nothing here runs it",
         "model_unsupported": "the model lacks what the tool requires",
     },
-    "hook_blocked": {"hook_failed": "a hook before the call crashed"},
+    "hook_blocked": {
+        "guardrail_blocked": "a guardrail fired, or could not judge",
+        "guardrail_escalated": "a guardrail withheld the output until a person has looked",
+        "guardrail_fired": "one fired on the input of this run, and the agent calls nothing more in it",
+        "guardrail_missing": "the agent's file names a guardrail that nobody configured",
+        "hook_failed": "a hook before the call crashed",
+    },
     "policy_blocked": {
         "recursive_tool_forbidden": "an agent as a tool, inside an agent that is one",
         "role_not_allowed": "the role does not grant it",
