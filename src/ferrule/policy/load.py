@@ -127,7 +127,9 @@ def refuse_errors(reads: Iterable[Read]) -> None:
 
 def ordered(files: Iterable[PolicyFile]) -> tuple[PolicyFile, ...]:
     """The files that say something, in the order of the sources."""
-    said = [each for each in files if each.rules or each.mode or each.groups or each.classifiers]
+    said = [
+        each for each in files if each.rules or each.mode or each.groups or each.classifiers or each.authoritative_hooks
+    ]
     return tuple(sorted(said, key=lambda each: RULE_SOURCES.index(each.source)))
 
 
