@@ -109,6 +109,12 @@ def test_a_tool_without_locks_has_none() -> None:
         assert lock_keys(payload, "t", {}, PLAIN) == ()
 
 
+def test_locks_without_members_are_the_same_for_every_call() -> None:
+    assert lock_plan({}, "t", PLAIN).is_fixed
+    assert lock_plan({"resource_locks": ["a", "b"]}, "t", PLAIN).is_fixed
+    assert not lock_plan({"resource_locks": ["a", "{b}"]}, "t", PLAIN).is_fixed
+
+
 def test_long_members_do_not_make_long_keys() -> None:
     one, other = keys(["{a}"], {"a": "x" * 10_000}), keys(["{a}"], {"a": "x" * 10_001})
     assert one != other

@@ -188,6 +188,15 @@ def test_calls_slip_in_only_where_nothing_is_in_the_way() -> None:
     assert lane.is_idle
 
 
+def test_only_plain_safe_reads_may_slip() -> None:
+    lane = lane_of(parallel_classes=("read_only", "destructive", "open_world"))
+    assert lane.may_slip(SAFE)
+    for claim in (ALONE, safe(), Claim("t", "a", True, True, locks=(("k", True),)), Claim("t", "a", False, True)):
+        assert not lane.may_slip(claim)
+    assert not lane_of(parallel_classes=("read_only",)).may_slip(SAFE), "one that slips in does not say what it is"
+    assert not lane_of(ordering_policy="serial").may_slip(SAFE)
+
+
 @pytest.mark.parametrize("limit", ["max_parallel_per_tool", "max_parallel_per_principal"])
 def test_nothing_slips_past_limits_of_tools_and_principals(limit: str) -> None:
     assert not lane_of(**{limit: 5}).slip_in()
