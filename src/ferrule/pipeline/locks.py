@@ -55,11 +55,6 @@ class LockPlan(msgspec.Struct, frozen=True):
         """True when the keys are the same for every input."""
         return all(len(template.parts) == 1 for template in self.templates)
 
-    @property
-    def is_fixed(self) -> bool:
-        """True when every call takes the same locks."""
-        return all(len(template.parts) == 1 for template in self.templates)
-
     def keys(self, arguments: Any) -> tuple[tuple[str, bool], ...]:
         """The keys for one input, sorted, each with True when it is shared; exclusive where both are asked for."""
         if not self.templates:

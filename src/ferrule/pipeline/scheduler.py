@@ -267,11 +267,6 @@ class Lane:
         """True when calls with this claim may ever run without a place of their own."""
         return self._is_open and claim.is_read_only and not claim.locks and not self._is_exclusive(claim)
 
-    def may_slip(self, claim: Claim) -> bool:
-        """True for calls that `slip_in` is for, under the policy of now."""
-        is_plain = claim.is_read_only and not claim.locks
-        return self._is_open and is_plain and not self._is_exclusive(claim)
-
     def slip_in(self) -> bool:
         """Let a concurrency-safe, read-only call without locks run right now, without a place; False when it needs one."""
         limit = self._limit
