@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ferrule.builtins.read import ReadTool
 from tests.builtins.scene import refused, run
 
 
@@ -84,7 +83,6 @@ def test_letters_across_the_pieces_of_a_large_file_stay_whole(tmp_path: Path) ->
 
 def test_a_result_keeps_within_what_a_model_is_shown_and_says_where_to_go_on(tmp_path: Path) -> None:
     """AT-231: never stored again, so it bounds itself; nothing is lost silently."""
-    assert ReadTool.persistence_policy == "never_persist"
     (tmp_path / "wide").write_text("".join(f'{number} "quoted"\n' for number in range(1, 9001)))
     read, seen, offset = "", 0, 1
     while True:

@@ -39,7 +39,6 @@ class ReadTool:
     """One agent's `read`."""
 
     support = Support()
-    persistence_policy = "never_persist"
 
     def __init__(self, config: ReadConfig, place: Place) -> None:
         self._roots = Roots(config.allowed_roots, place.root, place.protected)

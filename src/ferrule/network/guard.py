@@ -62,7 +62,8 @@ class Guard:
         """
         if not self.lists(target) and not all(map(is_public, addresses)):
             raise Forbidden(
-                f"{target.host} is not on the open internet; name it in [network] allow of ferrule.toml if it may be reached"
+                f"{target.host} is not a public address, or leads to one that is not; name the host in [network] allow of"
+                " ferrule.toml if it may be reached"
             )
 
 

@@ -67,7 +67,7 @@ def parse_url(url: str) -> Target:
         raise BadUrl("it has a backslash; write / or %5C")
     match = _URL.fullmatch(url)
     if match is None:
-        raise BadUrl("it must begin with http:// or https://")
+        raise BadUrl("it must be an http or https address: http://… or https://…")
     scheme = match[1].lower()
     host, port = _authority(match[2].lower())
     return Target(scheme, host, port or _DEFAULT_PORTS[scheme], (match[3] or "/") + (match[4] or ""))
@@ -75,7 +75,7 @@ def parse_url(url: str) -> Target:
 
 def _authority(text: str) -> tuple[str, int | None]:
     if "@" in text:
-        raise BadUrl("it has a user name in it; leave that out")
+        raise BadUrl("it has a user name or password in it; leave that out")
     if text.startswith("["):
         inner, bracket, rest = text[1:].partition("]")
         if not bracket or (rest and not rest.startswith(":")):
