@@ -99,7 +99,7 @@ def test_a_private_address_that_is_not_listed_gets_nothing() -> None:
     ("url", "secret", "says"),
     [
         ("http://example.com/", SECRET, "must use https"),
-        ("ftp://example.com/", SECRET, "https address"),
+        ("ftp://example.com/", SECRET, "https"),
         ("https://u:s3cret@example.com/", SECRET, "user name or password"),
         ("https://example.com/", "s3cret", "at least 16 bytes"),
     ],

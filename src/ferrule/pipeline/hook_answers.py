@@ -11,7 +11,7 @@ from ferrule.contracts.hook import HookEvent, HookFailed, HookOutput, Permission
 
 NOTHING = HookOutput()
 _WORDS: tuple[Permission, ...] = get_args(Permission)
-_PLAIN = {word: HookOutput(permission=word) for word in _WORDS}
+_PLAIN: dict[Permission, HookOutput] = {word: HookOutput(permission=word) for word in _WORDS}
 _BEFORE: frozenset[HookEvent] = frozenset({"pre_tool_use", "permission_request", "permission_decision"})
 """Events at which nothing has run yet."""
 
@@ -22,15 +22,12 @@ def checked(said: Any, event: HookEvent) -> HookOutput:
         return NOTHING
     if type(said) is not HookOutput:
         raise HookFailed(f"it answered a {type(said).__name__}, not a HookOutput")
+    if said == NOTHING:
+        return NOTHING
     defect = _defect(said) or _misplaced(said, event)
     if defect is not None:
         raise HookFailed(defect)
-    return said if said == _plain(said.permission) else _own(said)
-
-
-def _plain(permission: Any) -> HookOutput:
-    """The answer that says nothing but this."""
-    return NOTHING if permission is None else _PLAIN[permission]
+    return said if said.permission is not None and said == _PLAIN[said.permission] else _own(said)
 
 
 def _defect(said: Any) -> str | None:
@@ -39,10 +36,14 @@ def _defect(said: Any) -> str | None:
         return "its `permission` is none of allow, ask, deny"
     if said.updated_input is not None and not isinstance(said.updated_input, dict):
         return f"its `updated_input` is a {type(said.updated_input).__name__}, not an object"
-    for name in ("stop", "stop_code"):
-        if not isinstance(getattr(said, name), str | None):
+    for name, text in (
+        ("stop", said.stop),
+        ("stop_code", said.stop_code),
+        ("permission_reason", said.permission_reason),
+    ):
+        if text is not None and not isinstance(text, str):
             return f"its `{name}` is no text"
-    if not isinstance(said.permission_reason, str):
+    if said.permission_reason is None:
         return "its `permission_reason` is no text"
     if said.messages != () and not _all(said.messages, str):
         return "its `messages` are not all texts"

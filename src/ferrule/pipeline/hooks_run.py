@@ -15,9 +15,8 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 from ferrule.contracts.hook import DEFAULT_TIMEOUT_SECONDS, Hook, HookEvent, HookFailed, HookInput, HookOutput
 from ferrule.model.failure import Stop
 from ferrule.model.journal import HookRun
-from ferrule.model.progress import BadProgress
 from ferrule.pipeline.call import Call
-from ferrule.pipeline.hook_answers import checked
+from ferrule.pipeline.hook_answers import NOTHING, checked
 from ferrule.pipeline.hook_context import attach_context
 from ferrule.pipeline.hook_effects import spoiled, withheld
 from ferrule.pipeline.hooks import name_of, noted, told, without_secrets
@@ -89,7 +88,7 @@ def run_hooks(moment: Moment, hooks: list[Hook]) -> Stop | Awaitable[Stop | None
         except _RAISED as error:
             step = _failed(moment, hook, started, _told_of(error))
         else:
-            if said.__class__ is not HookOutput and isawaitable(said):
+            if said is not None and said.__class__ is not HookOutput and isawaitable(said):
                 return _awaited(moment, hooks[place:], started, said)
             step = _settled(moment, hook, started, said)
         if step is not None:
@@ -154,13 +153,17 @@ def _told_of(error: BaseException) -> str:
 
 def _settled(moment: Moment, hook: Hook, started: int, said: Any) -> Stop | None:
     call, services = moment.call, moment.services
+    if said is None:
+        _note(call, hook, started, ())
+        return None
     try:
         output = checked(said, hook.event)
         for facts in output.progress:
             hook_progress(call, hook.hook_id, facts)
-    except (HookFailed, BadProgress) as error:
+        outputs = () if output is NOTHING else noted(call, services, output)
+    except Exception as error:  # what is in an answer may misbehave when it is looked at
         return _failed(moment, hook, started, _told_of(error))
-    _note(call, hook, started, noted(call, services, output))
+    _note(call, hook, started, outputs)
     if output.additional_context:
         origin = {"hook_id": hook.hook_id}
         blocks = without_secrets(call, services, output.additional_context)
