@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from typing import Any
+from urllib.parse import quote_plus
 
 import msgspec
 import pytest
@@ -119,7 +122,7 @@ def test_the_value_given_stays_as_it_is() -> None:
     assert value == {"pay": {"card": "4111"}}
 
 
-WORDS = st.text(alphabet='bfghjkmn0123456789"\\ü/ %&', min_size=4, max_size=12)
+WORDS = st.text(alphabet='bfghjkmn0123456789"\\ü/ %&', min_size=4, max_size=12).filter(str.strip)
 SHAPES = st.recursive(
     st.just("secret") | st.just("plain"),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("pqr"), inner, max_size=3),
@@ -160,6 +163,18 @@ def test_no_sensitive_value_survives_a_scrub(shape: Any, secret: str, around: li
     assert secret not in str(scrubbed["message"])
     assert secret not in scrubbed
     assert msgspec.json.encode(secret).decode()[1:-1] not in str(scrubbed[REDACTED][1])
+
+
+def test_scrubbing_knows_every_spelling() -> None:
+    """AT-245: what a system behind a tool says may hold a secret in its own spelling."""
+    secret = 'tok/en "7"'
+    encoded = base64.b64encode(f"ada:{secret}".encode()).decode()
+    for said in (encoded, secret.encode().hex(), quote_plus(secret), json.dumps(json.dumps(secret)), repr(secret)):
+        assert REDACTED in scrub(f"401: {said} is wrong", {secret})
+        assert scrub({"said": [f"401: {said}", 1]}, {secret})["said"][1] == 1
+    assert encoded[8:16] not in scrub(f"Basic {encoded}", {secret})
+    value = {"a": ["nothing"]}
+    assert scrub(value, {secret}) is value
 
 
 def test_scrubbing_knows_other_spellings_and_leaves_short_values_inside_words() -> None:

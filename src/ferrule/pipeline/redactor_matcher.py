@@ -73,19 +73,17 @@ class Matcher:
                 found.append(span)
         return found
 
-    def open_from(self, data: bytes) -> int:
-        """Where the first text begins that may turn out to be a secret once more bytes are there."""
-        if not self._compact.longest:
-            return self._plain.open_from(data)
-        begin = max(0, len(data) - _limit(self._compact.longest) - _GAP)
+    def open_from(self, data: bytes, since: int) -> int:
+        """Where the first text begins, from `since` on, that may turn out to be a secret once more bytes are there."""
+        begin = max(since, len(data) - _limit(self._compact.longest) - _GAP)
         tail = data[begin:]
-        view = tail.translate(None, _BLANKS)
+        view = tail.translate(None, _BLANKS) if self._compact.longest else b""
         if not view:
-            return self._plain.open_from(data)
+            return self._plain.open_from(data, since)
         # The character before may hold the first bits of a secret, even when nothing of the rest is there yet.
-        opened = max(0, self._compact.open_from(view) - 1)
+        opened = max(0, self._compact.open_from(view, 0) - 1)
         start = begin + _Places(tail, len(view)).of(opened)
-        return min(start, self._plain.open_from(data))
+        return min(start, self._plain.open_from(data, since))
 
 
 class _Finder:
@@ -131,7 +129,7 @@ class _Finder:
                 yield start, entry
                 start = within.find(entry.spelling.text, start + 1)
 
-    def open_from(self, data: bytes) -> int:
+    def open_from(self, data: bytes, since: int) -> int:
         """Where the first text begins that is the beginning of a spelling; the end, when none is."""
         if not self._entries:
             return len(data)
@@ -141,7 +139,7 @@ class _Finder:
             self._firsts = frozenset(text[:2] for text in exact) | frozenset(text[:2] for text in folded)
             self._sorted = exact, folded
         end = len(data)
-        for start in range(max(0, end - self.longest + 1), end):
+        for start in range(max(since, end - self.longest + 1), end):
             first = data[start : start + 2]
             if (len(first) < 2 or first in self._firsts or first.lower() in self._firsts) and self._opens(data[start:]):
                 return start

@@ -40,14 +40,14 @@ class Search(NamedTuple):
         for pattern in self.patterns:
             yield from byte_spans(text, pattern.matches(text), pattern.name)
 
-    def open_from(self, data: bytes) -> int:
-        """Where the first text begins that may turn out to be something once more bytes are there."""
+    def open_from(self, data: bytes, since: int) -> int:
+        """Where the first text begins, from `since` on, that may turn out to be something once more bytes are there."""
         start = len(data) - LONGEST if self.patterns else len(data)
         if self.is_well_known:
-            start = min(start, well_known.open_from(data))
+            start = min(start, well_known.open_from(data, since))
         for matcher in self.matchers:
-            start = min(start, matcher.open_from(data))
-        return max(0, start)
+            start = min(start, matcher.open_from(data, since))
+        return max(since, start)
 
     def cleaned(self, texts: Iterable[str]) -> tuple[dict[str, str], tuple[str, ...]]:
         """Those of the texts that have something to hide, without it; and what that was."""

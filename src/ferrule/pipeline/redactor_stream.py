@@ -59,7 +59,7 @@ class Stream:
 
     def _stop(self, data: bytes, spans: list[Span]) -> int:
         """Up to where nothing that comes can change what was found."""
-        stop = self._search.open_from(data)
+        stop = self._search.open_from(data, self._done)
         last = len(data) - REACH
         stop = min([stop, *(span.start for span in spans if span.end > last and span.start >= self._done)])
         for _ in range(3):  # not in the middle of a character

@@ -25,7 +25,7 @@ def number_of(secret: str) -> str:
         number = float(text) if "." in text or "e" in text else int(text)
     except ValueError:
         return ""
-    return text if repr(number) == text else ""
+    return _as_text(number) if repr(number) == text else ""
 
 
 def cleaned_value(search: Search, numbers: Mapping[str, str], value: Any) -> tuple[Any, tuple[str, ...]]:

@@ -23,6 +23,9 @@ BODY = re.compile(rb"[\w.~+/=-]*")
 _BREAK = rb"(?:\s|\\+[rn])"
 _PEM = rb"-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----"
 
+_HEADER = rb"[A-Z][A-Za-z-]{1,20}: [A-Za-z0-9 ,.()/+-]{0,80}"
+"""A key may have such lines; nothing else may stand within, for whatever stands there is hidden from those who approve."""
+
 
 class _Shape:
     """One shape: how it begins, what the whole looks like, and what may still become one."""
@@ -67,9 +70,9 @@ _SHAPES = (
     _Shape(
         "private_key",
         (b"-----BEGIN ",),
-        _PEM + rb"(?:(?:(?!-----BEGIN )[^\xff]){0,%d}?-----END [A-Z0-9 ]{0,80}-----|" % (LONGEST - 200)
-        + rb"(?:" + _BREAK + rb"*[A-Za-z0-9+/=]{16,})*)",
-        rb"-----BEGIN [A-Z0-9 ]*-{0,4}|" + _PEM + rb"(?:(?!-----END [A-Z0-9 ]{0,80}-----)[\s\S])*",
+        _PEM + rb"(?:" + _BREAK + rb"{1,8}" + _HEADER + rb"){0,4}(?:" + _BREAK + rb"{1,80}[A-Za-z0-9+/=]{16,})*"
+        + rb"(?:(?:" + _BREAK + rb"{1,80}[A-Za-z0-9+/=]{1,15}){0,2}" + _BREAK + rb"{0,80}-----END [A-Z0-9 ]{0,80}-----)?",
+        rb"-----BEGIN [A-Z0-9 ]*-{0,4}|" + _PEM + rb"(?:(?!-----END [A-Z0-9 ]{0,80}-----)[\w\s\\+/=:,.()-])*",
     ),
 )  # fmt: skip
 _OPENINGS = [(opening, shape) for shape in _SHAPES for opening in shape.openings]
@@ -102,14 +105,14 @@ def spans(data: bytes) -> Iterator[Span]:
             yield Span(found.start("token") if "token" in shape.whole.groupindex else start, found.end(), shape.name)
 
 
-def open_from(data: bytes) -> int:
-    """Where the first text begins that may turn out to be such a shape once more bytes are there."""
+def open_from(data: bytes, since: int) -> int:
+    """Where the first text begins, from `since` on, that may turn out to be such a shape once more bytes are there."""
     end = len(data)
-    begin = max(0, end - LONGEST)
+    begin = max(since, end - LONGEST)
     for start, shape in _openings_in(data[begin:]):
         if shape.is_open.match(data, begin + start):
             return begin + start
-    for start in range(max(0, end - _LONGEST_OPENING + 1), end):
+    for start in range(max(since, end - _LONGEST_OPENING + 1), end):
         if data[start:] in _PREFIXES:
             return start
     return end

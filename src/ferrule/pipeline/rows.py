@@ -20,7 +20,7 @@ def started_row(call: Call, services: Services, *, is_counted: bool) -> Entry:
     mark.owner = services.store.instance
     if is_counted:
         mark.counted_run = call.session.surface.request.run_id
-    return _entry("started", call, services.now(), _segment(call), mark, inputs_of(call))
+    return _entry("started", call, services.now(), _segment(call), mark, inputs_of(call, services))
 
 
 def surfaced_row(call: Call, services: Services) -> Entry:
@@ -46,7 +46,7 @@ def parked_row(call: Call, services: Services, park: Park) -> Entry:
         segment.notes = {**segment.notes, "waiting": park.waiting.state}
     mark = _mark(call, call.state)
     mark.expires_at = park.request.expires_at
-    payload = with_sealed_input(call, services, inputs_of(call))
+    payload = with_sealed_input(call, services, inputs_of(call, services))
     return _entry("parked", call, services.now(), segment, mark, payload)
 
 

@@ -49,11 +49,11 @@ class Spelling(NamedTuple):
 
 def spellings(secret: str) -> tuple[Spelling, ...]:
     """Every way to write a secret that is looked for; none for what cannot be one: nothing, blanks, our own mark."""
-    secret = secret.strip()
-    if not secret or secret in "[REDACTED]":
+    bare = secret.strip()
+    if not bare or bare in "[REDACTED]":
         return ()
     found: dict[bytes, Spelling] = {}
-    for piece in _pieces(secret):
+    for piece in _pieces(bare) if bare == secret else (*_pieces(secret), *_pieces(bare)):
         for spelling in _of(piece):
             found.setdefault(spelling.text, spelling)
     return tuple(found.values())

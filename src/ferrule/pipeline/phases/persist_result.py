@@ -20,7 +20,7 @@ from ferrule.pipeline.services import Services
 
 def persist_result(call: Call, services: Services) -> Awaitable[None] | None:
     """Adds the payload of the last row. A result that is small and has no secrets costs a look at its length."""
-    payload = call.payload = inputs_of(call)
+    payload = call.payload = inputs_of(call, services)
     result = call.result
     if result is None:
         return None
