@@ -11,14 +11,15 @@ import msgspec
 import pytest
 
 from ferrule.contracts.executor import Output
+from ferrule.contracts.hook import HookOutput
 from ferrule.hooks.guardrail_agents import agents_in
 from ferrule.hooks.guardrail_runs import FiredRuns
-from ferrule.hooks.guardrail_set import guardrails_of
+from ferrule.hooks.guardrail_set import around, guardrails_of
 from ferrule.model.result import Pending, Result
 from ferrule.testing import ScriptedApprover, memory_app
 from tests.hooks.answering import answering
 from tests.hooks.guarding import ENV, hooks_of, program, settings
-from tests.spec.scene import BERN, TRUSTED, Scene, Spy, made, played, scene
+from tests.spec.scene import BERN, TRUSTED, Scene, Spy, TestHook, made, played, scene
 from tests.spec.test_dialect_calls import CITY, shop
 
 LEAK = "the card is 4111-1111"
@@ -193,6 +194,23 @@ async def test_a_later_guardrail_sees_what_an_earlier_one_left() -> None:
             result = await on.call()
     assert seen == ["dirty", "[clean]"]
     assert "dirty" not in str(shown(result)) and "It rains." in str(shown(result))
+
+
+@pytest.mark.parametrize("event", ["pre_tool_use", "post_tool_use"])
+@played
+async def test_nothing_a_hook_slips_in_passes_unjudged(event: str) -> None:
+    """Guardrails come after all hooks, wherever those were registered."""
+    with answering(lambda body: msgspec.json.encode({"score": 9 if b"smuggled" in body else 0})) as server:
+        guardrails = hooks_of(
+            settings(kind="http", url=server.url, secret_env="GUARD_SECRET", at=["tool_input", "tool_output"])
+        )
+        changed = {"city": "smuggled"}
+        said = HookOutput(updated_input=changed) if event == "pre_tool_use" else HookOutput(updated_output=changed)
+        hooks = around((TestHook(lambda told: said, event),), guardrails)
+        async with scene(hooks=hooks) as on:
+            result = await on.call()
+            assert result.error is not None and result.error.error_code == "guardrail_blocked"
+            assert "smuggled" not in str(shown(result)) and on.has_run == (event == "post_tool_use")
 
 
 def adding(told: dict[str, Any]) -> dict[str, Any]:

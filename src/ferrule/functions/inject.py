@@ -70,7 +70,7 @@ def asked_for(annotation: Any) -> str | None:
             return asked[0].entry
         return asked_for(get_args(annotation)[0])
     if get_origin(annotation) in (Union, types.UnionType):
-        return LOGGER if logging.Logger in get_args(annotation) else None
+        return next((found for member in get_args(annotation) if (found := asked_for(member)) is not None), None)
     return LOGGER if annotation is logging.Logger else None
 
 

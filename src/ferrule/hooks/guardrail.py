@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from typing import Any
 
 import msgspec
@@ -63,14 +63,15 @@ class Guardrail:
         """True for calls of the tools it is set up for."""
         return fits(self._settings.tools, tool_id, tool_name)
 
-    async def run(self, told: HookInput) -> HookOutput | None:
+    def run(self, told: HookInput) -> Awaitable[HookOutput] | None:
         """What becomes of the call; None when its caller is not guarded by this."""
         rule = self._guards.rule(self._settings, self._point, told.agent)
-        if rule is None:
-            return None
+        return None if rule is None else self._guarded(told, rule)
+
+    async def _guarded(self, told: HookInput, rule: Rule) -> HookOutput:
         judged = told.observable_input if self._point == "tool_input" else output_of(told.result or {})
         try:
-            verdict = read_verdict(await self._asked(told, judged), self._settings.type, self._point, judged)
+            verdict = await self._verdict(told, judged)
         except HookFailed as failed:
             return self._unasked(told, rule, str(failed))
         return self._judged(told, rule, verdict, judged)
@@ -79,7 +80,8 @@ class Guardrail:
         """Let go of the provider."""
         await self._reach.aclose()
 
-    async def _asked(self, told: HookInput, judged: Any) -> bytes:
+    async def _verdict(self, told: HookInput, judged: Any) -> Verdict:
+        """What the provider says. Raises HookFailed."""
         question = {
             "guardrail_id": self._settings.id,
             "point": self._point,
@@ -90,7 +92,8 @@ class Guardrail:
         }
         try:
             async with asyncio.timeout(self._settings.timeout_seconds):
-                return await self._reach.ask(msgspec.json.encode(question))
+                answer = await self._reach.ask(msgspec.json.encode(question))
+            return read_verdict(answer, self._settings.type, self._point, judged)
         except HookFailed:
             raise
         except TimeoutError:

@@ -41,7 +41,7 @@ class FunctionReach:
                 answer = await self._threads.run(lambda: self._function(told))
                 answer = await answer if inspect.isawaitable(answer) else answer
             return msgspec.json.encode(answer)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise HookFailed(f"its function failed ({type(error).__name__})") from error
 
     async def aclose(self) -> None:

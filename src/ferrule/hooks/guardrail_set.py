@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,14 @@ def guardrails_of(
         reach = reach_of(each, root, env, allowed_hosts)
         hooks += [Guardrail(each, point, reach, guards, memory) for point in dict.fromkeys(each.at)]
     return tuple(hooks)
+
+
+def around(hooks: Iterable[Hook], guardrails: Iterable[Hook]) -> tuple[Hook, ...]:
+    """Hooks and guardrails in the order they have to run: gates first, and guardrails last, so that they judge what would
+    really run and what the model would really see."""
+    given = tuple(guardrails)
+    gates = tuple(each for each in given if isinstance(each, GuardrailGate))
+    return (*gates, *hooks, *(each for each in given if not isinstance(each, GuardrailGate)))
 
 
 def _known(settings: Sequence[GuardrailSettings]) -> dict[tuple[str, Point], GuardrailSettings]:
