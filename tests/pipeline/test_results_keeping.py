@@ -201,10 +201,8 @@ async def test_at_232_what_is_read_back_is_not_stored_again() -> None:
 @played
 async def test_a_strategy_can_stand_where_a_reference_to_a_policy_does(word: str) -> None:
     """AT-224: `persistence_policy_ref` of contract and interface."""
-    for said in (
-        {"output_contract": {"persistence_policy_ref": word}},
-        {"interface": {"persistence_policy_ref": word}},
-    ):
+    for part in ("output_contract", "interface"):
+        said: dict[str, Any] = {part: {"persistence_policy_ref": word}}
         async with kitchen(TEXT, made(**said)) as on:
             assert (await on.persistence(await on.call()))[0]["strategy"] == word
 
@@ -403,7 +401,7 @@ async def test_denied_and_unknown_look_the_same() -> None:
     async with kitchen(TEXT) as on:
         uri = (await on.call()).content[0]["uri"]
         services = on.app.services
-        assert await read_payload(services, uri, 5, 10, principal="ada", tenant="default") == TEXT[5:15].encode()
+        assert await read_payload(services, uri, "ada", "default", 5, 10) == TEXT[5:15].encode()
         assert (await find_payload(services, uri, principal=None)).size == 481_204
         answers = set()
         for address, who, tenant in (

@@ -416,6 +416,6 @@ async def test_at_119_references_are_there_before_the_result_is_told() -> None:
     output = Output("done", artifact_refs=({"artifact_id": "a1"},), resource_refs=({"uri": "file:///r"},))
     async with scene(default=output) as on:
         result = await on.call()
-        assert result.artifact_refs == ({"artifact_id": "a1"},)
-        assert result.resource_refs == ({"uri": "file:///r"},)
+        assert result.artifact_refs[0]["artifact_id"] == "a1"
+        assert result.resource_refs[0]["uri"] == "file:///r"
         assert await on.app.result(result.invocation_id) == result

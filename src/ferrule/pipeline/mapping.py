@@ -50,8 +50,12 @@ def looked_at(text: str, value: Any) -> Any:
 
 
 def as_json(value: dict[str, Any]) -> dict[str, Any]:
-    """An object as plain JSON, a copy. Raises Unmappable."""
+    """An object as plain JSON, a copy; whole numbers the ledger cannot hold become texts. Raises Unmappable."""
     plain: dict[str, Any] = _plain(written(value)[1])
+    try:
+        msgspec.msgpack.encode(plain)
+    except OverflowError:
+        plain = _with_short_numbers(plain)
     return plain
 
 
@@ -128,6 +132,19 @@ def _finite(value: Any) -> Any:
         return {name: _finite(member) for name, member in value.items()}
     if isinstance(value, list | tuple):
         return [_finite(member) for member in value]
+    return value
+
+
+def _with_short_numbers(value: Any) -> Any:
+    if isinstance(value, int) and not -(2**63) <= value < 2**64:
+        try:
+            return str(value)
+        except ValueError:
+            raise Unmappable("gave a number that is too long for JSON") from None
+    if isinstance(value, dict):
+        return {name: _with_short_numbers(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [_with_short_numbers(member) for member in value]
     return value
 
 

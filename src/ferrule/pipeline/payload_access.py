@@ -15,9 +15,6 @@ from ferrule.model.journal import StoredEntry, header_of
 from ferrule.model.timestamps import iso, parse_iso
 from ferrule.pipeline.services import Services
 
-LIMIT = 1024 * 1024
-"""Bytes that one reading gives when nobody says how many."""
-
 
 def readable_by(kept: Kept, principal: str, tenant: str) -> bool:
     """True for whoever the call was made for."""
@@ -53,14 +50,14 @@ async def find_payload(
 async def read_payload(
     services: Services,
     uri: str,
-    offset: int = 0,
-    limit: int | None = LIMIT,
-    *,
     principal: str | None,
     tenant: str = "",
+    offset: int = 0,
+    limit: int | None = None,
+    *,
     is_person: bool = False,
 ) -> bytes:
-    """Bytes of a payload from `offset` on, at most `limit`. Raises PayloadGone, and ValueError for numbers below 0."""
+    """Bytes of a payload from `offset` on, at most `limit` of them. Raises PayloadGone, and ValueError for numbers below 0."""
     kept = await find_payload(services, uri, principal=principal, tenant=tenant, is_person=is_person)
     assert services.payloads is not None  # what was found is there
     return await services.payloads.read(kept.uri, offset, limit)

@@ -221,9 +221,13 @@ class _Keeper:
                 writer.discard()
 
         try:
-            return await asyncio.to_thread(written)
+            kept = await asyncio.to_thread(written)
         except OSError as error:
             raise _Unkept(f"it could not be stored ({error.strerror or type(error).__name__})") from error
+        if filtering is not None and filtering.found:
+            taken = {*self.call.notes.get("redactions", ()), *filtering.found}
+            self.call.notes = {**self.call.notes, "redaction_state": "partial", "redactions": sorted(taken)}
+        return kept
 
     async def _forget(self) -> None:
         """Remove what was stored of a result that cannot be stored whole."""
