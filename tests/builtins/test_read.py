@@ -115,8 +115,11 @@ def test_a_huge_file_is_not_held(tmp_path: Path) -> None:
 
 def test_an_empty_file_and_an_offset_beyond_the_end_are_empty(tmp_path: Path) -> None:
     (tmp_path / "none").write_text("")
-    result = run(tmp_path, "read", file_path="none", offset=3)
-    assert (result["content"], result["lines_read"], result["total_lines"]) == ("", 0, 0)
+    (tmp_path / "one").write_text("one")
+    for name, offset, total in (("none", 3, 0), ("none", 1, 0), ("one", 2, 1), ("one", 10**30, 1)):
+        result = run(tmp_path, "read", file_path=name, offset=offset, limit=10**30)
+        assert (result["content"], result["lines_read"], result["total_lines"]) == ("", 0, total)
+        assert result["limit"] == 2**53
 
 
 def test_a_missing_file_is_the_callers_mistake(tmp_path: Path) -> None:

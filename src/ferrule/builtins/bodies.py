@@ -8,6 +8,8 @@ import re
 from typing import Any
 
 _CHARSET = re.compile(r";\s*charset\s*=\s*\"?([A-Za-z0-9._:-]{1,40})", re.IGNORECASE)
+_HALVES = re.compile("[\ud800-\udfff]")
+"""Half characters, which JSON in UTF-8 cannot hold."""
 _TEXT_CODECS = re.compile(
     r"utf-?(8|16|32).*|ascii|latin.?1|iso8859-\d+|cp\d+|koi8-[rut]|mac-\w+|shift_jis\w*|euc_\w+|iso2022_\w+|big5\w*|gb\w+|hz|johab|tis-620"
 )
@@ -26,7 +28,7 @@ def _decoded(data: bytes, content_type: str, *, is_cut: bool) -> str | None:
         text = codecs.getincrementaldecoder(_codec(content_type))("strict").decode(data, not is_cut)
     except (UnicodeError, LookupError):
         return None
-    return None if "\0" in text or any("\ud800" <= sign <= "\udfff" for sign in text) else text
+    return None if "\0" in text or _HALVES.search(text) else text
 
 
 def _codec(content_type: str) -> str:

@@ -179,8 +179,8 @@ class FetchTool:
         if request.save_path is not None and 200 <= answer.status < 300:
             told = await self._saved(request.save_path, body, context)
         else:
-            data = b"".join([piece async for piece in body])
-            text = as_text(data, answer.headers.get("Content-Type", ""), is_cut=body.is_cut)
+            pieces, content_type = [piece async for piece in body], answer.headers.get("Content-Type", "")
+            text = await self._place.threads.run(lambda: as_text(b"".join(pieces), content_type, is_cut=body.is_cut))
             told = {**text, "bytes_read": body.count, "truncated": body.is_cut}
         return {**facts.to_result(asyncio.get_running_loop().time()), **told}
 

@@ -20,6 +20,8 @@ _CHUNK = 1024 * 1024
 _MOST_WITHOUT_SIZE = 64 * 1024**2
 """Of files that say they are empty and are not."""
 _LEAST_ROOM = 1000
+_MOST_LINES = 2**53
+"""Larger numbers are no whole numbers in JSON."""
 
 
 class Lines(NamedTuple):
@@ -57,7 +59,8 @@ class ReadTool:
 
     def _read(self, arguments: dict[str, Any], context: Context) -> dict[str, Any]:
         path = arguments["file_path"]
-        offset, limit = int(arguments.get("offset", 1)), int(arguments.get("limit", self._window))
+        offset = min(int(arguments.get("offset", 1)), _MOST_LINES)
+        limit = min(int(arguments.get("limit", self._window)), _MOST_LINES)
         with self._roots.find(path) as spot:
             _refuse_image(spot.name, path)
             lines = slice_of(spot, offset, limit, max(_LEAST_ROOM, self._room - len(path) - 500), context)

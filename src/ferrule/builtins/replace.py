@@ -41,11 +41,12 @@ class Replacement:
             check()
             os.rename(self._name, self._spot.name, src_dir_fd=folder, dst_dir_fd=folder)
             self.is_done = True
-        listing = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
-        try:
-            os.fsync(listing)
-        finally:
-            os.close(listing)
+        with suppress(OSError):  # a folder that may not be listed; the file itself is in place
+            listing = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
+            try:
+                os.fsync(listing)
+            finally:
+                os.close(listing)
 
 
 @contextmanager
