@@ -84,6 +84,42 @@ def test_what_is_shown_must_be_what_would_run_but_for_its_masks() -> None:
     assert not inputs(real={"flag": True}, shown={"flag": 1}).is_shown_truly
 
 
+PARTLY = {"command": f"curl -H {MASK} https://x.example/{MASK}/a", "to": "ann", MASK: 1, f"{MASK} 2": 2}
+BEHIND = {"command": "curl -H t0p-secret https://x.example/0ther/a", "to": "ann", "t0p-secret": 1, "0ther": 2}
+
+
+def test_pieces_of_a_text_and_names_may_be_masked_too() -> None:
+    """A known secret in an ordinary member: what stands around it is shown."""
+    assert inputs(BEHIND, PARTLY).is_shown_truly
+    for shown in (
+        {**PARTLY, "command": f"rm -H {MASK} https://x.example/{MASK}/a"},
+        {**PARTLY, "command": f"curl -H {MASK} https://y.example/{MASK}/a"},
+        {**PARTLY, "command": "curl -H t0p https://x.example/0ther/a"},
+        {**PARTLY, "to": "ben"},
+        {**PARTLY, f"{MASK} 3": 2},
+        {**PARTLY, MASK: 2},
+    ):
+        assert not inputs(BEHIND, shown).is_shown_truly, shown
+    assert not inputs({"a": "ab"}, {"a": f"ab{MASK}b"}).is_shown_truly
+    assert not inputs({"a": 5}, {"a": f"{MASK}5"}).is_shown_truly
+
+
+def test_a_partly_masked_input_can_be_edited_elsewhere_only() -> None:
+    before = inputs(BEHIND, PARTLY)
+    assert edit(before, msgspec.json.encode(PARTLY)).call == before.call
+    for value in (
+        {**PARTLY, "to": "ben"},  # the masked names would be sent
+        {**PARTLY, "command": f"curl {MASK}"},
+        {**PARTLY, "to": f"x {MASK}"},
+    ):
+        with pytest.raises(InboxError, match="masked value was moved"):
+            edit(before, msgspec.json.encode(value))
+    texts = Inputs(b"{}", b'{"c":"a s3cret","to":"ann"}', b'{"c":"a [REDACTED]","to":"ann"}', is_sealed=True)
+    after = edit(texts, b'{"c":"a [REDACTED]","to":"ben"}')
+    assert after.call == b'{"c":"a s3cret","to":"ben"}'
+    assert b"s3cret" not in after.shown
+
+
 def test_a_plain_input_is_shown_as_it_is() -> None:
     plain = parked_inputs(KEY, "inv_1", Payload(b'{"a":1}', call_input=b'{"a":2}'))
     assert plain == Inputs(b'{"a":1}', b'{"a":2}', b'{"a":2}')

@@ -213,9 +213,10 @@ class Inbox:
 
     async def _edited(self, call: str, before: Inputs, edited: bytes) -> Inputs:
         after = edit(before, edited)
-        if not after.is_sealed or self._mask is None:
+        if self._mask is None:
             return after
-        return msgspec.structs.replace(after, shown=await self._mask(call, after.call))
+        shown = await self._mask(call, after.call)
+        return msgspec.structs.replace(after, shown=shown, is_sealed=after.is_sealed or shown != after.call)
 
     def _answer(
         self, question: Question, verdict: Literal["approve", "reject"], reason: str | None, binding: bytes

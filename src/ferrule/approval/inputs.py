@@ -1,12 +1,13 @@
 """The input of a waiting call: as it would run, as people may see it, and as an approver changed it.
 
-Sensitive members are masked in what is shown, and kept encrypted beside it. Whoever edits sees masks and sends masks back;
-a mask left in its place means "as it was".
+Sensitive members and known secrets are masked in what is shown, and kept encrypted beside it. Whoever edits sees masks and sends
+masks back; a mask left in its place means "as it was".
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 import msgspec
@@ -22,6 +23,8 @@ Mask: TypeAlias = Callable[[bytes], bytes]
 """JSON in, the same with its sensitive members masked out."""
 MASK = "[REDACTED]"
 
+_NUMBERED = re.compile(re.escape(MASK) + r"(?: \d+)?\Z")
+"""Of several names that are masked alike, all but the first have a number."""
 _decode_pair = msgspec.msgpack.Decoder(tuple[bytes, bytes]).decode
 
 
@@ -35,7 +38,7 @@ class Inputs(msgspec.Struct, frozen=True):
     shown: bytes
     """The same as people may see it."""
     is_sealed: bool = False
-    """True when the tool has sensitive members, whether or not this input does."""
+    """True when the tool has sensitive members, whether or not this input does, or something else in it is hidden."""
 
     @property
     def hidden(self) -> frozenset[Path]:
@@ -45,8 +48,7 @@ class Inputs(msgspec.Struct, frozen=True):
     @property
     def is_shown_truly(self) -> bool:
         """False when what is shown differs from what would run in more than its masks: somebody wrote the ledger."""
-        masks = list(_masks(msgspec.json.decode(self.shown), msgspec.json.decode(self.call)))
-        return all(isinstance(mask, str) and mask == masks[0] for mask in masks)
+        return _is_true(msgspec.json.decode(self.shown), msgspec.json.decode(self.call))
 
 
 def parked_inputs(key: ApprovalKey, call: str, payload: Payload) -> Inputs:
@@ -75,8 +77,7 @@ def edit(before: Inputs, edited: bytes, mask: Mask | None = None) -> Inputs:
     value = _object(edited)
     shown, real = msgspec.json.decode(before.shown), msgspec.json.decode(before.call)
     whole = _restored(value, shown, real)
-    stray = frozenset(_masks(shown, real))
-    if stray and _contains(whole, stray):
+    if shown != real and _has_strays(whole, frozenset(_texts(real))):
         raise InboxError(
             "a masked value was moved in the edited input; leave it in its place, or write the value itself"
         )
@@ -122,22 +123,39 @@ def _hidden(shown: Any, real: Any, path: Path) -> frozenset[Path]:
     return frozenset().union(*(_hidden(one, other, (*path, name)) for name, one, other in pairs))
 
 
-def _masks(shown: Any, real: Any) -> list[Any]:
-    """What is shown wherever it is not the real value."""
+def _is_true(shown: Any, real: Any) -> bool:
+    """What is shown is what is real, but for masks: whole values, or pieces of a text."""
     pairs = _pairs(shown, real)
-    if pairs is None:
-        return [] if shown == real and type(shown) is type(real) else [_hashable(shown)]
-    return [mask for _, one, other in pairs for mask in _masks(one, other)]
+    if pairs is not None:
+        return all(_is_true(one, other) for _, one, other in pairs)
+    if not isinstance(shown, str) or shown == MASK:
+        return shown == MASK or (shown == real and type(shown) is type(real))
+    return isinstance(real, str) and _is_masked(shown, real)
 
 
-def _hashable(value: Any) -> Any:
-    return None if isinstance(value, dict | list) else value
+def _is_masked(shown: str, real: str) -> bool:
+    """True when a text is the other one, with masks in place of some of its pieces."""
+    first, *pieces = shown.split(MASK)
+    if not pieces:
+        return shown == real
+    if not real.startswith(first):
+        return False
+    at = len(first)
+    for piece in pieces[:-1]:
+        found = real.find(piece, at)
+        if found < 0:
+            return False
+        at = found + len(piece)
+    return real.endswith(pieces[-1]) and len(real) - len(pieces[-1]) >= at
 
 
 def _pairs(shown: Any, real: Any) -> list[tuple[str | None, Any, Any]] | None:
     """The members of two values of the same shape, side by side; None when they are no such values."""
-    if isinstance(shown, dict) and isinstance(real, dict) and shown.keys() == real.keys():
-        return [(name, shown[name], real[name]) for name in shown]
+    if isinstance(shown, dict) and isinstance(real, dict) and len(shown) == len(real):
+        if shown.keys() == real.keys():
+            return [(name, shown[name], real[name]) for name in real]
+        if all(_is_masked(_NUMBERED.sub(MASK, one), other) for one, other in zip(shown, real, strict=True)):
+            return [(name, shown[one], real[name]) for one, name in zip(shown, real, strict=True)]
     if isinstance(shown, list) and isinstance(real, list) and len(shown) == len(real):
         return [(None, one, other) for one, other in zip(shown, real, strict=True)]
     return None
@@ -157,12 +175,21 @@ def _restored(edited: Any, shown: Any, real: Any) -> Any:
     return edited
 
 
-def _contains(value: Any, masks: frozenset[Any]) -> bool:
-    if isinstance(value, dict):
-        return any(_contains(member, masks) for member in value.values())
-    if isinstance(value, list):
-        return any(_contains(member, masks) for member in value)
-    return value in masks
+def _has_strays(value: Any, real: frozenset[str]) -> bool:
+    """True when a value has a mask in it that would be sent as it is: moved, or in a text that was changed around it."""
+    return any(MASK in text and text not in real for text in _texts(value))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for member in value:
+            yield from _texts(member)
+    elif isinstance(value, dict):
+        for name, member in value.items():
+            yield name
+            yield from _texts(member)
 
 
 def _masked(value: Any, before: Any, hidden: frozenset[Path], path: Path) -> Any:
