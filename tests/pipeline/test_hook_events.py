@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from ferrule.approval.inbox import Inbox
 from ferrule.contracts.hook import HOOK_EVENTS, HookEvent, HookInput, HookOutput
 from ferrule.history.expand import events_of
@@ -177,5 +179,44 @@ def test_by_whatever_name_a_tool_is_called_its_hooks_see_it() -> None:
             await surface.call(tool_id)
             await surface.call("look")
         assert seen == ["look", "look"]
+
+    played(story)
+
+
+@pytest.mark.parametrize("event", ["pre_tool_use", "permission_decision", "post_tool_use", "result_persistence"])
+@pytest.mark.parametrize("is_awaited", [False, True])
+def test_progress_of_a_hook_is_progress_of_its_call(event: HookEvent, is_awaited: bool) -> None:
+    """AT-146: numbered and told like any other, with the hook's name."""
+
+    async def story() -> None:
+        said = HookOutput(progress=({"message": "one", "percent": 50}, {"message": "two"}))
+
+        async def later(told: HookInput) -> HookOutput:
+            return said
+
+        async with memory_app(tools=[look], hooks=[hook(later if is_awaited else said, event)]) as app:
+            result = await app.surface().call("look")
+            assert not result.is_error
+            await app.store.flush()
+            rows = await app.store.rows_after(0, 100)
+        told = [told for row in rows for told in events_of(row, source="test", level="full")]
+        progress = [one.data for one in told if one.event_type == "tool.invocation.progress"]
+        assert [(one["message"], one["hook_id"], one["sequence"]) for one in progress] == [
+            ("one", "guard", 1),
+            ("two", "guard", 2),
+        ]
+
+    played(story)
+
+
+def test_progress_that_cannot_be_is_a_failure_of_the_hook() -> None:
+    """AT-158, AT-201"""
+
+    async def story() -> None:
+        hooks = [hook(HookOutput(progress=({"percent": 400},)))]
+        async with memory_app(tools=[look], hooks=hooks) as app:
+            result = await app.surface().call("look")
+            assert isinstance(result, Result) and result.error is not None
+            assert result.error.error_code == "hook_failed" and not RAN
 
     played(story)

@@ -159,7 +159,7 @@ def _settled(moment: Moment, hook: Hook, started: int, said: Any) -> Stop | None
     try:
         output = checked(said, hook.event)
         for facts in output.progress:
-            hook_progress(call, hook.hook_id, facts)
+            hook_progress(call, services, hook.hook_id, facts)
         outputs = () if output is NOTHING else noted(call, services, output)
     except Exception as error:  # what is in an answer may misbehave when it is looked at
         return _failed(moment, hook, started, _told_of(error))
@@ -181,10 +181,14 @@ def _note(call: Call, hook: Hook, started: int, outputs: tuple[dict[str, Any], .
     call.hooks += (HookRun(hook.hook_id, hook.event, started, call.offset(), outputs, matcher),)
 
 
-def hook_progress(call: Call, hook_id: str, facts: dict[str, Any]) -> None:
-    """Tell progress that a hook reported. Raises BadProgress. A call nobody can follow yet has it in the hook's record."""
-    if call.live is not None:
-        call.live.progress({**facts, "hook_id": hook_id})
+def hook_progress(call: Call, services: Services, hook_id: str, facts: dict[str, Any]) -> None:
+    """Tell progress that a hook reported, like any other of the call. Raises BadProgress."""
+    live = call.live
+    if live is None:
+        live = services.live.add(call, services)  # the runner lets go of it when the call has ended or waits
+        live.task = asyncio.current_task()
+        live.stage = "closing" if call.has_run else "opening"
+    live.progress({**facts, "hook_id": hook_id})
 
 
 def stopped_by(call: Call, services: Services, hook: Hook, output: HookOutput) -> Stop | None:
