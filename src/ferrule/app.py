@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from random import Random
 from typing import Any, get_args
@@ -27,18 +27,24 @@ from ferrule.contracts.readiness import Readiness
 from ferrule.contracts.store import Store
 from ferrule.errors import FerruleError, LedgerUnavailable, SurfaceError
 from ferrule.model.approval import Identity
+from ferrule.model.cancellation import Cancellation
 from ferrule.model.failure import Stop
 from ferrule.model.journal import Entry, Kind, Mark, Payload
+from ferrule.model.progress import Progress
 from ferrule.model.result import Pending, Result
 from ferrule.model.surface import Standing, Surface, SurfaceRequest, SurfaceSettings, request_key
 from ferrule.model.tool import Tool
 from ferrule.pipeline.arguments import Arguments, Problem
 from ferrule.pipeline.hooks import refuse_idle
+from ferrule.pipeline.live import Cancel
+from ferrule.pipeline.payload_access import read_payload
+from ferrule.pipeline.pulse import Pulse
 from ferrule.pipeline.redaction import Mask
 from ferrule.pipeline.services import Services
 from ferrule.pipeline.session import Session
 from ferrule.pipeline.tool_facts import is_input_fixed
 from ferrule.policy.refusing import RefusingPolicy
+from ferrule.progress import followed
 from ferrule.surface.build import build_surface
 from ferrule.surface.changes import difference
 from ferrule.surface_handle import SurfaceHandle
@@ -50,6 +56,7 @@ _TEND_LOOKS = 10
 _log = logging.getLogger("ferrule.app")
 _LOOK_EVERY = 1_000_000_000
 """How often, in nanoseconds, the policy files are looked at for changes."""
+_SWEEP_EVERY = 60_000_000_000
 
 
 class Parts(msgspec.Struct, kw_only=True):
@@ -100,14 +107,17 @@ class App:
         self._told_policy = ""
         self._epoch = 0
         self._next_look = 0
+        self._next_sweep = 0
         self._off: frozenset[str] = frozenset()
         self._off_at = -1
         self._tending: asyncio.Task[None] | None = None
         self._sessions: dict[str, Session] = {}
+        self.services.live.pulse = Pulse(self.services.live, self.services)
         self.calls = Calls(self.store, self.services, self._session_again)
 
     async def __aenter__(self) -> App:
         await self.store.open()
+        await self.services.live.pulse.open()
         self._told_policy = await self._last_digest("policy")
         self._load_policy()
         if self.catalog.digest != await self._last_digest("catalog"):
@@ -119,6 +129,7 @@ class App:
         return self
 
     async def __aexit__(self, *error: object) -> None:
+        await self.services.live.aclose()
         if self._tending is not None:
             self._tending.cancel()
             await asyncio.gather(self._tending, return_exceptions=True)
@@ -128,6 +139,8 @@ class App:
                 await waiting
         for executor in self._parts.executors:
             await executor.aclose()
+        if self.services.payloads is not None:
+            await self.services.payloads.aclose()
         await self.store.aclose()
 
     # What agents get
@@ -208,7 +221,26 @@ class App:
 
     def _made(self, surface: Surface, generation: int) -> Session:
         is_hooked = bool(self.services.hooks)
-        return Session(surface, self._engine, self.executor_of, generation, self._is_known, is_hooked=is_hooked)
+        return Session(
+            surface,
+            self._engine,
+            self.executor_of,
+            generation,
+            self._is_known,
+            is_hooked=is_hooked,
+            lane=self.services.scheduler.lane(self._lane_key(surface.request)),
+            retries=self.services.retries,
+        )
+
+    def _lane_key(self, request: SurfaceRequest) -> str:
+        """Whose calls are ordered among themselves."""
+        match self.services.scheduler.policy.scope:
+            case "surface":
+                return f"run {request.tenant} {request.run_id}"
+            case "principal":
+                return f"principal {request.tenant} {request.principal}"
+            case _:
+                return "workspace"
 
     # What people get
 
@@ -243,6 +275,22 @@ class App:
     async def result(self, invocation_id: str, *, wait: float | None = None) -> Result | Pending | None:
         """How a call ended, or what it waits for; None when there is no such call."""
         return await self.calls.result(invocation_id, wait)
+
+    async def cancel(
+        self, invocation_id: str, *, by: str, reason: str = "", within: float = 1.0
+    ) -> Cancellation | None:
+        """Ask that a call stops, in whatever process it runs; gives what is known after `within` seconds."""
+        return await self.calls.cancel(invocation_id, Cancel(reason=reason, by=by), within=within)
+
+    def follow(self, invocation_id: str, after: int = 0) -> AsyncIterator[Progress]:
+        """The progress of any call, in order, from any sequence number on, until it has ended."""
+        return followed(self.store, self.services.live, invocation_id, after)
+
+    async def payload(
+        self, uri: str, *, principal: str | None = None, tenant: str = "", offset: int = 0, limit: int | None = None
+    ) -> bytes:
+        """The bytes of a stored result, or a range of them. `principal`: who asks; None for an operator. Raises PayloadGone."""
+        return await read_payload(self.services, uri, offset=offset, limit=limit, principal=principal, tenant=tenant)
 
     # What operators do
 
@@ -311,6 +359,7 @@ class App:
                 await self.calls.sweep()
                 await self.calls.resume_answered()
                 await self.calls.recover()
+                await self._sweep_payloads()
             except FerruleError as error:
                 _log.warning("the ledger could not be tended: %s", error)
             except Exception:  # a mistake of ours with one call must not end the tending of all others
@@ -320,6 +369,13 @@ class App:
                 await asyncio.sleep(_TEND_SECONDS / _TEND_LOOKS)
                 if self.store.generation() != generation:
                     break
+
+    async def _sweep_payloads(self) -> None:
+        """Remove stored results whose time is over, now and then."""
+        tick = self.services.tick()
+        if self.services.payloads is not None and tick > self._next_sweep:
+            self._next_sweep = tick + _SWEEP_EVERY
+            await self.services.payloads.sweep(self.services.now())
 
     async def _look_at_switches(self, generation: int) -> None:
         if generation != self._off_at:

@@ -40,7 +40,9 @@ from ferrule.model.approval import Identity
 from ferrule.model.timestamps import iso
 from ferrule.notifiers.builtin import GROUP as NOTIFIER_GROUP
 from ferrule.notifiers.builtin import NOTIFIERS
+from ferrule.pipeline.live import InFlight
 from ferrule.pipeline.revive import last_input
+from ferrule.pipeline.scheduler import Scheduler
 from ferrule.pipeline.services import Services
 from ferrule.policy.accept import accept_suggestion
 from ferrule.policy.engine import engine_of
@@ -195,6 +197,8 @@ def _parts(
         sealing=key,
         unsatisfied=unsatisfied,
         call_facts=call_facts,
+        scheduler=Scheduler(settings.scheduler),
+        live=InFlight(),
         classifiers=known,
         hooks=tuple(hooks),
         records_behind=settings.ledger.read_only == "behind",

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ferrule.errors import FerruleError, LedgerError
+from ferrule.batches import Batch, BatchRun, Given, Update, requests_of
+from ferrule.errors import BatchError, FerruleError, LedgerError
+from ferrule.model.cancellation import Cancellation
 from ferrule.model.failure import Stop
+from ferrule.model.progress import Progress
 from ferrule.model.result import Pending, Result
+from ferrule.model.scheduling import SchedulerPolicy
 from ferrule.model.surface import SearchResult, Surface, SurfaceRequest
 from ferrule.pipeline.call import NO_OPTIONS, Call, CallOptions
+from ferrule.pipeline.live import Cancel
+from ferrule.pipeline.nesting import RUNNING
 from ferrule.pipeline.run import run_call, stop_call
 from ferrule.pipeline.session import Session
+from ferrule.progress import followed
 from ferrule.surface.render import Rendering, render
 from ferrule.surface.search import names_in, search, select
 
@@ -56,6 +63,7 @@ class SurfaceHandle:
         timeout_seconds: float | None = None,
         native_call_id: str | None = None,
         retry_of: str | None = None,
+        priority: int = 0,
         wait: float | None = None,
     ) -> Result | Pending:
         """Use a tool. Gives its result, or a `Pending` when the call waits for a person; never raises for what a call
@@ -66,12 +74,13 @@ class SurfaceHandle:
         app = self._app
         session = self._session
         options = NO_OPTIONS
-        if idempotency_key or timeout_seconds or native_call_id or retry_of:
+        if idempotency_key or timeout_seconds or native_call_id or retry_of or priority:
             options = CallOptions(
                 idempotency_key=idempotency_key,
                 timeout_seconds=timeout_seconds,
                 native_call_id=native_call_id,
                 retry_of=retry_of,
+                priority=priority,
             )
         try:
             written = arguments if type(arguments) is bytes else _encode({} if arguments is None else arguments)
@@ -83,6 +92,9 @@ class SurfaceHandle:
                 session = await self.refresh()
             except FerruleError as error:
                 return await self._stopped(self._planned(session, name, written, options), _unmade(error))
+        if app.services.live.is_closing:
+            stop = Cancel("runtime_shutdown").stop()
+            return await self._stopped(self._planned(session, name, written, options), stop)
         outcome = await run_call(self._planned(session, name, written, options), app.services)
         if outcome.__class__ is Result:
             return outcome
@@ -92,12 +104,86 @@ class SurfaceHandle:
         services = self._app.services
         now, tick = services.now(), services.tick
         call_id = "inv_%014x%010x" % (now, self._app.bits(40))  # noqa: UP031  half the time of an f-string
-        return Call(call_id, name, session, written, now, tick(), tick, options, "planned", [0], [])
+        call = Call(call_id, name, session, written, now, tick(), tick, options, "planned", [0], [])
+        parent = RUNNING.get()
+        if parent is not None:
+            call.parent = parent
+        return call
 
     async def _stopped(self, call: Call, stop: Stop) -> Result | Pending:
         """End a call that cannot even begin; that it was made is still on record."""
         call.prepared = call.session.find(call.tool_name)
         return await self._app.calls.settled(await stop_call(call, self._app.services, stop))
+
+    async def call_many(self, calls: Iterable[Given], *, wait: float | None = None, **policy: Any) -> Batch:
+        """Use many tools. Gives their results in call order; reads run side by side, everything else in turn.
+
+        `calls`: `(name, arguments)`, or mappings with `name`, `arguments`, `id`, `depends_on`, `idempotency_key`,
+        `timeout_seconds`, `native_call_id`, `priority`. `policy`: fields of the scheduler policy for this batch, such as
+        `sibling_failure_policy="cancel_siblings"`. Raises BatchError for a batch that makes no sense.
+        """
+        return await (await self._begun(calls, wait, policy)).ended()
+
+    async def stream_many(
+        self, calls: Iterable[Given], *, wait: float | None = None, **policy: Any
+    ) -> AsyncIterator[Update]:
+        """The same, told as it goes: progress at once, results in call order unless the policy permits any."""
+        async for update in (await self._begun(calls, wait, policy)).updates():
+            yield update
+
+    async def _begun(self, calls: Iterable[Given], wait: float | None, policy: dict[str, Any]) -> BatchRun:
+        app = self._app
+        requests = requests_of(calls)
+        session = await self.refresh()
+        merged = _with(session.lane.policy, policy)
+        run = BatchRun(requests, merged, app.services, app.calls, app.new_id("bat"))
+        run.begin(session, self._planned, wait)
+        return run
+
+    async def follow(self, invocation_id: str, after: int = 0) -> AsyncIterator[Progress]:
+        """The progress of a call, in order, from any sequence number on, until the call has ended. Ends at once for a call
+        that is not this principal's."""
+        if await self._app.calls.is_of(invocation_id, self._request.principal):
+            async for said in followed(self._app.store, self._app.services.live, invocation_id, after):
+                yield said
+
+    async def cancel(self, invocation_id: str, reason: str = "", *, within: float = 1.0) -> Cancellation | None:
+        """Ask that a call stops; gives what is known after `within` seconds. None for one that is not this principal's."""
+        principal = self._request.principal
+        cancel = Cancel(reason=reason, by=principal)
+        return await self._app.calls.cancel(invocation_id, cancel, principal=principal, within=within)
+
+    def interrupt(self, reason: str = "") -> list[str]:
+        """The user interrupts: calls whose tool says `cancel` are stopped, the others go on, and calls made from now on wait
+        for those (AT-168, AT-169). Gives the ids of what was told to stop."""
+        lane, told = self._session.lane, []
+        for live in self._app.services.live.on(lane):
+            behavior = lane.policy.interrupt_behavior or live.call.interrupt_behavior
+            if behavior == "cancel":
+                live.ask_to_stop(Cancel(reason=reason, by=self._request.principal))
+                told.append(live.call.invocation_id)
+        lane.hold()
+        return told
+
+    def discard(self, invocation_ids: Iterable[str], reason: str = "") -> None:
+        """Throw away calls of a turn that was replaced (a streaming fallback): each ends now as `discarded`; what a tool
+        gives after that is recorded and not delivered (AT-177)."""
+        for invocation_id in invocation_ids:
+            live = self._app.services.live.calls.get(invocation_id)
+            if live is not None and live.call.session.surface.request.principal == self._request.principal:
+                live.give_up(Cancel("fallback", reason, self._request.principal))
+
+    @property
+    def context(self) -> dict[str, Any]:
+        """What tools of this run left for those after them (context modifiers). A copy."""
+        return dict(self._session.values)
+
+    async def payload(self, uri: str, offset: int = 0, limit: int | None = None) -> bytes:
+        """The bytes of a stored result, or a range of them. Raises PayloadGone."""
+        request = self._request
+        return await self._app.payload(
+            uri, principal=request.principal, tenant=request.tenant, offset=offset, limit=limit
+        )
 
     async def search(self, query: str, limit: int | None = None) -> SearchResult:
         """Find tools: by what they do, or exactly with `select:name,name`, which also loads their schemas."""
@@ -149,6 +235,13 @@ class SurfaceHandle:
             session.handle = self
             self._session = session
         return session
+
+
+def _with(policy: SchedulerPolicy, changes: dict[str, Any]) -> SchedulerPolicy:
+    try:
+        return msgspec.convert({**msgspec.to_builtins(policy), **changes}, SchedulerPolicy)
+    except msgspec.ValidationError as error:
+        raise BatchError(f"the policy of a batch cannot be used: {error}") from None
 
 
 def _unmade(error: FerruleError) -> Stop:

@@ -18,6 +18,8 @@ from ferrule.contracts.executor import Context, Output, Run, Support
 from ferrule.model.approval import ADMIN, APPROVE, CALL, Identity
 from ferrule.model.result import Pending, Result
 from ferrule.model.tool import SafetyFacts, Tool, raw
+from ferrule.pipeline.live import InFlight
+from ferrule.pipeline.scheduler import Scheduler
 from ferrule.pipeline.services import Services
 from ferrule.policy.facts import call_facts
 from ferrule.surface.catalogs import EmptyCatalog, JoinedCatalog
@@ -211,6 +213,8 @@ class World:
             sealing=self.key,
             unsatisfied=unsatisfied,
             call_facts=call_facts,
+            scheduler=Scheduler(),
+            live=InFlight(),
             records_behind=self.behind,
         )
         parts = Parts(

@@ -181,6 +181,12 @@ class Call(msgspec.Struct, gc=False):
         self.states, self.phases = [], []
         self.decisions, self.hooks, self.new_mutations = (), (), 0
 
+    @property
+    def interrupt_behavior(self) -> str:
+        """What an interruption does to it: its tool says so; a call that has found no tool yet is stopped."""
+        entry = self.prepared.entry
+        return entry.tool.facts.interrupt_behavior if entry is not None else "cancel"
+
     def offset(self) -> int:
         """Nanoseconds since the call was planned."""
         return self.tick() - self.origin

@@ -40,7 +40,7 @@ def settle_modifiers(call: Call) -> None:
 
 def policy_of(call: Call) -> ModifierPolicy:
     """The stricter of the tool's own policy and the lane's (or the batch's)."""
-    policies = [call.prepared.traits.context_modifier_policy, call.session.lane.policy.context_modifier_policy]
+    policies = [call.prepared.modifier_policy, call.session.lane.policy.context_modifier_policy]
     if call.batch is not None:
         policies[1] = call.batch.policy.context_modifier_policy
     return max((policy for policy in policies if policy is not None), key=_STRICTNESS.index)

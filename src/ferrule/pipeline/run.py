@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable
+from contextlib import suppress
 from typing import cast
 
 from ferrule.contracts.store import Condition
@@ -16,9 +17,10 @@ from ferrule.errors import LedgerError
 from ferrule.model.failure import Stop
 from ferrule.model.lifecycle import PHASES
 from ferrule.model.result import Pending, Result
-from ferrule.pipeline.call import NO_OPTIONS, Call, Closing, Opening, Park, Replay, Step
+from ferrule.pipeline.call import NO_OPTIONS, Call, Closing, Detached, Opening, Park, Replay, Step
 from ferrule.pipeline.idempotency import KEY_CONFLICT, key_conflict
 from ferrule.pipeline.limits import take
+from ferrule.pipeline.live import Cancel
 from ferrule.pipeline.phases.check_schema_loaded import check_schema_loaded
 from ferrule.pipeline.phases.emit_terminal import emit_terminal
 from ferrule.pipeline.phases.execute import execute
@@ -32,10 +34,12 @@ from ferrule.pipeline.phases.prepare_observable_input import prepare_observable_
 from ferrule.pipeline.phases.resolve_tool import resolve_tool
 from ferrule.pipeline.phases.schedule import schedule
 from ferrule.pipeline.phases.validate_values import validate_values
+from ferrule.pipeline.pulse import surface_call
 from ferrule.pipeline.results import stopped_result
 from ferrule.pipeline.rows import parked_row
 from ferrule.pipeline.services import Services
 from ferrule.pipeline.session import UNRESOLVED
+from ferrule.pipeline.supervise import stopped_by
 from ferrule.pipeline.uncancelled import uncancelled
 
 OPENING: tuple[tuple[int, Opening], ...] = (
@@ -65,10 +69,12 @@ EXPRESS_CLOSING = (CLOSING[0], *CLOSING[2:])
 NEVER_RAN = CLOSING[2:]
 FAILED = CLOSING[1:]
 
-_STEPS = frozenset({Stop, Park, Replay})
+_STEPS = frozenset({Stop, Park, Replay, Detached})
 _BUSY = frozenset({0, 1, 8})
 """Phases that always have something to do. Another one that had nothing to wait for shares its time with the one before."""
 _LAST = 12
+_EXECUTE = 8
+_NOTHING: tuple[tuple[int, Opening], ...] = ()
 _log = logging.getLogger("ferrule.pipeline")
 
 
@@ -79,44 +85,132 @@ async def run_call(
 
     Phases that have nothing to do for this tool are passed over; whoever reads the record finds all thirteen in it.
     """
-    closing = CLOSING
+    closing, lane = CLOSING, None
     if opening is None:
         opening = OPENING
-        known = call.session.prepared.get(call.tool_name)
-        if known is not None and known.is_express and call.options is NO_OPTIONS and services.records_behind:
-            opening, closing = EXPRESS, EXPRESS_CLOSING
+        session = call.session
+        known = session.prepared.get(call.tool_name)
+        is_quick = known is not None and known.is_express and call.options is NO_OPTIONS and services.records_behind
+        if is_quick and call.live is None and call.parent is None and session.lane.slip_in():
+            opening, closing, lane = EXPRESS, EXPRESS_CLOSING, session.lane
     step: Step = None
     tick, origin, phases, at = call.tick, call.origin, call.phases, 0
-    for number, phase in opening:
+    try:
+        if call.live is not None:
+            step = _taken_up(call)
+        for number, phase in opening if step is None else _NOTHING:
+            try:
+                said = phase(call, services)
+                if said is not None:
+                    if said.__class__ in _STEPS:
+                        step = cast(Step, said)
+                    else:
+                        if call.live is None and number != _EXECUTE:
+                            _in_sight(call, services)
+                        step = await cast(Awaitable[Step], said)
+                    phases = call.phases  # another list, if a row was written meanwhile
+                    at = tick() - origin
+                elif number in _BUSY:
+                    at = tick() - origin
+            except asyncio.CancelledError:
+                if call.live is None or not call.live.absorbed():
+                    await _left(call, services, closing)
+                    raise
+                step = stopped_by(call, call.live.cancel)
+                phases, at = call.phases, tick() - origin
+            except Exception as error:
+                step = _crashed(call, number, error)
+                phases, at = call.phases, tick() - origin
+            phases.append(at << 4 | number)
+            if step is not None:
+                break
+        if step is None:
+            ended = _close(call, services, closing)
+            return ended if ended.__class__ is Result else await _whole(ended)
+        return await _otherwise(call, services, step)
+    finally:
+        if lane is not None:
+            lane.slip_out()
+        if (call.live is not None or call.place is not None) and not call.is_detached:
+            _let_go(call, services)
+
+
+def _in_sight(call: Call, services: Services) -> None:
+    """A phase has to wait for something: from now on the call can be canceled."""
+    live = services.live.add(call, services)
+    live.task = asyncio.current_task()
+    live.stage = "opening"
+
+
+def _taken_up(call: Call) -> Step:
+    """A call that was in flight before it began: it may have been canceled meanwhile."""
+    live = call.live
+    live.task = asyncio.current_task()
+    live.stage = "opening"
+    if live.cancel is None:
+        return None
+    call.prepared = call.session.prepared.get(call.tool_name) or call.session.find(call.tool_name)
+    return stopped_by(call, live.cancel)
+
+
+def _let_go(call: Call, services: Services) -> None:
+    """Whatever became of the call, others get their turn."""
+    if call.place is not None:
+        call.place.lane.leave(call.place)
+        call.place = None
+    if call.live is not None:
+        services.live.remove(call.live)
+
+
+async def _left(call: Call, services: Services, closing: tuple[tuple[int, Closing], ...]) -> None:
+    """Whoever waited for the call went away. If its tool still runs it goes on by itself; else it is closed as canceled."""
+    live = call.live
+    if live is not None and live.detached is not None:
+        call.is_detached = True
+        services.live.spawn(_carried_on(call, services, live.detached))
+    else:
+        await uncancelled(_canceled(call, services))
+
+
+async def _carried_on(call: Call, services: Services, going_on: Awaitable[Step]) -> None:
+    """What is left of a call whose caller did not wait for its tool."""
+    try:
         try:
-            said = phase(call, services)
-            if said is not None:
-                is_step = said.__class__ in _STEPS
-                step = cast(Step, said) if is_step else await cast(Awaitable[Step], said)
-                phases = call.phases  # another list, if a row was written meanwhile
-                at = tick() - origin
-            elif number in _BUSY:
-                at = tick() - origin
-        except asyncio.CancelledError:
-            await uncancelled(_canceled(call, services))
-            raise
+            step = await going_on
         except Exception as error:
-            step = _crashed(call, number, error)
-            phases, at = call.phases, tick() - origin
-        phases.append(at << 4 | number)
-        if step is not None:
-            break
-    if step is None:
-        ended = _close(call, services, closing)
-        return ended if ended.__class__ is Result else await _whole(ended)
-    return await _otherwise(call, services, step)
+            step = _crashed(call, _EXECUTE, error)
+        call.phases.append((call.tick() - call.origin) << 4 | _EXECUTE)
+        if step is None:
+            await _whole(_close(call, services, CLOSING))
+        else:
+            await _otherwise(call, services, step)
+    finally:
+        _let_go(call, services)
 
 
-async def _otherwise(call: Call, services: Services, step: Stop | Park | Replay) -> Result | Pending | Replay:
+async def _in_background(call: Call, services: Services, detached: Detached) -> Pending:
+    """Tell the caller that its call goes on without it; whoever asks for the result later finds it in the ledger."""
+    if call.recorded is None and call.key is None:
+        with suppress(
+            LedgerError
+        ):  # it still runs, and its end is recorded; it is only not seen from elsewhere until then
+            await surface_call(call.live)
+    call.enter("yielded")
+    call.enter("running")
+    call.is_detached = True
+    services.live.spawn(_carried_on(call, services, detached.going_on))
+    return Pending(invocation_id=call.invocation_id, state="running", message=detached.message)
+
+
+async def _otherwise(
+    call: Call, services: Services, step: Stop | Park | Replay | Detached
+) -> Result | Pending | Replay:
     if isinstance(step, Replay):
         return step
     if isinstance(step, Park):
         return await _park(call, services, step)
+    if isinstance(step, Detached):
+        return await _in_background(call, services, step)
     return await stop_call(call, services, step)
 
 
@@ -140,6 +234,9 @@ def _close(
     call: Call, services: Services, closing: tuple[tuple[int, Closing], ...]
 ) -> Result | Replay | Awaitable[Result | Replay]:
     """Run the closing phases; as long as none of them has to wait, nothing is awaited."""
+    if call.live is not None:
+        call.live.stage = "closing"
+        call.live.flush()
     for place, (number, phase) in enumerate(closing):
         try:
             waiting = phase(call, services)
@@ -220,8 +317,10 @@ async def _canceled(call: Call, services: Services) -> None:
     """Whoever waited for the call went away. It is closed like any other."""
     if call.prepared is UNRESOLVED:
         call.prepared = call.session.nowhere(call.tool_name)
-    call.notes = {**call.notes, "abort_reason": "user_interruption"}
-    await stop_call(call, services, Stop("canceled", "the caller stopped waiting, so the call was canceled"))
+    cancel = Cancel(reason="its caller stopped waiting")
+    if call.live is not None and call.live.cancel is not None:
+        cancel = call.live.cancel
+    await stop_call(call, services, stopped_by(call, cancel))
 
 
 def _crashed(call: Call, number: int, error: Exception) -> Stop:

@@ -19,7 +19,12 @@ from ferrule.model.retry import RetrySettings
 from ferrule.model.tool import SafetyFacts, Tool
 
 if TYPE_CHECKING:
-    pass
+    from ferrule.pipeline.live import InFlight
+    from ferrule.pipeline.scheduler import Scheduler
+
+if TYPE_CHECKING:
+    from ferrule.pipeline.live import InFlight
+    from ferrule.pipeline.scheduler import Scheduler
 
 
 class Sealing(Protocol):
@@ -65,6 +70,10 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
     sealing: Sealing
     unsatisfied: Satisfied
     call_facts: CallFacts
+    scheduler: Scheduler
+    """Who runs beside whom."""
+    live: InFlight
+    """The calls in flight in this process."""
     classifiers: Mapping[str, Classifier] = {}
     hooks: tuple[Hook, ...] = ()
     records_behind: bool = True

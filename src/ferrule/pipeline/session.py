@@ -6,7 +6,7 @@ Preparing a tool (validator, runner, policy program, row header) happens once pe
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
@@ -18,17 +18,21 @@ from ferrule.model.journal import Header, encode
 from ferrule.model.lifecycle import State
 from ferrule.model.native_ref import native_ref
 from ferrule.model.nearest import nearest
-from ferrule.model.retry import NO_RETRIES, RetryPolicy
-from ferrule.model.scheduling import Claim
+from ferrule.model.retry import NO_RETRIES, RetryPolicy, RetrySettings
+from ferrule.model.scheduling import Claim, ModifierPolicy
 from ferrule.model.surface import Surface, SurfaceEntry
 from ferrule.model.tool import Tool
 from ferrule.pipeline.arguments import Arguments
+from ferrule.pipeline.locks import NO_LOCKS, LockPlan, claim_of, lock_plan
 from ferrule.pipeline.redaction import Mask
+from ferrule.pipeline.scheduler import Lane, Scheduler
 from ferrule.pipeline.tool_facts import ToolTraits, traits_of
 
 _LONGEST_NAME = 200
 _FEW = 500
 """Among more names nobody looks for the nearest one: comparing takes time, and names come from callers."""
+
+DEFAULT_RETRIES = RetrySettings()
 
 FindExecutor = Callable[[Tool], Executor | None]
 """The executor that can run a tool in this process."""
@@ -65,6 +69,11 @@ class Prepared(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What its runner can do."""
     claim: Claim | None = None
     """What the scheduler wants to know, where it is the same for every call; None: it depends on the input."""
+    locks: LockPlan = NO_LOCKS
+    is_exclusive: bool = False
+    """True when its definition wants every call to run alone."""
+    modifier_policy: ModifierPolicy | None = None
+    """What its definition says about context modifiers."""
     retry: RetryPolicy = NO_RETRIES
     is_plain: bool = False
     """True when nothing has to be arranged before it runs: it only reads, and has no limit of time or number."""
@@ -85,11 +94,14 @@ class Session:
         "_executor_of",
         "_is_hooked",
         "_is_known",
+        "_retries",
         "generation",
         "handle",
+        "lane",
         "prepared",
         "stamp",
         "surface",
+        "values",
     )
 
     def __init__(
@@ -101,8 +113,15 @@ class Session:
         is_known: Callable[[str], bool] = lambda name: False,
         *,
         is_hooked: bool = False,
+        lane: Lane | None = None,
+        retries: RetrySettings = DEFAULT_RETRIES,
     ) -> None:
         self.surface = surface
+        self.lane = lane or Scheduler().lane("")
+        """Who runs beside whom."""
+        self.values: dict[str, Any] = {}
+        """The context that tools of this run may change (`context_modifiers.py`)."""
+        self._retries = retries
         self.generation = generation
         self.prepared: dict[str, Prepared] = {}
         self.stamp: Any = None
@@ -127,6 +146,7 @@ class Session:
     def adopt_counts(self, other: Session) -> None:
         """Go on counting where another session of the same run was."""
         self._counts = other._counts
+        self.values = other.values
 
     def take(self, tool_id: str, limit: int | None, total_limit: int | None) -> str | None:
         """Count one more call of the run; gives what is used up instead, if something is: the tool's id, or `*`."""
@@ -176,10 +196,15 @@ class Session:
         program = self._engine.program(entry, self.surface.request)
         fixed = program.fixed if not traits.has_expressions else None
         in_header = fixed if fixed is not None and fixed.behavior == "allow" else None
-        run, unready = self._runner(tool)
+        run, unready, support = self._runner(tool)
+        said = _payload(tool)
+        locks = lock_plan(said, tool.tool_id, self.lane.policy)
+        claim = self._claim(tool, traits, locks, is_exclusive=_says(said, "requires_exclusive_context") is True)
         mask, preflight = Mask.of(tool), getattr(run, "preflight", None)
         is_plain = traits.is_read_only and traits.timeout_seconds is None and not self._is_limited(entry)
         is_idle = mask is None and preflight is None and unready is None and not self._is_hooked
+        retry = NO_RETRIES
+        may_overlap = claim is not None and self.lane.may_slip(claim) and retry is NO_RETRIES
         return Prepared(
             entry=entry,
             header=self._header(tool.tool_id, name, entry, traits, in_header),
@@ -196,8 +221,14 @@ class Session:
             told_by_header=in_header,
             traits=traits,
             validates_output=traits.output_validator(tool),
+            support=support,
+            claim=claim,
+            locks=locks,
+            is_exclusive=_says(said, "requires_exclusive_context") is True,
+            modifier_policy=_modifier_policy(said),
+            retry=retry,
             is_plain=is_plain,
-            is_express=is_plain and is_idle and in_header is not None and entry.standing == "loaded",
+            is_express=is_plain and is_idle and in_header is not None and entry.standing == "loaded" and may_overlap,
         )
 
     def _unchosen(self, entry: SurfaceEntry) -> Stop | None:
@@ -210,15 +241,29 @@ class Session:
     def _is_limited(self, entry: SurfaceEntry) -> bool:
         return entry.max_calls_per_run is not None or self.surface.max_tool_calls is not None
 
-    def _runner(self, tool: Tool) -> tuple[Run | None, Stop | None]:
+    def _claim(self, tool: Tool, traits: ToolTraits, locks: LockPlan, *, is_exclusive: bool) -> Claim | None:
+        """What the scheduler wants to know; None when that depends on a call's input."""
+        if traits.has_expressions or not locks.is_fixed:
+            return None
+        return claim_of(
+            tool.tool_id,
+            tool.facts,
+            locks,
+            {},
+            principal=self.surface.request.principal,
+            requires_exclusive_context=is_exclusive,
+        )
+
+    def _runner(self, tool: Tool) -> tuple[Run | None, Stop | None, Support]:
         executor = self._executor_of(tool)
         if executor is None:
             what = f"no executor here runs {tool.tool_kind} tools of this kind"
-            return None, Stop("capability_gap", f"tool {tool.tool_id!r} cannot run in this process: {what}")
+            return None, Stop("capability_gap", f"tool {tool.tool_id!r} cannot run in this process: {what}"), Support()
         try:
-            return executor.prepare(tool), None
+            run = executor.prepare(tool)
         except ExecutionFailed as failed:
-            return None, Stop(failed.error_class, failed.message, failed.code)
+            return None, Stop(failed.error_class, failed.message, failed.code), executor.support
+        return run, None, getattr(run, "support", executor.support)
 
     def _header(
         self,
@@ -251,6 +296,25 @@ class Session:
             lifecycle=entry.tool.lifecycle if entry and entry.tool.lifecycle != "available" else "",
         )
         return msgspec.Raw(encode(header))
+
+
+def _payload(tool: Tool) -> dict[str, Any]:
+    try:
+        payload = msgspec.json.decode(tool.payload)
+    except msgspec.DecodeError:
+        return {}
+    return payload if isinstance(payload, dict) else {}
+
+
+def _says(payload: dict[str, Any], name: str) -> Any:
+    """What a definition says, itself or in the records beside it."""
+    homes = (payload, *(payload.get(home) for home in ("tool_interface", "interface", "scheduler")))
+    return next((home[name] for home in homes if isinstance(home, dict) and name in home), None)
+
+
+def _modifier_policy(payload: dict[str, Any]) -> ModifierPolicy | None:
+    said = _says(payload, "context_modifier_policy")
+    return said if said in get_args(ModifierPolicy) else None
 
 
 def _refusal(entry: SurfaceEntry) -> Stop | None:

@@ -22,8 +22,11 @@ from ferrule.follow import Follower
 from ferrule.function_tools import joined
 from ferrule.model.approval import Identity
 from ferrule.model.policy import PolicySet
+from ferrule.model.scheduling import DEFAULT_POLICY, SchedulerPolicy
 from ferrule.model.surface import SurfaceSettings
 from ferrule.model.tool import Tool
+from ferrule.pipeline.live import InFlight
+from ferrule.pipeline.scheduler import Scheduler
 from ferrule.pipeline.services import Services
 from ferrule.policy.engine import engine_of
 from ferrule.policy.facts import call_facts
@@ -54,6 +57,7 @@ async def memory_app(
     key: ApprovalKey | None = None,
     records_behind: bool = True,
     tends: bool = False,
+    scheduler: SchedulerPolicy = DEFAULT_POLICY,
 ) -> AsyncIterator[App]:
     """An app without a workspace.
 
@@ -66,6 +70,7 @@ async def memory_app(
     parts = _parts(
         used, time, key or ApprovalKey.in_memory(), catalog or _compiled(definitions or {}), policy,
         tools=tools, executors=executors, hooks=hooks, classifiers=classifiers, records_behind=records_behind, tends=tends,
+        scheduler=scheduler,
     )  # fmt: skip
     async with AsyncExitStack() as stack:
         app = await stack.enter_async_context(App(parts))
@@ -90,6 +95,7 @@ def _parts(
     classifiers: Iterable[Classifier],
     records_behind: bool,
     tends: bool,
+    scheduler: SchedulerPolicy,
 ) -> Parts:
     new_id = id_maker(clock)
     known = {**BUILTIN, **{classifier.name: classifier for classifier in classifiers}}
@@ -103,6 +109,8 @@ def _parts(
         sealing=key,
         unsatisfied=unsatisfied,
         call_facts=call_facts,
+        scheduler=Scheduler(scheduler),
+        live=InFlight(),
         classifiers=known,
         hooks=tuple(hooks),
         records_behind=records_behind,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable
 
 import msgspec
@@ -10,6 +11,7 @@ from ferrule.contracts.store import Committed, Condition
 from ferrule.errors import LedgerError
 from ferrule.model.failure import Stop, last_state
 from ferrule.pipeline.call import Call
+from ferrule.pipeline.context_modifiers import settle_modifiers
 from ferrule.pipeline.results import stopped_result
 from ferrule.pipeline.rows import last_row
 from ferrule.pipeline.services import Services
@@ -17,7 +19,13 @@ from ferrule.pipeline.services import Services
 
 def emit_terminal(call: Call, services: Services) -> Awaitable[None] | None:
     """Adds the terminal state and writes the row. A result that cannot be recorded is not told as a success."""
+    if call.surfacing is not None:
+        return _after_surfacing(call, services)
+    if call.output is not None and call.output.context_modifiers:
+        settle_modifiers(call)
     stop = call.stop
+    if call.batch is not None and call.has_run:
+        call.enter("yielded")
     call.enter("succeeded" if stop is None else last_state(stop, now=call.state, has_run=call.has_run))
     if call.recorded is not None or call.key is not None or not services.records_behind or _is_action(call):
         return _durably(call, services)
@@ -26,6 +34,14 @@ def emit_terminal(call: Call, services: Services) -> Awaitable[None] | None:
     except LedgerError as error:
         _untold(call, services, error)
     return None
+
+
+async def _after_surfacing(call: Call, services: Services) -> None:
+    """A row that says the call runs is on its way to the disk; the last one comes after it."""
+    await asyncio.wait({call.surfacing})
+    waiting = emit_terminal(call, services)
+    if waiting is not None:
+        await waiting
 
 
 def _is_action(call: Call) -> bool:

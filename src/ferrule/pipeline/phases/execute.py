@@ -1,7 +1,9 @@
 """Phase 9: run the tool, under its deadline, with one context object and its own copy of the arguments.
 
-The one place that catches what executors raise. A tool that must wait for somebody parks the call; when the answer is
-there, the call enters here again, at the receiving half.
+The one place that catches what executors raise. What gives its answer at once costs no await; what only reads and has no
+deadline is awaited where it is; everything else runs in a task of its own (`supervise.py`), so that it can be told to stop
+while its outcome is still waited for. A tool that must wait for somebody parks the call; when the answer is there, the call
+enters here again, at the receiving half.
 """
 
 from __future__ import annotations
@@ -12,82 +14,96 @@ from inspect import isawaitable
 from types import CoroutineType
 from typing import Any, cast
 
-from ferrule.contracts.executor import Context, ExecutionFailed, Output, Resumable, Waiting
+from ferrule.contracts.executor import Context, ExecutionFailed, Output, Resumable
 from ferrule.model.failure import Stop
-from ferrule.pipeline.call import NO_OPTIONS, Call, Park
+from ferrule.model.retry import NO_RETRIES
+from ferrule.pipeline.attempts import attempted
+from ferrule.pipeline.call import NO_OPTIONS, Call, Detached, Park
+from ferrule.pipeline.live import Live
+from ferrule.pipeline.nesting import RUNNING
 from ferrule.pipeline.services import Services
-from ferrule.pipeline.waiting import waiting_request
+from ferrule.pipeline.supervise import failed_stop, stopped_by, supervised, taken, whole_output
 
 
-def execute(call: Call, services: Services) -> Stop | Park | Awaitable[Stop | Park | None] | None:
+def execute(call: Call, services: Services) -> Stop | Park | Awaitable[Stop | Park | Detached | None] | None:
     """Adds the native output. Stops with whatever class the executor gives, `timeout` or `canceled`."""
     if call.state != "running":
         call.enter("running")
     call.has_run = True
-    run = call.prepared.run
+    prepared = call.prepared
+    run = prepared.run
     if run is None:
-        return call.prepared.unready
+        return prepared.unready
+    context = _context(call, services) if prepared.wants_context else NO_CONTEXT
     recorded = call.recorded
-    context = _context(call) if call.prepared.wants_context else NO_CONTEXT
     if recorded is not None and recorded.waiting:
         going_on = cast(Resumable, run).resume(recorded.waiting, recorded.received, context)
-        return _awaited(call, services, going_on, context)
+        return supervised(call, services, _live(call, services, context), going_on)
+    if prepared.retry is not NO_RETRIES:
+        return supervised(call, services, _live(call, services, context), attempted(call, services, run, context))
     try:
         output = run(call.arguments, context)
     except ExecutionFailed as failed:
-        return _failed(call, failed)
+        return failed_stop(call, failed)
     if type(output) is CoroutineType or isawaitable(output):
-        return _awaited(call, services, output, context)
-    return _given(call, services, output)
+        live = _live(call, services, context)
+        if call.deadline is None and prepared.traits.is_read_only:
+            return _in_place(call, services, live, output)
+        return supervised(call, services, live, output)
+    if type(output) is Output and output.stream is not None:
+        return supervised(call, services, _live(call, services, context), _given(output))
+    return taken(call, services, output)
 
 
-async def _awaited(call: Call, services: Services, running: Awaitable[Any], context: Context) -> Stop | Park | None:
+async def _in_place(
+    call: Call, services: Services, live: Live, running: Awaitable[Any]
+) -> Stop | Park | Detached | None:
+    """Await a tool that only reads, in the task of its call."""
+    before = RUNNING.set(call)
     try:
-        if call.deadline is None:
-            return _given(call, services, await running)
-        async with asyncio.timeout_at(call.deadline):
-            return _given(call, services, await running)
+        output = await running
+        if type(output) is Output and output.stream is not None:
+            output = await whole_output(call, services, _given(output))
     except ExecutionFailed as failed:
-        return _failed(call, failed)
+        if live.cancel is not None and failed.error_class in ("canceled", "timeout"):
+            return stopped_by(call, live.cancel)
+        return failed_stop(call, failed)
     except asyncio.CancelledError:
-        _abort(context)
+        if live.context is not None:
+            live.context.abort(live.cancel.abort_reason if live.cancel is not None else "user_interruption")
         raise
-    except TimeoutError:
-        _abort(context)
-        return Stop("timeout", f"tool {call.prepared.tool_id!r} did not finish in time; it was told to stop")
+    finally:
+        RUNNING.reset(before)
+    if live.cancel is not None:
+        live.absorbed()  # it was told to stop, and gave its answer all the same
+    return taken(call, services, output)
 
 
-def _abort(context: Context) -> None:
-    """Tell a tool that nobody waits any more; a function in a thread has no other way to learn it."""
-    if context is not NO_CONTEXT:
-        context.aborted = True
+async def _given(output: Output) -> Output:
+    return output
 
 
-def _given(call: Call, services: Services, output: Any) -> Park | None:
-    if type(output) is Waiting:
-        return Park(waiting_request(call, services, output), output)
-    call.output = output if type(output) is Output else Output(output)
-    return None
-
-
-def _failed(call: Call, failed: ExecutionFailed) -> Stop:
-    call.output = failed.output
-    return Stop(
-        failed.error_class,
-        failed.message,
-        failed.code,
-        retry_after=failed.retry_after,
-        native_error_ref=failed.native_error_ref,
-    )
+def _live(call: Call, services: Services, context: Context) -> Live:
+    live = call.live
+    if live is None:
+        live = services.live.add(call, services)
+        live.task = asyncio.current_task()
+    live.stage = "running"
+    live.support = call.prepared.support
+    live.context = context if context is not NO_CONTEXT else None
+    taken_in: Live = live
+    return taken_in
 
 
 NO_CONTEXT = Context("", "", None, "")
 """For runners that say they look at none."""
 
 
-def _context(call: Call) -> Context:
+def _context(call: Call, services: Services) -> Context:
     request, options = call.session.surface.request, call.options
     context = Context(call.invocation_id, request.principal, request.agent, request.tenant, call.session.handle)
+    context.values = call.session.values
+    context.wire = call.live if call.live is not None else services.live.add(call, services)
     if options is not NO_OPTIONS or call.deadline is not None:
         context.deadline = call.deadline
         context.idempotency_key = options.idempotency_key

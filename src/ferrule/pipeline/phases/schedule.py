@@ -1,28 +1,106 @@
-"""Phase 8: a slot, a deadline, and (for everything that is not read-only) a durable record that it is about to run."""
+"""Phase 8: a turn, a deadline, and (for everything that is not read-only) a durable record that it is about to run."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
 
+import msgspec
+
 from ferrule.contracts.store import Committed, Condition
 from ferrule.errors import LedgerUnavailable, OutcomeUnrecorded
 from ferrule.model.failure import Stop
+from ferrule.model.scheduling import Claim
 from ferrule.pipeline.call import NO_OPTIONS, Call, Replay
 from ferrule.pipeline.idempotency import key_conflict
 from ferrule.pipeline.limits import limit_reached, shared_limits, take
+from ferrule.pipeline.live import Cancel
+from ferrule.pipeline.locks import claim_of
 from ferrule.pipeline.rows import started_row
+from ferrule.pipeline.scheduler import Deadlock, Place, QueueFull, QueueLeft
 from ferrule.pipeline.services import Services
+from ferrule.pipeline.supervise import stopped_by
 
 
 def schedule(call: Call, services: Services) -> Stop | Awaitable[Stop | Replay | None] | None:
-    """Adds the deadline. Stops with `policy_blocked` when the run has used up its calls; a duplicate is told apart here."""
+    """Adds a place in the lane and the deadline. Stops with `policy_blocked` when the run has used up its calls, with
+    `rate_limited` when too many wait, `canceled` or `timeout` when its turn does not come; a duplicate is told apart here."""
+    timeout = _smallest(call.prepared.traits.timeout_seconds, call.options.timeout_seconds)
+    if timeout is not None:
+        spent = call.offset() / 1e9 if call.recorded is None else 0.0  # people are not hurried by a tool's deadline
+        call.deadline = asyncio.get_running_loop().time() + timeout - spent
+    try:
+        place = _entered(call, services)
+    except QueueFull as full:
+        return Stop("rate_limited", str(full), "queue_full", retry_after=1.0)
+    except Deadlock as locked:
+        return Stop("execution_failed", str(locked), "deadlock")
+    call.place = place
+    if place.state == "waiting":
+        return _in_turn(call, services, place)
+    return _started(call, services)
+
+
+def _entered(call: Call, services: Services) -> Place:
+    """A place in the lane of the caller's surface; a call made by a running tool gets one inside that tool's own."""
+    claim = call.prepared.claim
+    if claim is None:
+        claim = _claim(call, services)
+    if call.options.priority:
+        claim = msgspec.structs.replace(claim, priority=call.options.priority)
+    lane, parent = call.session.lane, call.parent
+    if parent is None or parent.state not in ("running", "partial_result"):
+        return lane.enter(claim, call.place)
+    if parent.place is not None:
+        return lane.enter(claim, call.place, parent=parent.place)
+    return services.scheduler.lane(f"inside {parent.invocation_id}").enter(claim)
+
+
+def _claim(call: Call, services: Services) -> Claim:
+    """What the scheduler wants to know, worked out for this very input and recorded with the call (AT-159)."""
+    prepared, policy = call.prepared, call.session.lane.policy
+    assert prepared.entry is not None  # resolve_tool stopped the call otherwise
+    arguments = msgspec.json.decode(call.input)
+    facts, failures = services.call_facts(prepared.entry.tool, arguments, services.classifiers)
+    claim = claim_of(
+        prepared.tool_id,
+        facts,
+        prepared.locks,
+        arguments,
+        principal=call.session.surface.request.principal,
+        requires_exclusive_context=prepared.is_exclusive,
+    )
+    noted = {"facts_unknown": failures} if failures else {}
+    call.notes = {**call.notes, **noted, "scheduler": claim.to_record(policy)}
+    return claim
+
+
+async def _in_turn(call: Call, services: Services, place: Place) -> Stop | Replay | None:
+    """Wait for the call's turn, no longer than its deadline."""
+    live = call.live or services.live.add(call, services)
+    if live.task is None:
+        live.task = asyncio.current_task()
+    live.stage = "queued"
+    call.enter("queued")
+    since = call.offset()
+    try:
+        async with asyncio.timeout_at(call.deadline):
+            await place.turn()
+    except QueueLeft:
+        return stopped_by(call, live.cancel or Cancel())
+    except TimeoutError:
+        return stopped_by(call, Cancel("timeout", "its turn did not come in time"))
+    live.stage = "opening"
+    waited = round((call.offset() - since) / 1e6, 3)
+    call.notes = {**call.notes, "scheduler": {**call.notes.get("scheduler", {}), "waited_ms": waited}}
+    step = _started(call, services)
+    return await step if step is not None and not isinstance(step, Stop) else step
+
+
+def _started(call: Call, services: Services) -> Stop | Awaitable[Stop | Replay | None] | None:
     prepared = call.prepared
     if prepared.is_plain and call.options is NO_OPTIONS and call.recorded is None and services.records_behind:
         return None
-    timeout = _smallest(prepared.traits.timeout_seconds, call.options.timeout_seconds)
-    if timeout is not None:
-        call.deadline = asyncio.get_running_loop().time() + timeout
     stop = take(call)
     if stop is not None:
         return stop
