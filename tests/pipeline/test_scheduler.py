@@ -328,6 +328,27 @@ def test_a_nested_call_goes_before_one_that_waits_for_its_parents_slot() -> None
     assert states(waiting) == "r"
 
 
+def test_a_nested_call_that_waits_is_not_overtaken_by_later_ones() -> None:
+    lane = lane_of()
+    parent, reader = lane.enter(safe("k")), lane.enter(safe("l", shared=True))
+    nested = lane.enter(safe("l"), parent=parent)
+    later = lane.enter(safe("l", shared=True))
+    assert states(nested, later) == "ww"
+    lane.leave(reader)
+    assert states(nested, later) == "rw"
+    lane.leave(nested)
+    assert states(later) == "r"
+
+
+def test_a_nested_call_that_gives_up_frees_those_behind_it() -> None:
+    lane = lane_of()
+    parent, reader = lane.enter(safe("k")), lane.enter(safe("l", shared=True))
+    nested = lane.enter(safe("l"), parent=parent)
+    later = lane.enter(safe("l", shared=True))
+    lane.leave(nested)
+    assert states(reader, later) == "rr"
+
+
 def test_a_cycle_through_nested_calls_is_refused() -> None:
     lane = lane_of()
     one, other = lane.enter(safe("a")), lane.enter(safe("b"))

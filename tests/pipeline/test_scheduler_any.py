@@ -38,6 +38,14 @@ claims = st.builds(
     locks=st.lists(st.tuples(st.sampled_from(KEYS), st.booleans()), max_size=3).map(tuple),
     priority=st.integers(-2, 2),
 )
+locked = st.builds(
+    Claim,
+    tool_id=st.just("t"),
+    principal=st.just("ann"),
+    is_concurrency_safe=st.just(True),
+    locks=st.lists(st.tuples(st.sampled_from(KEYS), st.booleans()), min_size=1, max_size=2).map(tuple),
+)
+"""Calls that only locks can hold up."""
 numbers = st.integers(0, 1000)
 
 
@@ -283,8 +291,28 @@ class Crowd(RuleBasedStateMachine):
         }  # fmt: skip
 
 
+class Family(Crowd):
+    """Calls with locks that call one another, and little else in their way."""
+
+    @initialize(policy=st.builds(SchedulerPolicy, max_parallel=st.integers(1, 4)))
+    def start(self, policy: SchedulerPolicy) -> None:
+        super().start(policy)
+
+    @rule(lane=numbers, claim=locked)
+    def call(self, lane: int, claim: Claim) -> None:
+        self.try_to_enter(claim, None, self.lanes[lane % 3], None)
+
+    @rule(claim=locked, parent=numbers)
+    def nest(self, claim: Claim, parent: int) -> None:
+        above = self.picked(parent, "running")
+        if above is not None:
+            self.try_to_enter(claim, None, self.lanes[0], above)
+
+
 TestCrowd = Crowd.TestCase
 TestCrowd.settings = settings(max_examples=150, stateful_step_count=50, deadline=None)
+TestFamily = Family.TestCase
+TestFamily.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
 
 moves = st.lists(st.tuples(st.sampled_from(["enter", "announce", "leave", "nest"]), claims, numbers), max_size=40)
 

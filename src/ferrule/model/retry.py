@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 
 from ferrule.model.failure import ErrorClass
+
+MOST_ATTEMPTS = 20
+"""However many a definition asks for."""
 
 RETRIED: frozenset[ErrorClass] = frozenset({"rate_limited", "dependency_unavailable", "timeout"})
 """Classes another attempt may cure; of the others an executor has to say so itself."""
@@ -21,6 +24,8 @@ class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True):
     """Before the second attempt; doubles from there on, with chance in it."""
     is_written: bool = False
     """True when the author wrote a policy of their own: it is done as written."""
+    on_status: tuple[int, ...] | None = None
+    """HTTP statuses the author wants tried again; None where nothing is said."""
 
 
 NO_RETRIES = RetryPolicy()
@@ -29,7 +34,7 @@ NO_RETRIES = RetryPolicy()
 class RetrySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`[retries]`"""
 
-    max_attempts: Annotated[int, msgspec.Meta(ge=1, le=20)] = 3
+    max_attempts: Annotated[int, msgspec.Meta(ge=1, le=MOST_ATTEMPTS)] = 3
     """For tools whose profile supports retries and says no number."""
     max_wait_seconds: Annotated[float, msgspec.Meta(ge=0)] = 20.0
     """What a call waits between attempts, at most, all together; whoever calls is told to come back later instead."""
@@ -39,6 +44,27 @@ class RetrySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """Failures in a row after which a tool is left alone; 0 turns that off."""
     breaker_seconds: Annotated[float, msgspec.Meta(gt=0)] = 30.0
     """For how long; then one call tries, and the others wait for what it finds."""
+
+
+NoRetry = Literal[
+    "no_policy",
+    "attempts_used_up",
+    "not_retryable",
+    "may_have_acted",
+    "retry_after_too_long",
+    "waited_long_enough",
+    "deadline",
+    "budget_used_up",
+]
+"""Why a failure is final."""
+
+
+class NextAttempt(NamedTuple):
+    """When to try again, or why not."""
+
+    wait_seconds: float | None
+    """None: not again."""
+    reason: NoRetry | None = None
 
 
 class Attempt(msgspec.Struct, frozen=True, array_like=True, gc=False):

@@ -1,0 +1,125 @@
+"""Leaving a system alone that fails again and again: after so many failures in a row nobody calls it for a while, then one does.
+
+Keyed by tool, or by whatever name of the system behind it the caller uses. Only keys that fail cost memory.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Literal
+
+from ferrule.model.failure import ErrorClass, Stop
+from ferrule.model.retry import RetrySettings
+
+COUNTED: frozenset[ErrorClass] = frozenset({"dependency_unavailable", "timeout", "rate_limited"})
+"""Failures that say something about the system behind a tool. Others show that it answers."""
+SILENT: frozenset[ErrorClass] = frozenset({"canceled", "sibling_canceled", "streaming_fallback_discarded"})
+"""Endings that say nothing either way."""
+CIRCUIT_OPEN = "circuit_open"
+MOST_KEYS = 10_000
+LONGEST_FACTOR = 10
+"""A system that asks to be left alone for longer is asked again after so many times the usual time."""
+
+BreakerState = Literal["closed", "open", "half_open"]
+
+
+class Breaker:
+    """What is known about one key that has failed."""
+
+    __slots__ = ("failures", "probe", "until")
+
+    def __init__(self) -> None:
+        self.failures = 0
+        self.until: float | None = None
+        """Until when nobody tries; None while closed."""
+        self.probe = 0
+        """The ticket of the call that tries; 0 when none does."""
+
+
+class Breakers:
+    """The breakers of a process. `clock` gives seconds and never goes back."""
+
+    __slots__ = ("_breakers", "_clock", "_seconds", "_threshold", "_tickets")
+
+    def __init__(self, settings: RetrySettings, clock: Callable[[], float]) -> None:
+        self._threshold = settings.breaker_failures
+        self._seconds = settings.breaker_seconds
+        self._clock = clock
+        self._breakers: OrderedDict[str, Breaker] = OrderedDict()
+        self._tickets = 0
+
+    def __bool__(self) -> bool:
+        """False when no key has failed: then nothing needs to be asked or told about successes."""
+        return bool(self._breakers)
+
+    def __len__(self) -> int:
+        return len(self._breakers)
+
+    def state(self, key: str) -> BreakerState:
+        """How a key stands."""
+        breaker = self._breakers.get(key)
+        if breaker is None or breaker.until is None:
+            return "closed"
+        return "half_open" if breaker.probe or self._clock() >= breaker.until else "open"
+
+    def admit(self, key: str) -> Stop | int:
+        """A ticket to hand to `ended`, or the refusal while the key is left alone."""
+        breaker = self._breakers.get(key)
+        if breaker is None or breaker.until is None:
+            return 0
+        now = self._clock()
+        if now < breaker.until:
+            return self._refusal(key, breaker, breaker.until - now)
+        # A call that tries and never ends is given up after a while: `until` has passed once more.
+        breaker.until = now + self._seconds
+        self._tickets += 1
+        breaker.probe = self._tickets
+        return self._tickets
+
+    def ended(
+        self, key: str, error_class: ErrorClass | None, ticket: int = 0, *, retry_after: float | None = None
+    ) -> None:
+        """How an admitted attempt ended; None for a success."""
+        breaker = self._breakers.get(key)
+        if breaker is not None and breaker.until is not None:
+            if ticket and ticket == breaker.probe:
+                self._judge(key, breaker, error_class, retry_after)
+            return  # begun before the key was left alone: old news
+        if error_class in SILENT or not self._threshold:
+            return
+        if error_class not in COUNTED:
+            if breaker is not None:
+                del self._breakers[key]
+            return
+        if breaker is None:
+            breaker = self._breakers[key] = Breaker()
+            if len(self._breakers) > MOST_KEYS:
+                self._breakers.popitem(last=False)
+        breaker.failures += 1
+        if breaker.failures >= self._threshold:
+            self._open(breaker, retry_after)
+
+    def _judge(self, key: str, breaker: Breaker, error_class: ErrorClass | None, retry_after: float | None) -> None:
+        breaker.probe = 0
+        if error_class in SILENT:
+            breaker.until = self._clock()  # it learned nothing: the next one tries
+        elif error_class in COUNTED:
+            breaker.failures += 1
+            self._open(breaker, retry_after)
+        else:
+            del self._breakers[key]
+
+    def _open(self, breaker: Breaker, retry_after: float | None) -> None:
+        asked = retry_after if retry_after is not None and retry_after > self._seconds else self._seconds
+        breaker.until = self._clock() + min(asked, self._seconds * LONGEST_FACTOR)
+
+    def _refusal(self, key: str, breaker: Breaker, left: float) -> Stop:
+        seconds = min(left, 1.0) if breaker.probe else left
+        what = "one call is trying it now" if breaker.probe else f"it is left alone for {left:.0f} s more"
+        return Stop(
+            "dependency_unavailable",
+            f"{key!r} failed {breaker.failures} times in a row, and {what}; call it again later",
+            CIRCUIT_OPEN,
+            retry_after=round(max(seconds, 0.001), 3),
+        )
