@@ -36,6 +36,7 @@ from ferrule.model.surface import Standing, Surface, SurfaceRequest, SurfaceSett
 from ferrule.model.tool import Tool
 from ferrule.pipeline.arguments import Arguments, Problem
 from ferrule.pipeline.hooks import refuse_idle
+from ferrule.pipeline.inputs import storable
 from ferrule.pipeline.live import Cancel
 from ferrule.pipeline.payload_access import read_payload
 from ferrule.pipeline.pulse import Pulse
@@ -419,7 +420,7 @@ class App:
     async def _masked(self, call_id: str, edited: bytes) -> bytes:
         tool = await self._tool_of(call_id)
         mask = Mask.of(tool) if tool is not None else None
-        return edited if mask is None else mask.masked(edited)
+        return storable(edited, mask, self._parts.services.redactor)
 
     async def _tool_of(self, call_id: str) -> Tool | None:
         rows = await self.store.rows_of(call_id)
