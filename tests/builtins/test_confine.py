@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
 import shutil
 import socket
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +116,44 @@ def test_links_in_circles_end(ground: Path) -> None:
     for name in ("read", "write"):
         with refused("sandbox_violation", "path_outside_roots", "too many links"):
             call(ground, name, "a")
+
+
+def test_a_deep_path_holds_one_folder_at_a_time(ground: Path) -> None:
+    """A model could have folders made until no file can be opened any more."""
+    deep = "d/" * 1900
+    with limited_files(64):
+        run(ground, "write", file_path=f"{deep}a.txt", content="deep")
+        assert run(ground, "read", file_path=f"{deep}a.txt")["content"] == "deep"
+    while (ground / "d").exists():  # too deep to be removed in one go
+        os.rename(ground / "d", ground / "gone")
+        below = ground / "gone"
+        for _ in range(200):
+            if not (below / "d").exists():
+                break
+            below = below / "d"
+        if (below / "d").exists():
+            os.rename(below / "d", ground / "d")
+        shutil.rmtree(ground / "gone")
+
+
+@contextmanager
+def limited_files(count: int) -> Iterator[None]:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (count, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_no_folder_stays_open(ground: Path) -> None:
+    (ground / "link").symlink_to("sub/../../outside/secret.txt")
+    before = len(os.listdir("/proc/self/fd"))
+    for path in ("in.txt", "link", "sub/none", "none/none", "sub/deep/../in.txt", "ferrule.toml"):
+        for name in ("read", "edit"):
+            with suppress(ExecutionFailed):
+                call(ground, name, path)
+    assert len(os.listdir("/proc/self/fd")) == before
 
 
 @pytest.mark.parametrize("path", ["in.txt", "./in.txt", "sub/../in.txt", "{ws}/in.txt", "../ws/in.txt", "sub//in.txt"])

@@ -21,7 +21,8 @@ from ferrule.contracts.executor import ExecutionFailed
 
 _LONGEST_PATH = 4096
 _LONGEST_NAME = 255
-_MOST_LINKS = 40
+_MOST_TURNS = 40
+"""Links followed and ways walked again; as many links as Linux follows."""
 _FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
 
 
@@ -118,7 +119,7 @@ class Roots:
 
 
 class _Walk:
-    """One way from a root to a file."""
+    """One way from a root to a file. Holds one folder at a time, however deep it goes."""
 
     def __init__(self, roots: Roots, path: str, *, makes_folders: bool) -> None:
         self._roots = roots
@@ -126,8 +127,10 @@ class _Walk:
         self._makes_folders = makes_folders
         self._protected = Protected(roots.protected)
         self._root = ""
-        self._folders: list[int] = []
-        """Held open, the root first."""
+        self._folder = -1
+        """The folder it is in, held open."""
+        self._names: list[str] = []
+        """The way there from the root, without links."""
         self._todo: deque[str] = deque()
         self._turns = 0
 
@@ -141,9 +144,10 @@ class _Walk:
         raise misguided(f"{shown(self._path)} is a folder; name a file", "is_a_folder")
 
     def close(self) -> None:
-        """Let go of every folder."""
-        while self._folders:
-            os.close(self._folders.pop())
+        """Let go of the folder."""
+        if self._folder >= 0:
+            os.close(self._folder)
+            self._folder = -1
 
     def _start(self, path: str) -> None:
         """Begin again at the root an absolute path is in."""
@@ -152,46 +156,47 @@ class _Walk:
             raise self._roots.outside(self._path)
         self._root, rest = entered
         self.close()
-        self._folders.append(os.open("/", _FOLDER))
+        self._folder = os.open("/", _FOLDER)
         for name in _parts(self._root):
             self._descend(name)
-            os.close(self._folders.pop(0))
-        self._todo = deque(rest)
+        self._names, self._todo = [], deque(rest)
 
     def _step(self, name: str) -> Spot | None:
         if name == "..":  # of a link; a path's own are gone
             self._ascend()
             return None
-        folder = self._folders[-1]
-        self._protected.refuse_name(folder, name, self._path)
+        self._protected.refuse_name(self._folder, name, self._path)
         try:
-            info = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            info = os.stat(name, dir_fd=self._folder, follow_symlinks=False)
         except FileNotFoundError:
             if not self._todo:
-                return Spot(folder, name, self._path, None, self._protected)
+                return Spot(self._folder, name, self._path, None, self._protected)
             self._descend(name)
             return None
         if stat.S_ISLNK(info.st_mode):
-            self._follow(os.readlink(name, dir_fd=folder))
+            self._follow(os.readlink(name, dir_fd=self._folder))
             return None
         if not self._todo:
             self._protected.refuse_thing(info, self._path)
-            return Spot(folder, name, self._path, info, self._protected)
+            return Spot(self._folder, name, self._path, info, self._protected)
         try:
             self._descend(name)
         except OSError:
-            if not _is_changing(folder, name):
+            if not _is_changing(self._folder, name):
                 raise
             self._turn()  # it became a link just now: look again
             self._todo.appendleft(name)
         return None
 
     def _ascend(self) -> None:
-        if len(self._folders) > 1:
-            os.close(self._folders.pop())
-        else:
-            self._turn()
-            self._start(os.path.join(os.path.dirname(self._root), *self._todo))
+        """Up, by walking there again from the root; above the root only what leads back into one goes on."""
+        steps = 1
+        while self._todo and self._todo[0] == "..":
+            self._todo.popleft()
+            steps += 1
+        above = os.path.normpath(os.path.join(self._root, *self._names, *[".."] * steps))
+        self._turn()
+        self._start(os.path.join(above, *self._todo))
 
     def _follow(self, target: str) -> None:
         self._turn()
@@ -202,12 +207,12 @@ class _Walk:
 
     def _turn(self) -> None:
         self._turns += 1
-        if self._turns > _MOST_LINKS:
+        if self._turns > _MOST_TURNS:
             raise violation(f"{shown(self._path)} leads through too many links", "path_outside_roots")
 
     def _descend(self, name: str) -> None:
         """Go into the folder of that name, which is made if it has to be."""
-        folder = self._folders[-1]
+        folder = self._folder
         self._protected.refuse_name(folder, name, self._path)
         try:
             found = os.open(name, _FOLDER, dir_fd=folder)
@@ -217,7 +222,9 @@ class _Walk:
             with suppress(FileExistsError):
                 os.mkdir(name, dir_fd=folder)
             found = os.open(name, _FOLDER, dir_fd=folder)
-        self._folders.append(found)
+        os.close(folder)
+        self._folder = found
+        self._names.append(name)
         self._protected.refuse_thing(os.fstat(found), self._path)
 
 
