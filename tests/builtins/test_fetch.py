@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from ferrule.builtins.executor import BuiltinExecutor
+from ferrule.builtins.requests import redirected, request_of
 from ferrule.contracts.executor import Context
 from tests.builtins.scene import refused, run, tool
 from tests.builtins.web import Asked, Web, answer, redirect, web
@@ -445,3 +446,39 @@ def test_what_did_not_come_in_full_replaces_nothing(tmp_path: Path, page: bytes)
             with refused("dependency_unavailable", "broken_answer"):
                 fetch(tmp_path, site.url(), config, save_path="x")
     assert os.listdir(tmp_path) == ["x"] and (tmp_path / "x").read_text() == "old"
+
+
+@pytest.mark.parametrize(
+    ("url", "location", "keeps"),
+    [("http://a.test/x", "https://a.test/y", True), ("https://a.test/x", "/y", True),
+     ("https://a.test/x", "https://A.test:443/", True),
+     ("http://a.test/x", "https://a.test:8443/y", False), ("http://a.test:8080/", "https://a.test/", False),
+     ("https://a.test/", "https://b.test/", False), ("https://a.test/", "//b.test/", False),
+     ("http://a.test/", "http://a.test:81/", False)],
+)  # fmt: skip
+def test_headers_stay_on_the_host(url: str, location: str, keeps: bool) -> None:
+    request = request_of({"url": url, "headers": {"Authorization": "Bearer abcdef"}})
+    assert bool(redirected(request, location).headers) == keeps
+
+
+@pytest.mark.parametrize("location", ["http://a.test/", "http://a.test:443/", "http://b.test/"])
+def test_no_redirect_leads_from_https_to_http(location: str) -> None:
+    with refused("sandbox_violation", "redirect_refused", "https to http"):
+        redirected(request_of({"url": "https://a.test/"}), location)
+
+
+def test_credentials_in_headers_are_hidden(tmp_path: Path) -> None:
+    """DESIGN promise 8: also when the server sends them back."""
+    hidden: list[str] = []
+
+    class Ear:
+        def secret(self, value: str) -> None:
+            hidden.append(value)
+
+        def __getattr__(self, name: str) -> Any:
+            return lambda *args: None
+
+    headers = {"Authorization": "Bearer abcdef", "X-Api-Key": "key-1", "Cookie": "sid=42", "Accept": "text/html"}
+    with web(index=answer(b"x")) as site:
+        fetch(tmp_path, site.url(), context=Context("inv_1", "ann", None, "default", wire=Ear()), headers=headers)
+    assert set(hidden) == {"Bearer abcdef", "abcdef", "key-1", "sid=42"}
