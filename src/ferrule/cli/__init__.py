@@ -21,6 +21,7 @@ COMMANDS = (
     ("show", "ferrule.cli.show:command", "Show one tool in full", "Look"),
     ("log", "ferrule.cli.log:command", "List the latest calls, or follow them", "Look"),
     ("explain", "ferrule.cli.explain:command", "Tell the whole story of one call", "Look"),
+    ("result", "ferrule.cli.result:command", "Show how one call ended, and save what it gave", "Look"),
     ("build", "ferrule.cli.build:command", "Compile the definitions into a sealed catalog", "Release"),
     ("publish", "ferrule.cli.publish:command", "Record a built catalog as a release", "Release"),
     ("diff", "ferrule.cli.diff:command", "Compare definitions with what is published", "Release"),

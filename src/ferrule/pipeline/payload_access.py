@@ -90,16 +90,19 @@ async def _gone(services: Services, uri: str, gone: PayloadGone, principal: str 
     header = header_of(rows[0].segment())
     if principal is not None and (header.principal, header.tenant) != (principal, tenant):
         raise _unknown(uri)
-    if gone.reason != "unknown":
-        raise gone
+    raise why_gone(rows, uri, gone, services.wall())
+
+
+def why_gone(rows: Sequence[StoredEntry], uri: str, gone: PayloadGone, now: int) -> PayloadGone:
+    """Why the bytes of a call's payload cannot be had, as its rows tell it: a store forgets what it has removed."""
     ref = _ref(rows, uri)
     expires = ref.get("expires_at")
-    if expires is not None and parse_iso(expires) <= services.wall():
+    if gone.reason == "unknown" and expires is not None and parse_iso(expires) <= now:
         at = iso(parse_iso(expires))
-        raise PayloadGone("expired", f"the payload {uri} expired at {at}; the record of its call is still there")
-    if ref:
-        raise PayloadGone("unknown", f"the bytes of {uri} were removed; the record of its call is still there")
-    raise _unknown(uri)
+        return PayloadGone("expired", f"the payload {uri} expired at {at}; the record of its call is still there")
+    if gone.reason == "unknown" and ref:
+        return PayloadGone("unknown", f"the bytes of {uri} were removed; the record of its call is still there")
+    return gone if gone.reason != "unknown" else _unknown(uri)
 
 
 def _ref(rows: Sequence[StoredEntry], uri: str) -> dict[str, Any]:

@@ -1,0 +1,170 @@
+"""`ferrule result ID`: how a call ended, what the model saw of its output, and where the rest is.
+
+Exit codes as of `ferrule call`: 0 it succeeded, 1 it ended with an error (or its bytes cannot be had), 3 it has not ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import click
+
+from ferrule.cli.json_text import json_text
+from ferrule.cli.look import find_call, lasted, ledger
+from ferrule.cli.outcome import ENDED_WITH_ERROR, SUCCEEDED, WAITS, code_of, record_of
+from ferrule.cli.saving import Saved, content_of, save, written_out
+from ferrule.clock import Clock
+from ferrule.contracts.payloads import Kept, PayloadGone
+from ferrule.errors import LedgerError
+from ferrule.history.story import Story, story_of
+from ferrule.model.journal import StoredEntry
+from ferrule.model.result import Pending, Result
+from ferrule.payloads.files import FilePayloads
+from ferrule.pipeline.answers import answer_of
+from ferrule.pipeline.payload_access import payloads_of, why_gone
+from ferrule.reporters.excerpt import cleaned
+from ferrule.workspace import Workspace
+
+
+class Stored(NamedTuple):
+    """One stored output of the call: what is known of it, or why it cannot be had."""
+
+    uri: str
+    kept: Kept | None
+    gone: PayloadGone | None
+
+
+class Found(NamedTuple):
+    """A call, how it ended, and what was stored of it."""
+
+    story: Story
+    answer: Result | Pending
+    stored: list[Stored]
+
+
+@click.command()
+@click.argument("call", metavar="ID")
+@click.option(
+    "--save", "target", metavar="PATH", help="Save the whole output to this file, or under its name in this folder."
+)
+@click.option("--force", is_flag=True, help="With --save: replace a file that is there.")
+@click.option("--raw", "is_raw", is_flag=True, help="Print the whole output as it is, and nothing else.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result's record as JSON, for programs.")
+@click.option("--workspace", "path", default=".", type=click.Path(), help="Look in the workspace around this path.")
+def command(call: str, target: str | None, force: bool, is_raw: bool, as_json: bool, path: str) -> int:
+    """Show how one call ended and what came of it. ID may be shortened; `last` is the newest call.
+
+    What was too large to show is stored: --save writes it to a file and verifies it on the way.
+    """
+    if sum((target is not None, is_raw, as_json)) > 1:
+        raise click.UsageError("--save, --raw and --json exclude one another")
+    if force and target is None:
+        raise click.UsageError("--force goes with --save")
+    return asyncio.run(_run(path, call, target, force, is_raw, as_json))
+
+
+async def _run(path: str, call: str, target: str | None, force: bool, is_raw: bool, as_json: bool) -> int:
+    settings = Workspace.open(path)
+    store = FilePayloads(settings.root / settings.settings.results.path, Clock().now)
+    try:
+        found = await _found(path, call, store)
+        if target is not None or is_raw:
+            return await _give(found, store, target, force)
+    finally:
+        await store.aclose()
+    if as_json:
+        click.echo(json_text(_record(found)))
+    else:
+        for line in _lines(found):
+            sys.stdout.write(line + "\n")
+    return code_of(found.answer)
+
+
+async def _found(path: str, call: str, payloads: FilePayloads) -> Found:
+    async with ledger(path) as store:
+        rows = await find_call(store, call)
+        opened = await store.find_open(rows[0].call)
+    answer = answer_of(rows, opened.state if opened is not None else None)
+    if answer is None:
+        raise LedgerError(f"the ledger has no rows of {call}")
+    return Found(story_of(rows), answer, [await _stored(payloads, rows, uri) for uri in payloads_of(rows)])
+
+
+async def _stored(payloads: FilePayloads, rows: Sequence[StoredEntry], uri: str) -> Stored:
+    try:
+        return Stored(uri, await payloads.describe(uri), None)
+    except PayloadGone as gone:
+        return Stored(uri, None, why_gone(rows, uri, gone, Clock().now()))
+
+
+async def _give(found: Found, payloads: FilePayloads, target: str | None, force: bool) -> int:
+    """The whole output, into a file or to standard output."""
+    if isinstance(found.answer, Pending):
+        click.echo(f"there is nothing to save yet: {cleaned(found.answer.message)}", err=True)
+        return WAITS
+    missing = next((stored.gone for stored in found.stored if stored.gone is not None), None)
+    if missing is not None:
+        click.echo(f"the output cannot be had: {missing}", err=True)
+        return ENDED_WITH_ERROR
+    kept = [stored.kept for stored in found.stored if stored.kept is not None]
+    try:
+        if target is None:
+            await written_out(payloads, kept, found.answer)
+            return SUCCEEDED
+        for saved in await save(payloads, kept, found.answer, target, force):
+            click.echo(_told(saved))
+    except PayloadGone as gone:
+        click.echo(f"the output cannot be had: {gone}; nothing was written", err=True)
+        return ENDED_WITH_ERROR
+    return SUCCEEDED
+
+
+def _told(saved: Saved) -> str:
+    verified = ", verified" if saved.is_verified else ""
+    return f"saved {saved.size:,} bytes to {saved.path}{verified}"
+
+
+def _record(found: Found) -> dict[str, Any]:
+    if isinstance(found.answer, Pending):
+        return {**record_of(found.answer), "is_pending": True}
+    notes = found.story.notes
+    stored = [
+        {"uri": stored.uri, "is_there": stored.gone is None, "reason": stored.gone.reason if stored.gone else None}
+        for stored in found.stored
+    ]
+    return {**record_of(found.answer), "persistence": notes.get("persistence", []), "stored": stored}
+
+
+def _lines(found: Found) -> list[str]:
+    story, answer = found.story, found.answer
+    if isinstance(answer, Pending):
+        return [f"{story.invocation_id}  {cleaned(story.header.tool_name)}  {answer.state}", cleaned(answer.message)]
+    took = lasted(story.duration_ms)
+    lines = [f"{story.invocation_id}  {cleaned(story.header.tool_name)}  {answer.status}  {took}"]
+    if answer.error is not None:
+        lines.append(f"{answer.error.error_class}: {cleaned(answer.error.message)}")
+    if story.is_erased:
+        lines.append("its content was erased; that it was called, by whom and how it ended stays on record")
+    elif answer.error is None or content_of(answer).data.decode(errors="replace") != answer.error.message:
+        lines += ["", *map(cleaned, answer.text.split("\n"))]
+    if answer.redaction_state != "none":
+        taken = ", ".join(map(str, story.notes.get("redactions", ()))) or "withheld"
+        lines += ["", f"redacted ({answer.redaction_state}): {cleaned(taken)}"]
+    if found.stored:
+        lines += ["", *(_stored_line(stored, story.invocation_id) for stored in found.stored)]
+    return lines
+
+
+def _stored_line(stored: Stored, invocation_id: str) -> str:
+    if stored.kept is None:
+        return f"stored: {stored.gone}"
+    kept = stored.kept
+    until = f", until {kept.ref['expires_at'][:10]}" if kept.expires_at is not None else ""
+    private = ", private" if kept.access == "protected" else ""
+    return (
+        f"stored: {kept.size:,} bytes, {kept.media_type}{private}{until};"
+        f" ferrule result {invocation_id} --save {cleaned(kept.name) or 'FILE'}"
+    )
