@@ -188,7 +188,8 @@ def test_only_plain_files_are_opened(ground: Path) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    [".ferrule/keys/ledger.key", ".ferrule/new", ".ferrule", "ferrule.toml", "policy.toml", "sub/../.ferrule/keys/ledger.key",
+    [".ferrule/keys/ledger.key", ".ferrule/new", ".ferrule", "ferrule.toml", "policy.toml", "ferrule.pub",
+     "sub/../.ferrule/keys/ledger.key",
      "keys/ledger.key", "settings", "hard", "ledger/main.db"],
 )  # fmt: skip
 @pytest.mark.parametrize("name", ["read", "write", "edit"])

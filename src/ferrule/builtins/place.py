@@ -11,8 +11,8 @@ import msgspec
 from ferrule.functions.threads import Threads
 from ferrule.network.guard import Guard
 
-ALWAYS_PROTECTED = (".ferrule", "ferrule.toml", "policy.toml")
-"""Keys, ledger, payloads, settings and policy: a tool that could write them could allow itself anything."""
+ALWAYS_PROTECTED = (".ferrule", "ferrule.toml", "ferrule.pub", "policy.toml")
+"""Keys, ledger, payloads, settings, trusted keys and policy: a tool that could write them could allow itself anything."""
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
