@@ -81,7 +81,7 @@ def test_a_mode_nobody_knows_is_exclusive(mode: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "entry", [7, None, True, [], {}, {"name": "a"}, {"key": 3}, "", " ", "{", "a}", "{}", "{{a}}", "{a"]
+    "entry", [7, None, True, [], {}, {"scope": "a"}, {"key": 3}, "", " ", "{", "a}", "{}", "{{a}}", "{a"]
 )
 def test_a_lock_that_is_not_understood_makes_the_tool_run_alone(entry: Any) -> None:
     plan = lock_plan({"resource_locks": ["good", entry]}, "t", PLAIN)
@@ -89,7 +89,16 @@ def test_a_lock_that_is_not_understood_makes_the_tool_run_alone(entry: Any) -> N
     claim = claim_of("t", SafetyFacts(is_concurrency_safe=True), plan, {}, principal="ann")
     assert claim.requires_exclusive_context
     assert ("good", False) in claim.locks
-    assert len(claim.locks) == 2, "calls of the tool in other lanes do not overlap either"
+    assert ("unreadable locks of t", False) in claim.locks, "calls of the tool in other lanes do not overlap either"
+    other = lock_plan({"resource_locks": [entry]}, "another", PLAIN)
+    shared = {key for key, _ in other.keys({})} & {key for key, _ in claim.locks}
+    assert shared, "nor those of another tool with the same entry"
+
+
+@pytest.mark.parametrize("name", ["key", "resource", "name", "lock"])
+def test_the_key_of_a_lock_has_several_names(name: str) -> None:
+    assert keys([{name: "order:{id}"}], {"id": 1}) == ["order:1"]
+    assert keys([{"key": "a", name: "a"}]) == ["a"]
 
 
 @pytest.mark.parametrize("written", [7, True, "", {}, 1.5])
@@ -155,6 +164,13 @@ def test_the_facts_of_the_call_are_claimed() -> None:
         "context_modifier_policy": "allow_serial_only",
         "resource_locks": [{"key": "order:3", "mode": "exclusive"}],
     }
+
+
+def test_a_record_shows_no_member_that_others_may_not_see() -> None:
+    plan = lock_plan({"resource_locks": ["card:{number}"]}, "t", PLAIN)
+    claim = claim_of("t", SafetyFacts(), plan, {"number": "4111"}, principal="ann")
+    shown = claim.to_record(PLAIN, shown_locks=plan.keys({"number": "***"}))
+    assert shown["resource_locks"] == [{"key": "card:***", "mode": "exclusive"}]
 
 
 def test_facts_that_were_not_worked_out_count_as_the_stricter_ones() -> None:

@@ -75,8 +75,15 @@ class Claim(msgspec.Struct, frozen=True, gc=False):
     priority: int = 0
     """Higher goes first among those that wait for a limit; within a lane the order of calls is kept where it matters."""
 
-    def to_record(self, policy: SchedulerPolicy) -> dict[str, Any]:
-        """The seven facts of an invocation (AT-159)."""
+    def to_record(
+        self, policy: SchedulerPolicy, *, shown_locks: tuple[tuple[str, bool], ...] | None = None
+    ) -> dict[str, Any]:
+        """The seven facts of an invocation (AT-159).
+
+        Keys of locks hold members of the input. Where some of those are sensitive, `shown_locks` are the keys worked out from
+        the copy that others may see.
+        """
+        locks = self.locks if shown_locks is None else shown_locks
         return {
             "is_concurrency_safe": self.is_concurrency_safe,
             "is_read_only": self.is_read_only,
@@ -84,5 +91,5 @@ class Claim(msgspec.Struct, frozen=True, gc=False):
             "is_open_world": self.is_open_world,
             "requires_exclusive_context": self.requires_exclusive_context,
             "context_modifier_policy": policy.context_modifier_policy,
-            "resource_locks": [{"key": key, "mode": "shared" if shared else "exclusive"} for key, shared in self.locks],
+            "resource_locks": [{"key": key, "mode": "shared" if shared else "exclusive"} for key, shared in locks],
         }

@@ -22,6 +22,8 @@ LONGEST = 512
 _HOMES = (None, "tool_interface", "interface", "scheduler", "execution_profile")
 _MEMBER = re.compile(r"\{([^{}]+)\}")
 _ABSENT = object()
+_KEY_NAMES = ("key", "resource", "name", "lock")
+"""The standard gives a lock no shape; these members are read as its key, the first that is there."""
 
 
 class LockTemplate(msgspec.Struct, frozen=True):
@@ -33,8 +35,6 @@ class LockTemplate(msgspec.Struct, frozen=True):
 
     def key(self, arguments: Any) -> str:
         """The key for one input."""
-        if len(self.parts) == 1:
-            return self.parts[0]
         named = "".join(
             _text(_member(arguments, part)) if number % 2 else part for number, part in enumerate(self.parts)
         )
@@ -78,11 +78,14 @@ def lock_plan(payload: dict[str, Any], tool_id: str, policy: SchedulerPolicy) ->
     if not entries:
         return NO_LOCKS
     templates = [_template(entry) for entry in entries]
-    readable = dict.fromkeys(template for template in templates if template is not None)
-    if len(readable) and None not in templates:
-        return LockPlan(tuple(readable))
-    # Alone in its lane is not enough: a call of the same tool in another lane would overlap.
-    return LockPlan((*readable, LockTemplate((f"the unreadable locks of {tool_id}",))), is_unreadable=True)
+    if None not in templates:
+        return LockPlan(tuple(dict.fromkeys(template for template in templates if template is not None)))
+    # Alone in its lane is not enough: the tool's calls in other lanes may not overlap, nor those of a tool with the same entry.
+    stand_ins = [
+        template or LockTemplate((f"unreadable lock {_text(entry)}",))
+        for template, entry in zip(templates, entries, strict=True)
+    ]
+    return LockPlan((*dict.fromkeys(stand_ins), LockTemplate((f"unreadable locks of {tool_id}",))), is_unreadable=True)
 
 
 def lock_keys(
@@ -126,7 +129,9 @@ def _entries(payload: dict[str, Any], home: str | None) -> list[Any]:
 
 def _template(entry: Any) -> LockTemplate | None:
     """A lock as it was written, or None when it cannot be understood. An unknown mode is an exclusive one."""
-    key, mode = (entry.get("key"), entry.get("mode")) if isinstance(entry, dict) else (entry, None)
+    key, mode = entry, None
+    if isinstance(entry, dict):
+        key, mode = next((entry[name] for name in _KEY_NAMES if name in entry), None), entry.get("mode")
     if not isinstance(key, str) or not key.strip():
         return None
     parts = _MEMBER.split(key)

@@ -47,7 +47,7 @@ class Scheduler:
         return lane
 
     def snapshot(self) -> dict[str, Any]:
-        """What runs and what waits, lane by lane and lock by lock."""
+        """What runs and what waits, lane by lane and lock by lock. Names of locks may hold members of inputs."""
         lanes = {key: lane.summary() for key, lane in sorted(self._lanes.items()) if not lane.is_idle}
         locks = {
             name: {
