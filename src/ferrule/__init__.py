@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from ferrule.assembly import open_sync as open_sync
     from ferrule.contracts.executor import Context as Context
     from ferrule.errors import FerruleError as FerruleError
+    from ferrule.functions import Inject as Inject
     from ferrule.functions import ToolFailed as ToolFailed
+    from ferrule.functions import service as service
     from ferrule.functions import tool as tool
     from ferrule.model.diagnostic import Diagnostic as Diagnostic
     from ferrule.model.diagnostic import Severity as Severity
@@ -33,6 +35,7 @@ _PUBLIC = {
     "Context": "ferrule.contracts.executor",
     "Diagnostic": "ferrule.model.diagnostic",
     "FerruleError": "ferrule.errors",
+    "Inject": "ferrule.functions",
     "Pending": "ferrule.model.result",
     "Report": "ferrule.model.report",
     "Result": "ferrule.model.result",
@@ -42,6 +45,7 @@ _PUBLIC = {
     "Workspace": "ferrule.workspace",
     "open": "ferrule.assembly:open_app",
     "open_sync": "ferrule.assembly",
+    "service": "ferrule.functions",
     "tool": "ferrule.functions",
 }
 __all__ = [*_PUBLIC, "__version__"]

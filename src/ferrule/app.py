@@ -26,6 +26,7 @@ from ferrule.contracts.policy import PolicyEngine
 from ferrule.contracts.readiness import Readiness
 from ferrule.contracts.store import Store
 from ferrule.errors import FerruleError, LedgerUnavailable, SurfaceError
+from ferrule.hooks.guardrail_runs import FiredRuns
 from ferrule.model.approval import Identity
 from ferrule.model.cancellation import Cancellation
 from ferrule.model.failure import Stop
@@ -82,6 +83,8 @@ class Parts(msgspec.Struct, kw_only=True):
     surface_settings: SurfaceSettings = SurfaceSettings()
     accept_rule: Callable[[Identity], Accept] | None = None
     """Takes a suggested rule into the policy, in the name of whoever accepts it."""
+    fired: FiredRuns | None = None
+    """The runs whose input guardrail fired."""
     tends: bool = True
     """True for a process that stays: it finds lost calls, ends what expired and goes on with what was answered."""
     closing: tuple[Callable[[], Any], ...] = ()
@@ -286,6 +289,12 @@ class App:
     def follow(self, invocation_id: str, after: int = 0) -> AsyncIterator[Progress]:
         """The progress of any call, in order, from any sequence number on, until it has ended."""
         return followed(self.store, self.services.live, invocation_id, after)
+
+    def guardrail_fired(self, run_id: str, guardrail_id: str, reason: str = "") -> None:
+        """Tell that a guardrail fired on what an agent was given: agents that want it call no more tools in that run
+        (AML-104)."""
+        if self._parts.fired is not None:
+            self._parts.fired.mark(run_id, guardrail_id, reason)
 
     async def payload(
         self, uri: str, *, principal: str | None = None, tenant: str = "", offset: int = 0, limit: int | None = None

@@ -20,12 +20,14 @@ from ferrule.approval.check import unsatisfied
 from ferrule.approval.inbox import Accept
 from ferrule.approval.key import KEY_FILE, ApprovalKey
 from ferrule.approval.notices import Notices, Recipient
+from ferrule.builtins.executor import BuiltinExecutor
 from ferrule.clock import Clock, id_maker
 from ferrule.compiler.seal import load_key, make_key, public_half, trust
 from ferrule.contracts.catalog import CatalogView
 from ferrule.contracts.executor import Executor
 from ferrule.contracts.hook import Hook
 from ferrule.contracts.notifier import Notifier
+from ferrule.contracts.payloads import PayloadStore
 from ferrule.contracts.policy import Classifier, PolicyEngine
 from ferrule.contracts.sink import Sink
 from ferrule.contracts.store import Store
@@ -36,11 +38,19 @@ from ferrule.executors.builtin import GROUP as EXECUTOR_GROUP
 from ferrule.follow import Follower, followers_of
 from ferrule.function_tools import joined
 from ferrule.functions import load_modules
+from ferrule.hooks.builtin import hooks_of
+from ferrule.hooks.guardrail_agents import agents_in
+from ferrule.hooks.guardrail_runs import FiredRuns
+from ferrule.hooks.guardrail_set import around, guardrails_of
 from ferrule.model.approval import Identity
 from ferrule.model.timestamps import iso
 from ferrule.notifiers.builtin import GROUP as NOTIFIER_GROUP
 from ferrule.notifiers.builtin import NOTIFIERS
+from ferrule.payloads.files import FilePayloads
+from ferrule.pipeline.breaker import Breakers
 from ferrule.pipeline.live import InFlight
+from ferrule.pipeline.redactor import KnownSecrets
+from ferrule.pipeline.retries import RetryBudgets
 from ferrule.pipeline.revive import last_input
 from ferrule.pipeline.scheduler import Scheduler
 from ferrule.pipeline.services import Services
@@ -186,7 +196,12 @@ def _parts(
     settings = workspace.settings
     new_id = id_maker(clock)
     modules = load_modules(workspace.root, settings.functions.modules)
-    catalog, functions = joined(under, (*modules, *tools), workspace.namespace)
+    redactor = KnownSecrets(settings.redaction, env)
+    catalog, functions = joined(under, (*modules, *tools), workspace.namespace, environment=env, on_secret=redactor.add)
+    fired = FiredRuns()
+    allowed = settings.network.allow
+    rails = guardrails_of(settings.guardrails, agents_in(catalog), workspace.root, env, allowed, fired)
+    around_calls = around((*hooks_of(settings.hooks, workspace.root, env, allowed), *hooks), rails)
     known = {**BUILTIN, **{classifier.name: classifier for classifier in classifiers}}
     key = ApprovalKey.load(workspace.root / KEY_FILE)
     notices = Notices(_recipients(workspace, env), workspace.namespace, input_of=lambda call: _shown_input(store, call))
@@ -199,12 +214,20 @@ def _parts(
         call_facts=call_facts,
         scheduler=Scheduler(settings.scheduler),
         live=InFlight(),
+        budgets=RetryBudgets(settings.retries),
+        breakers=Breakers(settings.retries, lambda: clock.tick() / 1e9),
         classifiers=known,
-        hooks=tuple(hooks),
+        hooks=around_calls,
+        redactor=redactor,
+        payloads=_payloads(workspace, clock),
+        results=settings.results,
+        retries=settings.retries,
         records_behind=settings.ledger.read_only == "behind",
         parked=notices.tell,
     )
-    runs = (SearchExecutor(new_id, settings.surface), *executors, functions, *_installed())
+    runs = (
+        SearchExecutor(new_id, settings.surface), *executors, functions, _builtins(workspace, env), *_installed(),
+    )  # fmt: skip
     return Parts(
         store=store,
         clock=clock,
@@ -221,7 +244,26 @@ def _parts(
         surface_settings=settings.surface,
         accept_rule=_accepting(workspace, clock, store),
         tends=tends,
-        closing=(notices.aclose,),
+        closing=(notices.aclose, *(hook.aclose for hook in around_calls if hasattr(hook, "aclose"))),
+        fired=fired,
+    )
+
+
+def _payloads(workspace: Workspace, clock: Clock) -> PayloadStore | None:
+    settings = workspace.settings.results
+    return FilePayloads(workspace.root / settings.path, clock.now) if settings.store == "files" else None
+
+
+def _builtins(workspace: Workspace, env: Mapping[str, str]) -> BuiltinExecutor:
+    settings = workspace.settings
+    return BuiltinExecutor(
+        workspace.root,
+        env,
+        network_allow=settings.network.allow,
+        protected=(settings.ledger.path, settings.results.path),
+        sandbox=settings.builtins.sandbox,
+        max_output_bytes=settings.builtins.max_output_bytes,
+        max_result_chars=settings.results.max_inline_chars,
     )
 
 

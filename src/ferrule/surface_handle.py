@@ -173,6 +173,10 @@ class SurfaceHandle:
             if live is not None and live.call.session.surface.request.principal == self._request.principal:
                 live.give_up(Cancel("fallback", reason, self._request.principal))
 
+    def guardrail_fired(self, guardrail_id: str, reason: str = "") -> None:
+        """Tell that a guardrail of the agent's own runtime fired on its input, in this run (AML-104)."""
+        self._app.guardrail_fired(self._request.run_id, guardrail_id, reason)
+
     @property
     def context(self) -> dict[str, Any]:
         """What tools of this run left for those after them (context modifiers). A copy."""

@@ -17,8 +17,11 @@ from ferrule.contracts.catalog import CatalogView
 from ferrule.contracts.executor import Context, Output, Run, Support
 from ferrule.model.approval import ADMIN, APPROVE, CALL, Identity
 from ferrule.model.result import Pending, Result
+from ferrule.model.retry import RetrySettings
 from ferrule.model.tool import SafetyFacts, Tool, raw
+from ferrule.pipeline.breaker import Breakers
 from ferrule.pipeline.live import InFlight
+from ferrule.pipeline.retries import RetryBudgets
 from ferrule.pipeline.scheduler import Scheduler
 from ferrule.pipeline.services import Services
 from ferrule.policy.facts import call_facts
@@ -57,7 +60,7 @@ def _tool(name: str, **said: Any) -> Tool:
                 "additionalProperties": False,
             }
         ),
-        facts=SafetyFacts(is_read_only=said.pop("is_read_only", False)),
+        facts=SafetyFacts(is_read_only=said.pop("is_read_only", False), is_concurrency_safe=True),
         **said,
     )
 
@@ -215,6 +218,8 @@ class World:
             call_facts=call_facts,
             scheduler=Scheduler(),
             live=InFlight(),
+            budgets=RetryBudgets(RetrySettings()),
+            breakers=Breakers(RetrySettings(), lambda: self.clock.tick() / 1e9),
             records_behind=self.behind,
         )
         parts = Parts(

@@ -2,15 +2,81 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
+from collections.abc import Awaitable
 from inspect import isawaitable
 from typing import Any
 
-from ferrule.contracts.executor import Context, Run
+import msgspec
+
+from ferrule.contracts.executor import Context, ExecutionFailed, Run
+from ferrule.model.retry import NO_RETRIES, Attempt
 from ferrule.pipeline.call import Call
+from ferrule.pipeline.retries import next_wait
 from ferrule.pipeline.services import Services
 
+_STATUS = re.compile(r"http[: ](\d{3})\b")
 
-async def attempted(call: Call, services: Services, run: Run, context: Context) -> Any:
-    """What the tool gave in the end. Raises ExecutionFailed."""
-    output = run(call.arguments, context)
+
+async def attempted(call: Call, services: Services, context: Context, running: Awaitable[Any]) -> Any:
+    """What the tool gave in the end: now, or in another attempt. Raises ExecutionFailed."""
+    try:
+        return await running
+    except ExecutionFailed as failed:
+        return await again(call, services, context, failed)
+
+
+async def again(call: Call, services: Services, context: Context, failed: ExecutionFailed) -> Any:
+    """What a tool gives after an attempt has failed. Raises ExecutionFailed for the last failure; each one is on record."""
+    policy, run = call.prepared.retry, call.prepared.run
+    if policy is NO_RETRIES or run is None:
+        raise failed
+    budget = services.budgets.of(call.prepared.tool_id)
+    budget.earn()
+    number, waited, started = 1, 0.0, call.offset()
+    while True:
+        following = next_wait(
+            policy,
+            services.retries,
+            error_class=failed.error_class,
+            attempt=number,
+            is_repeatable=call.prepared.traits.is_repeatable or call.options.idempotency_key is not None,
+            chance=services.chance,
+            budget=budget,
+            retry_after=failed.retry_after,
+            is_retryable=failed.is_retryable,
+            status=_status(failed),
+            waited_seconds=waited,
+            now=asyncio.get_running_loop().time(),
+            deadline=call.deadline,
+        )
+        if following.wait_seconds is None or context.aborted:
+            raise failed
+        _note(call, Attempt(number, started, call.offset(), failed.error_class, failed.code or "",
+                            round(following.wait_seconds, 3), failed.native_error_ref))  # fmt: skip
+        await asyncio.sleep(following.wait_seconds)
+        waited += following.wait_seconds
+        number, started = number + 1, call.offset()
+        try:
+            return await _once(call, run, context, number)
+        except ExecutionFailed as error:
+            failed = error
+
+
+async def _once(call: Call, run: Run, context: Context, number: int) -> Any:
+    """One more attempt, with arguments of its own."""
+    if context.invocation_id:  # not the shared one of runners that look at none
+        context.attempt = number
+    output = run(msgspec.json.decode(call.input), context)
     return await output if isawaitable(output) else output
+
+
+def _note(call: Call, attempt: Attempt) -> None:
+    call.notes = {**call.notes, "attempts": [*call.notes.get("attempts", ()), attempt]}
+
+
+def _status(failed: ExecutionFailed) -> int | None:
+    """The HTTP status behind a failure, where its executor told it."""
+    found = _STATUS.search(failed.native_error_ref or "")
+    return int(found[1]) if found else None

@@ -149,6 +149,8 @@ class Call(msgspec.Struct, gc=False):
     """The number of the last progress record of rows before."""
     secrets: frozenset[str] = frozenset()
     """Values its tool asked to keep out of everything."""
+    ticket: int = 0
+    """What its breaker gave it (`breaker.py`)."""
     is_detached: bool = False
     """True once it goes on without whoever waited for it."""
     surfacing: Any = None

@@ -51,6 +51,7 @@ def stopped_result(call: Call, services: Services, output: Output | None = None)
         native_call_id=call.options.native_call_id,
         policy_refs=stop.policy_refs,
         abort_reason=call.notes.get("abort_reason"),
+        synthetic="abort_reason" in call.notes,  # not the tool's own words (AT-174)
     )
     return with_hooks(result, call)
 

@@ -98,16 +98,15 @@ async def run_call(
     try:
         if call.live is not None:
             step = _taken_up(call)
-        for number, phase in opening if step is None else _NOTHING:
+            opening = opening if step is None else _NOTHING
+        for number, phase in opening:
             try:
                 said = phase(call, services)
                 if said is not None:
-                    if said.__class__ in _STEPS:
-                        step = cast(Step, said)
-                    else:
-                        if call.live is None and number != _EXECUTE:
-                            _in_sight(call, services)
-                        step = await cast(Awaitable[Step], said)
+                    is_step = said.__class__ in _STEPS
+                    if call.live is None and number != _EXECUTE and not is_step:
+                        _in_sight(call, services)
+                    step = cast(Step, said) if is_step else await cast(Awaitable[Step], said)
                     phases = call.phases  # another list, if a row was written meanwhile
                     at = tick() - origin
                 elif number in _BUSY:
@@ -125,6 +124,8 @@ async def run_call(
             if step is not None:
                 break
         if step is None:
+            if services.breakers:
+                services.breakers.ended(call.prepared.tool_id, None, call.ticket)
             ended = _close(call, services, closing)
             return ended if ended.__class__ is Result else await _whole(ended)
         return await _otherwise(call, services, step)
@@ -181,6 +182,7 @@ async def _carried_on(call: Call, services: Services, going_on: Awaitable[Step])
             step = _crashed(call, _EXECUTE, error)
         call.phases.append((call.tick() - call.origin) << 4 | _EXECUTE)
         if step is None:
+            services.breakers.ended(call.prepared.tool_id, None, call.ticket)
             await _whole(_close(call, services, CLOSING))
         else:
             await _otherwise(call, services, step)
@@ -211,6 +213,8 @@ async def _otherwise(
         return await _park(call, services, step)
     if isinstance(step, Detached):
         return await _in_background(call, services, step)
+    if call.has_run:
+        services.breakers.ended(call.prepared.tool_id, step.error_class, call.ticket, retry_after=step.retry_after)
     return await stop_call(call, services, step)
 
 

@@ -19,7 +19,9 @@ from ferrule.model.retry import RetrySettings
 from ferrule.model.tool import SafetyFacts, Tool
 
 if TYPE_CHECKING:
+    from ferrule.pipeline.breaker import Breakers
     from ferrule.pipeline.live import InFlight
+    from ferrule.pipeline.retries import RetryBudgets
     from ferrule.pipeline.scheduler import Scheduler
 
 if TYPE_CHECKING:
@@ -74,6 +76,9 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
     """Who runs beside whom."""
     live: InFlight
     """The calls in flight in this process."""
+    budgets: RetryBudgets
+    breakers: Breakers
+    """Systems that fail in a row, and are left alone for a while."""
     classifiers: Mapping[str, Classifier] = {}
     hooks: tuple[Hook, ...] = ()
     records_behind: bool = True

@@ -25,6 +25,7 @@ from ferrule.model.tool import Tool
 from ferrule.pipeline.arguments import Arguments
 from ferrule.pipeline.locks import NO_LOCKS, LockPlan, claim_of, lock_plan
 from ferrule.pipeline.redaction import Mask
+from ferrule.pipeline.retries import retry_policy_of
 from ferrule.pipeline.scheduler import Lane, Scheduler
 from ferrule.pipeline.tool_facts import ToolTraits, traits_of
 
@@ -203,8 +204,8 @@ class Session:
         mask, preflight = Mask.of(tool), getattr(run, "preflight", None)
         is_plain = traits.is_read_only and traits.timeout_seconds is None and not self._is_limited(entry)
         is_idle = mask is None and preflight is None and unready is None and not self._is_hooked
-        retry = NO_RETRIES
-        may_overlap = claim is not None and self.lane.may_slip(claim) and retry is NO_RETRIES
+        retry = retry_policy_of(said, self._retries) if support.retries else NO_RETRIES
+        may_overlap = claim is not None and self.lane.may_slip(claim)
         return Prepared(
             entry=entry,
             header=self._header(tool.tool_id, name, entry, traits, in_header),

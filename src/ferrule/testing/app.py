@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -16,16 +17,24 @@ from ferrule.clock import Clock, id_maker
 from ferrule.contracts.catalog import CatalogView
 from ferrule.contracts.executor import Executor
 from ferrule.contracts.hook import Hook
+from ferrule.contracts.payloads import PayloadStore
 from ferrule.contracts.policy import Classifier, PolicyEngine
 from ferrule.contracts.sink import Sink
 from ferrule.follow import Follower
 from ferrule.function_tools import joined
 from ferrule.model.approval import Identity
+from ferrule.model.persistence import ResultSettings
 from ferrule.model.policy import PolicySet
+from ferrule.model.redaction import RedactionSettings
+from ferrule.model.retry import RetrySettings
 from ferrule.model.scheduling import DEFAULT_POLICY, SchedulerPolicy
 from ferrule.model.surface import SurfaceSettings
 from ferrule.model.tool import Tool
+from ferrule.payloads.memory import MemoryPayloads
+from ferrule.pipeline.breaker import Breakers
 from ferrule.pipeline.live import InFlight
+from ferrule.pipeline.redactor import KnownSecrets
+from ferrule.pipeline.retries import RetryBudgets
 from ferrule.pipeline.scheduler import Scheduler
 from ferrule.pipeline.services import Services
 from ferrule.policy.engine import engine_of
@@ -58,6 +67,11 @@ async def memory_app(
     records_behind: bool = True,
     tends: bool = False,
     scheduler: SchedulerPolicy = DEFAULT_POLICY,
+    results: ResultSettings | None = None,
+    redaction: RedactionSettings | None = None,
+    retries: RetrySettings | None = None,
+    environment: Mapping[str, str] | None = None,
+    payloads: PayloadStore | None = None,
 ) -> AsyncIterator[App]:
     """An app without a workspace.
 
@@ -70,7 +84,9 @@ async def memory_app(
     parts = _parts(
         used, time, key or ApprovalKey.in_memory(), catalog or _compiled(definitions or {}), policy,
         tools=tools, executors=executors, hooks=hooks, classifiers=classifiers, records_behind=records_behind, tends=tends,
-        scheduler=scheduler,
+        scheduler=scheduler, results=results or ResultSettings(), redaction=redaction,
+        retries=retries or RetrySettings(), environment=environment,
+        payloads=payloads,
     )  # fmt: skip
     async with AsyncExitStack() as stack:
         app = await stack.enter_async_context(App(parts))
@@ -96,10 +112,17 @@ def _parts(
     records_behind: bool,
     tends: bool,
     scheduler: SchedulerPolicy,
+    results: ResultSettings,
+    redaction: RedactionSettings | None,
+    retries: RetrySettings,
+    environment: Mapping[str, str] | None,
+    payloads: PayloadStore | None,
 ) -> Parts:
     new_id = id_maker(clock)
     known = {**BUILTIN, **{classifier.name: classifier for classifier in classifiers}}
-    view, functions = joined(catalog, tools)
+    env = os.environ if environment is None else environment
+    redactor = KnownSecrets(redaction or RedactionSettings(well_known=False), env)
+    view, functions = joined(catalog, tools, environment=env, on_secret=redactor.add)
     runs = (SearchExecutor(new_id, SurfaceSettings()), *executors, functions)
     accepted: list[dict[str, Any]] = []
     services = Services(
@@ -111,8 +134,14 @@ def _parts(
         call_facts=call_facts,
         scheduler=Scheduler(scheduler),
         live=InFlight(),
+        budgets=RetryBudgets(retries),
+        breakers=Breakers(retries, lambda: clock.tick() / 1e9),
         classifiers=known,
         hooks=tuple(hooks),
+        redactor=redactor,
+        payloads=payloads or (MemoryPayloads(clock.now) if results.store == "files" else None),
+        results=results,
+        retries=retries,
         records_behind=records_behind,
     )
     return Parts(

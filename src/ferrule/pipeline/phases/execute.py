@@ -17,7 +17,7 @@ from typing import Any, cast
 from ferrule.contracts.executor import Context, ExecutionFailed, Output, Resumable
 from ferrule.model.failure import Stop
 from ferrule.model.retry import NO_RETRIES
-from ferrule.pipeline.attempts import attempted
+from ferrule.pipeline.attempts import again, attempted
 from ferrule.pipeline.call import NO_OPTIONS, Call, Detached, Park
 from ferrule.pipeline.live import Live
 from ferrule.pipeline.nesting import RUNNING
@@ -27,10 +27,15 @@ from ferrule.pipeline.supervise import failed_stop, stopped_by, supervised, take
 
 def execute(call: Call, services: Services) -> Stop | Park | Awaitable[Stop | Park | Detached | None] | None:
     """Adds the native output. Stops with whatever class the executor gives, `timeout` or `canceled`."""
+    prepared = call.prepared
+    if services.breakers:
+        ticket = services.breakers.admit(prepared.tool_id)
+        if isinstance(ticket, Stop):
+            return ticket
+        call.ticket = ticket
     if call.state != "running":
         call.enter("running")
     call.has_run = True
-    prepared = call.prepared
     run = prepared.run
     if run is None:
         return prepared.unready
@@ -39,14 +44,16 @@ def execute(call: Call, services: Services) -> Stop | Park | Awaitable[Stop | Pa
     if recorded is not None and recorded.waiting:
         going_on = cast(Resumable, run).resume(recorded.waiting, recorded.received, context)
         return supervised(call, services, _live(call, services, context), going_on)
-    if prepared.retry is not NO_RETRIES:
-        return supervised(call, services, _live(call, services, context), attempted(call, services, run, context))
     try:
         output = run(call.arguments, context)
     except ExecutionFailed as failed:
-        return failed_stop(call, failed)
+        if prepared.retry is NO_RETRIES:
+            return failed_stop(call, failed)
+        return supervised(call, services, _live(call, services, context), again(call, services, context, failed))
     if type(output) is CoroutineType or isawaitable(output):
         live = _live(call, services, context)
+        if prepared.retry is not NO_RETRIES:
+            output = attempted(call, services, context, output)
         if call.deadline is None and prepared.traits.is_read_only:
             return _in_place(call, services, live, output)
         return supervised(call, services, live, output)
