@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -371,6 +372,34 @@ def test_closing_the_loop_ends_what_runs(tmp_path: Path, sign: str) -> None:
 
     asyncio.run(main())
     assert not alive(sign)
+
+
+@BOTH
+def test_closing_the_loop_while_it_is_being_ended_changes_nothing(tmp_path: Path, mode: str, sign: str) -> None:
+    async def main() -> None:
+        task = asyncio.ensure_future(ran(python(STUBBORN, sign), confined(tmp_path, mode)))
+        await until(lambda: alive(sign))
+        task.cancel()
+        await asyncio.sleep(0.05)
+
+    asyncio.run(main())
+    assert not alive(sign)
+
+
+@played
+async def test_the_sandbox_ends_with_the_process_that_started_it(tmp_path: Path, sign: str) -> None:
+    """Also when that is killed and can clean up nothing."""
+    sandboxed()
+    code = (
+        "import asyncio,sys\nfrom pathlib import Path\nfrom tests.processes.surroundings import place, ran\n"
+        "asyncio.run(ran(['sh', '-c', 'sleep 60; :', sys.argv[2]], place(Path(sys.argv[1]))))"
+    )
+    words = (sys.executable, "-c", code, str(tmp_path), sign)
+    child = await asyncio.create_subprocess_exec(*words, cwd=Path(__file__).parents[2])
+    await until(lambda: len(alive(sign)) >= 3)
+    child.kill()
+    await child.wait()
+    await until(lambda: not alive(sign))
 
 
 @played

@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from ferrule.contracts.executor import ExecutionFailed
-from ferrule.processes import confined
+from ferrule.processes import confined, sandbox
 from ferrule.processes.covers import covers_of
 from ferrule.processes.folder import FolderRefused, open_folder
+from ferrule.processes.programs import NoSuchProgram
 from tests.processes.surroundings import place, ran, sandboxed
 from tests.spec.scene import played
 
@@ -344,3 +345,40 @@ async def test_without_a_sandbox_it_runs_and_is_told_where_one_is_preferred(tmp_
 async def test_preferred_takes_the_sandbox_that_is_there(tmp_path: Path) -> None:
     sandboxed()
     assert (await ran("true", place(tmp_path, mode="preferred"))).sandbox == "bubblewrap"
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("echo 'No permissions to create new namespace' >&2; exit 1", "No permissions"),
+        ("case \"$*\" in *--ro-bind-fd*) echo 'Unknown option --ro-bind-fd' >&2; exit 1;; esac", "--ro-bind-fd"),
+        ("exit 7", "exit code 7"),
+    ],
+)
+def test_a_sandbox_that_does_not_work_is_none(
+    tmp_path: Path, script: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """User namespaces forbidden, or a bubblewrap that is too old."""
+    program = tmp_path / "bwrap"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(sandbox, "find_program", lambda _: str(program))
+    found = sandbox.find_bubblewrap.__wrapped__()
+    assert isinstance(found, str)
+    assert said in found
+
+
+def test_a_sandbox_may_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(_: str) -> str:
+        raise NoSuchProgram("bwrap")
+
+    monkeypatch.setattr(sandbox, "find_program", missing)
+    assert sandbox.find_bubblewrap.__wrapped__() == "bubblewrap (bwrap) is not installed"
+
+
+@pytest.mark.parametrize("line", ["no-such-program", "cd /", "/usr", "/usr/bin/no-such-program", "export x"])
+@played
+async def test_what_is_no_program_is_refused(workspace: Path, line: str) -> None:
+    with pytest.raises(ExecutionFailed) as failed:
+        await ran(line, guarded(workspace))
+    assert (failed.value.error_class, failed.value.code) == ("invalid_arguments", "no_such_program")

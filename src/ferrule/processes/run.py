@@ -9,19 +9,19 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from asyncio.subprocess import DEVNULL, Process
-from collections.abc import Callable, Coroutine, Mapping
-from typing import Any, Literal, TypeVar
+from asyncio.subprocess import DEVNULL
+from collections.abc import Callable, Mapping
+from typing import Literal, cast
 
 import msgspec
 
 from ferrule.contracts.payloads import Kept, PayloadWriter
 from ferrule.processes.limits import Limits
 from ferrule.processes.output import Capture
+from ferrule.processes.patience import Patience
 from ferrule.processes.tree import Tree
 
 Reason = Literal["exited", "timeout", "aborted", "too_much_output", "too_many_processes", "not_confined"]
-T = TypeVar("T")
 
 _TICK_SECONDS = 0.1
 """How often somebody looks: at the processes, and whether there is progress to tell."""
@@ -93,16 +93,20 @@ async def run_program(
     should stop. `tell`: hears of progress. Cancelling ends all of its processes before the cancellation goes on its way.
     """
     run = _Run(start, limits, tell, keep)
+    patience = Patience()
     try:
         if on_abort is not None:
             on_abort(lambda: run.stop("aborted"))
-        await run.begin()
+        await run.begin(patience)
         try:
+            patience.check()
             reason = await run.watch(until)
         except asyncio.CancelledError:
-            await _whatever_happens(run.finish("aborted", keeps=False))
+            await run.finish("aborted", patience, keeps=False)
             raise
-        return await _whatever_happens(run.finish(reason))
+        ended = await run.finish(reason, patience)
+        patience.check()
+        return ended
     finally:
         run.let_go()
 
@@ -133,13 +137,14 @@ class _Run:
         self._status = b""
         self._is_confined = start.status_fd is None
         self._status_exit: int | None = None
-        self._process: Process
-        self._exited: asyncio.Future[int]
+        self._exited: asyncio.Future[int] = self._loop.create_future()
+        self._exited.add_done_callback(lambda _: self.stop("exited"))
+        self._transport: asyncio.SubprocessTransport | None = None
         self._tree: Tree
 
     # From start to end
 
-    async def begin(self) -> None:
+    async def begin(self, patience: Patience) -> None:
         """Start it. Raises OSError."""
         start = self._start
         theirs: list[int] = []
@@ -150,28 +155,23 @@ class _Run:
             self._open[ours] = which
             self._ours.append(ours)
         starting = asyncio.ensure_future(
-            asyncio.create_subprocess_exec(
-                *start.argv, stdin=DEVNULL, stdout=theirs[0], stderr=theirs[1], cwd=start.cwd, env=dict(start.env),
-                pass_fds=start.fds, start_new_session=True,
+            self._loop.subprocess_exec(
+                lambda: _Exit(self._exited), *start.argv, stdin=DEVNULL, stdout=theirs[0], stderr=theirs[1], cwd=start.cwd,
+                env=dict(start.env), pass_fds=start.fds, start_new_session=True,
             )
         )  # fmt: skip
         try:
-            is_cancelled = await _undisturbed(starting)
-            self._process = starting.result()
+            await patience.wait(starting)
+            self._transport, _ = starting.result()
         finally:
             for their in theirs:
                 os.close(their)
-        self._exited = asyncio.ensure_future(self._process.wait())
-        self._exited.add_done_callback(lambda _: self.stop("exited"))
-        self._tree = Tree(self._process.pid, mark=start.mark, keepers=start.keepers)
+        self._tree = Tree(self._transport.get_pid(), mark=start.mark, keepers=start.keepers)
         for fd in self._open:
             self._loop.add_reader(fd, self._read, fd)
         if start.status_fd is not None:
             os.set_blocking(start.status_fd, False)
             self._loop.add_reader(start.status_fd, self._read_status)
-        if is_cancelled:
-            await _whatever_happens(self.finish("aborted", keeps=False))
-            raise asyncio.CancelledError
 
     async def watch(self, until: float | None) -> Reason:
         """Wait for the end, or for a reason to end it."""
@@ -190,23 +190,27 @@ class _Run:
             self._progress()
         return self._reason.result()
 
-    async def finish(self, reason: Reason, *, keeps: bool = True) -> Ended:
+    async def finish(self, reason: Reason, patience: Patience, *, keeps: bool = True) -> Ended:
         """End whatever is left of it, and tell how it went."""
         ended_at = self._loop.time()
         if reason in ("timeout", "aborted"):
             self._tree.look()
             self._tree.ask_to_end()
-            await asyncio.wait({self._exited}, timeout=self._limits.grace_seconds)
+            await patience.wait(self._exited, self._limits.grace_seconds)
         self._read_status()
-        is_gone = await self._tree.end(self._exited)
+        is_gone = await self._tree.end(self._exited, patience)
         self._read_status()
         if self._open and reason != "too_much_output":
-            await asyncio.wait({self._drained}, timeout=_DRAIN_SECONDS)
+            await patience.wait(self._drained, _DRAIN_SECONDS)
         if reason == "exited" and not self._is_confined:
             reason = "not_confined"
         code, signal = self._ending() if reason == "exited" else (None, None)
         self._progress(code, is_last=True)
-        keeps = keeps and self._capture.writer is not None
+        kept: Kept | None = None
+        if keeps and self._capture.writer is not None:
+            closing = self._loop.run_in_executor(None, self._capture.close)
+            await patience.wait(closing)
+            kept = closing.result()
         return Ended(
             reason=reason,
             exit_code=code,
@@ -217,12 +221,14 @@ class _Run:
             stderr_bytes=self._written[1],
             line_count=self._capture.line_count,
             is_whole=self._capture.is_whole,
-            kept=await asyncio.to_thread(self._capture.close) if keeps else None,
+            kept=kept,
             is_gone=is_gone,
         )
 
     def let_go(self) -> None:
         """Close what was opened. What was kept of a run that has no result is thrown away."""
+        if self._transport is not None:
+            self._transport.close()
         for fd in list(self._open):
             self._close(fd)
         for fd in self._ours:
@@ -311,21 +317,19 @@ class _Run:
         return code, None
 
 
-async def _undisturbed(task: asyncio.Future[Any]) -> bool:
-    """Wait for something that must not be left half done; True when somebody asked to cancel meanwhile."""
-    is_cancelled = False
-    while not task.done():
-        try:
-            await asyncio.wait({task})
-        except asyncio.CancelledError:
-            is_cancelled = True
-    return is_cancelled
+class _Exit(asyncio.SubprocessProtocol):
+    """Tells how a program ended."""
 
+    def __init__(self, exited: asyncio.Future[int]) -> None:
+        self._exited = exited
+        self._transport: asyncio.SubprocessTransport
 
-async def _whatever_happens(work: Coroutine[Any, Any, T]) -> T:
-    """Do something to its end, and only then be cancelled."""
-    task = asyncio.ensure_future(work)
-    if await _undisturbed(task):
-        task.exception()
-        raise asyncio.CancelledError
-    return task.result()
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """It runs."""
+        self._transport = cast(asyncio.SubprocessTransport, transport)
+
+    def process_exited(self) -> None:
+        """It is over, and reaped."""
+        code = self._transport.get_returncode()
+        if not self._exited.done():
+            self._exited.set_result(-1 if code is None else code)

@@ -15,7 +15,7 @@ from typing import Literal
 import msgspec
 
 from ferrule.processes.covers import Covers
-from ferrule.processes.folder import Folder, FolderRefused
+from ferrule.processes.folder import FOLDER_FLAGS, Folder, FolderRefused
 from ferrule.processes.programs import ENVIRONMENT, NoSuchProgram, find_program
 
 SandboxMode = Literal["required", "preferred", "off"]
@@ -129,17 +129,18 @@ def find_bubblewrap() -> Bubblewrap | str:
 
 
 def _why_not(bubblewrap: Bubblewrap) -> str:
-    words = (*_base(bubblewrap, False, "65536"), "--remount-ro", "/", "--", "/usr/bin/env", "true")
+    fd = os.open("/usr", FOLDER_FLAGS)
+    words = (
+        *_base(bubblewrap, False, "65536"), "--ro-bind-fd", str(fd), "/mnt", "--remount-ro", "/", "--", "/usr/bin/env", "true",
+    )  # fmt: skip
     try:
         tried = subprocess.run(
-            words,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            env=dict(ENVIRONMENT),
-            timeout=_PROBE_SECONDS,
-            check=False,
-        )
+            words, stdin=subprocess.DEVNULL, capture_output=True, env=dict(ENVIRONMENT), pass_fds=(fd,),
+            timeout=_PROBE_SECONDS, check=False,
+        )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:
         return type(error).__name__
+    finally:
+        os.close(fd)
     said = tried.stderr.decode(errors="replace").strip()[:_REST_OF_MESSAGE]
     return "" if tried.returncode == 0 else said or f"exit code {tried.returncode}"

@@ -15,6 +15,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import NamedTuple
 
+from ferrule.processes.patience import Patience
+
 _LOOK_SECONDS = 0.01
 _MOST_SECONDS = 5.0
 """How long killed processes are waited for. It takes that long only where the system is stuck."""
@@ -79,7 +81,7 @@ class Tree:
             _send_group(self._top, signal.SIGTERM)
         _send(asked, signal.SIGTERM)
 
-    async def end(self, exited: asyncio.Future[int]) -> bool:
+    async def end(self, exited: asyncio.Future[int], patience: Patience) -> bool:
         """Kill everybody and wait until they are gone; `exited` is done once our own child is reaped. False: some stayed."""
         loop = asyncio.get_running_loop()
         until = loop.time() + _MOST_SECONDS
@@ -94,9 +96,10 @@ class Tree:
                 _send_group(self._top, signal.SIGKILL)
             _send(living, signal.SIGSTOP)  # a program that forks as fast as it is killed stands still first
             _send(living, signal.SIGKILL)
-            await asyncio.wait({exited}, timeout=_LOOK_SECONDS)
             if is_reaped:
-                await asyncio.sleep(_LOOK_SECONDS)
+                await patience.sleep(_LOOK_SECONDS)
+            else:
+                await patience.wait(exited, _LOOK_SECONDS)
 
 
 def _generations(top: int, most: int = 1000) -> list[list[Process]]:
