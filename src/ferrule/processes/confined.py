@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec.structs import replace
 
 from ferrule.contracts.executor import Context, ExecutionFailed
 from ferrule.contracts.payloads import PayloadWriter
@@ -200,8 +199,3 @@ def _tell(facts: Facts, context: Context) -> None:
 
 def _writer(context: Context) -> PayloadWriter:
     return context.open_output("text/plain; charset=utf-8", "output.txt")
-
-
-def limited(confinement: Confinement, seconds: float) -> Confinement:
-    """The same, with another time limit."""
-    return replace(confinement, limits=replace(confinement.limits, seconds=seconds))
