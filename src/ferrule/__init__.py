@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ferrule.functions import ToolFailed as ToolFailed
     from ferrule.functions import service as service
     from ferrule.functions import tool as tool
+    from ferrule.hooks.function import hook as hook
     from ferrule.model.diagnostic import Diagnostic as Diagnostic
     from ferrule.model.diagnostic import Severity as Severity
     from ferrule.model.report import Report as Report
@@ -36,6 +37,7 @@ _PUBLIC = {
     "Diagnostic": "ferrule.model.diagnostic",
     "FerruleError": "ferrule.errors",
     "Inject": "ferrule.functions",
+    "hook": "ferrule.hooks.function",
     "Pending": "ferrule.model.result",
     "Report": "ferrule.model.report",
     "Result": "ferrule.model.result",

@@ -224,14 +224,13 @@ class App:
         return session
 
     def _made(self, surface: Surface, generation: int) -> Session:
-        is_hooked = bool(self.services.hooks)
         return Session(
             surface,
             self._engine,
             self.executor_of,
             generation,
             self._is_known,
-            is_hooked=is_hooked,
+            hooks=self.services.hooks,
             lane=self.services.scheduler.lane(self._lane_key(surface.request)),
             retries=self.services.retries,
         )

@@ -35,6 +35,7 @@ from ferrule.contracts.witness import Witness
 from ferrule.errors import LedgerError, SealError, SettingsError, WorkspaceError
 from ferrule.executors.builtin import EXECUTORS, FUNCTION
 from ferrule.executors.builtin import GROUP as EXECUTOR_GROUP
+from ferrule.executors.shell import ShellExecutor
 from ferrule.follow import Follower, followers_of
 from ferrule.function_tools import joined
 from ferrule.functions import load_modules
@@ -226,8 +227,18 @@ def _parts(
         parked=notices.tell,
     )
     runs = (
-        SearchExecutor(new_id, settings.surface), *executors, functions, _builtins(workspace, env), *_installed(),
-    )  # fmt: skip
+        SearchExecutor(new_id, settings.surface),
+        *executors,
+        functions,
+        _builtins(workspace, env),
+        ShellExecutor(
+            workspace.root,
+            sandbox=settings.builtins.sandbox,
+            protected=_protected(workspace, env),
+            max_output_bytes=settings.builtins.max_output_bytes,
+        ),
+        *_installed(),
+    )
     return Parts(
         store=store,
         clock=clock,
@@ -254,13 +265,30 @@ def _payloads(workspace: Workspace, clock: Clock) -> PayloadStore | None:
     return FilePayloads(workspace.root / settings.path, clock.now) if settings.store == "files" else None
 
 
+def _protected(workspace: Workspace, env: Mapping[str, str]) -> list[Path]:
+    """Files of the workspace that no tool may touch: its records, its rules, and what runs in this process."""
+    settings, root = workspace.settings, workspace.root
+    ledger_file = root / settings.ledger.path
+    named = [ledger_file, *(ledger_file.with_name(ledger_file.name + end) for end in ("-wal", "-shm"))]
+    named += [
+        root / settings.results.path,
+        *(root / name for name in settings.functions.modules if name.endswith(".py")),
+    ]
+    with suppress(SettingsError):  # a policy that cannot be read refuses every call anyway
+        choices = read_project(root, settings.policy).choices
+        named += [home.path for home in homes(root, choices, env)]
+        named += [root / name for name in (choices.shadow, choices.cedar) if name]
+    commands = [word for hook in (*settings.hooks, *settings.guardrails) for word in hook.command[:2]]
+    return named + [root / word for word in commands if (root / word).is_file()]
+
+
 def _builtins(workspace: Workspace, env: Mapping[str, str]) -> BuiltinExecutor:
     settings = workspace.settings
     return BuiltinExecutor(
         workspace.root,
         env,
         network_allow=settings.network.allow,
-        protected=(settings.ledger.path, settings.results.path),
+        protected=_protected(workspace, env),
         sandbox=settings.builtins.sandbox,
         max_output_bytes=settings.builtins.max_output_bytes,
         max_result_chars=settings.results.max_inline_chars,

@@ -13,6 +13,7 @@ import msgspec
 
 from ferrule.contracts.store import Store
 from ferrule.model.journal import LAST_KINDS
+from ferrule.model.news import Fact, facts_in
 from ferrule.model.progress import Progress
 from ferrule.pipeline.live import InFlight
 
@@ -28,8 +29,8 @@ async def followed(store: Store, calls: InFlight, call_id: str, after: int = 0) 
         is_over = await _is_over(store, calls, call_id)
         for row in await store.news_of(call_id, seen_row):
             seen_row = row.seq
-            for happened in row.news().happened if row.outcome == "progress" else ():
-                said = _progress(call_id, happened)
+            for fact in facts_in(row) if row.outcome == "progress" else ():
+                said = _progress(call_id, fact)
                 if said.sequence > after:
                     after = said.sequence
                     yield said
@@ -54,11 +55,11 @@ async def _is_over(store: Store, calls: InFlight, call_id: str) -> bool:
     return not rows or rows[-1].kind in LAST_KINDS
 
 
-def _progress(call_id: str, happened: dict[str, Any]) -> Progress:
+def _progress(call_id: str, fact: Fact) -> Progress:
     """A record as it was told, again."""
-    data = dict(happened["data"])
+    data = dict(fact.data)
     for name in ("schema_version", "progress_id", "invocation_id", "timestamp"):
         data.pop(name, None)
     extra = {name: data.pop(name) for name in list(data) if name not in _NAMES}
-    said: dict[str, Any] = {"invocation_id": call_id, "timestamp": happened["at"], "extra": extra, **data}
+    said: dict[str, Any] = {"invocation_id": call_id, "timestamp": fact.at, "extra": extra, **data}
     return msgspec.convert(said, Progress)

@@ -126,7 +126,7 @@ async def test_a_service_is_made_once_with_what_it_asks_for_and_closed_at_the_en
         assert events == []
         for _ in range(3):
             text = (await call(app)).content[0]["text"]
-            assert text == "A-1 from postgres://app:s3cret-of-the-db@db/shop"
+            assert text == "A-1 from postgres://app:[REDACTED]@db/shop"  # what it was given does not come back
         assert events == ["repo made by ferrule.services.customerRepo"]
     assert events[1:] == ["repo closed"]
 
@@ -194,7 +194,8 @@ async def test_a_section_of_the_config_is_read_only_and_filled_in() -> None:
         seen.append(database_config)
         return str(database_config["url"])
 
-    assert await given(look, "config.database") == "postgres://app:s3cret-of-the-db@db/shop"
+    assert await given(look, "config.database") == "postgres://app:[REDACTED]@db/shop"
+    assert seen[0]["url"] == "postgres://app:s3cret-of-the-db@db/shop"
     with pytest.raises(TypeError):
         seen[0]["url"] = "elsewhere"
     with pytest.raises(TypeError):
@@ -528,7 +529,7 @@ def test_a_workspace_brings_its_own_factories(tmp_path: Path, monkeypatch: pytes
     async def run() -> None:
         async with open_app(tmp_path) as app:
             result = await call(app)
-            url = "postgres://app:from-here@db/shop"
+            url = "postgres://app:[REDACTED]@db/shop"
             assert result.structured_content == ["A-1", url, "ferrule.tools.clerk.look"], result
 
     asyncio.run(run())

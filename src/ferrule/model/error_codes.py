@@ -48,7 +48,8 @@ EXPLANATIONS: dict[ErrorClass, Explanation] = {
         "The tool tried to reach what its sandbox forbids.", ("validate_values", "execute")
     ),
     "hook_blocked": Explanation(
-        "A hook or guardrail stopped the call or withheld its output, or failed before it.", ("pre_hooks", "post_hooks")
+        "A hook or guardrail stopped the call or withheld its output, or failed before it.",
+        ("pre_hooks", "permission", "post_hooks", "persist_result"),
     ),
     "permission_denied": Explanation(
         "A rule, a mode or a hook said no, or nobody could be asked. Nothing ran.", ("validate_values", "permission")
@@ -65,13 +66,19 @@ EXPLANATIONS: dict[ErrorClass, Explanation] = {
     "streaming_fallback_discarded": Explanation(
         "The model's turn was begun again, and this call with it.", ("schedule", "execute")
     ),
-    "timeout": Explanation("It took too long, or nobody answered an approval in time.", ("permission", "execute")),
-    "rate_limited": Explanation("The system behind the tool asks to wait; `retry_after` says how long.", ("execute",)),
+    "timeout": Explanation(
+        "It took too long, its turn did not come, or nobody answered an approval in time.",
+        ("permission", "schedule", "execute"),
+    ),
+    "rate_limited": Explanation(
+        "The system behind the tool asks to wait, or too many calls wait here; `retry_after` says how long.",
+        ("schedule", "execute"),
+    ),
     "dependency_unavailable": Explanation(
         "The system behind the tool, or the ledger, could not be reached.",
         ("permission", "schedule", "execute", "emit_terminal"),
     ),
-    "execution_failed": Explanation("The tool ran and failed, or Ferrule did.", ("execute", "map_result")),
+    "execution_failed": Explanation("The tool ran and failed, or Ferrule did.", ("schedule", "execute", "map_result")),
     "partial_failure": Explanation("Some of it was done. Do not repeat it blindly.", ("execute", "post_hooks")),
     "result_too_large": Explanation("The answer is larger than what may be handed on.", ("persist_result",)),
     "result_redacted": Explanation("The answer was held back because of what is in it.", ("persist_result",)),
@@ -104,7 +111,7 @@ CODES: dict[ErrorClass, dict[str, str]] = {
         "guardrail_escalated": "a guardrail withheld the output until a person has looked",
         "guardrail_fired": "one fired on the input of this run, and the agent calls nothing more in it",
         "guardrail_missing": "the agent's file names a guardrail that nobody configured",
-        "hook_failed": "a hook before the call crashed",
+        "hook_failed": "a hook before the call crashed, was late or gave no answer that can be used",
     },
     "policy_blocked": {
         "recursive_tool_forbidden": "an agent as a tool, inside an agent that is one",
@@ -115,13 +122,17 @@ CODES: dict[ErrorClass, dict[str, str]] = {
         "surface_gone": "the caller's surface cannot be made again",
         "record_changed": "the ledger's rows of a waiting call do not agree",
     },
+    "sibling_canceled": {"dependency_pending": "what it depends on waits for a person, so it was not begun"},
     "timeout": {"approval_expired": "nobody answered in time"},
+    "rate_limited": {"queue_full": "as many calls wait as may"},
     "dependency_unavailable": {
+        "circuit_open": "it failed several times in a row, and is left alone for a while",
         "ledger_unavailable": "the ledger cannot be written, so nothing ran",
         "outcome_not_recorded": "nothing ran, and that could not be recorded",
     },
     "execution_failed": {
         "internal_error": "a mistake in Ferrule or in an executor; the log has it",
+        "deadlock": "a tool called another that would wait for what the first one holds",
         "result_mapping_failed": "the tool gave something else than it promises",
         "interrupted": "the process ended while a reading tool ran",
         "outcome_settled": "a person found out that it did not happen",

@@ -65,6 +65,8 @@ class BadProgress(ValueError):
     """Progress that says something impossible."""
 
 
+_OURS = frozenset({"schema_version", "progress_id", "invocation_id", "sequence", "timestamp", "elapsed_ms", "extra"})
+"""What the runtime says itself, whatever a tool claims."""
 _KNOWN = frozenset(Progress.__struct_fields__) - {
     "invocation_id",
     "sequence",
@@ -77,7 +79,7 @@ _KNOWN = frozenset(Progress.__struct_fields__) - {
 
 def progress_of(invocation_id: str, sequence: int, timestamp: int, elapsed_ms: int, facts: dict[str, Any]) -> Progress:
     """A record from what a tool said. Raises BadProgress for what no progress can be (AT-201, AT-202)."""
-    said = {key: value for key, value in facts.items() if value is not None}
+    said = {key: value for key, value in facts.items() if value is not None and key not in _OURS}
     status = said.pop("status", "running")
     if isinstance(said.get("current_step"), int | float):
         said["current_step"] = str(said["current_step"])

@@ -21,6 +21,7 @@ from ferrule.contracts.payloads import PayloadOwner, PayloadWriter
 from ferrule.errors import LedgerError
 from ferrule.model.failure import ErrorClass, Stop
 from ferrule.model.journal import Entry, News, NewsBody, Payload
+from ferrule.model.news import progress_row
 from ferrule.model.progress import Progress, progress_of
 from ferrule.model.scheduling import AbortReason
 from ferrule.pipeline.call import Call
@@ -282,7 +283,7 @@ class Live:
             happened = [
                 {"at": said.timestamp, "event": "tool.invocation.progress", "data": said.to_record()} for said in some
             ]
-            if not self._record("progress", NewsBody(happened, some[-1].sequence)):
+            if not self._record("progress", *progress_row(happened, some[-1].sequence)):
                 with _LOCK:
                     self.unwritten = (records + self.unwritten)[:_MOST_UNWRITTEN]
                 return

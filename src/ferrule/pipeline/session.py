@@ -11,6 +11,7 @@ from typing import Any, get_args
 import msgspec
 
 from ferrule.contracts.executor import ExecutionFailed, Executor, Run, Support
+from ferrule.contracts.hook import Hook
 from ferrule.contracts.policy import PolicyEngine, Program
 from ferrule.model.decision import Ruling
 from ferrule.model.failure import BLOCK_CLASSES, Stop
@@ -93,7 +94,7 @@ class Session:
         "_counts",
         "_engine",
         "_executor_of",
-        "_is_hooked",
+        "_hooks",
         "_is_known",
         "_retries",
         "generation",
@@ -113,7 +114,7 @@ class Session:
         generation: int = 0,
         is_known: Callable[[str], bool] = lambda name: False,
         *,
-        is_hooked: bool = False,
+        hooks: tuple[Hook, ...] = (),
         lane: Lane | None = None,
         retries: RetrySettings = DEFAULT_RETRIES,
     ) -> None:
@@ -132,7 +133,7 @@ class Session:
         self._engine = engine
         self._executor_of = executor_of
         self._is_known = is_known
-        self._is_hooked = is_hooked
+        self._hooks = hooks
         self._counts: dict[str, int] = {}
 
     def find(self, name: str) -> Prepared:
@@ -203,7 +204,8 @@ class Session:
         claim = self._claim(tool, traits, locks, is_exclusive=_says(said, "requires_exclusive_context") is True)
         mask, preflight = Mask.of(tool), getattr(run, "preflight", None)
         is_plain = traits.is_read_only and traits.timeout_seconds is None and not self._is_limited(entry)
-        is_idle = mask is None and preflight is None and unready is None and not self._is_hooked
+        is_hooked = any(hook.matches(tool.tool_id, tool.name) for hook in self._hooks)
+        is_idle = mask is None and preflight is None and unready is None and not is_hooked
         retry = retry_policy_of(said, self._retries) if support.retries else NO_RETRIES
         may_overlap = claim is not None and self.lane.may_slip(claim)
         return Prepared(
@@ -263,8 +265,8 @@ class Session:
         try:
             run = executor.prepare(tool)
         except ExecutionFailed as failed:
-            return None, Stop(failed.error_class, failed.message, failed.code), executor.support
-        return run, None, getattr(run, "support", executor.support)
+            return None, Stop(failed.error_class, failed.message, failed.code), Support()
+        return run, None, getattr(run, "support", None) or executor.support or Support()
 
     def _header(
         self,
