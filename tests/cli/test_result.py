@@ -144,6 +144,18 @@ def test_what_is_gone_is_told_and_nothing_is_written(root: Path) -> None:
     assert "succeeded" in shown(root, "last").out
 
 
+def test_erasing_a_call_destroys_what_is_stored_of_it(root: Path) -> None:
+    """AT-275: the record stays."""
+    result = made(root, "long")
+    with chdir(root), redirect_stdout(TextIOWrapper(BytesIO(), "utf-8")):
+        assert main(["audit", "erase", "--principal", "ada", "--reason", "asked for"]) == 0
+    assert not list((root / ".ferrule" / "payloads" / "kept").iterdir())
+    ran = shown(root, "last")
+    assert "its content was erased" in ran.out
+    assert "were removed" in ran.out
+    assert shown(root, result.invocation_id, "--raw").code == 1
+
+
 def test_failed_and_hostile_results_are_shown_safely(root: Path) -> None:
     made(root, "fail")
     ran = shown(root, "last")

@@ -151,6 +151,22 @@ async def test_removed_is_gone(bench: Bench) -> None:
     await store.aclose()
 
 
+@played
+async def test_everything_of_an_erased_call_is_destroyed(bench: Bench) -> None:
+    """AT-275: and nothing of another one."""
+    store = bench.open()
+    mine = [put(store, b"a"), put(store, b"b"), put(store, b"c", scope="session")]
+    await store.remove(mine[0])
+    writer = store.begin(PayloadOwner("inv_other", "ada", "default"))
+    writer.write(b"other")
+    other = writer.close().uri
+    assert await store.forget([CALL, "inv_none", "../x"]) == 2
+    assert await store.forget([CALL]) == 0
+    assert [await gone(store, uri) for uri in mine] == ["unknown"] * 3
+    assert await store.read(other) == b"other"
+    await store.aclose()
+
+
 ODD = [
     "", "ferrule-payload:", f"ferrule-payload:{CALL}", f"ferrule-payload:{CALL}/", f"ferrule-payload:{CALL}/00",
     f"ferrule-payload:{CALL}/0/", f"ferrule-payload:{CALL}/-1", f"ferrule-payload:{CALL}/0\n", f"FERRULE-payload:{CALL}/0",

@@ -188,6 +188,25 @@ async def test_a_stream_of_text_is_shown_in_part_and_one_of_bytes_by_reference()
         assert "2 bytes" in call.result.text
 
 
+@KINDS
+@played
+async def test_a_call_whose_tool_gives_a_stream(kind: str) -> None:
+    """AT-225: from the tool to the surface that reads it back."""
+    chunks = [b"abc" * 30_000] * 4
+    async with kitchen(lambda arguments: Output(stream=Source(*chunks).of(kind), media_type="text/plain")) as on:
+        result = await on.call()
+        assert result.status == "succeeded"
+        assert result.text.startswith("abcabc")
+        uri = result.content[0]["uri"]
+        assert await on.payloads.read(uri) == b"".join(chunks)
+        assert await on.app.result(result.invocation_id) == result
+        broken = Source(b"half", fails=ValueError("v"))
+        on.executor._default = lambda arguments: Output(stream=broken.of(kind))
+        result = await on.call()
+        assert result.error is not None
+        assert result.error.error_code == "output_lost"
+
+
 @played
 async def test_private_streams_are_protected_and_not_shown() -> None:
     """AT-234: no preview."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import getpass
 import json
 from collections.abc import Callable
@@ -13,6 +14,7 @@ import msgspec
 
 from ferrule.audit.findings import Finding, Verdict
 from ferrule.cli.progress import ProgressBar
+from ferrule.clock import Clock
 from ferrule.custody.check import verify_file, verify_ledger
 from ferrule.custody.copies import Restored, back_up, restore
 from ferrule.custody.erase import Erased, erase_call, erase_principal
@@ -21,6 +23,7 @@ from ferrule.custody.paths import LedgerPaths, public_keys
 from ferrule.custody.prune import Pruned, prune
 from ferrule.errors import LedgerError
 from ferrule.model.timestamps import parse_iso
+from ferrule.payloads.files import FilePayloads
 from ferrule.workspace import Workspace
 
 KEYS = ".ferrule/keys"
@@ -133,8 +136,12 @@ def erase_command(
         raise click.UsageError("--before goes with --principal")
     paths = audit_paths(Workspace.open(workspace), ledger)
     if call is not None:
-        return _show_erased(erase_call(paths, call, reason=reason, by=_user()))
-    return _show_erased(erase_principal(paths, principal or "", before=before, reason=reason, by=_user()))
+        erased = erase_call(paths, call, reason=reason, by=_user())
+        _forget_payloads(workspace, {*erased.calls, call})
+    else:
+        erased = erase_principal(paths, principal or "", before=before, reason=reason, by=_user())
+        _forget_payloads(workspace, {*erased.calls})
+    return _show_erased(erased)
 
 
 @command.command("prune", epilog=_EXIT)
@@ -212,6 +219,13 @@ def _sentence(finding: Finding) -> str:
     row = "" if finding.seq is None else f"row {finding.seq}: "
     call = f" [{finding.call}]" if finding.call else ""
     return f"{finding.topic}: {row}{finding.message}{call}".encode("utf-8", "backslashreplace").decode()
+
+
+def _forget_payloads(workspace: str, calls: set[str]) -> None:
+    """Destroy what is stored of calls outside the ledger."""
+    opened = Workspace.open(workspace)
+    store = FilePayloads(opened.root / opened.settings.results.path, Clock().now)
+    asyncio.run(store.forget(calls))
 
 
 def _show_erased(erased: Erased) -> int:

@@ -7,7 +7,7 @@ kept, redacted. Losing payloads loses bytes, never records: the ledger says that
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from typing import Any, Literal, NamedTuple, Protocol
 
 import msgspec
@@ -138,6 +138,9 @@ class PayloadStore(Protocol):
 
     async def remove(self, uri: str) -> bool:
         """Destroy the bytes; what is known of them stays elsewhere. False when there were none."""
+
+    async def forget(self, invocation_ids: Collection[str]) -> int:
+        """Destroy everything that was kept for these invocations; gives how many payloads that were. Raises OSError."""
 
     async def sweep(self, now: int) -> int:
         """Remove what has expired; gives how many."""

@@ -13,7 +13,7 @@ import hashlib
 import os
 import stat
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -105,6 +105,10 @@ class FilePayloads:
         address = address_of(uri)
         return address is not None and await asyncio.to_thread(self._remove, address)
 
+    async def forget(self, invocation_ids: Collection[str]) -> int:
+        """Destroy everything that was kept for these invocations; gives how many payloads that were. Raises OSError."""
+        return await asyncio.to_thread(self._forget, frozenset(invocation_ids))
+
     async def sweep(self, now: int) -> int:
         """Remove what has expired, and what dead processes left behind; gives how many had expired."""
         return await asyncio.to_thread(self._sweep, now)
@@ -175,6 +179,17 @@ class FilePayloads:
                 os.fsync(folder)
                 return True
         return False
+
+    def _forget(self, invocation_ids: frozenset[str]) -> int:
+        count = 0
+        for place in [*self._places()]:
+            with suppress(FileNotFoundError), entered(self._root, *place) as folder:
+                for name in os.listdir(folder):
+                    if name.rpartition(".")[0] in invocation_ids:
+                        os.unlink(name, dir_fd=folder)
+                        count += 1
+                os.fsync(folder)
+        return count
 
     def _sweep(self, now: int) -> int:
         with self._lock:

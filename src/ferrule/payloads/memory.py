@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 
 from ferrule.contracts.payloads import Access, Kept, PayloadOwner, PayloadWriter, Scope, address_of, uri_of
 from ferrule.payloads.gone import damaged, expired, unknown
@@ -56,6 +56,14 @@ class MemoryPayloads:
         """Destroy the bytes. False when there were none."""
         with self._lock:
             return self._kept.pop(uri, None) is not None
+
+    async def forget(self, invocation_ids: Collection[str]) -> int:
+        """Destroy everything that was kept for these invocations; gives how many payloads that were."""
+        with self._lock:
+            gone = [uri for uri, (kept, _) in self._kept.items() if kept.owner.invocation_id in invocation_ids]
+            for uri in gone:
+                del self._kept[uri]
+        return len(gone)
 
     async def sweep(self, now: int) -> int:
         """Remove what has expired; gives how many."""
