@@ -278,7 +278,8 @@ def _protected(workspace: Workspace, env: Mapping[str, str]) -> list[Path]:
         choices = read_project(root, settings.policy).choices
         named += [home.path for home in homes(root, choices, env)]
         named += [root / name for name in (choices.shadow, choices.cedar) if name]
-    commands = [word for hook in (*settings.hooks, *settings.guardrails) for word in hook.command[:2]]
+    commands = [word for hook in settings.hooks for word in hook.command[:2]]
+    commands += [word for guardrail in settings.guardrails for word in guardrail.command[:2]]
     return named + [root / word for word in commands if (root / word).is_file()]
 
 
