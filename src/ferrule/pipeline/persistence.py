@@ -6,13 +6,12 @@ preview nor a stored payload has what the result must not have. What cannot be k
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable
 from typing import Any
 
 from msgspec.structs import replace
 
-from ferrule.contracts.payloads import SCHEME, Access, Kept, PayloadOwner, kept_block
+from ferrule.contracts.payloads import SCHEME, Access, Kept, kept_block
 from ferrule.model.failure import Stop
 from ferrule.model.persistence import Persistence, RedactionState, Strategy, persistence_id
 from ferrule.model.result import Result
@@ -20,15 +19,13 @@ from ferrule.pipeline.call import Call
 from ferrule.pipeline.hooks_run import persistence_hooks, wants
 from ferrule.pipeline.keeping import NO_KEEPING, limits_of
 from ferrule.pipeline.mapping import Blocks
-from ferrule.pipeline.result_redaction import redacting
+from ferrule.pipeline.persistence_store import Unkept, kept_line, put, with_rest
 from ferrule.pipeline.results import stopped_result
 from ferrule.pipeline.services import Services
-from ferrule.pipeline.streaming import RedactingWriter
 from ferrule.pipeline.uncancelled import uncancelled
 from ferrule.pipeline.views import Full, View, dropped_block, full_form, view_of
 
 EXCEEDED = "result_exceeded_inline_limit"
-_SLICE = 1024 * 1024
 
 
 def keep_result(call: Call, services: Services) -> Awaitable[None] | None:
@@ -40,10 +37,6 @@ def keep_result(call: Call, services: Services) -> Awaitable[None] | None:
         keeper.end_at_once(strategy, reason)
         return None
     return uncancelled(keeper.end(strategy, reason, is_hooked=is_hooked))
-
-
-class _Unkept(Exception):
-    """Something could not be stored; the message says why."""
 
 
 class _Keeper:
@@ -134,7 +127,7 @@ class _Keeper:
             return
         try:
             await self._store(strategy, reason)
-        except _Unkept as why:
+        except Unkept as why:
             await self._forget()
             self._withhold(str(why)) if self.is_private else self._drop(str(why))
         self.settle()
@@ -148,7 +141,7 @@ class _Keeper:
                 self.call.result = replace(
                     self.result, content=(kept_block(kept),), native_output=None, native_output_ref=kept.uri
                 )
-            except _Unkept as why:
+            except Unkept as why:
                 self.records.append(self._record("drop_with_reason", str(why), size=self.view.size))
                 self.call.result = replace(
                     self.result, content=self.result.model_facing_content or (), native_output=None
@@ -192,42 +185,8 @@ class _Keeper:
         self.view = view_of(self.result)
 
     async def _put(self, full: Full, access: Access) -> Kept:
-        """Bytes into the store. Raises _Unkept."""
-        services, settings = self.services, self.services.results
-        store = services.payloads
-        if store is None:
-            raise _Unkept("there is no payload store (see [results] store)")
-        if full.size > settings.max_stored_bytes:
-            raise _Unkept(f"more than {settings.max_stored_bytes:,} bytes are not stored")
-        request = self.call.session.surface.request
-        owner = PayloadOwner(self.call.invocation_id, request.principal, request.tenant, self.call.prepared.tool_id)
-        seconds = self.keeping.expires_seconds or settings.expires_seconds
-        expires = None if seconds is None else services.now() + seconds * 1_000_000
-        scope = self.keeping.scope
-        filtering = redacting(self.call, services) if full.is_raw else None  # texts are clean already
-
-        def written() -> Kept:
-            writer: Any = store.begin(
-                owner, media_type=full.media_type, name=full.name, scope=scope, expires_at=expires, access=access
-            )
-            try:
-                if filtering is not None:
-                    writer = RedactingWriter(writer, filtering)
-                for start in range(0, full.size, _SLICE):
-                    writer.write(full.data[start : start + _SLICE])
-                kept: Kept = writer.close()
-                return kept
-            finally:
-                writer.discard()
-
-        try:
-            kept = await asyncio.to_thread(written)
-        except OSError as error:
-            raise _Unkept(f"it could not be stored ({error.strerror or type(error).__name__})") from error
-        if filtering is not None and filtering.found:
-            taken = {*self.call.notes.get("redactions", ()), *filtering.found}
-            self.call.notes = {**self.call.notes, "redaction_state": "partial", "redactions": sorted(taken)}
-        return kept
+        """Bytes into the store. Raises Unkept."""
+        return await put(self.call, self.services, full, access)
 
     async def _forget(self) -> None:
         """Remove what was stored of a result that cannot be stored whole."""
@@ -244,11 +203,11 @@ class _Keeper:
         block = kept_block(kept)
         summary = None
         if self.preview:
-            shown = _with_rest(self.preview, kept, chars, self.call.invocation_id)
+            shown = with_rest(self.preview, kept, chars, self.call.invocation_id)
             searched = self.preview
         else:
             summary = self.keeping.fallback_summary if self.is_private else ""
-            shown = summary = summary or _kept_line(kept, self.call.invocation_id)
+            shown = summary = summary or kept_line(kept, self.call.invocation_id)
             searched = shown
         self.records.append(self._record(strategy, reason, kept, preview=len((self.preview or "").encode())))
         self.call.result = replace(
@@ -264,7 +223,7 @@ class _Keeper:
     def _show(self, kept: Kept, text: str, strategy: Strategy, reason: str) -> None:
         """A view that hooks made, too long itself."""
         preview = text[: self.limits.preview]
-        shown = _with_rest(preview, kept, len(text), self.call.invocation_id)
+        shown = with_rest(preview, kept, len(text), self.call.invocation_id)
         self.records.append(self._record(strategy, reason, kept, preview=len(preview.encode())))
         blocks = ({"type": "text", "text": shown}, kept_block(kept), *self.result.additional_context)
         searched = self.result.transcript_search_text or preview
@@ -376,22 +335,3 @@ class _Keeper:
             call.result = replace(call.result, redaction_state=call.notes["redaction_state"])
         told = [record.to_record(call.invocation_id, number) for number, record in enumerate(self.records)]
         call.notes = {**call.notes, "persistence": told, "persistence_refs": list(ids)}
-
-
-def _with_rest(preview: str, kept: Kept, chars: int | None, invocation_id: str) -> str:
-    """The beginning of an output, how much is missing, and where the rest is."""
-    missing = "The rest" if chars is None else f"{chars - len(preview):,} of {chars:,} characters"
-    until = f", until {kept.ref['expires_at']}" if kept.expires_at is not None else ""
-    return (
-        f"{preview}\n\n[{missing} left out. The whole output is kept as {kept.uri} ({kept.media_type}, {kept.size:,}"
-        f" bytes{until}). Read parts of it by this address, or save it: ferrule result {invocation_id} --save FILE]"
-    )
-
-
-def _kept_line(kept: Kept, invocation_id: str) -> str:
-    what = "private output" if kept.access == "protected" else "output"
-    how = "A person can save it" if kept.access == "protected" else "Read parts of it by this address, or save it"
-    return (
-        f"The tool did its work. Its {what} ({kept.size:,} bytes, {kept.media_type}) is kept as {kept.uri}."
-        f" {how}: ferrule result {invocation_id} --save FILE"
-    )
