@@ -119,6 +119,31 @@ def test_any_text_without_a_token_is_the_very_same(text: str) -> None:
     assert SHAPES.text(text)[0] is text
 
 
+def test_shapes_are_found_beside_few_and_many_secrets() -> None:
+    many = {f"S{number}": f"secret-number-{number}" for number in range(120)}
+    for known in ({}, {"S": "my-own-secret"}, many):
+        redactor = KnownSecrets(RedactionSettings(secrets_env=tuple(known)), known)
+        for also in ((), ("a-sensitive-value",), tuple(many.values())):
+            cleaned, found = redactor.text(f"{JWT} my task-force", also=also)
+            assert cleaned == "[REDACTED] my task-force"
+            assert found == ("pattern:jwt",)
+            assert redactor.value({"a": [JWT]}, also=also)[0] == {"a": ["[REDACTED]"]}
+        redactor.add("LATE", "a-late-secret")
+        assert redactor.text(f"{JWT} a-late-secret")[0] == "[REDACTED] [REDACTED]"
+        assert not redactor.may_hold(b"a task-force and a risk-based desk-1")
+
+
+def test_a_shape_is_found_at_the_edges_of_every_text_of_a_value() -> None:
+    """Texts of a value are looked at as bytes in a row first, with bytes of any kind between them."""
+    for length in range(0, 300):
+        for token in (TOKENS["aws_key_id"], TOKENS["google_key"]):
+            value = {"x" * (length % 40): [token, length, "y" * length, token], "z": [length] * 3}
+            cleaned, found = SHAPES.value(value)
+            assert found
+            assert token not in str(cleaned)
+    assert SHAPES.value([TOKENS["aws_key_id"], 65])[1]
+
+
 def test_shapes_can_be_left_alone() -> None:
     known = KnownSecrets(RedactionSettings(well_known=False), {})
     assert known.is_idle

@@ -320,9 +320,9 @@ def test_learning_is_cheap_and_safe_from_any_thread(monkeypatch: pytest.MonkeyPa
     class Counted(Matcher):
         __slots__ = ()
 
-        def __init__(self, secrets: Any) -> None:
+        def __init__(self, *given: Any) -> None:
             made.append(1)
-            super().__init__(secrets)
+            super().__init__(*given)
 
     monkeypatch.setattr(engine, "Matcher", Counted)
     assert plain().is_idle

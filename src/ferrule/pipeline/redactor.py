@@ -17,6 +17,7 @@ from ferrule.pipeline.redactor_patterns import Pattern
 from ferrule.pipeline.redactor_search import Search
 from ferrule.pipeline.redactor_stream import Stream
 from ferrule.pipeline.redactor_values import cleaned_value, number_of
+from ferrule.pipeline.redactor_well_known import OPENINGS
 from ferrule.pipeline.spellings import Spelling, spellings
 
 SENSITIVE_FIELD = "sensitive_field"
@@ -101,9 +102,12 @@ class KnownSecrets:
                 self._learned.update(self._recent)
                 self._recent.clear()
                 _trim(self._learned)
-                self._settled = Matcher((name, found) for (name, _), found in (self._fixed | self._learned).items())
-            known = [key for keys in (self._fixed, self._learned, self._recent) for key in keys]
-            self._numbers = {number: name for name, value in known if (number := number_of(value))}
+                known = (self._fixed | self._learned).items()
+                self._settled = Matcher(
+                    ((name, found) for (name, _), found in known), OPENINGS if self._is_well_known else ()
+                )
+            pairs = (*self._fixed, *self._learned, *self._recent)
+            self._numbers = {number: name for name, value in pairs if (number := number_of(value))}
             matchers = [] if not (self._fixed or self._learned) else [self._settled]
             if self._recent:
                 matchers.append(Matcher((name, found) for (name, _), found in self._recent.items()))

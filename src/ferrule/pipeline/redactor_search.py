@@ -24,16 +24,22 @@ class Search(NamedTuple):
 
     def may_hold(self, data: bytes) -> bool:
         """False when none of these texts in a row has a secret or a well-known shape. Says nothing of patterns."""
-        if self.is_well_known and well_known.may_hold(data):
+        noticed: list[tuple[int, bytes]] = []
+        if any(matcher.may_hold(data, noticed) for matcher in self.matchers):
             return True
-        return any(matcher.may_hold(data) for matcher in self.matchers)
+        return self.is_well_known and well_known.may_hold(data, self._openings(data, noticed))
 
     def spans(self, data: bytes) -> list[Span]:
-        """Secrets and well-known shapes in bytes, by where they begin."""
-        found = [span for matcher in self.matchers for span in matcher.spans(data)]
+        """Secrets and well-known shapes in bytes, in no order."""
+        noticed: list[tuple[int, bytes]] = []
+        found = [span for matcher in self.matchers for span in matcher.spans(data, noticed)]
         if self.is_well_known:
-            found += well_known.spans(data)
+            found += well_known.spans(data, self._openings(data, noticed))
         return found
+
+    def _openings(self, data: bytes, noticed: list[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
+        is_noticed = any(matcher.notices for matcher in self.matchers)
+        return noticed if is_noticed else well_known.openings_in(data)
 
     def spans_of_patterns(self, text: str) -> Iterator[Span]:
         """Matches of patterns, in bytes of the encoded text."""

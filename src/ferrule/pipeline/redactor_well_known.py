@@ -7,7 +7,7 @@ without them cost one quick pass. Ids, digests, addresses and encoded pictures h
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ahocorasick_rs import BytesAhoCorasick, Implementation, MatchKind
 
@@ -21,7 +21,8 @@ _HAS_DIGIT = rb"(?=[A-Za-z._~+/-]{0,200}[0-9])"
 BODY = re.compile(rb"[\w.~+/=-]*")
 """What a token goes on with."""
 _BREAK = rb"(?:\s|\\+[rn])"
-_PEM = rb"-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----"
+_KEY = rb"(?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----"
+_PEM, _END = rb"-----BEGIN " + _KEY, rb"-----END " + _KEY
 
 _HEADER = rb"[A-Z][A-Za-z-]{1,20}: [A-Za-z0-9 ,.()/+-]{0,80}"
 """A key may have such lines; nothing else may stand within, for whatever stands there is hidden from those who approve."""
@@ -30,19 +31,22 @@ _HEADER = rb"[A-Z][A-Za-z-]{1,20}: [A-Za-z0-9 ,.()/+-]{0,80}"
 class _Shape:
     """One shape: how it begins, what the whole looks like, and what may still become one."""
 
-    __slots__ = ("is_open", "name", "openings", "whole")
+    __slots__ = ("core", "is_open", "name", "openings", "whole")
 
-    def __init__(self, name: str, openings: tuple[bytes, ...], whole: bytes, still_open: bytes) -> None:
+    def __init__(
+        self, name: str, openings: tuple[bytes, ...], core: bytes, still_open: bytes, edge: bytes, end: bytes = b""
+    ) -> None:
         self.name = f"pattern:{name}"
         self.openings = openings
-        self.whole = re.compile(whole)
+        self.core = re.compile(core)
+        self.whole = re.compile(edge + core + end)
         self.is_open = re.compile(rb"(?:" + still_open + rb")\Z")
 
 
-def _token(name: str, *openings: bytes, body: bytes, rest: bytes, edge: bytes = _EDGE) -> _Shape:
+def _token(name: str, *openings: bytes, body: bytes, rest: bytes, edge: bytes = _EDGE, end: bytes = b"") -> _Shape:
     """Openings followed by `rest`, which is made of `body` characters."""
     words = rb"(?:" + rb"|".join(map(re.escape, openings)) + rb")"
-    return _Shape(name, openings, edge + words + rest, words + body + rb"*")
+    return _Shape(name, openings, words + rest, words + body + rb"*", edge, end)
 
 
 _SHAPES = (
@@ -58,45 +62,50 @@ _SHAPES = (
     _token("github_token", b"github_pat_", body=rb"\w", rest=rb"\w{40,}"),
     _token("gitlab_token", b"glpat-", body=rb"[\w-]", rest=rb"[\w-]{20,}"),
     _token("slack_token", b"xox", body=rb"[\w-]", rest=rb"[abeoprs]-(?:\d-)?[A-Za-z0-9-]{10,}"),
-    _token("aws_key_id", b"AKIA", b"ASIA", body=rb"\w", rest=rb"[A-Z2-7]{16}(?![A-Za-z0-9_])"),
-    _token("google_key", b"AIza", body=rb"[\w-]", rest=rb"[\w-]{35}(?![\w-])"),
+    _token("aws_key_id", b"AKIA", b"ASIA", body=rb"\w", rest=rb"[A-Z2-7]{16}", end=rb"(?!\w)"),
+    _token("google_key", b"AIza", body=rb"[\w-]", rest=rb"[\w-]{35}", end=rb"(?![\w-])"),
     _token("jwt", b"eyJ", body=rb"[\w.=-]", rest=rb"[\w-]{8,}={0,2}\.eyJ[\w-]{8,}={0,2}\.[\w-]*={0,2}", edge=rb"(?<!-)" + _EDGE),
     _Shape(
         "bearer_token",
         (b"Bearer", b"bearer", b"BEARER"),
-        _EDGE + rb"(?i:bearer)(?:[ \t]|%20|\+){1,8}(?P<token>" + _HAS_DIGIT + rb"[\w.~+/-]{16,}={0,2})",
+        rb"(?i:bearer)(?:[ \t]|%20|\+){1,8}(?P<token>" + _HAS_DIGIT + rb"[\w.~+/-]{16,}={0,2})",
         rb"(?i:bearer)(?:[ \t]|%20|%2|%|\+){0,8}[\w.~+/-]*={0,2}",
+        _EDGE,
     ),
     _Shape(
         "private_key",
         (b"-----BEGIN ",),
         _PEM + rb"(?:" + _BREAK + rb"{1,8}" + _HEADER + rb"){0,4}(?:" + _BREAK + rb"{1,80}[A-Za-z0-9+/=]{16,})*"
-        + rb"(?:(?:" + _BREAK + rb"{1,80}[A-Za-z0-9+/=]{1,15}){0,2}" + _BREAK + rb"{0,80}-----END [A-Z0-9 ]{0,80}-----)?",
-        rb"-----BEGIN [A-Z0-9 ]*-{0,4}|" + _PEM + rb"(?:(?!-----END [A-Z0-9 ]{0,80}-----)[\w\s\\+/=:,.()-])*",
+        + rb"(?:(?:" + _BREAK + rb"{1,80}[A-Za-z0-9+/=]{1,15}){0,2}" + _BREAK + rb"{0,80}" + _END + rb")?",
+        rb"-----BEGIN [A-Z0-9 ]*-{0,4}|" + _PEM + rb"(?:(?!" + _END + rb")[\w\s\\+/=:,.()-])*",
+        b"",
     ),
 )  # fmt: skip
-_OPENINGS = [(opening, shape) for shape in _SHAPES for opening in shape.openings]
-_LONGEST_OPENING = max(len(opening) for opening, _ in _OPENINGS)
-_PREFIXES = frozenset(opening[:end] for opening, _ in _OPENINGS for end in range(1, len(opening)))
-_automaton = BytesAhoCorasick(
-    [opening for opening, _ in _OPENINGS], matchkind=MatchKind.Standard, implementation=Implementation.DFA
-)
+_BY_OPENING = {opening: shape for shape in _SHAPES for opening in shape.openings}
+OPENINGS = tuple(_BY_OPENING)
+"""How the shapes begin."""
+_LONGEST_OPENING = max(map(len, OPENINGS))
+_PREFIXES = frozenset(opening[:end] for opening in OPENINGS for end in range(1, len(opening)))
+_automaton = BytesAhoCorasick(OPENINGS, matchkind=MatchKind.Standard, implementation=Implementation.DFA)
 
 
-def _openings_in(data: bytes) -> Iterator[tuple[int, _Shape]]:
-    for number, start, _ in _automaton.find_matches_as_indexes(data, overlapping=True):
-        yield start, _OPENINGS[number][1]
+def openings_in(data: bytes) -> list[tuple[int, bytes]]:
+    """Where which opening stands."""
+    return [
+        (start, OPENINGS[number]) for number, start, _ in _automaton.find_matches_as_indexes(data, overlapping=True)
+    ]
 
 
-def may_hold(data: bytes) -> bool:
-    """False when nothing in the bytes begins like one of the shapes."""
-    return bool(_automaton.find_matches_as_indexes(data, overlapping=True))
+def may_hold(data: bytes, openings: Iterable[tuple[int, bytes]]) -> bool:
+    """False when none of the openings goes on like its shape, whatever stands around it."""
+    return any(_BY_OPENING[opening].core.match(data, start) for start, opening in openings)
 
 
-def spans(data: bytes) -> Iterator[Span]:
-    """Every well-known shape in the bytes."""
+def spans(data: bytes, openings: Iterable[tuple[int, bytes]]) -> Iterator[Span]:
+    """Every well-known shape that begins with one of these openings."""
     ends: dict[str, int] = {}
-    for start, shape in _openings_in(data):
+    for start, opening in sorted(openings):
+        shape = _BY_OPENING[opening]
         if start < ends.get(shape.name, 0):
             continue  # within the one before; looking again at every word of a long one would take for ever
         found = shape.whole.match(data, start)
@@ -109,8 +118,8 @@ def open_from(data: bytes, since: int) -> int:
     """Where the first text begins, from `since` on, that may turn out to be such a shape once more bytes are there."""
     end = len(data)
     begin = max(since, end - LONGEST)
-    for start, shape in _openings_in(data[begin:]):
-        if shape.is_open.match(data, begin + start):
+    for start, opening in openings_in(data[begin:]):
+        if _BY_OPENING[opening].is_open.match(data, begin + start):
             return begin + start
     for start in range(max(since, end - _LONGEST_OPENING + 1), end):
         if data[start:] in _PREFIXES:
