@@ -86,8 +86,8 @@ class Crowd(RuleBasedStateMachine):
         self.lanes = [self.scheduler.lane(name) for name in LANES]
         self.places: list[Place] = []
         self.slipped = dict.fromkeys(LANES, 0)
-        self.barriers: list[tuple[set[Place], Lane]] = []
-        """Who was there when a lane was held."""
+        self.barriers: list[tuple[set[Place], Lane, bool]] = []
+        """Who was there when a lane was held, and whether some had slipped in."""
 
     def alive(self, *states: str) -> list[Place]:
         return [place for place in self.places if place.state in (states or ("announced", "waiting", "running"))]
@@ -186,7 +186,7 @@ class Crowd(RuleBasedStateMachine):
             place = chosen.settle(Claim("t", "ann", is_concurrency_safe=True, is_read_only=True))
             # It was there before all that wait: nothing slips past those.
             self.places.insert(0, place)
-            for present, on in self.barriers:
+            for present, on, _ in self.barriers:
                 if on is chosen:
                     present.add(place)
         else:
@@ -195,7 +195,8 @@ class Crowd(RuleBasedStateMachine):
     @rule(lane=numbers)
     def hold(self, lane: int) -> None:
         chosen = self.lanes[lane % 3]
-        self.barriers.append(({place for place in self.alive() if place.lane is chosen}, chosen))
+        present = {place for place in self.alive() if place.lane is chosen}
+        self.barriers.append((present, chosen, self.slipped[chosen.key] > 0))
         chosen.hold()
 
     def groups(self) -> Iterator[tuple[Lane, list[Place]]]:
@@ -243,8 +244,12 @@ class Crowd(RuleBasedStateMachine):
 
     @invariant()
     def barriers_hold(self) -> None:
-        self.barriers = [each for each in self.barriers if any(place.state != "gone" for place in each[0])]
-        for present, lane in self.barriers:
+        self.barriers = [
+            (present, lane, had_slipped and self.slipped[lane.key] > 0)
+            for present, lane, had_slipped in self.barriers
+            if any(place.state != "gone" for place in present) or (had_slipped and self.slipped[lane.key])
+        ]
+        for present, lane, _ in self.barriers:
             later = [place for place in self.alive("running") if place.lane is lane and place not in present]
             assert not later, "a call went past the others it had to wait for"
 
@@ -261,7 +266,7 @@ class Crowd(RuleBasedStateMachine):
                     earlier.claim is None or is_alone(earlier.claim, self.policy) or is_alone(place.claim, self.policy)
                     for earlier in places[:at]
                 )
-                is_held = any(on is lane and place not in present for present, on in self.barriers)
+                is_held = any(on is lane and place not in present for present, on, _ in self.barriers)
                 has_slipped = self.slipped[lane.key] and (is_alone(place.claim, self.policy) or lane._pending)
                 is_limited = any(limit.running >= limit.most for limit in place.limits)
                 assert is_held_back or is_held or has_slipped or is_limited
