@@ -17,7 +17,7 @@ from ferrule.model.redaction import RedactionSettings
 from ferrule.pipeline.inputs import storable
 from ferrule.pipeline.redaction import Mask
 from ferrule.pipeline.redactor import KnownSecrets
-from ferrule.pipeline.redactor_logging import RedactingFilter
+from ferrule.pipeline.redactor_logging import RedactingFilter, guard_logs
 from tests.pipeline.contracts import fields, tool
 from tests.spec.scene import Scene, made, played, scene
 
@@ -224,6 +224,27 @@ def test_a_line_that_cannot_be_written_tells_nothing() -> None:
     text = lines(KNOWN, lambda logger: logger.warning("%d", SECRET))
     assert "c4nary" not in text
     assert "could not be looked through" in text
+
+
+def test_guarded_logs_lose_secrets_of_every_app_and_only_ours(caplog: pytest.LogCaptureFixture) -> None:
+    other = KnownSecrets(RedactionSettings(secrets_env=("B",)), {"B": "another-secret"})
+    before = logging.getLogRecordFactory()
+    one, two = guard_logs(KNOWN), guard_logs(other)
+    ours = logging.getLogger("ferrule.tools.made-later")
+    ours.warning("%s and %s", SECRET, "another-secret")
+    logging.getLogger("ferrules").warning("not ours: %s", SECRET)
+    one()
+    one()
+    ours.warning("%s and %s", "left", "another-secret")
+    two()
+    ours.warning("%s", "another-secret")
+    assert caplog.messages == [
+        "[REDACTED] and [REDACTED]",
+        f"not ours: {SECRET}",
+        "left and [REDACTED]",
+        "another-secret",
+    ]
+    assert logging.getLogRecordFactory() is before
 
 
 def test_what_a_record_carries_besides_is_cleaned() -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import logging
+import threading
 import traceback
+from collections.abc import Callable
+from typing import Any
 
 from ferrule.contracts.redactor import Redactor
 
@@ -46,3 +49,36 @@ class RedactingFilter(logging.Filter):
             record.stack_info, _ = self._redactor.text(record.stack_info)
         for name in record.__dict__.keys() - _PLAIN:
             record.__dict__[name], _ = self._redactor.value(record.__dict__[name])
+
+
+def guard_logs(redactor: Redactor) -> Callable[[], None]:
+    """Take secrets out of everything that Ferrule's loggers and those of its tools say, from now until the given function is
+    called. A filter on the logger `ferrule` would not see what the loggers below it say."""
+    keeper = RedactingFilter(redactor)
+    with _lock:
+        _keepers.append(keeper)
+        if logging.getLogRecordFactory() is not _made:
+            _before[:] = [logging.getLogRecordFactory()]
+            logging.setLogRecordFactory(_made)
+
+    def release() -> None:
+        with _lock:
+            if keeper in _keepers:
+                _keepers.remove(keeper)
+            if not _keepers and logging.getLogRecordFactory() is _made:
+                logging.setLogRecordFactory(_before[0])
+
+    return release
+
+
+_lock = threading.Lock()
+_keepers: list[RedactingFilter] = []
+_before: list[Callable[..., logging.LogRecord]] = [logging.LogRecord]
+
+
+def _made(*given: Any, **named: Any) -> logging.LogRecord:
+    record = _before[0](*given, **named)
+    if record.name.partition(".")[0] == "ferrule":
+        for keeper in tuple(_keepers):
+            keeper.filter(record)
+    return record
