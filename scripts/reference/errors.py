@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ferrule.model.error_codes import CODES, EXPLANATIONS
+from ferrule.model.error_codes import CODES, EXPLANATIONS, TOOL_CODES
 from ferrule.model.failure import ERROR_CLASSES, MEANINGS, ErrorClass, Retry, Stop, ToolError, tool_error
 from scripts.reference.fields import cell, fields_of
 
@@ -37,6 +37,14 @@ def page() -> str:
     ]
     lines += ["| class | code | meaning |", "|---|---|---|"]
     lines += [f"| `{kind}` | `{code}` | {text} |" for kind, codes in CODES.items() for code, text in codes.items()]
+    lines += [
+        "",
+        "Of the built-in tools, declared programs and streamed output:",
+        "",
+        "| class | code | meaning |",
+        "|---|---|---|",
+    ]
+    lines += [f"| `{kind}` | `{code}` | {text} |" for kind, codes in TOOL_CODES.items() for code, text in codes.items()]
     return "\n".join([*lines, ""])
 
 

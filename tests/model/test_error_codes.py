@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import ferrule
-from ferrule.model.error_codes import CODES, EXPLANATIONS
+from ferrule.model.error_codes import CODES, EXPLANATIONS, TOOL_CODES
 from ferrule.model.failure import BLOCK_CLASSES, ERROR_CLASSES, FINER_CODES
 from ferrule.model.lifecycle import PHASES
 
 SOURCES = Path(ferrule.__file__).parent
 CODE_PLACE = {"Stop": 2, "Problem": 1, "_no": 1}
 """Where the code stands among the arguments of what makes an error."""
+MAKERS = {
+    "violation": "sandbox_violation",
+    "misguided": "invalid_arguments",
+    "_unavailable": "dependency_unavailable",
+}
+"""What makes a tool's failure of one class, with the code as its second argument."""
+_CODE = re.compile(r"[a-z]+(_[a-z]+)+")
 
 
 def texts(node: ast.expr | None, named: dict[str, str]) -> list[str]:
@@ -51,6 +59,59 @@ def emitted() -> Iterator[tuple[str, str]]:
                 continue
             classes = texts(node.args[0], named) if name == "Stop" else ["schema_validation_failed"]
             yield from ((kind, code) for kind in classes for code in texts(node.args[place], named))
+
+
+def given_by_tools() -> Iterator[tuple[str, str]]:
+    """Class and code of every failure that what runs tools can raise."""
+    for path in SOURCES.rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        named = named_texts(tree)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Tuple):
+                yield from of_tuple(node)
+            elif isinstance(node, ast.Call):
+                yield from of_call(node, named)
+
+
+def of_call(node: ast.Call, named: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """`ExecutionFailed(class, message, code=…)` and what stands for it."""
+    name = str(getattr(node.func, "attr", "") or getattr(node.func, "id", ""))
+    said = {keyword.arg: keyword.value for keyword in node.keywords}
+    if name in ("ExecutionFailed", "ToolFailed"):
+        kinds = texts(node.args[0] if name == "ExecutionFailed" else said.get("error_class"), named)
+        kinds = kinds or (["execution_failed"] if name == "ToolFailed" else [])
+        yield from ((kind, code) for kind in kinds for code in texts(said.get("code"), named))
+    elif name in MAKERS and len(node.args) > 1:
+        yield from ((MAKERS[name], code) for code in texts(node.args[1], named))
+
+
+def of_tuple(node: ast.Tuple) -> Iterator[tuple[str, str]]:
+    """A row of a table: a class, a code and a message, the last two in either order."""
+    match [each.value if isinstance(each, ast.Constant) else None for each in node.elts]:
+        case [str() as kind, one, other] if kind in ERROR_CLASSES:
+            if any(isinstance(word, str) and word.isalpha() for word in (one, other)):
+                return  # words of a vocabulary, and no message among them
+            codes = [word for word in (one, other) if isinstance(word, str) and _CODE.fullmatch(word)]
+            if len(codes) == 1:
+                yield kind, codes[0]
+
+
+def test_at_238_every_code_of_a_tool_is_in_a_table_and_the_other_way_round() -> None:
+    """AT-238: of built-in tools, declared programs, streams and functions too."""
+    known = {(kind, code) for table in (CODES, TOOL_CODES) for kind, codes in table.items() for code in codes}
+    listed = {(kind, code) for kind, codes in TOOL_CODES.items() for code in codes}
+    found = {*given_by_tools()}
+    assert not found - known
+    assert not listed - found
+
+
+def test_at_238_every_code_is_told_in_a_sentence_once() -> None:
+    """AT-238: and no class has one code in both tables."""
+    for kind, codes in TOOL_CODES.items():
+        assert not set(codes) & set(CODES.get(kind, {})), kind
+    for table in (CODES, TOOL_CODES):
+        for codes in table.values():
+            assert all(code.replace("_", "").islower() and len(text.split()) > 2 for code, text in codes.items())
 
 
 def test_at_238_every_code_that_is_emitted_is_in_the_table_and_the_other_way_round() -> None:

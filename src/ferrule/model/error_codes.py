@@ -144,3 +144,54 @@ CODES: dict[ErrorClass, dict[str, str]] = {
     },
 }
 """Finer codes by class. Where a call has none, its code is the class itself; tools may add codes of their own."""
+
+TOOL_CODES: dict[ErrorClass, dict[str, str]] = {
+    "invalid_arguments": {
+        "bad_header": "a header cannot be set, is there twice, or has characters that none may have",
+        "bad_path": "the path is empty, too long, or has characters that no path has",
+        "bad_text": "the text has half a character in it, which no file can hold",
+        "bad_url": "the address cannot be read as one, or has parts that are not taken",
+        "binary_file": "the file is no text in UTF-8",
+        "empty_old_string": "`edit` was not told which text to replace",
+        "file_not_found": "there is no such file",
+        "file_too_large": "the file is larger than what `edit` takes",
+        "image_file": "the file is an image, and `read` gives text",
+        "is_a_folder": "the path is a folder's",
+        "no_such_program": "no program of that name is where programs are looked for",
+        "nothing_to_save": "`save_path` with HEAD, which brings no body",
+        "option_injection": "a value would be taken for an option of the program",
+        "shell_syntax": "the line means something only a shell could carry out",
+        "text_not_found": "the text to replace is not in the file",
+        "text_not_unique": "the text to replace is in the file more than once",
+    },
+    "setup_required": {
+        "sandbox_missing": "there is no sandbox here that works, and the workspace requires one",
+        "sandbox_failed": "the sandbox could not be set up for this call",
+    },
+    "sandbox_violation": {
+        "address_forbidden": "the host's address is private, link-local or otherwise not public",
+        "domain_not_allowed": "the host is not among the allowed domains",
+        "not_whitelisted": "the command begins like no entry of the whitelist",
+        "outside_sandbox": "the program lies where a sandboxed one cannot reach",
+        "path_outside_roots": "the path leads outside the allowed folders",
+        "path_protected": "the file belongs to Ferrule itself: keys, ledger, settings, policy",
+        "process_limit": "the program started more processes than it may",
+        "redirect_refused": "the answer redirects to where the tool may not go",
+        "special_file": "a pipe, device or socket, and no plain file",
+    },
+    "dependency_unavailable": {"broken_answer": "the server's answer broke off, or is no HTTP"},
+    "execution_failed": {
+        "certificate_refused": "the server's certificate is not that of the host",
+        "disk_full": "there is no room on the disk, and nothing was changed",
+        "encoded_answer": "the answer is compressed, although nobody asked for that",
+        "exit_code": "the program ended with a code that its definition does not list as success",
+        "file_changed": "somebody else changed the file meanwhile, so nothing was written",
+        "file_error": "the file system reported an error of another kind",
+        "file_not_accessible": "this process may not use the file",
+        "not_ended": "the program was told to end, and some of its processes are still there",
+        "output_lost": "a stream of output broke off before its end",
+        "too_many_redirects": "the answer redirects more often than is followed",
+    },
+    "result_too_large": {"output_limit": "the program wrote more than it may and was ended"},
+}
+"""Codes of what runs tools: the built-in tools, declared programs, streamed output."""
