@@ -88,8 +88,9 @@ class Calls:
         return found
 
     async def _went_on(self, pending: Pending) -> Result | Pending:
-        found = _answer(await self._place(pending.invocation_id)) or pending
-        if isinstance(found, Pending) and found.state in GOES_ON:
+        place = await self._place(pending.invocation_id)
+        found = _answer(place) or pending
+        if isinstance(found, Pending) and place.open is not None and _goes_on(place):
             return await self.resume(pending.invocation_id) or pending
         return found
 
@@ -97,7 +98,7 @@ class Calls:
         """Go on with an answered call, if it can run in this process; else it stays for one where it can."""
         place = await self._place(call_id)
         open_call = place.open
-        if open_call is None or open_call.state not in GOES_ON:
+        if open_call is None or not _goes_on(place):
             return _answer(place)
         try:
             past = past_of(place.rows, self._services)
@@ -205,7 +206,7 @@ class Calls:
 
     async def resume_answered(self) -> None:
         """Go on with every answered call that nobody runs."""
-        await self._each(await self._store.open_calls(*GOES_ON), self._go_on)
+        await self._each(await self._store.open_calls(*GOES_ON, "needs_input"), self._go_on)
 
     async def _each(self, calls: Iterable[OpenCall], do: Callable[[OpenCall], Awaitable[object]]) -> list[str]:
         """Do it to each, and give those it was done to: one that is damaged does not keep the others waiting."""
@@ -275,6 +276,12 @@ class Place(NamedTuple):
 
 
 Answered = Result | Pending | None
+
+
+def _goes_on(place: Place) -> bool:
+    """True for a call that only waits for a process that can run it: approved, or its tool got its answer."""
+    assert place.open is not None
+    return place.open.state in GOES_ON or (place.open.state == "needs_input" and place.rows[-1].kind == "answered")
 
 
 def _is_doubtful(place: Place) -> bool:

@@ -22,7 +22,8 @@ from ferrule.payloads.memory import MemoryPayloads
 from ferrule.pipeline.call import NO_OPTIONS, Call
 from ferrule.pipeline.phases.map_result import map_result
 from ferrule.pipeline.phases.persist_result import persist_result
-from ferrule.pipeline.streaming import Beginning, OutputTooLarge, RedactingWriter, drained, store_stream
+from ferrule.pipeline.redacting_writer import RedactingWriter
+from ferrule.pipeline.streaming import Beginning, OutputTooLarge, drained, store_stream
 from ferrule.testing import FakeClock
 from tests.pipeline.results_scene import Kitchen, kitchen, secrets
 from tests.spec.scene import made, played

@@ -57,6 +57,23 @@ def answered_row(question: Question, answer: Answer, *, is_enough: bool, payload
     return Entry("answered", call, answer.answered_at, question.tool, state, segment, payload, mark)
 
 
+def input_row(question: Question, answer: Answer, given: bytes) -> Entry:
+    """The row of an answer to a tool that waits. What was answered is personal, so it stands in the payload alone."""
+    segment = Segment(question.header, question.created_at, [], [], answer=answer)
+    opened = question.open
+    mark = Mark(
+        state=opened.state,
+        expires_at=question.request.expires_at,
+        tool_id=opened.tool_id,
+        principal=opened.principal,
+        agent=opened.agent,
+        tenant=opened.tenant,
+    )
+    payload = Payload(text=given)
+    call = question.request.invocation_id
+    return Entry("answered", call, answer.answered_at, question.tool, opened.state, segment, payload, mark)
+
+
 def rejection(by: str, reason: str) -> Stop:
     """How a rejected call ends."""
     return Stop("approval_rejected", f"{by} rejected it: {reason}" if reason else f"{by} rejected it")

@@ -9,11 +9,11 @@ from __future__ import annotations
 import hmac
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from ferrule.approval.answering import answer_of, answered_row, rejection, settlement
+from ferrule.approval.answering import answer_of, answered_row, input_row, rejection, settlement
 from ferrule.approval.check import Unsatisfied, binding_for, is_satisfied
 from ferrule.approval.inputs import Inputs, edit, edit_payload
 from ferrule.approval.key import ApprovalKey
@@ -26,6 +26,7 @@ from ferrule.model.failure import Stop
 from ferrule.model.journal import OpenCall, Payload
 from ferrule.model.result import Pending, Result
 from ferrule.model.timestamps import iso
+from ferrule.validation.compiled import compiled_schema
 
 Resume: TypeAlias = Callable[[str], Awaitable[Result | Pending | None]]
 """Lets an approved call go on; gives how it ended, or that it waits again."""
@@ -155,6 +156,27 @@ class Inbox:
         self._demand_unexpired(question)
         answer = self._answer(question, "reject", reason, question.binding)
         return await self._end(call, rejection(answer.by, reason), answer)
+
+    async def answer(self, call: str, value: Any, *, reason: str | None = None, resume: bool = True) -> Answered:
+        """Give a tool what it waits for. Raises AccessError or InboxError, and then nothing was recorded."""
+        self._demand_approve()
+        question = await self._question(call)
+        if question.request.purpose != "input":
+            raise InboxError(f"the tool of {call} asked for nothing; it is {question.open.state}")
+        if self._identity.channel == question.request.channel:
+            raise AccessError(
+                f"the channel {self._identity.channel} made the call {call}, so it cannot answer its question"
+            )
+        if question.answers:
+            raise InboxError(f"{call} was answered by {question.answers[-1].by} already")
+        self._demand_unexpired(question)
+        given = _written(value, question.answer_schema)
+        answer = self._answer(question, "approve", reason, question.binding)
+        condition = Condition(states=frozenset({question.open.state}), seq=question.open.seq)
+        if (await self._store.commit(input_row(question, answer, given), condition)).outcome != "written":
+            raise InboxError(f"others are answering {call} at this very moment; look at it again")
+        result = await self._resume(call) if resume else None
+        return Answered(invocation_id=call, state=question.open.state, people_missing=0, result=result)
 
     async def settle(self, call: str, *, happened: bool, note: str) -> Result:
         """Say what a crash left unknown: whether the tool acted. Raises AccessError or InboxError."""
@@ -303,3 +325,17 @@ class Inbox:
         expires_at = question.request.expires_at
         if self._now(question) >= expires_at:
             raise InboxError(f"{question.open.call} expired at {iso(expires_at)}; the caller has to ask again")
+
+
+def _written(value: Any, schema: dict[str, Any]) -> bytes:
+    """An answer as JSON, if it is what the tool asked for. Raises InboxError."""
+    try:
+        given = msgspec.json.encode(value)
+    except (TypeError, ValueError, RecursionError, OverflowError):
+        raise InboxError("an answer has to be JSON") from None
+    if schema:
+        validator = compiled_schema(msgspec.json.encode(schema))
+        problem = next((error.message for error in validator.iter_errors(msgspec.json.decode(given))), None)
+        if problem is not None:
+            raise InboxError(f"this is not what the tool asked for: {problem}")
+    return given

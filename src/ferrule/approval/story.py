@@ -6,6 +6,7 @@ And, when nothing stands any more, one true sentence about what became of it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
@@ -36,6 +37,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     is_erased: bool
     """True when its input was destroyed meanwhile."""
     header: msgspec.Raw
+    answer_schema: dict[str, Any] = {}
+    """What a tool that waits wants its answer to be like."""
     created_at: int
     entered: int
     """When it came to its present state: nanoseconds since it was planned."""
@@ -95,6 +98,7 @@ def question_of(opened: OpenCall, rows: Sequence[StoredEntry]) -> Question | Non
         edits=tuple(edit for edit in edits if edit is not None and edit.text is not None),
         is_erased=any(later.is_erased for later in rows[asking:]),
         header=segment.header,
+        answer_schema=segment.notes.get("answer_schema", {}),
         created_at=segment.created_at,
         entered=max((at for later in rows for _, at in state_times(later.segment())), default=0),
         tool=row.tool,

@@ -187,7 +187,10 @@ def _extras(header: Header, segments: Sequence[Segment]) -> dict[str, Any]:
         scheduler.update(said.get("facts", said))
     return {
         "scheduler": scheduler,
-        "external_mappings": list(header.external_mappings),
+        "external_mappings": [
+            *header.external_mappings,
+            *(ref for segment in segments for ref in segment.notes.get("native_refs", ())),
+        ],
     }
 
 

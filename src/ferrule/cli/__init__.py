@@ -29,6 +29,7 @@ COMMANDS = (
     ("pending", "ferrule.cli.pending:command", "List the calls that wait for a person", "Govern"),
     ("approve", "ferrule.cli.approve:command", "Say yes to a waiting call, and run it", "Govern"),
     ("reject", "ferrule.cli.reject:command", "Say no to a waiting call", "Govern"),
+    ("answer", "ferrule.cli.answer:command", "Give a waiting tool what it asked for", "Govern"),
     ("settle", "ferrule.cli.settle:command", "Say whether a tool acted, after a crash", "Govern"),
     ("disable", "ferrule.cli.disable:command", "Turn a tool off, at once and everywhere", "Govern"),
     ("enable", "ferrule.cli.enable:command", "Turn a tool on again", "Govern"),

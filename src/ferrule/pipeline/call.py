@@ -38,6 +38,8 @@ class CallOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 NO_OPTIONS = CallOptions()
+NO_STATE = b"\0"
+"""What the ledger has of a tool that waits and left nothing behind: that it waits has to show."""
 
 
 class Recorded(msgspec.Struct, gc=False):
@@ -68,6 +70,10 @@ class Replay(msgspec.Struct, frozen=True, gc=False):
     """A phase's word that this call is a duplicate: another invocation has, or will have, the answer."""
 
     invocation_id: str
+
+
+class Again(msgspec.Struct, frozen=True, gc=False):
+    """A phase's word that the decision does not hold any more: it has to be made anew."""
 
 
 class Detached(msgspec.Struct, frozen=True, gc=False):
@@ -179,7 +185,10 @@ class Call(msgspec.Struct, gc=False):
 
     def has_rows(self, seq: int, mark_state: str) -> None:
         """A row of the call is on disk: what comes next belongs to the next one."""
+        before = self.recorded
         self.recorded = Recorded(seq, mark_state)
+        if before is not None and before.waiting:  # it goes on where its tool left off
+            self.recorded.waiting, self.recorded.received = before.waiting, before.received
         self.states, self.phases = [], []
         self.decisions, self.hooks, self.new_mutations = (), (), 0
 
@@ -194,7 +203,7 @@ class Call(msgspec.Struct, gc=False):
         return self.tick() - self.origin
 
 
-Step: TypeAlias = Stop | Park | Replay | Detached | None
+Step: TypeAlias = Stop | Park | Replay | Detached | Again | None
 """What a phase says: nothing (go on), or where the call goes instead."""
 Opening: TypeAlias = Callable[[Call, Any], "Step | Awaitable[Step]"]
 Closing: TypeAlias = Callable[[Call, Any], "Awaitable[None] | None"]

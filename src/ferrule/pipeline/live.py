@@ -26,6 +26,7 @@ from ferrule.model.progress import Progress, progress_of
 from ferrule.model.scheduling import AbortReason
 from ferrule.pipeline.call import Call
 from ferrule.pipeline.inputs import sensitive_values
+from ferrule.pipeline.redacting_writer import RedactingWriter
 from ferrule.pipeline.services import Services
 
 _FLUSH_SECONDS = 0.05
@@ -168,6 +169,10 @@ class Live:
         expires = self.services.results.expires_seconds
         at = None if expires is None else self.services.now() + expires * 1_000_000
         writer = self.services.payloads.begin(owner, media_type=media_type, name=name, expires_at=at)
+        redactor = self.services.redactor
+        also = self._hidden()
+        if redactor is not None and (also or not redactor.is_idle):
+            writer = RedactingWriter(writer, redactor.stream(also))
         with _LOCK:
             self.outputs += (writer,)
         return writer
@@ -232,6 +237,15 @@ class Live:
             return False
         self._is_task_cancelled = False
         return self.task.uncancel() == 0
+
+    def close(self) -> None:
+        """The call is about to end: it cannot be stopped any more, and what was said of it so far comes before its end."""
+        self.stage = "closing"
+        self.flush()
+        if self.native_refs:
+            call = self.call
+            call.notes = {**call.notes, "native_refs": [*call.notes.get("native_refs", ()), *self.native_refs]}
+            self.native_refs = ()
 
     def settle(self) -> None:
         """The call has ended: tell what became of a request to stop it, and what was said last."""
@@ -300,9 +314,12 @@ class Live:
             return False
         return True
 
+    def _hidden(self) -> frozenset[str]:
+        call = self.call
+        return self.secrets if call.prepared.mask is None else self.secrets | sensitive_values(call)
+
     def _redacted(self, facts: dict[str, Any]) -> dict[str, Any]:
-        redactor, call = self.services.redactor, self.call
-        also = self.secrets if call.prepared.mask is None else self.secrets | sensitive_values(call)
+        redactor, also = self.services.redactor, self._hidden()
         if redactor is None or (redactor.is_idle and not also):
             return facts
         clean: dict[str, Any] = redactor.value(facts, also)[0]

@@ -8,9 +8,9 @@ from typing import Any
 from ferrule.contracts.payloads import Access, Kept, PayloadOwner
 from ferrule.pipeline.call import Call
 from ferrule.pipeline.keeping import NO_KEEPING
+from ferrule.pipeline.redacting_writer import RedactingWriter
 from ferrule.pipeline.result_redaction import redacting
 from ferrule.pipeline.services import Services
-from ferrule.pipeline.streaming import RedactingWriter
 from ferrule.pipeline.views import Full
 
 _SLICE = 1024 * 1024

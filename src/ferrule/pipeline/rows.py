@@ -6,7 +6,7 @@ from typing import Any
 
 from ferrule.model.journal import Entry, Kind, Mark, Segment
 from ferrule.model.lifecycle import PHASES
-from ferrule.pipeline.call import NO_OPTIONS, Call, Park
+from ferrule.pipeline.call import NO_OPTIONS, NO_STATE, Call, Park
 from ferrule.pipeline.inputs import inputs_of, with_sealed_input
 from ferrule.pipeline.services import Services
 
@@ -43,7 +43,9 @@ def parked_row(call: Call, services: Services, park: Park) -> Entry:
     segment.request = park.request
     segment.context = call.session.surface.request
     if park.waiting is not None:
-        segment.notes = {**segment.notes, "waiting": park.waiting.state}
+        segment.notes = {**segment.notes, "waiting": park.waiting.state or NO_STATE}
+        if park.waiting.answer_schema:
+            segment.notes["answer_schema"] = park.waiting.answer_schema
     mark = _mark(call, call.state)
     mark.expires_at = park.request.expires_at
     payload = with_sealed_input(call, services, inputs_of(call, services))

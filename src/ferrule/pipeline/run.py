@@ -17,7 +17,7 @@ from ferrule.errors import LedgerError
 from ferrule.model.failure import Stop
 from ferrule.model.lifecycle import PHASES
 from ferrule.model.result import Pending, Result
-from ferrule.pipeline.call import NO_OPTIONS, Call, Closing, Detached, Opening, Park, Replay, Step
+from ferrule.pipeline.call import NO_OPTIONS, Again, Call, Closing, Detached, Opening, Park, Replay, Step
 from ferrule.pipeline.idempotency import KEY_CONFLICT, key_conflict
 from ferrule.pipeline.limits import take
 from ferrule.pipeline.live import Cancel
@@ -61,15 +61,17 @@ CLOSING: tuple[tuple[int, Closing], ...] = (
 )
 APPROVED = tuple(OPENING[number] for number in (0, 1, 6, 7, 8))
 """What an answered call goes through: everything that could have changed meanwhile, and nothing that ran already."""
-RECEIVED = (OPENING[0], OPENING[8])
+RECEIVED = (OPENING[0], OPENING[7], OPENING[8])
 """What a call goes through whose tool waited for somebody."""
+JUDGED_AGAIN = OPENING[6:]
+"""What a call goes through whose approval lapsed while it waited for its turn."""
 EXPRESS = tuple(OPENING[number] for number in (0, 1, 2, 8))
 """What is left to do for a tool whose other phases are known to be idle when it is prepared (`Prepared.is_express`)."""
 EXPRESS_CLOSING = (CLOSING[0], *CLOSING[2:])
 NEVER_RAN = CLOSING[2:]
 FAILED = CLOSING[1:]
 
-_STEPS = frozenset({Stop, Park, Replay, Detached})
+_STEPS = frozenset({Stop, Park, Replay, Detached, Again})
 _BUSY = frozenset({0, 1, 8})
 """Phases that always have something to do. Another one that had nothing to wait for shares its time with the one before."""
 _LAST = 12
@@ -205,10 +207,13 @@ async def _in_background(call: Call, services: Services, detached: Detached) -> 
 
 
 async def _otherwise(
-    call: Call, services: Services, step: Stop | Park | Replay | Detached
+    call: Call, services: Services, step: Stop | Park | Replay | Detached | Again
 ) -> Result | Pending | Replay:
     if isinstance(step, Replay):
         return step
+    if isinstance(step, Again):
+        _let_go(call, services)
+        return await run_call(call, services, JUDGED_AGAIN)
     if isinstance(step, Park):
         return await _park(call, services, step)
     if isinstance(step, Detached):
@@ -239,8 +244,7 @@ def _close(
 ) -> Result | Replay | Awaitable[Result | Replay]:
     """Run the closing phases; as long as none of them has to wait, nothing is awaited."""
     if call.live is not None:
-        call.live.stage = "closing"
-        call.live.flush()
+        call.live.close()
     for place, (number, phase) in enumerate(closing):
         try:
             waiting = phase(call, services)

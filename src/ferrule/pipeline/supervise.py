@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import logging
-from collections.abc import Awaitable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 from ferrule.contracts.executor import ExecutionFailed, Output, Waiting
@@ -27,6 +27,7 @@ from ferrule.pipeline.waiting import waiting_request
 
 _GRACE_SECONDS = 0.5
 """How long a tool that can be stopped gets to stop."""
+_STEP_BYTES = 16 * 1024**2
 _log = logging.getLogger("ferrule.pipeline")
 
 
@@ -44,8 +45,21 @@ async def whole_output(call: Call, services: Services, running: Awaitable[Any]) 
     """What a tool gives; a stream is drained while the call still runs."""
     output = await running
     if type(output) is Output and output.stream is not None:
-        return await store_stream(call, services, output)
+        return await store_stream(call, services, output, _counted(call))
     return output
+
+
+def _counted(call: Call) -> Callable[[int], None] | None:
+    """Tells how much of a stream is stored, now and then."""
+    live, told = call.live, 0
+
+    def count(stored: int) -> None:
+        nonlocal told
+        if stored - told >= _STEP_BYTES:
+            told = stored
+            live.progress({"message": "storing the output", "bytes_written": stored})
+
+    return count if live is not None else None
 
 
 async def _watched(

@@ -18,7 +18,7 @@ from ferrule.contracts.executor import Context, ExecutionFailed, Output, Resumab
 from ferrule.model.failure import Stop
 from ferrule.model.retry import NO_RETRIES
 from ferrule.pipeline.attempts import again, attempted
-from ferrule.pipeline.call import NO_OPTIONS, Call, Detached, Park
+from ferrule.pipeline.call import NO_OPTIONS, NO_STATE, Call, Detached, Park
 from ferrule.pipeline.live import Live
 from ferrule.pipeline.nesting import RUNNING
 from ferrule.pipeline.services import Services
@@ -42,7 +42,8 @@ def execute(call: Call, services: Services) -> Stop | Park | Awaitable[Stop | Pa
     context = _context(call, services) if prepared.wants_context else NO_CONTEXT
     recorded = call.recorded
     if recorded is not None and recorded.waiting:
-        going_on = cast(Resumable, run).resume(recorded.waiting, recorded.received, context)
+        state = b"" if recorded.waiting == NO_STATE else recorded.waiting
+        going_on = cast(Resumable, run).resume(state, recorded.received, context)
         return supervised(call, services, _live(call, services, context), going_on)
     try:
         output = run(call.arguments, context)

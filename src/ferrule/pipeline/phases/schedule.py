@@ -11,7 +11,7 @@ from ferrule.contracts.store import Committed, Condition
 from ferrule.errors import LedgerUnavailable, OutcomeUnrecorded
 from ferrule.model.failure import Stop
 from ferrule.model.scheduling import Claim
-from ferrule.pipeline.call import NO_OPTIONS, Call, Replay
+from ferrule.pipeline.call import NO_OPTIONS, Again, Call, Replay
 from ferrule.pipeline.idempotency import key_conflict
 from ferrule.pipeline.limits import limit_reached, shared_limits, take
 from ferrule.pipeline.live import Cancel
@@ -22,7 +22,7 @@ from ferrule.pipeline.services import Services
 from ferrule.pipeline.supervise import stopped_by
 
 
-def schedule(call: Call, services: Services) -> Stop | Awaitable[Stop | Replay | None] | None:
+def schedule(call: Call, services: Services) -> Stop | Awaitable[Stop | Replay | Again | None] | None:
     """Adds a place in the lane and the deadline. Stops with `policy_blocked` when the run has used up its calls, with
     `rate_limited` when too many wait, `canceled` or `timeout` when its turn does not come; a duplicate is told apart here."""
     timeout = _smallest(call.prepared.traits.timeout_seconds, call.options.timeout_seconds)
@@ -75,13 +75,14 @@ def _claim(call: Call, services: Services) -> Claim:
     return claim
 
 
-async def _in_turn(call: Call, services: Services, place: Place) -> Stop | Replay | None:
+async def _in_turn(call: Call, services: Services, place: Place) -> Stop | Replay | Again | None:
     """Wait for the call's turn, no longer than its deadline."""
     live = call.live or services.live.add(call, services)
     if live.task is None:
         live.task = asyncio.current_task()
     live.stage = "queued"
-    call.enter("queued")
+    if call.state != "needs_input":
+        call.enter("queued")
     since = call.offset()
     try:
         async with asyncio.timeout_at(call.deadline):
@@ -93,6 +94,9 @@ async def _in_turn(call: Call, services: Services, place: Place) -> Stop | Repla
     live.stage = "opening"
     waited = round((call.offset() - since) / 1e6, 3)
     call.notes = {**call.notes, "scheduler": {**call.notes.get("scheduler", {}), "waited_ms": waited}}
+    asked = call.recorded.request if call.recorded is not None else None
+    if asked is not None and asked.purpose == "approval" and services.wall() >= asked.expires_at:
+        return Again()  # what was approved is not approved any more (AT-141)
     step = _started(call, services)
     return await step if step is not None and not isinstance(step, Stop) else step
 
@@ -104,7 +108,8 @@ def _started(call: Call, services: Services) -> Stop | Awaitable[Stop | Replay |
     stop = take(call)
     if stop is not None:
         return stop
-    limits = shared_limits(call)
+    is_going_on = call.recorded is not None and bool(call.recorded.waiting)
+    limits = () if is_going_on else shared_limits(call)
     is_behind = prepared.traits.is_read_only and services.records_behind and call.key is None
     if is_behind and call.recorded is None and not limits:
         return None

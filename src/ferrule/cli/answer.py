@@ -1,0 +1,53 @@
+"""`ferrule answer ID`: gives a tool what it waits for."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import click
+
+from ferrule.approval.inbox import Answered
+from ferrule.cli.desk import sit_down
+from ferrule.cli.options import json_option, workspace_option
+from ferrule.cli.outcome import record_of
+from ferrule.model.result import Result
+
+
+@click.command()
+@click.argument("call", metavar="ID")
+@click.argument("value", metavar="ANSWER")
+@click.option("--reason", help="A remark; it is kept with the record.")
+@json_option
+@workspace_option
+def command(call: str, value: str, path: str, reason: str | None, as_json: bool) -> None:
+    """Answer the call ID, whose tool waits for somebody. ANSWER is JSON, or plain text.
+
+    \b
+    ferrule answer inv_06 '{"account": "savings"}'
+    ferrule answer inv_06 "the second one"
+
+    'ferrule pending' shows what is asked. The call goes on at once, where it can run here.
+    """
+    answered = asyncio.run(_answer(path, call, _read(value), reason))
+    result = answered.result
+    if as_json:
+        record = record_of(result) if result is not None else {"invocation_id": answered.invocation_id}
+        click.echo(json.dumps(record, indent=2, ensure_ascii=False))
+    elif isinstance(result, Result):
+        click.echo(f"answered {answered.invocation_id}: it ended as {result.status}")
+    else:
+        click.echo(f"answered {answered.invocation_id}; it goes on")
+
+
+def _read(value: str) -> Any:
+    try:
+        return json.loads(value)
+    except json.JSONDecodeError:
+        return value
+
+
+async def _answer(path: str, prefix: str, value: Any, reason: str | None) -> Answered:
+    async with sit_down(path) as desk:
+        return await desk.inbox.answer(await desk.inbox.resolve(prefix), value, reason=reason)
