@@ -108,8 +108,16 @@ def requests_of(calls: Iterable[Given]) -> list[CallRequest]:
     return found
 
 
+def request_of(name: str, arguments: Any, options: Mapping[str, Any]) -> CallRequest:
+    """One call as a record. Raises BatchError for an option that no call has."""
+    try:
+        return CallRequest(name=name, arguments=arguments, **options)
+    except TypeError as error:
+        raise BatchError(f"the call of {name!r} cannot be used: {error}") from None
+
+
 class BatchRun:
-    """One batch on its way."""
+    """One batch on its way. Without an id it is a call by itself, and nothing of a batch is on record."""
 
     def __init__(
         self, requests: Sequence[CallRequest], policy: SchedulerPolicy, services: Services, calls: Calls, batch_id: str
@@ -137,7 +145,8 @@ class BatchRun:
                 refused[number], written = written, b"null"
             call = plan(session, request.name, written, _options(request))
             call.batch = self._membership
-            call.notes = {"batch": self._note(number)}
+            if self.batch_id:
+                call.notes = {"batch": self._note(number)}
             self._planned.append(call)
             live = self._services.live.add(call, self._services)
             self._lives.append(live)
@@ -201,9 +210,10 @@ class BatchRun:
     def _hindrance(self, number: int) -> Stop | None:
         """Why a call cannot begin after what it depends on has ended."""
         live, call = self._lives[number], self._planned[number]
-        if live.cancel is not None:
-            call.notes = {**call.notes, "abort_reason": live.cancel.abort_reason}
-            return live.cancel.stop()
+        cancel = live.cancel or (Cancel("runtime_shutdown") if self._services.live.is_closing else None)
+        if cancel is not None:
+            call.notes = {**call.notes, "abort_reason": cancel.abort_reason}
+            return cancel.stop()
         for need in self.needs[number]:
             outcome = self._done[need].result()
             if isinstance(outcome, Pending):
@@ -280,6 +290,23 @@ class BatchRun:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    @property
+    def invocation_ids(self) -> tuple[str, ...]:
+        """The ids of the calls, in call order; known from the beginning."""
+        return tuple(call.invocation_id for call in self._planned)
+
+    def states(self) -> list[str]:
+        """Where each call stands, in the words of the lifecycle; what has not begun is `planned`."""
+        return [self._state(number) for number in range(len(self._planned))]
+
+    def _state(self, number: int) -> str:
+        done, call = self._done[number], self._planned[number]
+        if done.done() and not done.cancelled():
+            outcome = done.result()
+            return outcome.status if isinstance(outcome, Result) else outcome.state
+        again = self._services.live.calls.get(call.invocation_id)  # an answered call goes on as another object
+        return again.call.state if again is not None else call.state
 
     def queue_states(self) -> list[QueueState]:
         """Where each call stands, in the scheduler's words (AT-176)."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ferrule.batches import Batch, BatchRun, Given, Update, requests_of
+from ferrule.batches import Batch, BatchRun, CallRequest, Given, Update, request_of, requests_of
 from ferrule.errors import BatchError, FerruleError, LedgerError
 from ferrule.model.cancellation import Cancellation
 from ferrule.model.failure import Stop
@@ -122,21 +122,32 @@ class SurfaceHandle:
         `timeout_seconds`, `native_call_id`, `priority`. `policy`: fields of the scheduler policy for this batch, such as
         `sibling_failure_policy="cancel_siblings"`. Raises BatchError for a batch that makes no sense.
         """
-        return await (await self._begun(calls, wait, policy)).ended()
+        return await (await self.begin_many(calls, wait=wait, **policy)).ended()
 
     async def stream_many(
         self, calls: Iterable[Given], *, wait: float | None = None, **policy: Any
     ) -> AsyncIterator[Update]:
         """The same, told as it goes: progress at once, results in call order unless the policy permits any."""
-        async for update in (await self._begun(calls, wait, policy)).updates():
+        async for update in (await self.begin_many(calls, wait=wait, **policy)).updates():
             yield update
 
-    async def _begun(self, calls: Iterable[Given], wait: float | None, policy: dict[str, Any]) -> BatchRun:
+    async def begin_many(self, calls: Iterable[Given], *, wait: float | None = None, **policy: Any) -> BatchRun:
+        """Let a batch go, and give it while it runs: the ids of its calls, their states, `updates()` and `ended()`."""
+        return await self._begun(requests_of(calls), wait, policy, self._app.new_id("bat"))
+
+    async def begin(
+        self, name: str, arguments: dict[str, Any] | bytes | None = None, *, wait: float | None = None, **options: Any
+    ) -> BatchRun:
+        """Let one call go, and give it while it runs: `invocation_ids[0]` is known at once, to follow or cancel it by.
+        `options`: as of `call`. The record is that of `call`, too: no batch is mentioned in it."""
+        return await self._begun([request_of(name, arguments, options)], wait, {}, "")
+
+    async def _begun(
+        self, requests: Sequence[CallRequest], wait: float | None, policy: dict[str, Any], batch_id: str
+    ) -> BatchRun:
         app = self._app
-        requests = requests_of(calls)
         session = await self.refresh()
-        merged = _with(session.lane.policy, policy)
-        run = BatchRun(requests, merged, app.services, app.calls, app.new_id("bat"))
+        run = BatchRun(requests, _with(session.lane.policy, policy), app.services, app.calls, batch_id)
         run.begin(session, self._planned, wait)
         return run
 
