@@ -42,6 +42,7 @@ from ferrule.pipeline.live import Cancel
 from ferrule.pipeline.payload_access import read_payload
 from ferrule.pipeline.pulse import Pulse
 from ferrule.pipeline.redaction import Mask
+from ferrule.pipeline.scheduler import Lane
 from ferrule.pipeline.services import Services
 from ferrule.pipeline.session import Session
 from ferrule.pipeline.tool_facts import is_input_fixed
@@ -49,6 +50,7 @@ from ferrule.policy.refusing import RefusingPolicy
 from ferrule.progress import followed
 from ferrule.surface.build import build_surface
 from ferrule.surface.changes import difference
+from ferrule.surface.scheduling import scheduler_policy_of
 from ferrule.surface_handle import SurfaceHandle
 
 STANDINGS: tuple[Standing, ...] = get_args(Standing)
@@ -231,19 +233,22 @@ class App:
             generation,
             self._is_known,
             hooks=self.services.hooks,
-            lane=self.services.scheduler.lane(self._lane_key(surface.request)),
+            lane=self._lane(surface.request),
             retries=self.services.retries,
         )
 
-    def _lane_key(self, request: SurfaceRequest) -> str:
-        """Whose calls are ordered among themselves."""
-        match self.services.scheduler.policy.scope:
+    def _lane(self, request: SurfaceRequest) -> Lane:
+        """The calls that this surface's are ordered among."""
+        scheduler = self.services.scheduler
+        policy = scheduler_policy_of(self.catalog, request, scheduler.policy)
+        match policy.scope:
             case "surface":
-                return f"run {request.tenant} {request.run_id}"
+                key = f"run {request.tenant} {request.run_id}"
             case "principal":
-                return f"principal {request.tenant} {request.principal}"
+                key = f"principal {request.tenant} {request.principal}"
             case _:
-                return "workspace"
+                key = "workspace"
+        return scheduler.lane(key, policy)
 
     # What people get
 

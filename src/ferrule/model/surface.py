@@ -49,6 +49,8 @@ class SurfaceRequest(msgspec.Struct, frozen=True, kw_only=True):
     scope: Scope = "session"
     surface_id: str | None = None
     """A surface record of the catalog to follow, instead of everything the agent may use."""
+    scheduler_policy: str | None = None
+    """A scheduler policy record of the catalog to follow instead of the workspace's `[scheduler]`."""
     role: str | None = None
     """Another role than the agent's own; it can only tighten."""
     model: str | None = None
