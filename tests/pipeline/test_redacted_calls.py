@@ -24,7 +24,8 @@ from tests.spec.scene import Scene, made, played, scene
 SECRET = 'c4nary/"7"-of-the-shop'
 GITHUB = "ghp_" + "Zq8WvTn3Xk5RjHm2Pb7LcYd4FgSs9Aa1"
 ENVIRONMENT = {"SHOP_TOKEN": SECRET}
-KNOWN = KnownSecrets(RedactionSettings(secrets_env=("SHOP_TOKEN",)), ENVIRONMENT)
+SETTINGS = RedactionSettings(secrets_env=("SHOP_TOKEN",))
+KNOWN = KnownSecrets(SETTINGS, ENVIRONMENT)
 ANY: dict[str, Any] = {"type": "object"}
 ASK = 'mode = "trusted"\n[[rules]]\ndecision = "ask"\ntool = "*"\n'
 
@@ -32,8 +33,7 @@ ASK = 'mode = "trusted"\n[[rules]]\ndecision = "ask"\ntool = "*"\n'
 @asynccontextmanager
 async def guarded(*tools: Any, **said: Any) -> AsyncIterator[Scene]:
     """A scene whose app knows the secret."""
-    async with scene(*tools, **said) as on:
-        msgspec.structs.force_setattr(on.app._parts.services, "redactor", KNOWN)
+    async with scene(*tools, redaction=SETTINGS, environment=ENVIRONMENT, **said) as on:
         yield on
 
 

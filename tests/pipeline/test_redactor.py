@@ -320,9 +320,9 @@ def test_learning_is_cheap_and_safe_from_any_thread(monkeypatch: pytest.MonkeyPa
     class Counted(Matcher):
         __slots__ = ()
 
-        def __init__(self, *given: Any) -> None:
+        def __init__(self, *given: Any, **named: Any) -> None:
             made.append(1)
-            super().__init__(*given)
+            super().__init__(*given, **named)
 
     monkeypatch.setattr(engine, "Matcher", Counted)
     assert plain().is_idle

@@ -82,7 +82,7 @@ class KnownSecrets:
 
     def may_hold(self, data: bytes) -> bool:
         """False when bytes of text, in any container that leaves texts as they are, have nothing to take out. Quick."""
-        search = self._with(())
+        search = self._search or self._made()
         return bool(search.patterns) or search.may_hold(data)
 
     def stream(self, also: Iterable[str] = ()) -> Stream:
@@ -91,8 +91,10 @@ class KnownSecrets:
 
     def _with(self, also: Iterable[str]) -> Search:
         search = self._search or self._made()
+        if not also:
+            return search
         extra = [(SENSITIVE_FIELD, spellings(value)) for value in also]
-        return search._replace(matchers=(*search.matchers, Matcher(extra))) if extra else search
+        return search._replace(matchers=(*search.matchers, Matcher(extra)))
 
     def _made(self) -> Search:
         with self._lock:
@@ -104,13 +106,13 @@ class KnownSecrets:
                 _trim(self._learned)
                 known = (self._fixed | self._learned).items()
                 self._settled = Matcher(
-                    ((name, found) for (name, _), found in known), OPENINGS if self._is_well_known else ()
+                    ((name, found) for (name, _), found in known), OPENINGS if self._is_well_known else (), lasts=True
                 )
             pairs = (*self._fixed, *self._learned, *self._recent)
             self._numbers = {number: name for name, value in pairs if (number := number_of(value))}
             matchers = [] if not (self._fixed or self._learned) else [self._settled]
             if self._recent:
-                matchers.append(Matcher((name, found) for (name, _), found in self._recent.items()))
+                matchers.append(Matcher(((name, found) for (name, _), found in self._recent.items()), lasts=True))
             self._search = Search(tuple(matchers), self._is_well_known, self._patterns)
             return self._search
 

@@ -47,23 +47,27 @@ class Matcher:
 
     __slots__ = ("_compact", "_plain", "notices")
 
-    def __init__(self, secrets: Iterable[tuple[str, Iterable[Spelling]]], notices: Sequence[bytes] = ()) -> None:
+    def __init__(
+        self, secrets: Iterable[tuple[str, Iterable[Spelling]]], notices: Sequence[bytes] = (), *, lasts: bool = False
+    ) -> None:
+        """`lasts`: it will be used again and again, so that it may take time to make it quick."""
         entries = [_Entry(spelling, name) for name, spellings in secrets for spelling in spellings]
         plain = [entry for entry in entries if not entry.spelling.is_compact]
-        self.notices = bool(notices) and len(plain) > _FEW
-        """Whether it says where the short texts are; for few secrets they are quicker found on their own."""
-        if self.notices:
-            plain += (_Entry(Spelling(text), "") for text in notices)
-        self._plain = _Finder(plain)
-        self._compact = _Finder([entry for entry in entries if entry.spelling.is_compact])
+        self.notices = bool(notices)
+        """Whether it says where the short texts are."""
+        plain += (_Entry(Spelling(text), "") for text in notices)
+        self._plain = _Finder(plain, lasts=lasts)
+        self._compact = _Finder([entry for entry in entries if entry.spelling.is_compact], lasts=lasts)
 
     def may_hold(self, data: bytes, noticed: list[tuple[int, bytes]]) -> bool:
         """False when there is no secret in the bytes, whatever they are cut into."""
-        for start, entry in self._plain.hits(data):
-            if entry.name:
-                return True
-            noticed.append((start, entry.spelling.text))
-        return next(self._compact.hits(data.translate(None, _BLANKS)), None) is not None
+        if self._plain.may_hit(data):
+            for start, entry in self._plain.hits(data):
+                if entry.name:
+                    return True
+                noticed.append((start, entry.spelling.text))
+        view = data.translate(None, _BLANKS)
+        return self._compact.may_hit(view) and next(self._compact.hits(view), None) is not None
 
     def spans(self, data: bytes, noticed: list[tuple[int, bytes]]) -> list[Span]:
         """Every secret that was found, in no order; spans may overlap."""
@@ -100,14 +104,14 @@ class _Finder:
 
     __slots__ = ("_automaton", "_by_opening", "_entries", "_firsts", "_sorted", "longest")
 
-    def __init__(self, entries: list[_Entry]) -> None:
+    def __init__(self, entries: list[_Entry], *, lasts: bool) -> None:
         self.longest = max((len(entry.spelling.text) for entry in entries), default=0)
         self._entries = entries
         self._automaton: BytesAhoCorasick | None = None
         self._by_opening: list[list[_Entry]] = []
         self._sorted: tuple[list[bytes], list[bytes]] | None = None
         self._firsts: frozenset[bytes] = frozenset()
-        if len(entries) > _FEW:
+        if len(entries) > _FEW or (entries and lasts):
             openings: dict[bytes, list[_Entry]] = {}
             for entry in entries:
                 for opening in _openings(entry.spelling):
@@ -115,6 +119,10 @@ class _Finder:
             self._by_opening = list(openings.values())
             kind = Implementation.DFA if len(openings) <= _MANY else Implementation.ContiguousNFA
             self._automaton = BytesAhoCorasick(list(openings), matchkind=MatchKind.Standard, implementation=kind)
+
+    def may_hit(self, data: bytes) -> bool:
+        """False when nothing in the bytes begins like a spelling."""
+        return self._automaton is None or bool(self._automaton.find_matches_as_indexes(data, overlapping=True))
 
     def hits(self, data: bytes) -> Iterator[tuple[int, _Entry]]:
         """Where which spelling stands."""

@@ -24,6 +24,9 @@ class Search(NamedTuple):
 
     def may_hold(self, data: bytes) -> bool:
         """False when none of these texts in a row has a secret or a well-known shape. Says nothing of patterns."""
+        if not self.matchers:
+            openings = well_known.openings_in(data) if self.is_well_known else ()
+            return bool(openings) and well_known.may_hold(data, openings)
         noticed: list[tuple[int, bytes]] = []
         if any(matcher.may_hold(data, noticed) for matcher in self.matchers):
             return True

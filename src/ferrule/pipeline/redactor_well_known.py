@@ -91,9 +91,8 @@ _automaton = BytesAhoCorasick(OPENINGS, matchkind=MatchKind.Standard, implementa
 
 def openings_in(data: bytes) -> list[tuple[int, bytes]]:
     """Where which opening stands."""
-    return [
-        (start, OPENINGS[number]) for number, start, _ in _automaton.find_matches_as_indexes(data, overlapping=True)
-    ]
+    found = _automaton.find_matches_as_indexes(data, overlapping=True)
+    return [(start, OPENINGS[number]) for number, start, _ in found] if found else []
 
 
 def may_hold(data: bytes, openings: Iterable[tuple[int, bytes]]) -> bool:
