@@ -159,7 +159,8 @@ class BatchRun:
     def _announce(self, session: Session, refused: Mapping[int, Stop]) -> None:
         """Take places in call order, unless every call may overlap with every other anyway."""
         calls = self._planned
-        if all((known := session.prepared.get(call.tool_name)) is not None and known.is_express for call in calls):
+        prepared = {call.tool_name: session.prepared.get(call.tool_name) for call in calls}.values()
+        if all(known is not None and known.is_express and not known.is_alone for known in prepared):
             return
         for number, call in enumerate(calls):
             if not self.needs[number] and number not in refused and self.policy.ordering_policy != "serial":

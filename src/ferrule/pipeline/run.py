@@ -92,8 +92,15 @@ async def run_call(
         opening = OPENING
         session = call.session
         known = session.prepared.get(call.tool_name)
-        is_quick = known is not None and known.is_express and call.options is NO_OPTIONS and services.records_behind
-        if is_quick and call.live is None and call.parent is None and session.lane.slip_in():
+        if (
+            known is not None
+            and known.is_express
+            and call.options is NO_OPTIONS
+            and call.live is None
+            and call.parent is None
+            and services.records_behind
+            and (session.lane.slip_in_alone() if known.is_alone else session.lane.slip_in())
+        ):
             opening, closing, lane = EXPRESS, EXPRESS_CLOSING, session.lane
     step: Step = None
     tick, origin, phases, at = call.tick, call.origin, call.phases, 0

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator
-from typing import Any, get_args
+from typing import Any, cast, get_args
 from weakref import WeakValueDictionary
 
 from ferrule.model.scheduling import DEFAULT_POLICY, Claim, ParallelClass, SchedulerPolicy
@@ -22,6 +22,8 @@ from ferrule.pipeline.scheduler_place import Deadlock, Place, QueueFull, QueueLe
 __all__ = ["Deadlock", "Lane", "Place", "QueueFull", "QueueLeft", "Scheduler"]
 
 CLASSES: frozenset[str] = frozenset(get_args(ParallelClass))
+_SLIPPED = cast(Place, object())
+"""Stands for the place that a call which runs alone does without."""
 
 
 class Scheduler(Doors):
@@ -199,6 +201,10 @@ class Lane:
         """True when calls with this claim may ever run without a place of their own."""
         return self._is_open and claim.is_read_only and not claim.locks and not self._is_exclusive(claim)
 
+    def may_slip_alone(self, claim: Claim) -> bool:
+        """True when calls with this claim may ever run without a place of their own, and only when nobody else runs here."""
+        return claim.is_read_only and not claim.locks and self._is_exclusive(claim)
+
     def slip_in(self) -> bool:
         """Let a concurrency-safe, read-only call without locks run right now, without a place; False when it needs one."""
         limit = self._limit
@@ -208,11 +214,22 @@ class Lane:
         self._slipped += 1
         return True
 
+    def slip_in_alone(self) -> bool:
+        """The same for a read-only call without locks that nobody may run beside: when nobody is here, none gets in."""
+        limit = self._limit
+        if self._pending or self._present or self._slipped or limit.running >= limit.most or self._own_limits is None:
+            return False
+        limit.running += 1
+        self._slipped = 1
+        self._sole = _SLIPPED
+        return True
+
     def slip_out(self) -> None:
         """The end of a call that slipped in."""
         limit = self._limit
         limit.running -= 1
         self._slipped -= 1
+        self._sole = None
         if limit.queue:
             self._scheduler.refill(limit)
         if self._pending:
@@ -225,6 +242,8 @@ class Lane:
         place.limits, place.taken = (self._limit,), 1
         self._present[place] = None
         self._slipped -= 1
+        if self._sole is not None:
+            self._sole, place.is_exclusive = place, True
         return place
 
     def everyone(self) -> Iterator[Place]:

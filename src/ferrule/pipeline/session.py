@@ -81,6 +81,8 @@ class Prepared(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """True when nothing has to be arranged before it runs: it only reads, and has no limit of time or number."""
     is_express: bool = False
     """True when, besides, nothing in it is to be checked, masked, hooked or decided per call."""
+    is_alone: bool = False
+    """True when nothing may run beside it (of tools whose claim is the same for every call)."""
 
 
 UNRESOLVED = Prepared(entry=None, header=msgspec.Raw(b"\xc0"), tool_id="")
@@ -207,7 +209,8 @@ class Session:
         is_hooked = any(hook.matches(tool.tool_id, tool.name) for hook in self._hooks)
         is_idle = mask is None and preflight is None and unready is None and not is_hooked
         retry = retry_policy_of(said, self._retries) if support.retries else NO_RETRIES
-        may_overlap = claim is not None and self.lane.may_slip(claim)
+        is_alone = claim is not None and self.lane.may_slip_alone(claim)
+        may_slip = is_alone or (claim is not None and self.lane.may_slip(claim))
         return Prepared(
             entry=entry,
             header=self._header(tool.tool_id, name, entry, traits, in_header),
@@ -231,7 +234,8 @@ class Session:
             modifier_policy=_modifier_policy(said),
             retry=retry,
             is_plain=is_plain,
-            is_express=is_plain and is_idle and in_header is not None and entry.standing == "loaded" and may_overlap,
+            is_express=is_plain and is_idle and in_header is not None and entry.standing == "loaded" and may_slip,
+            is_alone=is_alone,
         )
 
     def _unchosen(self, entry: SurfaceEntry) -> Stop | None:

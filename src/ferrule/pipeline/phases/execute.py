@@ -19,6 +19,7 @@ from ferrule.model.failure import Stop
 from ferrule.model.retry import NO_RETRIES
 from ferrule.pipeline.attempts import again, attempted
 from ferrule.pipeline.call import NO_OPTIONS, NO_STATE, Call, Detached, Park
+from ferrule.pipeline.first_step import rest_of
 from ferrule.pipeline.live import Live
 from ferrule.pipeline.nesting import RUNNING
 from ferrule.pipeline.services import Services
@@ -51,7 +52,10 @@ def execute(call: Call, services: Services) -> Stop | Park | Awaitable[Stop | Pa
         if prepared.retry is NO_RETRIES:
             return failed_stop(call, failed)
         return supervised(call, services, _live(call, services, context), again(call, services, context, failed))
-    if type(output) is CoroutineType or isawaitable(output):
+    is_coroutine = type(output) is CoroutineType
+    if is_coroutine and prepared.is_plain and call.deadline is None and prepared.retry is NO_RETRIES:
+        return _begun(call, services, context, output)
+    if is_coroutine or isawaitable(output):
         live = _live(call, services, context)
         if prepared.retry is not NO_RETRIES:
             output = attempted(call, services, context, output)
@@ -60,6 +64,29 @@ def execute(call: Call, services: Services) -> Stop | Park | Awaitable[Stop | Pa
         return supervised(call, services, live, output)
     if type(output) is Output and output.stream is not None:
         return supervised(call, services, _live(call, services, context), _given(output))
+    return taken(call, services, output)
+
+
+def _begun(
+    call: Call, services: Services, context: Context, running: CoroutineType[Any, Any, Any]
+) -> Stop | Park | Awaitable[Stop | Park | Detached | None] | None:
+    """Make the first step of a tool that only reads. One that has its answer then need not be in flight for it."""
+    live = None if call.live is None else _live(call, services, context)
+    before = RUNNING.set(call)
+    try:
+        waited = running.send(None)
+    except StopIteration as ended:
+        output = ended.value
+    except ExecutionFailed as failed:
+        return failed_stop(call, failed)
+    else:
+        return _in_place(call, services, live or _live(call, services, context), rest_of(running, waited))
+    finally:
+        RUNNING.reset(before)
+    if live is not None and live.cancel is not None:
+        live.absorbed()  # it told itself to stop, and gave its answer all the same
+    if type(output) is Output and output.stream is not None:
+        return _in_place(call, services, live or _live(call, services, context), _given(output))
     return taken(call, services, output)
 
 

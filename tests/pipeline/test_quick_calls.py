@@ -1,0 +1,258 @@
+"""The quick way through: a tool that answers in its first step, and one that runs alone where nobody else is."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+import ferrule
+from ferrule.contracts.executor import Output
+from ferrule.model.result import Result
+from ferrule.model.scheduling import Claim, SchedulerPolicy
+from ferrule.pipeline.first_step import rest_of
+from ferrule.pipeline.scheduler import Lane, Scheduler
+from ferrule.testing import memory_app
+
+SAFE = Claim("look", "ann", is_concurrency_safe=True, is_read_only=True)
+READ = Claim("look", "ann", is_concurrency_safe=False, is_read_only=True)
+WRITE = Claim("write", "ann")
+
+
+def lane_of(**policy: Any) -> Lane:
+    return Scheduler(SchedulerPolicy(**policy)).lane("surface")
+
+
+async def given_later(work: Callable[[], Awaitable[Any]]) -> Any:
+    """A coroutine as the pipeline takes it up: its first step made, the rest awaited."""
+    running: Any = work()
+    try:
+        waited = running.send(None)
+    except StopIteration as ended:
+        return ended.value
+    return await rest_of(running, waited)
+
+
+def test_the_rest_of_a_coroutine_is_awaited_like_the_whole() -> None:
+    async def go() -> None:
+        async def work() -> int:
+            await asyncio.sleep(0)
+            loop = asyncio.get_running_loop()
+            future = loop.create_future()
+            loop.call_later(0.001, future.set_result, 20)
+            async with asyncio.timeout(5):
+                return int(await future) + await asyncio.to_thread(lambda: 1)
+
+        assert await given_later(work) == 21
+
+    asyncio.run(go())
+
+
+def test_what_is_thrown_into_the_rest_arrives_in_it() -> None:
+    async def go() -> None:
+        seen: list[str] = []
+
+        async def work() -> str:
+            try:
+                await asyncio.sleep(30)
+            except asyncio.CancelledError:
+                seen.append("told")
+                await asyncio.sleep(0)
+                return "kept"
+            return "never"
+
+        task = asyncio.create_task(given_later(work))
+        await asyncio.sleep(0)
+        task.cancel()
+        assert await task == "kept" and seen == ["told"]
+
+    asyncio.run(go())
+
+
+def test_a_timeout_within_the_rest_ends_there() -> None:
+    async def go() -> None:
+        async def work() -> str:
+            try:
+                async with asyncio.timeout(0.001):
+                    await asyncio.sleep(30)
+            except TimeoutError:
+                return "late"
+            return "never"
+
+        assert await given_later(work) == "late"
+
+    asyncio.run(go())
+
+
+def test_the_rest_that_is_thrown_away_is_closed() -> None:
+    async def go() -> None:
+        closed: list[bool] = []
+
+        async def work() -> None:
+            try:
+                await asyncio.sleep(30)
+            finally:
+                closed.append(True)
+
+        running = work()
+        rest: Any = rest_of(running, running.send(None))
+        rest.send(None)
+        rest.close()
+        assert closed == [True]
+
+    asyncio.run(go())
+
+
+def test_errors_of_the_rest_are_its_own() -> None:
+    async def go() -> None:
+        async def work() -> None:
+            await asyncio.sleep(0)
+            raise LookupError("gone")
+
+        with pytest.raises(LookupError, match="gone"):
+            await given_later(work)
+
+    asyncio.run(go())
+
+
+@ferrule.tool(read_only=True)
+async def at_once(a: int) -> int:
+    """Answer without waiting."""
+    return a
+
+
+@ferrule.tool(read_only=True)
+async def soon(a: int) -> int:
+    """Answer after a while."""
+    await asyncio.sleep(0.001)
+    return a
+
+
+@ferrule.tool(read_only=True)
+async def breaks(when: str) -> int:
+    """Fail at once or later."""
+    if when == "later":
+        await asyncio.sleep(0)
+    raise ferrule.ToolFailed("no such luck")
+
+
+@ferrule.tool(read_only=True)
+async def gives_up(when: str) -> int:
+    """Stop by itself, at once or later."""
+    if when == "later":
+        await asyncio.sleep(0)
+    raise asyncio.CancelledError
+
+
+@ferrule.tool(read_only=True)
+async def pours(a: int) -> Output:
+    """Give a stream, made in the first step."""
+    return Output(stream=iter([b"x" * a, b"y"]))
+
+
+TOOLS = (at_once, soon, breaks, gives_up, pours)
+
+
+def test_tools_answer_alike_in_their_first_step_and_later() -> None:
+    """AT-115"""
+
+    async def go() -> None:
+        async with memory_app(tools=TOOLS) as app:
+            surface = app.surface(principal="ann")
+            for name in ("at_once", "soon"):
+                result = await surface.call(name, {"a": 7})
+                assert isinstance(result, Result) and result.value == 7
+            for when in ("at once", "later"):
+                failed = await surface.call("breaks", {"when": when})
+                assert isinstance(failed, Result) and failed.error is not None
+                assert (failed.error.error_class, failed.error.message) == ("execution_failed", "no such luck")
+            assert not app.services.live.calls and surface.session.lane.is_idle
+
+    asyncio.run(go())
+
+
+@pytest.mark.parametrize("when", ["at once", "later"])
+def test_a_tool_that_cancels_itself_is_closed_as_canceled(when: str) -> None:
+    async def go() -> None:
+        async with memory_app(tools=TOOLS) as app:
+            surface = app.surface(principal="ann")
+            with pytest.raises(asyncio.CancelledError):
+                await surface.call("gives_up", {"when": when})
+            assert not app.services.live.calls and surface.session.lane.is_idle
+            result = await surface.call("at_once", {"a": 1})
+            assert isinstance(result, Result) and result.value == 1
+
+    asyncio.run(go())
+
+
+def test_one_that_runs_alone_slips_in_only_where_nobody_is_and_lets_nobody_in() -> None:
+    """AT-161"""
+
+    async def go() -> None:
+        lane = lane_of(max_parallel=4)
+        assert lane.may_slip_alone(READ) and not lane.may_slip(READ)
+        assert not lane.may_slip_alone(WRITE) and not lane.may_slip_alone(SAFE)
+        assert lane.slip_in_alone() and not lane.slip_in_alone() and not lane.slip_in()
+        safe, write = lane.enter(SAFE), lane.enter(WRITE)
+        assert (safe.state, write.state, lane.running) == ("waiting", "waiting", 1)
+        lane.slip_out()
+        assert (safe.state, write.state) == ("running", "waiting")
+        assert not lane.slip_in_alone()
+        lane.leave(safe)
+        assert write.state == "running" and not lane.slip_in_alone()
+        lane.leave(write)
+        assert lane.is_idle and lane.slip_in()
+        assert not lane.slip_in_alone()
+        lane.slip_out()
+        assert lane.slip_in_alone()
+        place = lane.settle(READ)
+        assert lane.enter(SAFE).state == "waiting"
+        lane.leave(place)
+        assert lane.running == 1
+
+    asyncio.run(go())
+
+
+def test_one_that_runs_alone_waits_behind_an_interruption() -> None:
+    """AT-168"""
+    lane = lane_of()
+    running = lane.enter(SAFE)
+    lane.hold()
+    assert not lane.slip_in_alone()
+    lane.leave(running)
+    assert lane.slip_in_alone()
+
+
+@pytest.mark.parametrize("limit", ["max_parallel_per_tool", "max_parallel_per_principal"])
+def test_where_tools_or_principals_are_counted_nobody_slips_in_alone(limit: str) -> None:
+    assert not lane_of(**{limit: 5}).slip_in_alone()
+
+
+def test_reads_that_may_not_overlap_never_do() -> None:
+    """AT-161"""
+
+    async def go() -> None:
+        at_once_now = most = 0
+
+        @ferrule.tool(read_only=True)
+        async def count(number: int) -> int:
+            """Count who is here."""
+            nonlocal at_once_now, most
+            at_once_now += 1
+            most = max(most, at_once_now)
+            if number % 3:
+                await asyncio.sleep(0)
+            at_once_now -= 1
+            return number
+
+        async with memory_app(tools=[count]) as app:
+            surface = app.surface(principal="ann")
+            results: Any = await asyncio.gather(*(surface.call("count", {"number": number}) for number in range(40)))
+            assert [result.value for result in results] == list(range(40)) and most == 1
+            batch: Any = await surface.call_many([("count", {"number": number}) for number in range(40)])
+            assert [result.value for result in batch] == list(range(40)) and most == 1
+            assert surface.session.lane.is_idle
+
+    asyncio.run(go())
