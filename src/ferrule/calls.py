@@ -17,7 +17,7 @@ from ferrule.model.approval import Answer
 from ferrule.model.cancellation import Cancellation
 from ferrule.model.decision import Decision, Ruling
 from ferrule.model.failure import Stop
-from ferrule.model.journal import Entry, News, NewsBody, OpenCall, StoredEntry, header_of
+from ferrule.model.journal import Entry, Header, News, NewsBody, OpenCall, StoredEntry, header_of
 from ferrule.model.result import Pending, Result
 from ferrule.model.surface import SurfaceRequest
 from ferrule.pipeline.answers import answer_of
@@ -49,22 +49,22 @@ class Calls:
         self._services = services
         self._session_for = session_for
 
-    async def result(self, call_id: str, wait: float | None = None, principal: str | None = None) -> Answered:
-        """How a call ended, or what it waits for; None when there is no such call (of this principal's)."""
+    async def result(self, call_id: str, wait: float | None = None, caller: SurfaceRequest | None = None) -> Answered:
+        """How a call ended, or what it waits for; None when there is no such call (of this caller's)."""
         place = await self._place(call_id)
         rows = place.rows
-        if not rows or (principal is not None and header_of(rows[0].segment()).principal != principal):
+        if not _is_of(rows, caller):
             return None
         found = _answer(place)
         return await self.waited(found, wait) if isinstance(found, Pending) and wait else found
 
-    async def is_of(self, call_id: str, principal: str) -> bool:
-        """True when there is such a call of this principal's, here or in the ledger."""
+    async def is_of(self, call_id: str, caller: SurfaceRequest) -> bool:
+        """True when there is such a call of this caller's, here or in the ledger."""
         live = self._services.live.calls.get(call_id)
         if live is not None:
-            return bool(live.call.session.surface.request.principal == principal)
+            return _is_same(live.call.session.surface.request, caller)
         rows = await self._store.rows_of(call_id)
-        return bool(rows) and header_of(rows[0].segment()).principal == principal
+        return _is_of(rows, caller)
 
     async def settled(self, outcome: Result | Pending | Replay, wait: float | None = None) -> Result | Pending:
         """What a caller is told: a duplicate gets the first call's answer, and whoever wants to wait does."""
@@ -114,18 +114,18 @@ class Calls:
         return await self.settled(await run_call(call, self._services, RECEIVED if is_received else APPROVED))
 
     async def cancel(
-        self, call_id: str, cancel: Cancel, *, principal: str | None = None, within: float = 1.0
+        self, call_id: str, cancel: Cancel, *, caller: SurfaceRequest | None = None, within: float = 1.0
     ) -> Cancellation | None:
         """Ask that a call stops, wherever it is, and say what is known of that after a second at most. None when there is no
-        such call (of this principal's)."""
+        such call (of this caller's)."""
         live = self._services.live.calls.get(call_id)
         if live is not None:
-            if principal is not None and live.call.session.surface.request.principal != principal:
+            if caller is not None and not _is_same(live.call.session.surface.request, caller):
                 return None
             live.ask_to_stop(cancel)
             return await _heard(live, cancel, within)
         place = await self._place(call_id)
-        if not place.rows or (principal is not None and header_of(place.rows[0].segment()).principal != principal):
+        if not _is_of(place.rows, caller):
             return None
         await self._tell(place, "cancel_requested", cancel.facts())
         if place.open is not None and place.open.state in WAITS and not _is_doubtful(place):
@@ -276,6 +276,15 @@ class Place(NamedTuple):
 
 
 Answered = Result | Pending | None
+
+
+def _is_same(of: SurfaceRequest | Header, caller: SurfaceRequest) -> bool:
+    """True when both stand for the same principal of the same tenant: nobody learns anything about other people's calls."""
+    return (of.principal, of.tenant) == (caller.principal, caller.tenant)
+
+
+def _is_of(rows: Sequence[StoredEntry], caller: SurfaceRequest | None) -> bool:
+    return bool(rows) and (caller is None or _is_same(header_of(rows[0].segment()), caller))
 
 
 def _goes_on(place: Place) -> bool:

@@ -154,15 +154,14 @@ class SurfaceHandle:
     async def follow(self, invocation_id: str, after: int = 0) -> AsyncIterator[Progress]:
         """The progress of a call, in order, from any sequence number on, until the call has ended. Ends at once for a call
         that is not this principal's."""
-        if await self._app.calls.is_of(invocation_id, self._request.principal):
+        if await self._app.calls.is_of(invocation_id, self._request):
             async for said in followed(self._app.store, self._app.services.live, invocation_id, after):
                 yield said
 
     async def cancel(self, invocation_id: str, reason: str = "", *, within: float = 1.0) -> Cancellation | None:
         """Ask that a call stops; gives what is known after `within` seconds. None for one that is not this principal's."""
-        principal = self._request.principal
-        cancel = Cancel(reason=reason, by=principal)
-        return await self._app.calls.cancel(invocation_id, cancel, principal=principal, within=within)
+        cancel = Cancel(reason=reason, by=self._request.principal)
+        return await self._app.calls.cancel(invocation_id, cancel, caller=self._request, within=within)
 
     def interrupt(self, reason: str = "") -> list[str]:
         """The user interrupts: calls whose tool says `cancel` are stopped, the others go on, and calls made from now on wait
@@ -181,7 +180,7 @@ class SurfaceHandle:
         gives after that is recorded and not delivered (AT-177)."""
         for invocation_id in invocation_ids:
             live = self._app.services.live.calls.get(invocation_id)
-            if live is not None and live.call.session.surface.request.principal == self._request.principal:
+            if live is not None and live.call.session.lane is self._session.lane:
                 live.give_up(Cancel("fallback", reason, self._request.principal))
 
     def guardrail_fired(self, guardrail_id: str, reason: str = "") -> None:
@@ -235,7 +234,7 @@ class SurfaceHandle:
 
     async def result(self, invocation_id: str, wait: float | None = None) -> Result | Pending | None:
         """How a call ended, or what it waits for; None for one that is not this principal's."""
-        return await self._app.calls.result(invocation_id, wait, self._request.principal)
+        return await self._app.calls.result(invocation_id, wait, self._request)
 
     async def update(self, **changes: Any) -> Surface:
         """Change the context (model, role, features, pins, …): the surface is made again."""
