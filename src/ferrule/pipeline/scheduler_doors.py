@@ -55,7 +55,7 @@ class Doors:
                     self._begin(other, None)
                 elif not self.locks.block(other):
                     self._start(other)
-        for limit in place.limits:
+        for limit in freed:
             self.refill(limit)
 
     def refill(self, limit: Limit) -> None:
