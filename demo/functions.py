@@ -1,11 +1,13 @@
 """What runs the demo's tools: sample data in memory, where the shop would have its real systems.
 
-The definitions in tools/ and agents/ say what each tool is; these functions only do it. Nothing here leaves your machine,
-and every command starts with the same data again.
+The definitions in tools/ and agents/ say what each tool is; these functions only do it. The last two have no definition: they
+are tools by themselves, and take their time. Nothing here leaves your machine, and every command starts with the same data again.
 """
 
 from __future__ import annotations
 
+import asyncio
+import time
 from datetime import date, timedelta
 
 import ferrule
@@ -17,6 +19,7 @@ ORDERS = {
 }
 STOCK = {"WHEEL-28": (3, 12), "CHAIN-9": (0, 40), "BELL-BRS": (25, 0)}
 ANSWERS = {"R-2201": "The rear wheel is out of true; new spokes are on the stand, ready tomorrow."}
+SHELVES = (12, 0, 7, 31, 4, 18, 9, 25)
 SLOTS = ("mon-0900", "tue-1430", "thu-1100")
 
 
@@ -88,3 +91,27 @@ def book_slot(slot: str, ticket: str) -> str:
     if slot not in SLOTS:
         raise ferrule.ToolFailed(f"the slot {slot} is taken; find_slots shows the free ones")
     return f"{ticket} is booked for {slot}"
+
+
+@ferrule.tool(read_only=True, open_world=False, concurrency_safe=True)
+async def count_shelves(context: ferrule.Context, shelves: int = 8, seconds: float = 2.0) -> dict[str, int]:
+    """Count what lies on the shelves of the shop, and tell how far it is: `ferrule call count_shelves --follow`."""
+    pieces = 0
+    for number in range(1, shelves + 1):
+        context.progress(
+            f"counting shelf {number}", percent=100 * number // shelves, current_step=number, total_steps=shelves
+        )
+        await asyncio.sleep(seconds / shelves)  # awaited, so that it can be canceled here
+        pieces += SHELVES[(number - 1) % len(SHELVES)]
+        context.partial(f"shelf {number}: {SHELVES[(number - 1) % len(SHELVES)]} pieces")
+    return {"shelves": shelves, "pieces": pieces}
+
+
+@ferrule.tool(destructive=False, open_world=False)
+def print_labels(context: ferrule.Context, labels: int, seconds: float = 10.0) -> dict[str, int]:
+    """Print price labels. A plain function, which nobody can stop: this one looks whether it should, before each label."""
+    for printed in range(labels):
+        context.raise_if_aborted()
+        context.progress("printing", percent=100 * printed / labels, line_count=printed)
+        time.sleep(seconds / labels)
+    return {"printed": labels}

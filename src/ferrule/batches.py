@@ -177,6 +177,10 @@ class BatchRun:
             note["depends_on"] = [self._planned[need].invocation_id for need in self.needs[number] if need < number]
         return note
 
+    def _note_wait(self, call: Call) -> None:
+        waited = (call.tick() - call.origin) // 1_000_000
+        call.notes = {**call.notes, "batch": {**call.notes.get("batch", {}), "waited_ms": waited}}
+
     async def _one(self, number: int, refused: Stop | None, wait: float | None) -> None:
         call, services = self._planned[number], self._services
         outcome: Result | Pending
@@ -184,6 +188,7 @@ class BatchRun:
             before = [self._done[need] for need in self._waits_for(number)]
             if before:
                 await asyncio.wait(before)
+                self._note_wait(call)
             stop = refused or self._hindrance(number)
             if stop is not None:
                 call.prepared = call.session.find(call.tool_name)
@@ -296,6 +301,10 @@ class BatchRun:
     def invocation_ids(self) -> tuple[str, ...]:
         """The ids of the calls, in call order; known from the beginning."""
         return tuple(call.invocation_id for call in self._planned)
+
+    def unended(self) -> tuple[str, ...]:
+        """The ids of those that have not ended."""
+        return tuple(call_id for call_id, done in zip(self.invocation_ids, self._done, strict=True) if not done.done())
 
     def states(self) -> list[str]:
         """Where each call stands, in the words of the lifecycle; what has not begun is `planned`."""

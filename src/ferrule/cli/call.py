@@ -1,12 +1,12 @@
 """`ferrule call TOOL`: one governed call from the command line, through the same pipeline as every other.
 
-Exit codes: 0 it succeeded, 1 it ended with an error, 3 it waits for a person, 2 it could not be made at all.
+Exit codes: 0 it succeeded, 1 it ended with an error, 3 it waits for a person, 2 it could not be made at all, 130 whoever
+followed it left.
 """
 
 from __future__ import annotations
 
 import asyncio
-import math
 import os
 import sys
 from contextlib import redirect_stdout
@@ -15,46 +15,24 @@ from typing import Any
 import click
 import msgspec
 
-from ferrule.access import Access
-from ferrule.assembly import is_stale, open_app
+from ferrule.cli.caller import caller_options, calling, load_if_deferred, seconds
 from ferrule.cli.fields import arguments_from
-from ferrule.cli.json_text import json_text
+from ferrule.cli.following import call_followed, stayed_for
+from ferrule.cli.interrupts import LEFT, Left
+from ferrule.cli.printed import print_outcome
+from ferrule.cli.watching import view_of
 from ferrule.errors import WorkspaceError
 from ferrule.model.result import Pending, Result
-from ferrule.model.timestamps import iso
-from ferrule.reporters.excerpt import cleaned
 from ferrule.surface_handle import SurfaceHandle
-from ferrule.workspace import Workspace
-
-SUCCEEDED, ENDED_WITH_ERROR, WAITS = 0, 1, 3
-
-
-def _seconds(context: click.Context, parameter: click.Parameter, seconds: float | None) -> float | None:
-    if seconds is None or 0 <= seconds < math.inf:
-        return seconds
-    raise click.UsageError(f"--{parameter.name} takes a number of seconds from 0 on, not {seconds:g}")
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
 @click.argument("tool")
 @click.option("--input", "written", metavar="JSON", help="The arguments as JSON; @FILE reads a file, - standard input.")
-@click.option("--agent", help="Call as this agent of the catalog; by default every tool can be called.")
-@click.option("--principal", help="On whose behalf; by default the holder of the agents' token.")
-@click.option("--run", "run_id", help="The piece of work this call belongs to; limits count per run.")
+@caller_options
 @click.option("--key", help="Idempotency key: the same key and input give the first answer again.")
-@click.option("--timeout", type=float, metavar="SECONDS", callback=_seconds, help="Give up after so many seconds.")
-@click.option(
-    "--wait",
-    type=float,
-    metavar="SECONDS",
-    callback=_seconds,
-    help="Wait so long for somebody to approve, where that is asked.",
-)
-@click.option("--non-interactive", is_flag=True, help="Nobody can be asked: what would wait for a person is refused.")
-@click.option(
-    "--build", "is_built", is_flag=True, help="Build the catalog first, with the definitions as they are now."
-)
-@click.option("--workspace", "path", default=".", type=click.Path(), help="Use the workspace around this path.")
+@click.option("--timeout", type=float, metavar="SECONDS", callback=seconds, help="Give up after so many seconds.")
+@click.option("--follow", is_flag=True, help="Show how far it is on standard error; Ctrl-C asks the call to stop.")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole result as JSON, for programs.")
 @click.pass_context
 def command(context: click.Context, /, tool: str, path: str, as_json: bool, **options: Any) -> int:
@@ -66,10 +44,17 @@ def command(context: click.Context, /, tool: str, path: str, as_json: bool, **op
 
     Everything is validated, decided by the policy and recorded: `ferrule explain last` tells the story. A call that
     needs an approval waits; `ferrule pending` shows it.
+
+    With --follow a bar shows the progress of a long call, and its id, so that `ferrule follow` and `ferrule cancel` can be
+    used from another terminal. Without a terminal it is a line for each record; with --json, JSON lines. All of that goes
+    to standard error: the result stays the only thing on standard output.
     """
     with redirect_stdout(sys.stderr):  # what a tool prints is not its answer, and programs read the answer
-        outcome = asyncio.run(_call(path, _as_typed(tool), [*map(_as_typed, context.args)], options))
-    return _print(outcome, as_json)
+        try:
+            outcome = asyncio.run(_call(path, _as_typed(tool), [*map(_as_typed, context.args)], options, as_json))
+        except Left:
+            return LEFT
+    return print_outcome(outcome, as_json)
 
 
 def _as_typed(word: str) -> str:
@@ -77,35 +62,14 @@ def _as_typed(word: str) -> str:
     return os.fsencode(word).decode(errors="replace")
 
 
-async def _call(path: str, tool: str, extra: list[str], options: dict[str, Any]) -> Result | Pending:
-    if not options["is_built"] and is_stale(Workspace.open(path)):
-        click.echo(
-            "note: definitions changed since the catalog was built; --build calls them as they are now", err=True
-        )
-    async with open_app(path, tends=False, build="always" if options["is_built"] else "missing") as app:
-        caller = Access(app.root).local_agent()
-        surface = app.surface(
-            agent=options["agent"],
-            principal=options["principal"] or caller.principal,
-            channel=caller.channel,
-            run_id=options["run_id"],
-            is_interactive=not options["non_interactive"],
-        )
-        _load_if_deferred(surface, tool)
-        return await surface.call(
-            tool,
-            _arguments(surface, tool, options["written"], extra),
-            idempotency_key=options["key"],
-            timeout_seconds=options["timeout"],
-            wait=options["wait"],
-        )
-
-
-def _load_if_deferred(surface: SurfaceHandle, tool: str) -> None:
-    """Whoever types a tool's name has found it already."""
-    entry = surface.surface.find(tool)
-    if entry is not None and entry.standing == "deferred":
-        surface.select([tool])
+async def _call(path: str, tool: str, extra: list[str], options: dict[str, Any], as_json: bool) -> Result | Pending:
+    async with calling(path, options) as (app, surface):
+        load_if_deferred(surface, tool)
+        arguments = _arguments(surface, tool, options["written"], extra)
+        given = {"idempotency_key": options["key"], "timeout_seconds": options["timeout"], "wait": options["wait"]}
+        if options["follow"]:
+            return await call_followed(app, surface, tool, arguments, view_of(as_json), **given)
+        return await stayed_for(app, await surface.call(tool, arguments, **given))
 
 
 def _arguments(surface: SurfaceHandle, tool: str, written: str | None, extra: list[str]) -> dict[str, Any] | bytes:
@@ -135,54 +99,3 @@ def _read(written: str) -> bytes:
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise click.UsageError(f"--input is not JSON: {'nothing was given' if not text.strip() else error}") from None
     return text
-
-
-def _print(outcome: Result | Pending, as_json: bool) -> int:
-    if isinstance(outcome, Pending):
-        return _print_pending(outcome, as_json)
-    if as_json:
-        click.echo(json_text(outcome.to_record()))
-    elif outcome.error is None:
-        click.echo(_readable(outcome))
-    else:
-        error = outcome.error
-        click.echo(f"{outcome.status}: " + "\n  ".join(map(cleaned, error.message.splitlines())), err=True)
-        finer = f" ({error.error_code})" if error.error_code != error.error_class else ""
-        click.echo(f"  {error.error_class}{finer}: {_advice(outcome)}", err=True)
-        click.echo(f"  the whole story: ferrule explain {outcome.invocation_id}", err=True)
-    return ENDED_WITH_ERROR if outcome.is_error else SUCCEEDED
-
-
-def _print_pending(pending: Pending, as_json: bool) -> int:
-    if as_json:
-        record = {**msgspec.to_builtins(pending), "is_pending": True}
-        if pending.expires_at is not None:
-            record["expires_at"] = iso(pending.expires_at)
-        click.echo(json_text(record))
-    else:
-        click.echo(f"waiting: {cleaned(pending.message)}", err=True)
-        click.echo(
-            f"  what it would do: ferrule pending; what became of it: ferrule explain {pending.invocation_id}", err=True
-        )
-    return WAITS
-
-
-def _readable(result: Result) -> str:
-    if result.structured_content is not None:
-        return json_text(result.structured_content)
-    return result.text
-
-
-def _advice(result: Result) -> str:
-    assert result.error is not None
-    words = {
-        "retry": "it can be tried again",
-        "retry_later": "it can be tried again later",
-        "change_arguments": "change the arguments and try again",
-        "change_arguments_or_policy": "change the arguments, or ask for another policy",
-        "discover_first": "find the tool first",
-        "request_approval": "it has to be asked for again",
-        "complete_setup": "the tool has to be set up first",
-        "not_recoverable": "trying again does not help",
-    }
-    return words.get(result.error.recoverability, result.error.recoverability)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
@@ -17,6 +20,8 @@ _open_store: Callable[[str], AbstractAsyncContextManager[Store]] = late("ferrule
 _PAGE = 500
 _FAR = 50_000
 """How many rows back a shortened id is looked for."""
+_WHOLE_ID = re.compile("inv_[0-9a-f]{24}")
+_NEW_SECONDS = 1.0
 _CALLS = tuple(sorted(CALL_KINDS))
 
 
@@ -55,6 +60,14 @@ async def find_call(store: Store, word: str) -> list[StoredEntry]:
             f"of {word} there is only news: its process ended before more was written, or it was pruned"
         )
     return rows or await store.rows_of(await _named(store, word))
+
+
+async def find_new_call(store: Store, word: str) -> list[StoredEntry]:
+    """The same for a call that may have begun this moment: it is in the ledger once it has run for a quarter of a second."""
+    until = time.monotonic() + (_NEW_SECONDS if _WHOLE_ID.fullmatch(word) else 0.0)
+    while not await store.rows_of(word) and time.monotonic() < until:
+        await asyncio.sleep(0.05)
+    return await find_call(store, word)
 
 
 async def _named(store: Store, word: str) -> str:

@@ -33,8 +33,12 @@ def scheduling(story: Story) -> Iterator[str]:
     batch = _members(story.notes.get("batch"))
     if batch:
         after = ", ".join(map(str, _several(batch.get("depends_on"))))
-        place = f", number {batch['index']}" if "index" in batch else ""
+        of = f" of {batch['size']}" if "size" in batch else ""
+        place = f", number {batch['index']}{of}" if "index" in batch else ""
         yield from row("batch", f"{batch.get('batch_id', '')}{place}{f', after {after}' if after else ''}")
+        before = _waited(batch)
+        if before is not None:
+            yield from row("began", f"{lasted(before)} after it was planned, when those before it had ended")
 
 
 def attempts(story: Story) -> Iterator[str]:
@@ -59,15 +63,21 @@ def progress(story: Story) -> Iterator[str]:
 
 
 def _progress(record: dict[str, Any]) -> str:
-    words = [str(record["status"])]
+    words = [_words(record["status"])]
     if record.get("percent") is not None:
-        words.append(f"{record['percent']}%")
+        words.append(f"{record['percent']:g}%")
     if record.get("current_step") is not None:
         of = f" of {record['total_steps']}" if record.get("total_steps") is not None else ""
         words.append(f"step {record['current_step']}{of}")
     words += (f"{name.replace('_', ' ')} {record[name]}" for name in _COUNTED if record.get(name) is not None)
-    said = f": {record['message']}" if record.get("message") else ""
+    parts = [_block(block) for block in _several(record.get("content"))]
+    told = [text for text in (record.get("message"), *parts) if text]
+    said = f": {'; '.join(map(str, told))}" if told else ""
     return f"{clock(parse_iso(record['timestamp']))}, {', '.join(words)}{said}"
+
+
+def _block(block: Any) -> str:
+    return " ".join(str(_members(block).get("text") or as_json(block)).split())[:200]
 
 
 def cancels(story: Story) -> Iterator[str]:

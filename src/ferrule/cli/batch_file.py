@@ -1,0 +1,233 @@
+"""Reads the calls of a batch from a file: JSON, YAML or JSON lines. Mistakes are told with their line, all of them at once."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ferrule.batches import CallRequest
+from ferrule.compiler.locate import locate
+from ferrule.compiler.read import read
+from ferrule.errors import BatchError, WorkspaceError
+from ferrule.model.diagnostic import Finding
+from ferrule.model.document import Document, Source
+from ferrule.model.nearest import nearest
+from ferrule.model.scheduling import SchedulerPolicy
+from ferrule.model.value import Path
+from ferrule.reporters.excerpt import cleaned
+
+_MAX_BYTES = 64 * 1024 * 1024
+_SHOWN = 20
+_LINES = (".jsonl", ".ndjson")
+_YAML = (".yaml", ".yml")
+_CALL = {field.encode_name: field for field in msgspec.structs.fields(CallRequest)}
+_POLICY = {field.encode_name: field for field in msgspec.structs.fields(SchedulerPolicy)}
+_MEANT = {"tool": "name", "tool_name": "name", "input": "arguments", "args": "arguments", "after": "depends_on"}
+
+
+class BatchFile(NamedTuple):
+    """What a file asks for."""
+
+    calls: list[CallRequest]
+    policy: dict[str, Any]
+
+
+class _Written(NamedTuple):
+    """A piece of the file: a document, and where the value in question stands in it."""
+
+    document: Document
+    first_line: int
+    value: Any
+    path: Path
+
+
+class _Mistakes:
+    """Everything that is wrong with a file."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.found: list[tuple[int, int, str]] = []
+
+    def add(
+        self, written: _Written, path: Path, message: str, hint: str | None = None, *, on_key: bool = False
+    ) -> None:
+        """Something is wrong with the value at a path."""
+        finding = Finding("batch", (*written.path, *path), message, hint=hint, on_key=on_key)
+        span = locate(written.document, [finding])[0].span
+        self.at(written.first_line + span.line - 1, span.column, message, hint)
+
+    def at(self, line: int, column: int, message: str, hint: str | None = None) -> None:
+        """Something is wrong at a place."""
+        self.found.append((line, column, f"{message}; {hint}" if hint else message))
+
+    def refuse(self) -> None:
+        """Raises BatchError if anything is wrong."""
+        if not self.found:
+            return
+        file = cleaned(self.file)
+        lines = [f"{file}:{line}:{column}: {cleaned(words)}" for line, column, words in sorted(self.found)]
+        more = [f"and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
+        raise BatchError("no call was made; the file has to be mended first:\n" + "\n".join(lines[:_SHOWN] + more))
+
+
+def read_batch(file: str) -> BatchFile:
+    """The calls in a file, `-` for standard input. Raises BatchError, WorkspaceError."""
+    data = _bytes(file)
+    mistakes = _Mistakes("<stdin>" if file == "-" else file)
+    written, policy = _pieces(file, data, mistakes)
+    mistakes.refuse()
+    calls = [_call(piece, mistakes) for piece in written]
+    settings = _fields(policy, _POLICY, "the policy of a batch", mistakes) if policy is not None else {}
+    mistakes.refuse()
+    _check_names(written, [call for call in calls if call is not None], mistakes)
+    mistakes.refuse()
+    if not calls:
+        raise BatchError(f"{mistakes.file} holds no call")
+    return BatchFile([call for call in calls if call is not None], settings)
+
+
+def _bytes(file: str) -> bytes:
+    try:
+        if file == "-":
+            data = sys.stdin.buffer.read(_MAX_BYTES + 1)
+        else:
+            with open(file, "rb") as opened:
+                data = opened.read(_MAX_BYTES + 1)
+    except OSError as error:
+        raise WorkspaceError(f"{file} cannot be read: {error.strerror}") from None
+    if len(data) > _MAX_BYTES:
+        raise BatchError(f"{file} is larger than {_MAX_BYTES >> 20} MB; split it")
+    return data
+
+
+def _pieces(file: str, data: bytes, mistakes: _Mistakes) -> tuple[list[_Written], _Written | None]:
+    """The calls as they are written, and the policy beside them."""
+    if file.lower().endswith(_LINES) or (not file.lower().endswith(_YAML) and _are_lines(data)):
+        return [*_of_lines(data, mistakes)], None
+    is_json = not file.lower().endswith(_YAML) and data.lstrip()[:1] in (b"{", b"[")
+    document = _document(data, 1, "batch.json" if is_json or file.lower().endswith(".json") else "batch.yaml", mistakes)
+    if document is None:
+        return [], None
+    return _of_value(_Written(document, 1, document.value, ()), mistakes)
+
+
+def _are_lines(data: bytes) -> bool:
+    """True for a text whose first line is a whole JSON object, with more below it."""
+    first, _, rest = data.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")
+    if not first.startswith(b"{") or not rest.strip():
+        return False
+    try:
+        msgspec.json.decode(first)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return True
+
+
+def _of_lines(data: bytes, mistakes: _Mistakes) -> Iterator[_Written]:
+    for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), start=1):
+        if line.strip():
+            document = _document(line, number, "batch.json", mistakes)
+            if document is not None:
+                yield _Written(document, number, document.value, ())
+
+
+def _document(data: bytes, first_line: int, name: str, mistakes: _Mistakes) -> Document | None:
+    """The one document of a text. What cannot be read, or is written twice, is a mistake."""
+    documents = read(Source(name, data))
+    for document in documents:
+        for issue in document.issues:
+            mistakes.at(first_line + issue.line - 1, issue.column, issue.message, issue.hint)
+    if len(documents) > 1:
+        mistakes.at(documents[1].first_line, 1, "a batch is one document", "put all calls into one list")
+    if not documents:
+        mistakes.at(1, 1, "there is nothing in it", "write a list of calls")
+        return None
+    return documents[0] if documents[0].is_parsed else None
+
+
+def _of_value(whole: _Written, mistakes: _Mistakes) -> tuple[list[_Written], _Written | None]:
+    value = whole.value
+    if isinstance(value, list):
+        return _items(whole, ()), None
+    if isinstance(value, dict) and "name" in value and "calls" not in value:
+        return [whole], None
+    if not isinstance(value, dict) or "calls" not in value:
+        mistakes.add(whole, (), "a batch is a list of calls, or a mapping with `calls` and perhaps `policy`")
+        return [], None
+    for key in value:
+        if key not in ("calls", "policy"):
+            hint = nearest(key, ("calls", "policy")) or "a batch has `calls` and `policy`"
+            mistakes.add(whole, (key,), f"a batch has no {key!r}", hint, on_key=True)
+    if not isinstance(value["calls"], list):
+        mistakes.add(whole, ("calls",), "`calls` is a list")
+        return [], None
+    policy = value.get("policy")
+    if policy is not None and not isinstance(policy, dict):
+        mistakes.add(whole, ("policy",), "`policy` is a mapping")
+        policy = None
+    return _items(whole, ("calls",)), None if policy is None else whole._replace(value=policy, path=("policy",))
+
+
+def _items(whole: _Written, path: Path) -> list[_Written]:
+    items = whole.value[path[0]] if path else whole.value
+    return [whole._replace(value=item, path=(*path, number)) for number, item in enumerate(items)]
+
+
+def _call(written: _Written, mistakes: _Mistakes) -> CallRequest | None:
+    match written.value:
+        case str(name):
+            value: dict[str, Any] = {"name": name}
+        case [str(name)]:
+            value = {"name": name}
+        case [str(name), dict(arguments)]:
+            value = {"name": name, "arguments": arguments}
+        case dict(value):
+            before = len(mistakes.found)
+            value = _fields(written, _CALL, "a call", mistakes)
+            if "name" not in written.value and len(mistakes.found) == before:
+                mistakes.add(written, ("name",), "a call needs a `name`: the tool to use")
+                return None
+        case _:
+            hint = "write `name` and `arguments`, or [name, {arguments}]"
+            mistakes.add(written, (), "this is no call", hint)
+            return None
+    return CallRequest(**value) if "name" in value else None
+
+
+def _fields(written: _Written, known: Mapping[str, Any], what: str, mistakes: _Mistakes) -> dict[str, Any]:
+    """The members of a mapping that can be used, each of its own type."""
+    found: dict[str, Any] = {}
+    for key, value in written.value.items():
+        field = known.get(key)
+        if field is None:
+            meant = _MEANT.get(key)
+            hint = f"did you mean {meant!r}?" if meant in known else nearest(str(key), known)
+            mistakes.add(written, (key,), f"{what} has no {key!r}", hint or f"it has {', '.join(known)}", on_key=True)
+        elif key == "arguments" and not isinstance(value, dict | None):
+            mistakes.add(written, (key,), "`arguments` is a mapping: the tool's input")
+        else:
+            alone = key == "depends_on" and isinstance(value, str | int)
+            try:
+                found[key] = msgspec.convert([value] if alone else value, field.type)
+            except msgspec.ValidationError as error:
+                mistakes.add(written, (key,), f"`{key}` cannot be used: {error}")
+    return found
+
+
+def _check_names(written: list[_Written], calls: list[CallRequest], mistakes: _Mistakes) -> None:
+    """Ids are given once, and what a call depends on is there."""
+    names: dict[str, int] = {}
+    for number, call in enumerate(calls):
+        name = call.id or str(number)
+        if name in names:
+            mistakes.add(written[number], ("id",), f"the id {name!r} is taken by call {names[name]}")
+        names.setdefault(name, number)
+    for number, call in enumerate(calls):
+        for word in call.depends_on:
+            if names.get(str(word), number) == number:
+                known = [name for name, other in names.items() if other != number]
+                hint = nearest(str(word), known) or "name another call by its id, or by its number, counted from 0"
+                mistakes.add(written[number], ("depends_on",), f"there is no other call {word!r}", hint)

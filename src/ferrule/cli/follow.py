@@ -1,0 +1,91 @@
+"""`ferrule follow ID`: how far a call is, whatever process it runs in, until it has ended.
+
+Exit codes: those of `ferrule call`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from typing import Any
+
+import click
+import msgspec
+
+from ferrule.cli.caller import seconds
+from ferrule.cli.look import find_new_call, ledger
+from ferrule.cli.printed import print_outcome
+from ferrule.cli.watching import View, tell, view_of
+from ferrule.contracts.store import Store
+from ferrule.model.result import Pending, Result
+from ferrule.pipeline.answers import answer_of
+from ferrule.pipeline.live import InFlight
+from ferrule.progress import followed
+from ferrule.reporters.excerpt import cleaned
+
+_LOOK_SECONDS = 1.0
+_PEOPLE = ("awaiting_approval", "needs_input")
+
+
+@click.command()
+@click.argument("call", metavar="ID")
+@click.option("--after", default=0, type=click.IntRange(0), metavar="N", help="Begin after record number N.")
+@click.option("--wait", type=float, metavar="SECONDS", callback=seconds,
+              help="Stay so long while it waits for a person; else that is said, with exit code 3.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Progress and result as JSON, for programs.")
+@click.option("--workspace", "path", default=".", type=click.Path(), help="Look in the workspace around this path.")
+def command(call: str, after: int, wait: float | None, as_json: bool, path: str) -> int:
+    """Follow a call that runs in any process: first what it said already, then what it says, then its result.
+
+    ID may be shortened; `last` is the newest call. Progress goes to standard error, the result to standard output. Whoever
+    was cut off goes on with --after and the number of the last record. Ctrl-C stops following; the call goes on
+    (`ferrule cancel ID` stops it).
+
+    \b
+      ferrule follow last
+      ferrule follow inv_06605c --after 12 --json
+    """
+    return print_outcome(asyncio.run(_follow(path, call, after, wait or 0.0, view_of(as_json))), as_json)
+
+
+async def _follow(path: str, word: str, after: int, wait: float, view: View) -> Result | Pending:
+    async with ledger(path) as store:
+        call_id = (await find_new_call(store, word))[0].call
+        with view:
+            view.begin(call_id, f"{call_id}; to stop it: ferrule cancel {call_id}")
+            telling = asyncio.create_task(tell(followed(store, InFlight(), call_id, after), view))
+            try:
+                outcome = await _ended(store, call_id, wait, view)
+                if isinstance(outcome, Result):
+                    await telling
+                return outcome
+            finally:
+                telling.cancel()
+                await asyncio.wait({telling})
+
+
+async def _ended(store: Store, call_id: str, wait: float, view: View) -> Result | Pending:
+    """How the call ended, or what it waits for when nobody wants to stay so long."""
+    loop = asyncio.get_running_loop()
+    until, told = math.inf, ""
+    while True:
+        newest = await store.rows_before(None, 1)
+        opened = await store.find_open(call_id)
+        answer = answer_of(await store.rows_of(call_id), opened.state if opened is not None else None)
+        if not isinstance(answer, Pending):
+            assert answer is not None  # it had rows when it was found, and rows of open calls stay
+            return answer
+        until = min(until, loop.time() + wait) if answer.state in _PEOPLE else math.inf
+        if loop.time() >= until:
+            return answer
+        if answer.state == "running" and any(lost.call == call_id for lost in await store.abandoned()):
+            message = "the process that ran it is gone; 'ferrule pending' finds out what is known of it"
+            return msgspec.structs.replace(answer, message=message)
+        if answer.state in _PEOPLE and answer.message != told:
+            told = answer.message
+            view.note(cleaned(told), _facts(answer))
+        await store.wait_after(newest[0].seq if newest else 0, min(_LOOK_SECONDS, max(until - loop.time(), 0.01)))
+
+
+def _facts(answer: Pending) -> dict[str, Any]:
+    return {"pending": msgspec.to_builtins(answer)}

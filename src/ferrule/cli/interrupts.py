@@ -1,0 +1,56 @@
+"""Ctrl-C while calls run: the first one asks them to stop, the second one leaves, a third one ends the process at once."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+LEFT = 130
+"""The exit code of whoever left, as shells give it."""
+
+
+class Left(Exception):
+    """Whoever watched did not wait for the end."""
+
+
+class Interrupts:
+    """Listens for Ctrl-C, in the running loop, while it is entered."""
+
+    def __init__(self, ask_to_stop: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        self._ask_to_stop = ask_to_stop
+        self._count = 0
+        self._asking: asyncio.Task[None] | None = None
+
+    def __enter__(self) -> Interrupts:
+        self._loop = asyncio.get_running_loop()
+        self._left: asyncio.Future[None] = self._loop.create_future()
+        self._loop.add_signal_handler(signal.SIGINT, self._interrupted)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._count < 2:  # whoever leaves and asks once more does not want to wait for anything
+            self._loop.remove_signal_handler(signal.SIGINT)
+
+    async def ended(self, work: asyncio.Task[Any]) -> Any:
+        """What the work gives. Raises Left when nobody wants to wait for it any more."""
+        await asyncio.wait({work, self._left}, return_when=asyncio.FIRST_COMPLETED)
+        if not work.done():
+            work.cancel()
+            await asyncio.wait({work})
+            raise Left
+        if self._asking is not None:
+            await self._asking
+        return work.result()
+
+    def _interrupted(self) -> None:
+        self._count += 1
+        if self._count == 1:
+            self._asking = self._loop.create_task(self._ask_to_stop())
+        elif self._count == 2:
+            if not self._left.done():
+                self._left.set_result(None)
+        else:
+            os._exit(LEFT)

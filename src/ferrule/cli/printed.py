@@ -1,0 +1,71 @@
+"""How a command prints what became of a call: the answer alone on standard output, everything else on standard error."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+import msgspec
+
+from ferrule.cli.json_text import json_text
+from ferrule.cli.outcome import ENDED_WITH_ERROR, SUCCEEDED, WAITS
+from ferrule.model.result import Pending, Result
+from ferrule.model.timestamps import iso
+from ferrule.reporters.excerpt import cleaned
+
+
+def print_outcome(outcome: Result | Pending, as_json: bool) -> int:
+    """Print it; gives the exit code that goes with it."""
+    if isinstance(outcome, Pending):
+        return _print_pending(outcome, as_json)
+    if as_json:
+        click.echo(json_text(outcome.to_record()))
+    elif outcome.error is None:
+        click.echo(readable(outcome))
+    else:
+        error = outcome.error
+        click.echo(f"{outcome.status}: " + "\n  ".join(map(cleaned, error.message.splitlines())), err=True)
+        finer = f" ({error.error_code})" if error.error_code != error.error_class else ""
+        click.echo(f"  {error.error_class}{finer}: {_advice(outcome)}", err=True)
+        click.echo(f"  the whole story: ferrule explain {outcome.invocation_id}", err=True)
+    return ENDED_WITH_ERROR if outcome.is_error else SUCCEEDED
+
+
+def _print_pending(pending: Pending, as_json: bool) -> int:
+    if as_json:
+        click.echo(json_text(pending_record(pending)))
+    else:
+        click.echo(f"waiting: {cleaned(pending.message)}", err=True)
+        look = "what it would do: ferrule pending; " if pending.state != "running" else ""
+        click.echo(f"  {look}what became of it: ferrule explain {pending.invocation_id}", err=True)
+    return WAITS
+
+
+def pending_record(pending: Pending) -> dict[str, Any]:
+    """A call that waits, as JSON."""
+    record = {**msgspec.to_builtins(pending), "is_pending": True}
+    if pending.expires_at is not None:
+        record["expires_at"] = iso(pending.expires_at)
+    return record
+
+
+def readable(result: Result) -> str:
+    """What a tool answered, for people."""
+    if result.structured_content is not None:
+        return json_text(result.structured_content)
+    return result.text
+
+
+def _advice(result: Result) -> str:
+    assert result.error is not None
+    words = {
+        "retry": "it can be tried again",
+        "retry_later": "it can be tried again later",
+        "change_arguments": "change the arguments and try again",
+        "change_arguments_or_policy": "change the arguments, or ask for another policy",
+        "discover_first": "find the tool first",
+        "request_approval": "it has to be asked for again",
+        "complete_setup": "the tool has to be set up first",
+        "not_recoverable": "trying again does not help",
+    }
+    return words.get(result.error.recoverability, result.error.recoverability)
