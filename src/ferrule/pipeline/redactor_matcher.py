@@ -42,6 +42,12 @@ class _Entry(NamedTuple):
     name: str
 
 
+class _Hit(NamedTuple):
+    start: int
+    end: int
+    entry: _Entry
+
+
 class Matcher:
     """All spellings of some secrets; and, in the same pass, short texts that somebody else wants to know of."""
 
@@ -62,7 +68,7 @@ class Matcher:
     def may_hold(self, data: bytes, noticed: list[tuple[int, bytes]]) -> bool:
         """False when there is no secret in the bytes, whatever they are cut into."""
         if self._plain.may_hit(data):
-            for start, entry in self._plain.hits(data):
+            for start, _, entry in self._plain.hits(data):
                 if entry.name:
                     return True
                 noticed.append((start, entry.spelling.text))
@@ -72,16 +78,15 @@ class Matcher:
     def spans(self, data: bytes, noticed: list[tuple[int, bytes]]) -> list[Span]:
         """Every secret that was found, in no order; spans may overlap."""
         found: list[Span] = []
-        for start, (spelling, name) in self._plain.hits(data):
-            end = start + len(spelling.text)
+        for start, end, (spelling, name) in self._plain.hits(data):
             if not name:
                 noticed.append((start, spelling.text))
             elif not spelling.is_word or _is_word(data, start, end):
                 found.append(Span(start, end, name))
         view = data.translate(None, _BLANKS)
         places = _Places(data, len(view))
-        for start, entry in self._compact.hits(view):
-            span = _compact_span(data, view, places, start, entry)
+        for hit in self._compact.hits(view):
+            span = _compact_span(data, view, places, hit)
             if span is not None:
                 found.append(span)
         return found
@@ -124,8 +129,21 @@ class _Finder:
         """False when nothing in the bytes begins like a spelling."""
         return self._automaton is None or bool(self._automaton.find_matches_as_indexes(data, overlapping=True))
 
-    def hits(self, data: bytes) -> Iterator[tuple[int, _Entry]]:
-        """Where which spelling stands."""
+    def hits(self, data: bytes) -> Iterator[_Hit]:
+        """Where which spelling stands. Many that overlap with themselves, as in a row of zeros, come as one."""
+        told: dict[_Entry, _Hit] = {}
+        for start, entry in self._candidates(data):
+            last = told.get(entry)
+            end = start + len(entry.spelling.text)
+            if last is None or last.end <= start or entry.spelling.is_word:
+                told[entry] = hit = _Hit(start, end, entry)
+                yield hit
+            elif end > last.end:
+                for hit in _run(data, start, start - last.start, entry):
+                    told[entry] = hit
+                    yield hit
+
+    def _candidates(self, data: bytes) -> Iterator[tuple[int, _Entry]]:
         if self._automaton is None:
             yield from self._one_by_one(data)
             return
@@ -197,11 +215,35 @@ class _Places:
         return self._known[1][at - self._counts[block]]
 
 
-def _compact_span(data: bytes, view: bytes, places: _Places, at: int, entry: _Entry) -> Span | None:
-    spelling, name = entry
-    last = at + len(spelling.text) - 1
+def _run(data: bytes, start: int, period: int, entry: _Entry) -> Iterator[_Hit]:
+    """A hit that overlaps the one before, and all that follow in the same way: one long hit, and the last ones one by one,
+    because whether those are the last is not certain before more bytes are there."""
+    size = len(entry.spelling.text)
+    count = _repeated(data, start + size, period) // period
+    single = min(count, (REACH + size) // period + 1)
+    last = start + (count - single) * period
+    yield _Hit(start, last + size, entry)
+    for number in range(1, single + 1):
+        yield _Hit(last + number * period, last + number * period + size, entry)
+
+
+def _repeated(data: bytes, at: int, period: int) -> int:
+    """How many bytes are the same as those a period before."""
+    found, step = 0, 64
+    while step:
+        piece = data[at + found : at + found + step]
+        if piece == data[at + found - period : at + found - period + len(piece)]:
+            found += len(piece)
+            step = 2 * step if len(piece) == step else 0
+        else:
+            step //= 2
+    return found
+
+
+def _compact_span(data: bytes, view: bytes, places: _Places, hit: _Hit) -> Span | None:
+    (at, _, (spelling, name)), last = hit, hit.end - 1
     start, end = places.of(at), places.of(last) + 1
-    if end - start > _limit(len(spelling.text)):
+    if end - start > _limit(hit.end - at):
         return None
     if spelling.is_word and not _is_word(data, start, end):
         return None

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from ferrule.pipeline import redactor_well_known as well_known
-from ferrule.pipeline.redactor_matcher import REACH, Matcher, Span
+from ferrule.pipeline.redactor_matcher import Matcher, Span
 from ferrule.pipeline.redactor_patterns import LONGEST, Pattern
 
 MARK = b"[REDACTED]"
@@ -114,6 +114,3 @@ def decoded(data: bytes) -> str:
         return data.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
         return data.decode("utf-8", "replace")
-
-
-__all__ = ["MARK", "REACH", "Search", "byte_spans", "decoded", "without"]

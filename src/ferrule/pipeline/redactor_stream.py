@@ -5,8 +5,8 @@ Bytes are held back only while they may be the beginning of something, and never
 
 from __future__ import annotations
 
-from ferrule.pipeline.redactor_matcher import Span
-from ferrule.pipeline.redactor_search import MARK, REACH, Search, byte_spans
+from ferrule.pipeline.redactor_matcher import REACH, Span
+from ferrule.pipeline.redactor_search import MARK, Search, byte_spans
 from ferrule.pipeline.redactor_well_known import BODY
 
 _CONTEXT = 256
