@@ -51,6 +51,7 @@ from ferrule.payloads.files import FilePayloads
 from ferrule.pipeline.breaker import Breakers
 from ferrule.pipeline.live import InFlight
 from ferrule.pipeline.redactor import KnownSecrets
+from ferrule.pipeline.redactor_logging import guard_logs
 from ferrule.pipeline.retries import RetryBudgets
 from ferrule.pipeline.revive import last_input
 from ferrule.pipeline.scheduler import Scheduler
@@ -120,6 +121,8 @@ async def open_app(
     followers = followers_of(workspace.settings.sinks, store, source=parts.name, folder=workspace.root)
     followers += [Follower(store, sink, source=parts.name) for sink in sinks]
     async with AsyncExitStack() as stack:
+        if parts.services.redactor is not None:
+            stack.callback(guard_logs(parts.services.redactor))
         app = await stack.enter_async_context(App(parts))
         for follower in followers:
             follower.start()
