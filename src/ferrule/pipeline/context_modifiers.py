@@ -50,11 +50,14 @@ _STRICTNESS: tuple[ModifierPolicy, ...] = ("defer_until_batch_complete", "allow_
 
 
 def _ran_alone(call: Call) -> bool:
-    """True when no other call of its lane could run at the same time, or none did."""
-    place = call.place
-    if place is None:
-        return call.session.lane.running == 0
-    return place.is_exclusive or place.lane.running <= 1
+    """True when no other call of its lane could run at the same time, or none did from its beginning to its end."""
+    place, recorded = call.place, call.recorded
+    if place is not None:
+        return place.is_exclusive or not place.lane.is_crowded
+    lane = call.session.lane
+    if recorded is not None and recorded.waiting:  # it came back from waiting, and is not counted
+        return lane.running == 0
+    return not lane.is_crowded
 
 
 def problem_with(modifiers: Iterable[Any]) -> str | None:

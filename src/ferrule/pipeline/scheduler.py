@@ -197,6 +197,11 @@ class Lane:
         """Calls that run here now, nested ones apart."""
         return self._limit.running
 
+    @property
+    def is_crowded(self) -> bool:
+        """True when some of the calls that run here now, or one that has ended meanwhile, ran beside others."""
+        return self._limit.crowd > 1
+
     def may_slip(self, claim: Claim) -> bool:
         """True when calls with this claim may ever run without a place of their own."""
         return self._is_open and claim.is_read_only and not claim.locks and not self._is_exclusive(claim)
@@ -210,6 +215,7 @@ class Lane:
         limit = self._limit
         if self._pending or self._sole is not None or limit.running >= limit.most or not self._is_open:
             return False
+        limit.crowd = limit.crowd + 1 if limit.running else 1
         limit.running += 1
         self._slipped += 1
         return True
@@ -219,7 +225,7 @@ class Lane:
         limit = self._limit
         if self._pending or self._present or self._slipped or limit.running >= limit.most or self._own_limits is None:
             return False
-        limit.running += 1
+        limit.running = limit.crowd = 1
         self._slipped = 1
         self._sole = _SLIPPED
         return True

@@ -88,13 +88,15 @@ class FairQueue(Removable):
 class Limit:
     """So many places at once, and the queue of those that wait for one of them to leave."""
 
-    __slots__ = ("is_of_lane", "kind", "most", "name", "queue", "running", "users")
+    __slots__ = ("crowd", "is_of_lane", "kind", "most", "name", "queue", "running", "users")
 
     def __init__(self, kind: str, name: str, most: int, *, is_of_lane: bool = False) -> None:
         self.kind = kind
         self.name = name
         self.most = most
         self.running = 0
+        self.crowd = 0
+        """How many were counted here since nobody was."""
         self.users = 0
         """Places that count here or will; not kept for a lane's own limit."""
         self.is_of_lane = is_of_lane
@@ -105,6 +107,11 @@ class Limit:
         if self.queue is None:
             self.queue = FairQueue(by_lane=not self.is_of_lane)
         self.queue.push(place)
+
+    def count(self) -> None:
+        """One more runs."""
+        self.crowd = self.crowd + 1 if self.running else 1
+        self.running += 1
 
     def refuses(self, freed: Limit | None) -> bool:
         """True when a place has to wait here: the limit is reached, or others stand in line before it.
@@ -128,13 +135,13 @@ def takes_all(place: Place, freed: Limit | None) -> bool:
                 limit.push(place)
                 return False
         for limit in limits:
-            limit.running += 1
+            limit.count()
         place.taken = len(limits)
         return True
     for limit in limits[place.taken :]:
         if limit.refuses(freed):
             limit.push(place)
             return False
-        limit.running += 1
+        limit.count()
         place.taken += 1
     return True
