@@ -82,10 +82,10 @@ def made(name: str = "search", schema: Mapping[str, Any] = CITY, **said: Any) ->
 
 
 class Spy(ScriptedExecutor):
-    """Runs everything but Ferrule's own tools."""
+    """Runs everything but Ferrule's own tools and Python functions."""
 
     def can_run(self, tool: Tool) -> bool:
-        return tool.dialect != "ferrule" and super().can_run(tool)
+        return tool.dialect not in ("ferrule", "python") and super().can_run(tool)
 
 
 class Scene:

@@ -1,0 +1,77 @@
+"""Tools that wait until a test lets them go, and what they were seen doing at the same time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+from ferrule.app import App
+
+
+async def until(condition: Callable[[], object]) -> None:
+    """Wait until something is so; the test's own time limit ends it."""
+    while not condition():
+        await asyncio.sleep(0.001)
+
+
+def in_flight(app: App, tool_id: str = "") -> list[str]:
+    """The ids of the calls in flight."""
+    calls = app.services.live.calls.values()
+    return [live.call.invocation_id for live in calls if tool_id in ("", live.call.prepared.tool_id)]
+
+
+class Bench:
+    """What tools do side by side: each run says when it began and ended, and waits while its gate is shut.
+
+    Runs are named by the argument `city`.
+    """
+
+    def __init__(self, *shut: str) -> None:
+        self.seen: list[str] = []
+        """`+name` for every beginning, `-name` for every end, in order."""
+        self.stopped: list[str] = []
+        """Runs that were canceled."""
+        self._gates: dict[str, asyncio.Event] = defaultdict(asyncio.Event)
+        self._shut = set(shut)
+
+    def shut(self, *names: str) -> None:
+        """Let runs of these names wait."""
+        self._shut.update(names)
+
+    def let_go(self, *names: str) -> None:
+        """Let them end; all of them without a name."""
+        for name in names or tuple(self._shut):
+            self._gates[name].set()
+
+    def has_begun(self, *names: str) -> bool:
+        """True once they all run, or ran."""
+        return all(f"+{name}" in self.seen for name in names)
+
+    @property
+    def running(self) -> set[str]:
+        """What runs now."""
+        return {step[1:] for step in self.seen if step[0] == "+"} - {step[1:] for step in self.seen if step[0] == "-"}
+
+    async def work(self, arguments: dict[str, Any]) -> Any:
+        """One run; a script of `ScriptedExecutor`."""
+        name = arguments["city"]
+        self.seen.append(f"+{name}")
+        try:
+            if name in self._shut:
+                await self._gates[name].wait()
+            else:
+                await asyncio.sleep(0)
+        except asyncio.CancelledError:
+            self.stopped.append(name)
+            raise
+        finally:
+            self.seen.append(f"-{name}")
+        return {"city": name}
+
+
+def overlaps(seen: list[str], one: str, other: str) -> bool:
+    """True when two runs were there at the same time."""
+    spans = {name: (seen.index(f"+{name}"), seen.index(f"-{name}")) for name in (one, other)}
+    return spans[one][0] < spans[other][1] and spans[other][0] < spans[one][1]
