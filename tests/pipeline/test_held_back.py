@@ -63,7 +63,7 @@ def test_a_sensitive_value_a_tool_repeats_is_in_no_error_and_no_row() -> None:
             assert isinstance(failed, Result) and failed.error is not None
             assert failed.error.message == "the card [REDACTED] is refused"
             answered = await surface.call("look", {"card": CARD})
-            assert isinstance(answered, Result) and answered.value == {"card": CARD}
+            assert isinstance(answered, Result) and answered.value == {"card": "[REDACTED]"}
             for row in await app.store.rows_after(0):
                 assert CARD.encode() not in row.body + (row.payload or b"")
 
