@@ -96,6 +96,8 @@ class Crowd(RuleBasedStateMachine):
         self.lanes = [self.scheduler.lane(name) for name in LANES]
         self.places: list[Place] = []
         self.slipped = dict.fromkeys(LANES, 0)
+        self.alone: set[str] = set()
+        """Lanes that one has slipped into alone."""
         self.barriers: list[tuple[set[Place], Lane, bool]] = []
         """Who was there when a lane was held, and whether some had slipped in."""
 
@@ -186,6 +188,15 @@ class Crowd(RuleBasedStateMachine):
             self.slipped[chosen.key] += 1
             assert not is_alone(Claim("t", "ann", is_concurrency_safe=True, is_read_only=True), self.policy)
 
+    @rule(lane=numbers)
+    def slip_alone(self, lane: int) -> None:
+        chosen = self.lanes[lane % 3]
+        is_empty = not self.slipped[chosen.key] and not any(place.lane is chosen for place in self.alive())
+        if chosen.slip_in_alone():
+            assert is_empty
+            self.slipped[chosen.key] = 1
+            self.alone.add(chosen.key)
+
     @precondition(lambda self: any(self.slipped.values()))
     @rule(lane=numbers, settles=st.booleans())
     def slip_out(self, lane: int, settles: bool) -> None:
@@ -193,7 +204,8 @@ class Crowd(RuleBasedStateMachine):
         chosen = self.scheduler.lane(names[lane % len(names)])
         self.slipped[chosen.key] -= 1
         if settles:
-            place = chosen.settle(Claim("t", "ann", is_concurrency_safe=True, is_read_only=True))
+            is_safe = chosen.key not in self.alone
+            place = chosen.settle(Claim("t", "ann", is_safe, True, False, False))
             # It was there before all that wait: nothing slips past those.
             self.places.insert(0, place)
             for present, on, _ in self.barriers:
@@ -201,6 +213,7 @@ class Crowd(RuleBasedStateMachine):
                     present.add(place)
         else:
             chosen.slip_out()
+        self.alone.discard(chosen.key)
 
     @rule(lane=numbers)
     def hold(self, lane: int) -> None:
@@ -225,6 +238,7 @@ class Crowd(RuleBasedStateMachine):
                 assert place.claim is not None
                 alone = is_alone(place.claim, self.policy)
                 assert not (alone and slipped)
+                assert not (lane.parent is None and lane.key in self.alone)
                 for earlier in places[:at]:
                     assert earlier.state != "announced" and earlier.claim is not None
                     assert not alone, "an exclusive call runs beside an earlier one"
