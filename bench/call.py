@@ -20,7 +20,7 @@ from bench.actions import IN_FLIGHT
 from bench.check import WORK, Bench
 from bench.governed import VARIANTS
 from bench.growth import FEW
-from bench.measure import Goal, Row, Sample, run
+from bench.measure import Goal, Row, Sample, at_least, at_most, run
 
 HERE = Path(__file__).parent
 PEERS = ("pydantic_ai", "openai_agents", "arcade", "fastmcp", "mcp", "langchain")
@@ -210,15 +210,15 @@ def goals(rows: Sequence[Row]) -> Iterator[Goal]:
     found = {(row["work"], row["contender"]): row for row in rows}
     ours = found["one call of add(a, b)", OURS]
     thread = found["one governed call, the calling thread's CPU", PLAIN]
-    yield _at_most("a governed read-only call, calling thread", thread["cpu"], 10, "µs of CPU")
-    yield _at_most("a governed read-only call, whole process, row on disk", ours["cpu"], 20, "µs of CPU")
+    yield at_most("a governed read-only call, calling thread", thread["cpu"], 10, "µs of CPU")
+    yield at_most("a governed read-only call, whole process, row on disk", ours["cpu"], 20, "µs of CPU")
     if ("one call of add(a, b)", BASELINE) in found:
         ratio = found["one call of add(a, b)", BASELINE]["cpu_ratio"]
-        yield _at_least(f"{BASELINE}, CPU as a multiple of ours", ratio, 10, "times")
+        yield at_least(f"{BASELINE}, CPU as a multiple of ours", ratio, 10, "times")
     work = f"durable actions, {IN_FLIGHT[-1]} in flight"
     for floor in (TASKS, LOOP):
         share = found[work, "ferrule"]["median"] / found[work, floor]["median"]
-        yield _at_least(f"{work}, as a share of: {floor}", share, 0.5, "of it")
+        yield at_least(f"{work}, as a share of: {floor}", share, 0.5, "of it")
     yield from _growth_goals(rows)
 
 
@@ -228,17 +228,7 @@ def _growth_goals(rows: Sequence[Row]) -> Iterator[Goal]:
         by_work.setdefault(row["work"], []).append(row["median"])
     if "resident memory" in by_work:
         few, many = by_work["resident memory"]
-        yield _at_most("resident memory, growth over all calls", many - few, 10, "MB")
+        yield at_most("resident memory, growth over all calls", many - few, 10, "MB")
     for work, medians in by_work.items():
         if work.startswith("median latency"):
-            yield _at_most(f"{work}, growth with the ledger", (medians[1] / medians[0] - 1) * 100, 20, "%")
-
-
-def _at_most(what: str, value: float | None, limit: float, unit: str) -> Goal:
-    value = float("nan") if value is None else round(value, 2)
-    return Goal(what=what, wanted=f"at most {limit:g} {unit}", measured=value, unit=unit, is_met=value <= limit)
-
-
-def _at_least(what: str, value: float | None, limit: float, unit: str) -> Goal:
-    value = float("nan") if value is None else round(value, 2)
-    return Goal(what=what, wanted=f"at least {limit:g} {unit}", measured=value, unit=unit, is_met=value >= limit)
+            yield at_most(f"{work}, growth with the ledger", (medians[1] / medians[0] - 1) * 100, 20, "%")

@@ -34,10 +34,16 @@ class Bench:
         unproven: bool = False,
         calls: int = 2000,
         million: int = 1_000_000,
+        parallel: int = 1000,
+        queued: int = 10_000,
+        megabytes: int = 1000,
     ) -> None:
         self.size = size
         self.calls = calls
         self.million = million
+        self.parallel = parallel
+        self.queued = queued
+        self.megabytes = megabytes
         self.rounds = rounds
         self.peers = peers
         self.unproven = unproven

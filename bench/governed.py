@@ -12,7 +12,7 @@ import asyncio
 import gc
 import json
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -92,12 +92,20 @@ VARIANTS: dict[str, Callable[[], Variant]] = {
 
 
 @asynccontextmanager
-async def opened(folder: Path, tools: Sequence[Any] = (add,), policy: str = "") -> AsyncIterator[ferrule.App]:
-    """An app as anybody opens it, on a workspace with a policy and a ledger of its own."""
+async def opened(
+    folder: Path,
+    tools: Sequence[Any] = (add,),
+    policy: str = "",
+    *,
+    settings: str = "",
+    hooks: Sequence[Any] = (),
+    environment: Mapping[str, str] | None = None,
+) -> AsyncIterator[ferrule.App]:
+    """An app as anybody opens it, on a workspace with settings, a policy and a ledger of its own."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "ferrule.toml").write_text('namespace = "bench"\n')
+    (folder / "ferrule.toml").write_text(f'namespace = "bench"\n{settings}')
     (folder / "policy.toml").write_text(policy)
-    async with ferrule.open(folder, tools=tools, environment={}) as app:
+    async with ferrule.open(folder, tools=tools, hooks=hooks, environment=environment or {}) as app:
         yield app
 
 

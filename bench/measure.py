@@ -137,6 +137,18 @@ def show_goals(goals: Sequence[Goal]) -> str:
     )
 
 
+def at_most(what: str, value: float | None, limit: float, unit: str) -> Goal:
+    """A goal with an upper limit; what was not measured misses it."""
+    value = float("nan") if value is None else round(value, 2)
+    return Goal(what=what, wanted=f"at most {limit:g} {unit}", measured=value, unit=unit, is_met=value <= limit)
+
+
+def at_least(what: str, value: float | None, limit: float, unit: str) -> Goal:
+    """A goal with a lower limit."""
+    value = float("nan") if value is None else round(value, 2)
+    return Goal(what=what, wanted=f"at least {limit:g} {unit}", measured=value, unit=unit, is_met=value >= limit)
+
+
 def machine() -> dict[str, str | int]:
     """What the numbers were measured on."""
     return {

@@ -2,6 +2,7 @@
 
 python -m bench.run [--only check] [--size 10000] [--rounds 3]
 python -m bench.run --only call [--rounds 3] [--calls 2000] [--million 1000000]
+python -m bench.run --only together [--rounds 3] [--parallel 1000] [--queued 10000] [--megabytes 1000]
 
 A group that is not run keeps its last results, with the machine and the versions they were measured with.
 """
@@ -14,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench import call, check
+from bench import call, check, together
 from bench.measure import Goal, Row, machine, show, show_goals, versions
 
 HERE = Path(__file__).parent
@@ -35,6 +36,9 @@ class Group(NamedTuple):
 GROUPS = {
     "check": Group(check.run_group, check.PACKAGES, ("size", "rounds")),
     "call": Group(call.run_group, call.PACKAGES, ("calls", "million", "rounds"), call.goals),
+    "together": Group(
+        together.run_group, together.PACKAGES, ("parallel", "queued", "megabytes", "rounds"), together.goals
+    ),
 }
 
 
@@ -45,6 +49,9 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=10_000, help="tools in the main measurements of 'check'")
     parser.add_argument("--calls", type=int, default=2000, help="calls of a batch of 'call'")
     parser.add_argument("--million", type=int, default=1_000_000, help="calls after which 'call' looks at memory again")
+    parser.add_argument("--parallel", type=int, default=1000, help="calls side by side in 'together'")
+    parser.add_argument("--queued", type=int, default=10_000, help="calls in the queue in 'together'")
+    parser.add_argument("--megabytes", type=int, default=1000, help="how much 'together' streams")
     parser.add_argument("--rounds", type=int, default=3, help="interleaved rounds; the median counts")
     parser.add_argument("--peers", default=str(HERE / "peers" / ".venv" / "bin" / "python"))
     parser.add_argument("--unproven", action="store_true", help="do not insist that every planted mistake is found")

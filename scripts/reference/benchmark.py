@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 RESULTS = Path(__file__).parent.parent.parent / "bench" / "results.json"
-HEADINGS = {"check": "Checking definitions", "call": "Calling tools"}
+HEADINGS = {"check": "Checking definitions", "call": "Calling tools", "together": "Calls together and over time"}
 INTRODUCTIONS = {
     "check": "Medians. A ratio says how many times as much the contender takes, measured against the first row of its work.",
     "call": (
@@ -17,6 +17,14 @@ INTRODUCTIONS = {
         " disk; the best is the best batch. None of the others decides, records or seals a call. A durable action is on"
         " disk twice, before it runs and before its answer is told, so the floors (rows a second of a bare group commit,"
         " see `bench/actions.py`) count half. A ratio is to the first row of its work."
+    ),
+    "together": (
+        "Medians of interleaved rounds, on the clock unless it says CPU. The ideal of calls side by side is the same waits"
+        " through a bare semaphore; ours are judged, scheduled, recorded and given in call order. What a batch adds is the"
+        " processor time of the whole process, rows on disk included, less that of the same calls one after the other;"
+        " every tool waits once for the event loop, so that all of a batch stand in the queue. Of a streamed result the"
+        " memory is the process's peak, less what it held after an empty one. The others have nothing to compare with but"
+        " calling many at once. A ratio is to the first row of its work."
     ),
 }
 
