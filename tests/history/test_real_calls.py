@@ -6,6 +6,7 @@ import asyncio
 import json
 from typing import Any
 
+from ferrule.audit.records import invocation_record
 from ferrule.cli.story_text import story_lines
 from ferrule.functions import tool
 from ferrule.history.expand import events_of
@@ -133,3 +134,22 @@ def test_a_secret_is_in_no_event_and_no_story() -> None:
         told = story_of([row for row in ROWS if row.call == call])
         assert SECRET not in json.dumps(told.to_record())
         assert SECRET not in "\n".join(story_lines(told, str))
+
+
+def test_input_nested_without_end_has_events_a_story_and_a_record() -> None:
+    """A model may send anything; whoever reads along afterwards is not held up by it."""
+
+    async def story() -> None:
+        async with memory_app(tools=[look]) as app:
+            for depth in (90, 400, 900, 3_000, 50_000):
+                sent = b'{"query": ' + b"[" * depth + b"]" * depth + b"}"
+                result = await app.surface().call("look", sent)
+                assert isinstance(result, Result)
+                assert result.error is not None
+                rows = await app.store.rows_of(result.invocation_id)
+                told = [event.to_record() for row in rows for event in events_of(row, source="x", level="full")]
+                assert json.dumps(told)
+                assert list(story_lines(story_of(rows), str))
+                assert invocation_record(rows)["model_input"]
+
+    asyncio.run(story())

@@ -115,10 +115,10 @@ def _given(payload: Payload) -> dict[str, Any]:
 
 
 def _json(text: bytes) -> Any:
-    """What JSON says; the text itself where a caller sent something else."""
+    """What JSON says; the text itself where a caller sent something else, or something nested without end."""
     try:
         return msgspec.json.decode(text)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return text.decode("utf-8", errors="replace")
 
 
