@@ -18,12 +18,15 @@ from ferrule.model.failure import Stop
 from ferrule.model.progress import Progress
 from ferrule.model.result import Pending, Result
 from ferrule.model.scheduling import QueueState, SchedulerPolicy
-from ferrule.pipeline.call import Call, CallOptions
+from ferrule.pipeline.call import Call, CallOptions, Replay
 from ferrule.pipeline.context_modifiers import apply_modifiers
 from ferrule.pipeline.live import Cancel, Live
+from ferrule.pipeline.nesting import place_of
 from ferrule.pipeline.run import run_call, stop_call
 from ferrule.pipeline.services import Services
 from ferrule.pipeline.session import Session
+from ferrule.pipeline.supervise import stopped_by
+from ferrule.pipeline.uncancelled import uncancelled
 
 
 class CallRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -79,6 +82,8 @@ class Membership(msgspec.Struct):
     batch_id: str
     policy: SchedulerPolicy
     deferred: dict[str, tuple[dict[str, Any], ...]]
+    is_over: bool = False
+    """True once nothing can be deferred any more: its calls that go on are by themselves."""
 
 
 Plan = Callable[[Session, str, bytes, CallOptions], Call]
@@ -132,12 +137,17 @@ class BatchRun:
         self._lives: list[Live] = []
         self._tasks: list[asyncio.Task[None]] = []
         self._done: list[asyncio.Future[Result | Pending]] = []
-        self._news: asyncio.Queue[Update] = asyncio.Queue()
+        self._news: asyncio.Queue[Update | None] = asyncio.Queue()
+        """News to tell, in order of time; None when a call could not be carried out at all."""
+        self._room: asyncio.Semaphore | None = None
+        """How many of the batch may be under way, where that is fewer than its lane lets run."""
         self._membership = Membership(batch_id, policy, {})
 
     def begin(self, session: Session, plan: Plan, wait: float | None) -> None:
         """Plan every call, take their places, and let them go."""
         loop = asyncio.get_running_loop()
+        if self.policy.max_parallel < session.lane.policy.max_parallel:
+            self._room = asyncio.Semaphore(self.policy.max_parallel)
         refused: dict[int, Stop] = {}
         for number, request in enumerate(self.requests):
             written = _written(request.arguments)
@@ -149,6 +159,8 @@ class BatchRun:
                 call.notes = {"batch": self._note(number)}
             self._planned.append(call)
             live = self._services.live.add(call, self._services)
+            if self._services.live.is_closing:
+                live.ask_to_stop(Cancel("runtime_shutdown"))
             self._lives.append(live)
             self._done.append(loop.create_future())
         self._announce(session, refused)
@@ -164,7 +176,7 @@ class BatchRun:
             return
         for number, call in enumerate(calls):
             if not self.needs[number] and number not in refused and self.policy.ordering_policy != "serial":
-                parent = call.parent.place if call.parent is not None else None
+                parent = place_of(call.parent) if call.parent is not None else None
                 call.place = session.lane.announce(parent=parent)
 
     def _listener(self, number: int) -> Callable[[Progress], None]:
@@ -182,31 +194,55 @@ class BatchRun:
         call.notes = {**call.notes, "batch": {**call.notes.get("batch", {}), "waited_ms": waited}}
 
     async def _one(self, number: int, refused: Stop | None, wait: float | None) -> None:
-        call, services = self._planned[number], self._services
-        outcome: Result | Pending
+        call = self._planned[number]
         try:
-            before = [self._done[need] for need in self._waits_for(number)]
-            if before:
-                await asyncio.wait(before)
-                self._note_wait(call)
-            stop = refused or self._hindrance(number)
-            if stop is not None:
-                call.prepared = call.session.find(call.tool_name)
-                ended = await stop_call(call, services, stop)
-                services.live.remove(self._lives[number])
+            await self._before(number)
+            if self._room is None:
+                ended = await self._carried(number, refused)
             else:
-                ended = await run_call(call, services)  # type: ignore[assignment]
+                async with self._room:
+                    ended = await self._carried(number, refused)
             outcome = await self._calls.settled(ended, wait)
-        except BaseException as error:
-            if not self._done[number].done():
-                self._done[number].cancel()
-            if isinstance(error, asyncio.CancelledError) and call.live is not None and not call.is_detached:
-                services.live.remove(call.live)
+        except BaseException:
+            self._done[number].cancel()
+            self._news.put_nowait(None)
             raise
+        finally:
+            self._lives[number].listener = None
         self._done[number].set_result(outcome)
         self._news.put_nowait(Update(number, call.invocation_id, result=outcome))
         if outcome.is_error and isinstance(outcome, Result):
             self._failed(number, outcome)
+
+    async def _before(self, number: int) -> None:
+        """Wait for the calls that come first; whoever is told to stop meanwhile waits no longer."""
+        live = self._lives[number]
+        before = {done for need in self._waits_for(number) if not (done := self._done[need]).done()}
+        if not before:
+            return
+        while before and live.cancel is None:
+            waiter = live.waiter = live.loop.create_future()
+            await asyncio.wait({*before, waiter}, return_when=asyncio.FIRST_COMPLETED)
+            before = {done for done in before if not done.done()}
+        live.waiter = None
+        self._note_wait(self._planned[number])
+
+    async def _carried(self, number: int, refused: Stop | None) -> Result | Pending | Replay:
+        call = self._planned[number]
+        stop = refused or self._hindrance(number)
+        return await run_call(call, self._services) if stop is None else await self._stopped(call, stop)
+
+    async def _stopped(self, call: Call, stop: Stop) -> Result | Replay:
+        """End a call that does not begin. Its place is free at once, and its end is on record."""
+        if call.place is not None:
+            call.place.lane.leave(call.place)
+            call.place = None
+        call.prepared = call.session.find(call.tool_name)
+        try:
+            return await uncancelled(stop_call(call, self._services, stop))
+        finally:
+            if call.live is not None:
+                self._services.live.remove(call.live)
 
     def _waits_for(self, number: int) -> tuple[int, ...]:
         if self.policy.ordering_policy == "serial" and number:
@@ -221,7 +257,7 @@ class BatchRun:
             call.notes = {**call.notes, "abort_reason": cancel.abort_reason}
             return cancel.stop()
         for need in self.needs[number]:
-            outcome = self._done[need].result()
+            outcome = None if self._done[need].cancelled() else self._done[need].result()
             if isinstance(outcome, Pending):
                 call.notes = {**call.notes, "abort_reason": "sibling_error"}
                 message = (
@@ -238,9 +274,17 @@ class BatchRun:
         if policy == "ignore":
             return
         hit = self._dependents(number) if policy == "cancel_dependent" else range(len(self._planned))
+        cancel = Cancel("sibling_error", cause=outcome.invocation_id, by="batch")
         for other in hit:
             if other != number and not self._done[other].done():
-                self._lives[other].ask_to_stop(Cancel("sibling_error", cause=outcome.invocation_id, by="batch"))
+                self._ask_to_stop(other, cancel)
+
+    def _ask_to_stop(self, number: int, cancel: Cancel) -> None:
+        live, call_id = self._lives[number], self._planned[number].invocation_id
+        if live.has_ended:  # it waits in the ledger, or goes on as another object
+            self._services.live.spawn(self._calls.cancel(call_id, cancel))
+        else:
+            live.ask_to_stop(cancel)
 
     def _dependents(self, number: int) -> list[int]:
         """Every call that depends on one, through others too."""
@@ -278,15 +322,18 @@ class BatchRun:
         delivered = 0
         while delivered < total:
             update = await self._news.get()
+            if update is None:
+                await asyncio.gather(*self._tasks)  # raises what went wrong
+                return
             is_due = is_unordered or update.index == turn or (update.progress is not None and not holds_progress)
             if not is_due:
                 held.add(update)
                 continue
             waiting = [update]
             while waiting:
-                update = waiting.pop(0)
-                yield update
-                if update.result is not None:
+                told = waiting.pop(0)
+                yield told
+                if told.result is not None:
                     delivered += 1
                     turn = turn if is_unordered else turn + 1
                     waiting += held.take(turn)
@@ -295,7 +342,11 @@ class BatchRun:
         """Cancel what has not ended; each call still gets its record."""
         for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await uncancelled(asyncio.gather(*self._tasks, return_exceptions=True))
+        for call, live in zip(self._planned, self._lives, strict=True):
+            if not live.has_ended and live.stage == "planned":  # its task was cancelled before it began
+                await self._stopped(call, stopped_by(call, Cancel(reason="its caller stopped waiting")))
+        self._membership.is_over = True
 
     @property
     def invocation_ids(self) -> tuple[str, ...]:
@@ -333,6 +384,7 @@ class BatchRun:
 
     def _apply_deferred(self) -> None:
         deferred = self._membership.deferred
+        self._membership.is_over = True
         for call in self._planned:
             if call.invocation_id in deferred:
                 apply_modifiers(call.session.values, deferred.pop(call.invocation_id))

@@ -22,7 +22,7 @@ from ferrule.model.result import Pending, Result
 from ferrule.model.surface import SurfaceRequest
 from ferrule.pipeline.answers import answer_of
 from ferrule.pipeline.call import Call, Park, Replay
-from ferrule.pipeline.live import STOPS, Cancel, Live
+from ferrule.pipeline.live import Cancel, Live
 from ferrule.pipeline.revive import past_of, revived, revived_to_end
 from ferrule.pipeline.rows import unknown_row
 from ferrule.pipeline.run import APPROVED, RECEIVED, run_call, stop_call
@@ -123,7 +123,7 @@ class Calls:
             if caller is not None and not _is_same(live.call.session.surface.request, caller):
                 return None
             live.ask_to_stop(cancel)
-            return await _heard(live, cancel, within)
+            return await _heard(live, within)
         place = await self._place(call_id)
         if not _is_of(place.rows, caller):
             return None
@@ -152,9 +152,11 @@ class Calls:
         """What became of a request to a call that runs in another process."""
         loop = asyncio.get_running_loop()
         until = loop.time() + within
+        newest = await self._store.rows_before(None, 1)
         place = await self._place(call_id)
         while place.open is not None and (left := until - loop.time()) > 0:
-            await self._store.wait_after(max(row.seq for row in place.rows), min(left, 0.1))
+            await self._store.wait_after(newest[0].seq, min(left, 0.1))
+            newest = await self._store.rows_before(None, 1)
             place = await self._place(call_id)
         state = place.open.state if place.open is not None else place.rows[-1].outcome
         if place.open is not None:
@@ -170,7 +172,9 @@ class Calls:
         )
 
     async def _tell(self, place: Place, outcome: News, data: dict[str, object]) -> None:
-        first, now = place.rows[0], self._services.now()
+        first, now, redactor = place.rows[0], self._services.now(), self._services.redactor
+        if redactor is not None and not redactor.is_idle:
+            data = redactor.value(data)[0]
         body = NewsBody([{"at": now, "event": f"tool.invocation.{outcome}", "data": data}])
         await self._store.commit(Entry("news", first.call, now, first.tool, outcome, body))
 
@@ -298,14 +302,14 @@ def _is_doubtful(place: Place) -> bool:
     return place.open is not None and bool(place.rows) and place.rows[-1].kind == "unknown"
 
 
-async def _heard(live: Live, cancel: Cancel, within: float) -> Cancellation:
+async def _heard(live: Live, within: float) -> Cancellation:
     """What became of a request to a call of this process."""
     call = live.call
     is_supported = live.support.cancel if live.stage == "running" else True
     until = live.loop.time() + within
     while not live.has_ended and (left := until - live.loop.time()) > 0:
         await live.changed(left)
-    is_canceled = live.has_ended and call.stop is not None and call.stop.error_class in STOPS.values()
+    is_canceled = live.has_ended and call.state == "canceled"
     outcome = "canceled" if is_canceled else "cancel_failed" if live.has_ended else "requested"
     message = {
         "canceled": "it was canceled",

@@ -20,6 +20,7 @@ from ferrule.pipeline.live import Cancel
 from ferrule.pipeline.nesting import RUNNING
 from ferrule.pipeline.run import run_call, stop_call
 from ferrule.pipeline.session import Session
+from ferrule.pipeline.supervise import stopped_by
 from ferrule.progress import followed
 from ferrule.surface.render import Rendering, render
 from ferrule.surface.search import names_in, search, select
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from ferrule.app import App
 
 _encode = msgspec.json.encode
+_OF_LANES = frozenset({"scope", "max_parallel_per_tool", "max_parallel_per_principal", "max_queued", "parallel_classes",
+                       "resource_locks"})  # fmt: skip
+"""What a batch cannot say for itself: other calls are meant, too."""
 
 
 class SurfaceHandle:
@@ -93,8 +97,8 @@ class SurfaceHandle:
             except FerruleError as error:
                 return await self._stopped(self._planned(session, name, written, options), _unmade(error))
         if app.services.live.is_closing:
-            stop = Cancel("runtime_shutdown").stop()
-            return await self._stopped(self._planned(session, name, written, options), stop)
+            call = self._planned(session, name, written, options)
+            return await self._stopped(call, stopped_by(call, Cancel("runtime_shutdown")))
         outcome = await run_call(self._planned(session, name, written, options), app.services)
         if outcome.__class__ is Result:
             return outcome
@@ -168,8 +172,9 @@ class SurfaceHandle:
         for those (AT-168, AT-169). Gives the ids of what was told to stop."""
         lane, told = self._session.lane, []
         for live in self._app.services.live.on(lane):
-            behavior = lane.policy.interrupt_behavior or live.call.interrupt_behavior
-            if behavior == "cancel":
+            batch = live.call.batch
+            policy = lane.policy if batch is None else batch.policy
+            if (policy.interrupt_behavior or live.call.interrupt_behavior) == "cancel":
                 live.ask_to_stop(Cancel(reason=reason, by=self._request.principal))
                 told.append(live.call.invocation_id)
         lane.hold()
@@ -252,6 +257,9 @@ class SurfaceHandle:
 
 
 def _with(policy: SchedulerPolicy, changes: dict[str, Any]) -> SchedulerPolicy:
+    foreign = sorted(changes.keys() & _OF_LANES)
+    if foreign:
+        raise BatchError(f"{foreign[0]!r} holds for a whole lane, not for one batch; set it in [scheduler]")
     try:
         return msgspec.convert({**msgspec.to_builtins(policy), **changes}, SchedulerPolicy)
     except msgspec.ValidationError as error:

@@ -51,11 +51,13 @@ async def again(call: Call, services: Services, context: Context, failed: Execut
             now=asyncio.get_running_loop().time(),
             deadline=call.deadline,
         )
-        if following.wait_seconds is None or context.aborted:
+        if following.wait_seconds is None or _is_told_to_stop(call, context):
             raise failed
         _note(call, Attempt(number, started, call.offset(), failed.error_class, failed.code or "",
                             round(following.wait_seconds, 3), failed.native_error_ref))  # fmt: skip
         await asyncio.sleep(following.wait_seconds)
+        if _is_told_to_stop(call, context):
+            raise failed
         waited += following.wait_seconds
         number, started = number + 1, call.offset()
         try:
@@ -70,6 +72,12 @@ async def _once(call: Call, run: Run, context: Context, number: int) -> Any:
         context.attempt = number
     output = run(msgspec.json.decode(call.input), context)
     return await output if isawaitable(output) else output
+
+
+def _is_told_to_stop(call: Call, context: Context) -> bool:
+    """True when nobody wants another attempt, also of a tool that looks at no context, or whose call has ended."""
+    live = call.live
+    return context.aborted or live is None or live.cancel is not None or live.given_up is not None
 
 
 def _note(call: Call, attempt: Attempt) -> None:

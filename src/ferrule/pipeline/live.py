@@ -96,6 +96,8 @@ class Live:
     detached: Coroutine[Any, Any, Any] | None = None
     """What is left to wait for, after whoever waited went away."""
     has_ended = False
+    is_hushed = False
+    """True once nothing more is taken: the row that ends or parks the call comes next (AT-204)."""
     sequence = 0
     secrets: frozenset[str] = frozenset()
     native_refs: tuple[dict[str, Any], ...] = ()
@@ -122,11 +124,11 @@ class Live:
         """Take one piece of progress. Raises BadProgress."""
         call, services = self.call, self.services
         if threading.get_ident() != _thread_of(self.loop):
-            while len(self.unwritten) > _MOST_UNWRITTEN and not self.has_ended:
+            while len(self.unwritten) > _MOST_UNWRITTEN and not self.is_hushed:
                 time.sleep(0.005)
         facts = self._redacted(facts)
         with _LOCK:
-            if self.has_ended:
+            if self.is_hushed:
                 _log.info("progress of %s came after its end and is dropped", call.invocation_id)
                 return
             now = services.now()
@@ -139,7 +141,10 @@ class Live:
     def partial(self, blocks: tuple[dict[str, Any], ...]) -> None:
         """Take a part of the result."""
         self.progress({"status": "partial_result", "content": list(blocks)})
-        self._soon(self._enter_partial)
+        if threading.get_ident() == _thread_of(self.loop):
+            self._enter_partial()
+        else:
+            self._soon(self._enter_partial)
 
     def background(self, task_id: str, message: str) -> None:
         """Let whoever waits go; the call goes on."""
@@ -190,7 +195,9 @@ class Live:
             return
         self.cancel = cancel
         place = self.call.place
-        if self.stage == "queued" and place is not None:
+        if self.stage == "planned":
+            self.wake()
+        elif self.stage == "queued" and place is not None:
             place.lane.leave(place)
         elif self.stage == "running":
             self._stop_tool(cancel.abort_reason)
@@ -247,18 +254,25 @@ class Live:
             call.notes = {**call.notes, "native_refs": [*call.notes.get("native_refs", ()), *self.native_refs]}
             self.native_refs = ()
 
+    def hush(self) -> None:
+        """Write what was said, and take nothing more."""
+        with _LOCK:
+            self.is_hushed = True
+        self.flush()
+
     def settle(self) -> None:
         """The call has ended: tell what became of a request to stop it, and what was said last."""
         if self.has_ended:
             return
-        if self.cancel is not None:
-            stop = self.call.stop
-            is_stopped = stop is not None and stop.error_class == STOPS[self.cancel.abort_reason]
+        self.absorbed()
+        asked, runner = self.cancel or self.given_up, self.runner
+        if asked is not None:
+            is_stopped = self.call.state == "canceled" and (runner is None or runner.done())
             outcome: News = "cancel_acknowledged" if is_stopped else "cancel_failed"
-            self.tell(outcome, {"abort_reason": self.cancel.abort_reason, "state": self.call.state})
-        self.flush()
-        with _LOCK:
-            self.has_ended = True
+            self.tell(outcome, {"abort_reason": asked.abort_reason, "state": self.call.state})
+        self.hush()
+        self.has_ended = True
+        self.call.sequence = self.sequence
         for writer in self.outputs:
             writer.discard()
         self._notify()
@@ -385,6 +399,8 @@ class InFlight:
     def add(self, call: Call, services: Services) -> Live:
         """Take a call in."""
         live = call.live = Live(call, services)
+        if self.is_closing:
+            live.cancel = Cancel("runtime_shutdown")
         self.calls[call.invocation_id] = live
         if self.pulse is not None:
             self.pulse.wake()
@@ -394,7 +410,9 @@ class InFlight:
         """The call has ended, or waits in the ledger. Its news are written."""
         live.settle()
         self.calls.pop(live.call.invocation_id, None)
-        live.call.live = None  # the two hold each other, and calls are nothing the garbage collector looks at
+        # They hold one another, and calls and contexts are nothing the garbage collector looks at; a function's context is
+        # among its arguments.
+        live.call.live = live.call.arguments = live.context = live.runner = live.detached = None
 
     def spawn(self, going_on: Coroutine[Any, Any, Any]) -> None:
         """Go on with a call that nobody waits for."""

@@ -11,3 +11,13 @@ from typing import Any
 
 RUNNING: ContextVar[Any] = ContextVar("ferrule_running_call", default=None)
 """The call whose tool runs in this context; None outside of tools."""
+
+
+def place_of(call: Any) -> Any:
+    """The place of a call that runs, for the calls inside it; None when it has ended. One that slipped in without a place
+    gets one now."""
+    if call.state not in ("running", "partial_result"):
+        return None
+    if call.place is None and call.prepared.is_express and not (call.has_place or call.is_detached):
+        call.place, call.has_place = call.session.lane.settle(call.prepared.claim), True
+    return call.place

@@ -10,10 +10,13 @@ import logging
 
 from ferrule.contracts.store import Condition
 from ferrule.errors import LedgerError
-from ferrule.model.journal import StoredEntry
+from ferrule.model.decision import Decision
+from ferrule.model.journal import HookRun, StoredEntry
+from ferrule.pipeline.call import Call
 from ferrule.pipeline.live import Cancel, InFlight, Live
 from ferrule.pipeline.rows import surfaced_row
 from ferrule.pipeline.services import Services
+from ferrule.pipeline.uncancelled import uncancelled
 
 _BEAT_SECONDS = 0.1
 _FIRST_SECONDS = 0.25
@@ -103,22 +106,35 @@ class Pulse:
 async def surface_call(live: Live) -> None:
     """Write, durably, that a call runs which would otherwise be recorded behind its answer. Raises LedgerError."""
     call, services = live.call, live.services
+    if call.surfacing is not None:
+        await uncancelled(asyncio.wait({call.surfacing}))
+    if call.recorded is not None or call.surfacing is not None or live.stage != "running":
+        return
+    if call.state == "partial_result":
+        call.enter("running")
     done = call.surfacing = live.loop.create_future()
-    states, phases = call.states, call.phases
-    told = (call.decisions, call.hooks, call.new_mutations)
+    states, phases, told = call.states, call.phases, (call.decisions, call.hooks, call.new_mutations)
+    is_written = False
     try:
         committed = await services.store.commit(surfaced_row(call, services), Condition(states=frozenset()))
         if committed.outcome == "written":
-            since = (call.states, call.phases)
-            call.has_rows(committed.seq, "running")
-            call.states, call.phases = since
-    except LedgerError:
-        call.states, call.phases = [*states, *call.states], [*phases, *call.phases]
-        call.decisions, call.hooks, call.new_mutations = told
-        raise
+            is_written = True
+            _go_on_after(call, committed.seq, told)
     finally:
+        if not is_written:
+            call.states, call.phases = [*states, *call.states], [*phases, *call.phases]
         call.surfacing = None
         done.set_result(None)
+
+
+def _go_on_after(call: Call, seq: int, told: tuple[tuple[Decision, ...], tuple[HookRun, ...], int]) -> None:
+    """What happened while the row was on its way belongs to the next one."""
+    states, phases = call.states, call.phases
+    decisions, hooks = call.decisions[len(told[0]) :], call.hooks[len(told[1]) :]
+    mutations = call.new_mutations - told[2]
+    call.has_rows(seq, "running")
+    call.states, call.phases = states, phases
+    call.decisions, call.hooks, call.new_mutations = decisions, hooks, mutations
 
 
 def _cancel_of(row: StoredEntry) -> Cancel:

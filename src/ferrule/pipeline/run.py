@@ -21,6 +21,7 @@ from ferrule.pipeline.call import NO_OPTIONS, Again, Call, Closing, Detached, Op
 from ferrule.pipeline.idempotency import KEY_CONFLICT, key_conflict
 from ferrule.pipeline.limits import take
 from ferrule.pipeline.live import Cancel
+from ferrule.pipeline.nesting import place_of
 from ferrule.pipeline.phases.check_schema_loaded import check_schema_loaded
 from ferrule.pipeline.phases.emit_terminal import emit_terminal
 from ferrule.pipeline.phases.execute import execute
@@ -39,7 +40,7 @@ from ferrule.pipeline.results import stopped_result
 from ferrule.pipeline.rows import parked_row
 from ferrule.pipeline.services import Services
 from ferrule.pipeline.session import UNRESOLVED
-from ferrule.pipeline.supervise import stopped_by
+from ferrule.pipeline.supervise import BY_ITSELF, stopped_by
 from ferrule.pipeline.uncancelled import uncancelled
 
 OPENING: tuple[tuple[int, Opening], ...] = (
@@ -116,15 +117,18 @@ async def run_call(
                     if call.live is None and number != _EXECUTE and not is_step:
                         _in_sight(call, services)
                     step = cast(Step, said) if is_step else await cast(Awaitable[Step], said)
+                    if call.live is not None and call.live.cancel is not None and number != _EXECUTE:
+                        step = await _told_meanwhile(call, step)
                     phases = call.phases  # another list, if a row was written meanwhile
                     at = tick() - origin
                 elif number in _BUSY:
                     at = tick() - origin
             except asyncio.CancelledError:
-                if call.live is None or not call.live.absorbed():
-                    await _left(call, services, closing)
+                is_ours = call.live is not None and call.live.absorbed()
+                if not is_ours and _is_cancelled():
+                    await _left(call, services)
                     raise
-                step = stopped_by(call, call.live.cancel)
+                step = stopped_by(call, call.live.cancel if is_ours else BY_ITSELF)
                 phases, at = call.phases, tick() - origin
             except Exception as error:
                 step = _crashed(call, number, error)
@@ -139,7 +143,7 @@ async def run_call(
             return ended if ended.__class__ is Result else await _whole(ended)
         return await _otherwise(call, services, step)
     finally:
-        if lane is not None:
+        if lane is not None and not call.has_place:
             lane.slip_out()
         if (call.live is not None or call.place is not None) and not call.is_detached:
             _let_go(call, services)
@@ -163,19 +167,40 @@ def _taken_up(call: Call) -> Step:
     return stopped_by(call, live.cancel)
 
 
-def _let_go(call: Call, services: Services) -> None:
-    """Whatever became of the call, others get their turn."""
+async def _told_meanwhile(call: Call, step: Step) -> Step:
+    """Somebody asked that the call stops while a phase was busy with what cannot be interrupted: it goes no further."""
+    try:
+        await asyncio.sleep(0)  # where the cancellation that came with it arrives
+    except asyncio.CancelledError:
+        if not call.live.absorbed():
+            raise
+    return step if isinstance(step, Stop | Replay) else stopped_by(call, call.live.cancel)
+
+
+def _is_cancelled() -> bool:
+    """True when somebody cancelled the task of the call. Else something that a phase waited for was."""
+    task = asyncio.current_task()
+    return task is None or task.cancelling() > 0
+
+
+def _leave(call: Call) -> None:
     if call.place is not None:
         call.place.lane.leave(call.place)
         call.place = None
+
+
+def _let_go(call: Call, services: Services) -> None:
+    """Whatever became of the call, others get their turn."""
+    _leave(call)
     if call.live is not None:
         services.live.remove(call.live)
 
 
-async def _left(call: Call, services: Services, closing: tuple[tuple[int, Closing], ...]) -> None:
+async def _left(call: Call, services: Services) -> None:
     """Whoever waited for the call went away. If its tool still runs it goes on by itself; else it is closed as canceled."""
     live = call.live
     if live is not None and live.detached is not None:
+        place_of(call)
         call.is_detached = True
         services.live.spawn(_carried_on(call, services, live.detached))
     else:
@@ -201,15 +226,16 @@ async def _carried_on(call: Call, services: Services, going_on: Awaitable[Step])
 
 async def _in_background(call: Call, services: Services, detached: Detached) -> Pending:
     """Tell the caller that its call goes on without it; whoever asks for the result later finds it in the ledger."""
-    if call.recorded is None and call.key is None:
-        with suppress(
-            LedgerError
-        ):  # it still runs, and its end is recorded; it is only not seen from elsewhere until then
-            await surface_call(call.live)
+    live = call.live
+    call.phases.pop()  # it has not ended
     call.enter("yielded")
     call.enter("running")
+    place_of(call)
     call.is_detached = True
     services.live.spawn(_carried_on(call, services, detached.going_on))
+    if call.recorded is None:
+        with suppress(LedgerError):  # it still runs, and its end is recorded; until then it is not seen from elsewhere
+            await surface_call(live)
     return Pending(invocation_id=call.invocation_id, state="running", message=detached.message)
 
 
@@ -219,8 +245,10 @@ async def _otherwise(
     if isinstance(step, Replay):
         return step
     if isinstance(step, Again):
-        _let_go(call, services)
+        _leave(call)
         return await run_call(call, services, JUDGED_AGAIN)
+    if isinstance(step, Park) and call.live is not None and call.live.cancel is not None:
+        step = stopped_by(call, call.live.cancel)  # whatever it would wait for, nobody wants it any more
     if isinstance(step, Park):
         return await _park(call, services, step)
     if isinstance(step, Detached):
@@ -294,6 +322,8 @@ def _ended(call: Call) -> Result | Replay:
 
 async def _park(call: Call, services: Services, park: Park) -> Result | Pending | Replay:
     """Save the call where it stands and let go of it."""
+    if call.live is not None:
+        call.live.hush()  # whoever goes on with it counts on
     recorded = call.recorded
     is_input = park.waiting is not None
     used_up = None if is_input else take(call)

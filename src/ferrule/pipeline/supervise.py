@@ -27,6 +27,7 @@ from ferrule.pipeline.waiting import waiting_request
 
 _GRACE_SECONDS = 0.5
 """How long a tool that can be stopped gets to stop."""
+BY_ITSELF = Cancel(reason="the tool stopped by itself")
 _STEP_BYTES = 16 * 1024**2
 _log = logging.getLogger("ferrule.pipeline")
 
@@ -81,11 +82,8 @@ async def _watched(
             live.waiter = None
             if timer is not None:
                 timer.cancel()
-        if runner.done():
+        if live.given_up is not None or runner.done():
             break
-        if live.given_up is not None:
-            _later(call, services, live)
-            return stopped_by(call, live.given_up)
         if call.deadline is not None and live.loop.time() >= call.deadline:
             return await _timed_out(call, services, live)
         if live.backgrounded is not None and not is_detached:
@@ -132,8 +130,12 @@ def stopped_by(call: Call, cancel: Cancel) -> Stop:
 
 
 def _outcome(call: Call, services: Services, live: Live, runner: asyncio.Future[Any]) -> Stop | Park | None:
+    if live.given_up is not None:
+        if not runner.cancelled():
+            _later(call, services, live)
+        return stopped_by(call, live.given_up)
     if runner.cancelled():
-        return stopped_by(call, live.cancel or Cancel(reason="the tool stopped by itself"))
+        return stopped_by(call, live.cancel or BY_ITSELF)
     error = runner.exception()
     if isinstance(error, ExecutionFailed):
         if live.cancel is not None and error.error_class in ("canceled", "timeout"):
@@ -183,10 +185,11 @@ async def _recorded_late(live: Live, runner: asyncio.Future[Any]) -> None:
     elif error is not None:
         live.tell("late_result", {"status": "failed", "error_class": "execution_failed"})
     else:
-        _tell_late_output(live, runner.result())
+        tell_late_output(live, runner.result())
 
 
-def _tell_late_output(live: Live, given: Any) -> None:
+def tell_late_output(live: Live, given: Any) -> None:
+    """Record, without delivering it, what a tool gave too late."""
     output = given if type(given) is Output else Output(None if type(given) is Waiting else given)
     try:
         content, structured = mapped(output)

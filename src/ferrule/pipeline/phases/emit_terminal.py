@@ -21,6 +21,8 @@ def emit_terminal(call: Call, services: Services) -> Awaitable[None] | None:
     """Adds the terminal state and writes the row. A result that cannot be recorded is not told as a success."""
     if call.surfacing is not None:
         return _after_surfacing(call, services)
+    if call.live is not None:
+        call.live.hush()
     if call.output is not None and call.output.context_modifiers:
         settle_modifiers(call)
     stop = call.stop

@@ -1,9 +1,9 @@
 """Phase 9: run the tool, under its deadline, with one context object and its own copy of the arguments.
 
-The one place that catches what executors raise. What gives its answer at once costs no await; what only reads and has no
-deadline is awaited where it is; everything else runs in a task of its own (`supervise.py`), so that it can be told to stop
-while its outcome is still waited for. A tool that must wait for somebody parks the call; when the answer is there, the call
-enters here again, at the receiving half.
+The one place that catches what executors raise. What gives its answer at once costs no await; what only reads, has no
+deadline and no context, and stops when told to, is awaited where it is; everything else runs in a task of its own
+(`supervise.py`), so that it can be told to stop while its outcome is still waited for, and can let its caller go. A tool that
+must wait for somebody parks the call; when the answer is there, the call enters here again, at the receiving half.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from ferrule.pipeline.first_step import rest_of
 from ferrule.pipeline.live import Live
 from ferrule.pipeline.nesting import RUNNING
 from ferrule.pipeline.services import Services
-from ferrule.pipeline.supervise import failed_stop, stopped_by, supervised, taken, whole_output
+from ferrule.pipeline.session import Prepared
+from ferrule.pipeline.supervise import failed_stop, stopped_by, supervised, taken, tell_late_output, whole_output
 
 
 def execute(call: Call, services: Services) -> Stop | Park | Awaitable[Stop | Park | Detached | None] | None:
@@ -53,18 +54,22 @@ def execute(call: Call, services: Services) -> Stop | Park | Awaitable[Stop | Pa
             return failed_stop(call, failed)
         return supervised(call, services, _live(call, services, context), again(call, services, context, failed))
     is_coroutine = type(output) is CoroutineType
-    if is_coroutine and prepared.is_plain and call.deadline is None and prepared.retry is NO_RETRIES:
-        return _begun(call, services, context, output)
     if is_coroutine or isawaitable(output):
+        is_in_place = context is NO_CONTEXT and call.deadline is None and _only_reads(prepared)
+        if is_coroutine and is_in_place and prepared.is_plain and prepared.retry is NO_RETRIES:
+            return _begun(call, services, context, output)
         live = _live(call, services, context)
         if prepared.retry is not NO_RETRIES:
             output = attempted(call, services, context, output)
-        if call.deadline is None and prepared.traits.is_read_only:
-            return _in_place(call, services, live, output)
-        return supervised(call, services, live, output)
+        return (_in_place if is_in_place else supervised)(call, services, live, output)
     if type(output) is Output and output.stream is not None:
         return supervised(call, services, _live(call, services, context), _given(output))
     return taken(call, services, output)
+
+
+def _only_reads(prepared: Prepared) -> bool:
+    """True for a tool that only reads and stops when it is told to."""
+    return prepared.traits.is_read_only and prepared.support.cancel
 
 
 def _begun(
@@ -93,7 +98,7 @@ def _begun(
 async def _in_place(
     call: Call, services: Services, live: Live, running: Awaitable[Any]
 ) -> Stop | Park | Detached | None:
-    """Await a tool that only reads, in the task of its call."""
+    """Await a tool that only reads and says nothing, in the task of its call."""
     before = RUNNING.set(call)
     try:
         output = await running
@@ -103,15 +108,12 @@ async def _in_place(
         if live.cancel is not None and failed.error_class in ("canceled", "timeout"):
             return stopped_by(call, live.cancel)
         return failed_stop(call, failed)
-    except asyncio.CancelledError:
-        if live.context is not None:
-            live.context.abort(live.cancel.abort_reason if live.cancel is not None else "user_interruption")
-        raise
     finally:
         RUNNING.reset(before)
-    if live.cancel is not None:
-        live.absorbed()  # it was told to stop, and gave its answer all the same
-    return taken(call, services, output)
+    if live.cancel is not None and live.cancel.abort_reason == "fallback":
+        tell_late_output(live, output)
+        return stopped_by(call, live.cancel)
+    return taken(call, services, output)  # also when it was told to stop, and gave its answer all the same
 
 
 async def _given(output: Output) -> Output:

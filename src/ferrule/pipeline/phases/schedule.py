@@ -16,6 +16,7 @@ from ferrule.pipeline.idempotency import key_conflict
 from ferrule.pipeline.limits import limit_reached, shared_limits, take
 from ferrule.pipeline.live import Cancel
 from ferrule.pipeline.locks import claim_of
+from ferrule.pipeline.nesting import place_of
 from ferrule.pipeline.rows import started_row
 from ferrule.pipeline.scheduler import Deadlock, Place, QueueFull, QueueLeft
 from ferrule.pipeline.services import Services
@@ -48,12 +49,8 @@ def _entered(call: Call, services: Services) -> Place:
         claim = _claim(call, services)
     if call.options.priority:
         claim = msgspec.structs.replace(claim, priority=call.options.priority)
-    lane, parent = call.session.lane, call.parent
-    if parent is None or parent.state not in ("running", "partial_result"):
-        return lane.enter(claim, call.place)
-    if parent.place is not None:
-        return lane.enter(claim, call.place, parent=parent.place)
-    return services.scheduler.lane(f"inside {parent.invocation_id}").enter(claim)
+    parent = call.parent
+    return call.session.lane.enter(claim, call.place, parent=None if parent is None else place_of(parent))
 
 
 def _claim(call: Call, services: Services) -> Claim:
@@ -80,6 +77,8 @@ async def _in_turn(call: Call, services: Services, place: Place) -> Stop | Repla
     live = call.live or services.live.add(call, services)
     if live.task is None:
         live.task = asyncio.current_task()
+    if live.cancel is not None:
+        return stopped_by(call, live.cancel)
     live.stage = "queued"
     if call.state != "needs_input":
         call.enter("queued")
