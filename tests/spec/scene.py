@@ -36,6 +36,9 @@ REQUIRED = {
     "event": ("schema_version", "event_id", "event_type", "source", "time"),
     "surface": ("schema_version", "surface_id", "scope"),
     "deferred": ("tool_id", "name", "loading_state"),
+    "progress": ("schema_version", "progress_id", "invocation_id", "status", "timestamp"),
+    "hook": ("schema_version", "hook_id", "hook_event"),
+    "persistence": ("schema_version", "decision_id", "invocation_id", "strategy", "created_at"),
 }
 """The required fields of the standard's records."""
 
@@ -123,6 +126,12 @@ class Scene:
     async def record(self, of: Result | Pending | str) -> dict[str, Any]:
         """The invocation record."""
         return invocation_record(await self.app.store.rows_of(_id(of)))
+
+    async def whole(self, of: Result | Pending | str) -> dict[str, Any]:
+        """The invocation record with what the call said while it ran, and what became of requests to stop it."""
+        await self.app.store.flush()
+        rows, news = await self.app.store.rows_of(_id(of)), await self.app.store.news_of(_id(of))
+        return invocation_record(rows, news)
 
     async def story(self, of: Result | Pending | str) -> Story:
         """Everything the ledger knows about a call."""

@@ -1,0 +1,327 @@
+"""What a call says while it runs: numbered, replayable, in its bounds, and never after its end: AT-197 to AT-204, AT-218."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ferrule.contracts.executor import Context
+from ferrule.functions import tool
+from ferrule.model.approval import APPROVE, Identity
+from ferrule.model.progress import PROGRESS_STATUSES, BadProgress, progress_of
+from ferrule.model.result import Pending, Result
+from ferrule.testing import FakeClock
+from tests.spec.scene import has_required, played, scene
+from tests.spec.together import in_flight, until
+
+STATUSES = {
+    "queued", "started", "running", "waiting_for_permission", "waiting_for_input", "backgrounded", "partial_result",
+    "completed", "failed", "canceled",
+}  # fmt: skip
+GATE: dict[str, asyncio.Event] = {}
+
+
+@tool(name="steps", read_only=True)
+async def steps(count: int, context: Context) -> str:
+    """Says how far it is."""
+    for number in range(count):
+        context.progress(f"step {number}", percent=100 * number / count, current_step=number, total_steps=count)
+        await asyncio.sleep(0)
+    return "done"
+
+
+@tool(name="held", destructive=False)
+async def held(context: Context) -> str:
+    """Says three things, and the rest when it is let go."""
+    for number in range(3):
+        context.progress(f"early {number}")
+    await GATE["go"].wait()
+    for number in range(3):
+        context.progress(f"late {number}")
+    return "done"
+
+
+@played
+async def test_at_197_records_of_progress_are_whole() -> None:
+    """AT-197: six fields each, in the record of the call and in its events."""
+    async with scene(steps) as on:
+        result = await on.call("steps", {"count": 4})
+        records = (await on.whole(result))["progress"]
+        assert len(records) == 4
+        for record in records:
+            has_required("progress", record)
+            assert isinstance(record["sequence"], int)
+            assert record["invocation_id"] == result.invocation_id
+            assert isinstance(record["current_step"], str)
+        assert len({record["progress_id"] for record in records}) == 4
+        news = [row for row in await on.app.store.news_of(result.invocation_id) if row.outcome == "progress"]
+        assert news
+        told = [event for event in await on.events() if event.event_type == "tool.invocation.progress"]
+        assert [event.data["sequence"] for event in told] == [record["sequence"] for record in records]
+
+
+@played
+async def test_at_198_numbers_only_go_up() -> None:
+    """AT-198: threads that speak at the same time share one row of numbers, without a gap."""
+
+    @tool(name="crowd", read_only=True)
+    async def crowd(context: Context) -> str:
+        """Eight threads speak."""
+
+        def speak(name: int) -> None:
+            for number in range(25):
+                context.progress(f"{name} {number}")
+
+        threads = [threading.Thread(target=speak, args=(name,)) for name in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            await asyncio.to_thread(thread.join)
+        return "done"
+
+    async with scene(crowd) as on:
+        result = await on.call("crowd", {})
+        records = (await on.whole(result))["progress"]
+        assert [record["sequence"] for record in records] == list(range(1, 201))
+        for name in range(8):
+            said = [record["message"] for record in records if record["message"].split()[0] == str(name)]
+            assert said == [f"{name} {number}" for number in range(25)]
+
+
+@played
+async def test_at_198_a_call_that_goes_on_counts_on() -> None:
+    """AT-198: numbers are not used again after it waited for somebody, whatever was said before."""
+
+    @tool(name="asks", destructive=False)
+    async def asks(context: Context) -> Any:
+        """Asks in the middle."""
+        context.progress("before")
+        return context.needs_input("Which account?")
+
+    @asks.resume
+    async def goes_on(state: bytes, answer: Any, context: Context) -> str:
+        context.progress("after")
+        return f"used {answer}"
+
+    async with scene(asks) as on:
+        waiting = await on.parked("asks", {})
+        assert waiting.state == "needs_input"
+        await on.app.inbox(Identity("bob", "desk", frozenset({APPROVE}))).answer(waiting.invocation_id, "savings")
+        result = await on.app.result(waiting.invocation_id, wait=5)
+        assert isinstance(result, Result)
+        assert result.text == "used savings"
+        records = (await on.whole(result))["progress"]
+        said = {record["message"]: record["sequence"] for record in records}
+        assert said["before"] < said["after"]
+        numbers = [record["sequence"] for record in records]
+        assert numbers == sorted(set(numbers))
+
+
+@pytest.mark.parametrize("after", range(4))
+@played
+async def test_at_199_whoever_comes_back_gets_the_rest(after: int) -> None:
+    """AT-199: in order, from any number on, while the call runs and when it is over."""
+    GATE["go"] = asyncio.Event()
+    async with scene(held) as on:
+        calling = asyncio.create_task(on.surface.call("held", {}))
+        await until(lambda: in_flight(on.app))
+        [call_id] = in_flight(on.app)
+        first: list[int] = []
+        async for said in on.surface.follow(call_id):
+            first.append(said.sequence)
+            if len(first) == 2:
+                break  # the connection is lost
+        assert first == [1, 2]
+
+        async def follow() -> list[int]:
+            return [said.sequence async for said in on.surface.follow(call_id, after)]
+
+        again = asyncio.create_task(follow())
+        await asyncio.sleep(0)
+        GATE["go"].set()
+        await calling
+        assert await again == list(range(after + 1, 7))
+        assert await follow() == list(range(after + 1, 7))
+
+
+@played
+async def test_at_199_nobody_else_follows() -> None:
+    """AT-199: the progress of a call is its principal's."""
+    async with scene(steps) as on:
+        result = await on.call("steps", {"count": 2})
+        other = on.app.surface(principal="eve")
+        assert [said async for said in other.follow(result.invocation_id)] == []
+
+
+@played
+async def test_at_200_a_long_call_is_said_to_run_still() -> None:
+    """AT-200: by the runtime, with the time it has taken, where the tool says nothing."""
+    GATE["go"] = asyncio.Event()
+    clock = FakeClock()
+
+    @tool(name="silent", destructive=False)
+    async def silent() -> str:
+        """Says nothing."""
+        await GATE["go"].wait()
+        return "done"
+
+    async with scene(silent, clock=clock) as on:
+        calling = asyncio.create_task(on.surface.call("silent", {}))
+        await until(lambda: in_flight(on.app))
+        [call_id] = in_flight(on.app)
+        clock.advance(10)
+        async for said in on.surface.follow(call_id):
+            assert said.status == "running"
+            assert said.elapsed_ms is not None
+            assert said.elapsed_ms >= 10_000
+            break
+        GATE["go"].set()
+        assert not (await calling).is_error
+
+
+@given(st.one_of(st.floats(), st.integers(), st.text(max_size=3), st.booleans()))
+def test_at_201_percent_is_between_0_and_100(percent: Any) -> None:
+    """AT-201: whatever else is refused."""
+    is_good = isinstance(percent, int | float) and 0 <= percent <= 100 and percent is not True and percent is not False
+    try:
+        record = progress_of("inv_1", 1, 0, 0, {"percent": percent}).to_record()
+    except BadProgress:
+        assert not is_good
+    else:
+        assert is_good
+        assert 0 <= record["percent"] <= 100
+
+
+@pytest.mark.parametrize("percent", [101, -1, 1e9])
+@played
+async def test_at_201_a_tool_learns_that_it_said_something_impossible(percent: float) -> None:
+    """AT-201: where it said it; nothing of it is told to anybody."""
+    refused: list[str] = []
+
+    @tool(name="boasts", read_only=True)
+    async def boasts(context: Context) -> str:
+        """Says too much."""
+        try:
+            context.progress("almost", percent=percent)
+        except BadProgress as error:
+            refused.append(str(error))
+        return "done"
+
+    async with scene(boasts) as on:
+        result = await on.call("boasts", {})
+        assert not result.is_error
+        assert "percent" in refused[0]
+        assert "progress" not in await on.whole(result)
+
+
+def test_at_202_the_ten_statuses() -> None:
+    """AT-202: these and no other."""
+    assert set(PROGRESS_STATUSES) == STATUSES
+    for status in STATUSES:
+        assert progress_of("inv_1", 1, 0, 0, {"status": status}).to_record()["status"] == status
+    with pytest.raises(BadProgress):
+        progress_of("inv_1", 1, 0, 0, {"status": "dreaming"})
+
+
+@played
+async def test_at_202_a_call_in_the_background_says_so() -> None:
+    """AT-202, AT-251: with the task's id; its caller is let go, and the result is there later."""
+    GATE["go"] = asyncio.Event()
+
+    @tool(name="render", destructive=False)
+    async def render(context: Context) -> str:
+        """Goes on by itself."""
+        context.to_background("task-7", "rendering the film")
+        await GATE["go"].wait()
+        return "rendered"
+
+    async with scene(render) as on:
+        outcome = await on.surface.call("render", {})
+        assert isinstance(outcome, Pending)
+        assert (outcome.state, outcome.message) == ("running", "rendering the film")
+        GATE["go"].set()
+        result = await on.surface.result(outcome.invocation_id, wait=5)
+        assert isinstance(result, Result)
+        assert result.text == "rendered"
+        record = await on.whole(result)
+        [said] = [said for said in record["progress"] if said["status"] == "backgrounded"]
+        assert said["task_id"] == "task-7"
+        assert (await on.states(result))[-3:] == ["yielded", "running", "succeeded"]
+
+
+@played
+async def test_at_204_nothing_is_said_after_the_end(caplog: pytest.LogCaptureFixture) -> None:
+    """AT-204: what comes late is dropped, and the log knows."""
+    kept: list[Context] = []
+
+    @tool(name="leaves", read_only=True)
+    async def leaves(context: Context) -> str:
+        """Keeps its context."""
+        kept.append(context)
+        context.progress("in time")
+        return "done"
+
+    async with scene(leaves) as on:
+        result = await on.call("leaves", {})
+        with caplog.at_level(logging.INFO, logger="ferrule"):
+            kept[0].progress("too late")
+        records = (await on.whole(result))["progress"]
+        assert [record["message"] for record in records] == ["in time"]
+        assert result.invocation_id in caplog.text
+
+
+@played
+async def test_at_218_parts_of_a_result_are_no_result() -> None:
+    """AT-218: three parts, the state that says so, then one end with the whole."""
+
+    @tool(name="lines", read_only=True)
+    async def lines(context: Context) -> list[str]:
+        """Gives its lines as they come."""
+        found = []
+        for number in range(3):
+            found.append(f"line {number}")
+            context.partial(found[-1])
+            await asyncio.sleep(0)
+        return found
+
+    async with scene(lines) as on:
+        told = []
+        async for update in on.surface.stream_many([("lines", {})]):
+            told.append(update.progress.extra["content"][0]["text"] if update.progress else update.result)
+        *parts, result = told
+        assert parts == ["line 0", "line 1", "line 2"]
+        assert isinstance(result, Result)
+        assert result.structured_content == parts
+        states = await on.states(result)
+        assert "partial_result" in states
+        assert states[-1] == "succeeded"
+        events = [event.event_type for event in await on.events()]
+        assert "tool.invocation.partial_result" in events
+        assert events.count("tool.result.created") == 1
+        statuses = {record["status"] for record in (await on.whole(result))["progress"]}
+        assert statuses == {"partial_result"}
+
+
+@played
+async def test_progress_is_json_whatever_a_tool_says() -> None:
+    """AT-197: what it adds of its own is carried with it."""
+
+    @tool(name="odd", read_only=True)
+    async def odd(context: Context) -> str:
+        """Says what nobody planned for."""
+        context.progress("x", queue_depth=7, sequence=99, invocation_id="inv_other")
+        return "done"
+
+    async with scene(odd) as on:
+        result = await on.call("odd", {})
+        [record] = (await on.whole(result))["progress"]
+        assert (record["queue_depth"], record["sequence"]) == (7, 1)
+        assert record["invocation_id"] == result.invocation_id
+        assert msgspec.json.decode(msgspec.json.encode(record)) == record
