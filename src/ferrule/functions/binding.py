@@ -37,6 +37,9 @@ class Stated(msgspec.Struct, frozen=True, kw_only=True):
     timeout_seconds: float | None = None
     lenient: bool = True
     sensitive: tuple[str, ...] = ()
+    locks: tuple[str, ...] = ()
+    exclusive: bool = False
+    max_attempts: int | None = None
 
 
 UNSTATED = Stated()
@@ -155,11 +158,14 @@ class Binding:
             "function": self.label,
             "idempotent": stated.idempotent,
             "input_contract": contract,
+            "resource_locks": list(stated.locks),
+            "requires_exclusive_context": stated.exclusive or None,
+            "retry_policy": {"max_attempts": stated.max_attempts} if stated.max_attempts is not None else None,
             "tool_interface": {"timeout_ms": round(stated.timeout_seconds * 1000)} if stated.timeout_seconds else None,
             "permission_profile": {"risk_level": stated.risk} if stated.risk else None,
             "execution_profile": {"execution_kind": "embedded_runtime", "supports_cancel": self.signature.is_async},
         }
-        return {key: part for key, part in parts.items() if part not in (None, {})}
+        return {key: part for key, part in parts.items() if part not in (None, {}, [])}
 
     def _refuse_unknown_sensitive(self, schema: dict[str, Any]) -> None:
         known = schema["properties"]

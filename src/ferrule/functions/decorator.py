@@ -58,6 +58,9 @@ def tool(
     timeout_seconds: float | None = None,
     lenient: bool = True,
     sensitive: Sequence[str] = (),
+    locks: Sequence[str] = (),
+    exclusive: bool = False,
+    max_attempts: int | None = None,
     inline: bool = False,
     check: Callable[..., Any] | None = None,
     resume: Callable[..., Any] | None = None,
@@ -71,6 +74,7 @@ def tool(
     binds: str | None = None,
     tags: Sequence[str] = (),
     sensitive: Sequence[str] = (),
+    locks: Sequence[str] = (),
     inline: bool = False,
     check: Callable[..., Any] | None = None,
     resume: Callable[..., Any] | None = None,
@@ -80,11 +84,18 @@ def tool(
 
     `@tool` and `@tool(read_only=True, …)` make the tool from signature and docstring; `@tool("refund-order")` runs the tool
     that a definition of this id or name describes. What is not stated is taken for unsafe. `inline`: a plain function that
-    never waits may run in the event loop itself instead of a thread. Mistakes show when an app is opened: BindingError.
+    never waits may run in the event loop itself instead of a thread. `locks`: calls that share a key never overlap, such as
+    `"order:{order_id}"`; `exclusive`: every call runs alone; `max_attempts`: what fails for lack of a dependency is tried
+    again. Mistakes show when an app is opened: BindingError.
     """
     if isinstance(target, str):
         binds = target
-    said = Stated(tags=_words("tags", tags), sensitive=_words("sensitive", sensitive), **stated)
+    said = Stated(
+        tags=_words("tags", tags),
+        sensitive=_words("sensitive", sensitive),
+        locks=_words("locks", locks),
+        **stated,
+    )
 
     def mark(function: Callable[..., Any]) -> Any:
         return marked(function, Binding(function, binds=binds, stated=said, inline=inline, check=check, resume=resume))

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from ferrule.contracts.executor import Context, ExecutionFailed, Run
+from ferrule.model.failure import Stop
 from ferrule.model.retry import NO_RETRIES, Attempt
 from ferrule.pipeline.call import Call
 from ferrule.pipeline.retries import next_wait
@@ -32,8 +33,8 @@ async def again(call: Call, services: Services, context: Context, failed: Execut
     policy, run = call.prepared.retry, call.prepared.run
     if policy is NO_RETRIES or run is None:
         raise failed
-    budget = services.budgets.of(call.prepared.tool_id)
-    budget.earn()
+    tool_id = call.prepared.tool_id
+    budget = services.budgets.of(tool_id)
     number, waited, started = 1, 0.0, call.offset()
     while True:
         following = next_wait(
@@ -55,15 +56,25 @@ async def again(call: Call, services: Services, context: Context, failed: Execut
             raise failed
         _note(call, Attempt(number, started, call.offset(), failed.error_class, failed.code or "",
                             round(following.wait_seconds, 3), failed.native_error_ref))  # fmt: skip
+        services.breakers.ended(tool_id, failed.error_class, call.ticket, retry_after=failed.retry_after)
         await asyncio.sleep(following.wait_seconds)
         if _is_told_to_stop(call, context):
             raise failed
         waited += following.wait_seconds
         number, started = number + 1, call.offset()
+        _admit(call, services)
         try:
             return await _once(call, run, context, number)
         except ExecutionFailed as error:
             failed = error
+
+
+def _admit(call: Call, services: Services) -> None:
+    """Have the breaker let another attempt through. Raises ExecutionFailed while the tool is left alone."""
+    ticket = services.breakers.admit(call.prepared.tool_id)
+    if isinstance(ticket, Stop):
+        raise ExecutionFailed(ticket.error_class, ticket.message, code=ticket.code, retry_after=ticket.retry_after)
+    call.ticket = ticket
 
 
 async def _once(call: Call, run: Run, context: Context, number: int) -> Any:

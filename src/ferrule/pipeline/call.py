@@ -200,6 +200,12 @@ class Call(msgspec.Struct, gc=False):
         entry = self.prepared.entry
         return entry.tool.facts.interrupt_behavior if entry is not None else "cancel"
 
+    @property
+    def is_hurried(self) -> bool:
+        """True when its caller gave it less time than its tool takes for itself: a timeout then says nothing about the tool."""
+        given, usual = self.options.timeout_seconds, self.prepared.traits.timeout_seconds
+        return given is not None and (usual is None or given < usual)
+
     def offset(self) -> int:
         """Nanoseconds since the call was planned."""
         return self.tick() - self.origin

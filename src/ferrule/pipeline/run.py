@@ -254,7 +254,8 @@ async def _otherwise(
     if isinstance(step, Detached):
         return await _in_background(call, services, step)
     if call.has_run:
-        services.breakers.ended(call.prepared.tool_id, step.error_class, call.ticket, retry_after=step.retry_after)
+        kind = "canceled" if step.error_class == "timeout" and call.is_hurried else step.error_class
+        services.breakers.ended(call.prepared.tool_id, kind, call.ticket, retry_after=step.retry_after)
     return await stop_call(call, services, step)
 
 

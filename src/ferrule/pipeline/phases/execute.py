@@ -47,6 +47,8 @@ def execute(call: Call, services: Services) -> Stop | Park | Awaitable[Stop | Pa
         state = b"" if recorded.waiting == NO_STATE else recorded.waiting
         going_on = cast(Resumable, run).resume(state, recorded.received, context)
         return supervised(call, services, _live(call, services, context), going_on)
+    if prepared.retry is not NO_RETRIES:
+        services.budgets.of(prepared.tool_id).earn()
     try:
         output = run(call.arguments, context)
     except ExecutionFailed as failed:

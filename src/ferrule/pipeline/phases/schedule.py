@@ -13,6 +13,7 @@ from ferrule.model.failure import Stop
 from ferrule.model.scheduling import Claim
 from ferrule.pipeline.call import NO_OPTIONS, Again, Call, Replay
 from ferrule.pipeline.idempotency import key_conflict
+from ferrule.pipeline.inputs import storable
 from ferrule.pipeline.limits import limit_reached, shared_limits, take
 from ferrule.pipeline.live import Cancel
 from ferrule.pipeline.locks import claim_of
@@ -68,7 +69,11 @@ def _claim(call: Call, services: Services) -> Claim:
         requires_exclusive_context=prepared.is_exclusive,
     )
     noted = {"facts_unknown": failures} if failures else {}
-    call.notes = {**call.notes, **noted, "scheduler": claim.to_record(policy)}
+    shown = None
+    if claim.locks:  # their keys hold members of the input
+        seen = msgspec.json.decode(storable(call.input, prepared.mask, services.redactor))
+        shown = prepared.locks.keys(seen)
+    call.notes = {**call.notes, **noted, "scheduler": claim.to_record(policy, shown_locks=shown)}
     return claim
 
 
