@@ -7,7 +7,9 @@ before any of them runs, results are handed over in that order, and what becomes
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -18,7 +20,7 @@ from ferrule.model.failure import Stop
 from ferrule.model.progress import Progress
 from ferrule.model.result import Pending, Result
 from ferrule.model.scheduling import QueueState, SchedulerPolicy
-from ferrule.pipeline.call import Call, CallOptions, Replay
+from ferrule.pipeline.call import NO_OPTIONS, Call, CallOptions, Replay
 from ferrule.pipeline.context_modifiers import apply_modifiers
 from ferrule.pipeline.live import Cancel, Live
 from ferrule.pipeline.nesting import place_of
@@ -137,8 +139,10 @@ class BatchRun:
         self._lives: list[Live] = []
         self._tasks: list[asyncio.Task[None]] = []
         self._done: list[asyncio.Future[Result | Pending]] = []
-        self._news: asyncio.Queue[Update | None] = asyncio.Queue()
+        self._news: deque[Update | None] = deque()
         """News to tell, in order of time; None when a call could not be carried out at all."""
+        self._reader: asyncio.Future[None] | None = None
+        """Whoever waits for news."""
         self._room: asyncio.Semaphore | None = None
         """How many of the batch may be under way, where that is fewer than its lane lets run."""
         self._membership = Membership(batch_id, policy, {})
@@ -165,7 +169,7 @@ class BatchRun:
             self._done.append(loop.create_future())
         self._announce(session, refused)
         for number in range(len(self._planned)):
-            self._lives[number].listener = self._listener(number)
+            self._lives[number].listener = partial(self._heard, number)
             self._tasks.append(loop.create_task(self._one(number, refused.get(number), wait)))
 
     def _announce(self, session: Session, refused: Mapping[int, Stop]) -> None:
@@ -179,9 +183,13 @@ class BatchRun:
                 parent = place_of(call.parent) if call.parent is not None else None
                 call.place = session.lane.announce(parent=parent)
 
-    def _listener(self, number: int) -> Callable[[Progress], None]:
-        call_id = self._planned[number].invocation_id
-        return lambda said: self._news.put_nowait(Update(number, call_id, progress=said))
+    def _heard(self, number: int, said: Progress) -> None:
+        self._tell(Update(number, said.invocation_id, progress=said))
+
+    def _tell(self, update: Update | None) -> None:
+        self._news.append(update)
+        if self._reader is not None and not self._reader.done():
+            self._reader.set_result(None)
 
     def _note(self, number: int) -> dict[str, Any]:
         note: dict[str, Any] = {"batch_id": self.batch_id, "index": number, "size": len(self.requests)}
@@ -196,21 +204,22 @@ class BatchRun:
     async def _one(self, number: int, refused: Stop | None, wait: float | None) -> None:
         call = self._planned[number]
         try:
-            await self._before(number)
+            if self._waits_for(number):
+                await self._before(number)
             if self._room is None:
                 ended = await self._carried(number, refused)
             else:
                 async with self._room:
                     ended = await self._carried(number, refused)
-            outcome = await self._calls.settled(ended, wait)
+            outcome = ended if isinstance(ended, Result) else await self._calls.settled(ended, wait)
         except BaseException:
             self._done[number].cancel()
-            self._news.put_nowait(None)
+            self._tell(None)
             raise
         finally:
             self._lives[number].listener = None
         self._done[number].set_result(outcome)
-        self._news.put_nowait(Update(number, call.invocation_id, result=outcome))
+        self._tell(Update(number, call.invocation_id, result=outcome))
         if outcome.is_error and isinstance(outcome, Result):
             self._failed(number, outcome)
 
@@ -227,10 +236,10 @@ class BatchRun:
         live.waiter = None
         self._note_wait(self._planned[number])
 
-    async def _carried(self, number: int, refused: Stop | None) -> Result | Pending | Replay:
+    def _carried(self, number: int, refused: Stop | None) -> Awaitable[Result | Pending | Replay]:
         call = self._planned[number]
         stop = refused or self._hindrance(number)
-        return await run_call(call, self._services) if stop is None else await self._stopped(call, stop)
+        return run_call(call, self._services) if stop is None else self._stopped(call, stop)
 
     async def _stopped(self, call: Call, stop: Stop) -> Result | Replay:
         """End a call that does not begin. Its place is free at once, and its end is on record."""
@@ -321,7 +330,10 @@ class BatchRun:
         is_unordered, holds_progress = self.policy.is_unordered, self.policy.yield_policy == "all_ordered"
         delivered = 0
         while delivered < total:
-            update = await self._news.get()
+            while not self._news:
+                self._reader = asyncio.get_running_loop().create_future()
+                await self._reader
+            update = self._news.popleft()
             if update is None:
                 await asyncio.gather(*self._tasks)  # raises what went wrong
                 return
@@ -404,6 +416,14 @@ class _Held:
 
 
 def _options(request: CallRequest) -> CallOptions:
+    if (
+        request.idempotency_key is None
+        and request.timeout_seconds is None
+        and request.native_call_id is None
+        and request.retry_of is None
+        and not request.priority
+    ):
+        return NO_OPTIONS
     return CallOptions(
         idempotency_key=request.idempotency_key,
         timeout_seconds=request.timeout_seconds,
@@ -422,6 +442,8 @@ def _written(arguments: Any) -> bytes | Stop:
 
 def _dependencies(requests: Sequence[CallRequest]) -> list[tuple[int, ...]]:
     """For each call the numbers of those it depends on. Raises BatchError for names that lead nowhere, and for circles."""
+    if not any(request.id or request.depends_on for request in requests):
+        return [()] * len(requests)
     names = {request.id or str(number): number for number, request in enumerate(requests)}
     if len(names) != len(requests):
         raise BatchError("two calls of the batch have the same id; give each its own")

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from ferrule.errors import SettingsError
 from ferrule.model.redaction import RedactionPattern, RedactionSettings
+from ferrule.pipeline import redactor_well_known as well_known
 from ferrule.pipeline.redactor import KnownSecrets
 
 SHAPES = KnownSecrets(RedactionSettings(), {})
@@ -274,3 +275,9 @@ def test_a_pattern_that_takes_too_long_takes_out_the_rest() -> None:
     cleaned, found = OWN.text(hostile + " ada@example.org")
     assert "ada@example.org" not in cleaned
     assert "pattern:mail" in found
+
+
+@given(st.sampled_from(well_known.OPENINGS), st.binary(max_size=300), st.binary(max_size=150))
+def test_the_quick_look_at_short_texts_overlooks_no_opening(opening: bytes, before: bytes, after: bytes) -> None:
+    found = well_known.openings_in(before + opening + after)
+    assert (len(before), opening) in found

@@ -300,6 +300,8 @@ class Live:
 
     def flush(self) -> None:
         """Write what was said. What cannot be written now is kept for the next time."""
+        if not self.unwritten and self._timer is None:
+            return
         self._listen()
         if self._timer is not None:
             self._timer.cancel()
@@ -372,6 +374,8 @@ class Live:
             self._timer = self.loop.call_later(1.0, self._on_time)
 
     def _notify(self) -> None:
+        if not self.watchers:
+            return
         watchers, self.watchers = self.watchers, []
         for watcher in watchers:
             _set(watcher)

@@ -14,6 +14,8 @@ from ferrule.pipeline.mapping import Unmappable
 from ferrule.pipeline.results import EMPTY_CONTENT, mapped, mutation_notes, stopped_result, with_references
 from ferrule.pipeline.services import Services
 
+_ELSEWHERE = frozenset({"batch", "scheduler"})
+"""Notes that say nothing about a result."""
 _NOTHING = {"status": "empty"}
 """The structured form of an output that is empty on purpose, for tools that want one (`empty_result_policy`)."""
 
@@ -49,7 +51,7 @@ def map_result(call: Call, services: Services) -> None:
             and output.ui_summary is None
             and output.search_text is None
             and not output.is_private
-            and not call.notes
+            and (not call.notes or call.notes.keys() <= _ELSEWHERE)
         ):
             call.is_plain_result = True
             call.result = result

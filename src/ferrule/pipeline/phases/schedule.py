@@ -27,7 +27,9 @@ from ferrule.pipeline.supervise import stopped_by
 def schedule(call: Call, services: Services) -> Stop | Awaitable[Stop | Replay | Again | None] | None:
     """Adds a place in the lane and the deadline. Stops with `policy_blocked` when the run has used up its calls, with
     `rate_limited` when too many wait, `canceled` or `timeout` when its turn does not come; a duplicate is told apart here."""
-    timeout = _smallest(call.prepared.traits.timeout_seconds, call.options.timeout_seconds)
+    timeout = call.prepared.traits.timeout_seconds
+    if call.options is not NO_OPTIONS:
+        timeout = _smallest(timeout, call.options.timeout_seconds)
     if timeout is not None:
         spent = call.offset() / 1e9 if call.recorded is None else 0.0  # people are not hurried by a tool's deadline
         call.deadline = asyncio.get_running_loop().time() + timeout - spent
@@ -89,8 +91,11 @@ async def _in_turn(call: Call, services: Services, place: Place) -> Stop | Repla
         call.enter("queued")
     since = call.offset()
     try:
-        async with asyncio.timeout_at(call.deadline):
+        if call.deadline is None:
             await place.turn()
+        else:
+            async with asyncio.timeout_at(call.deadline):
+                await place.turn()
     except QueueLeft:
         return stopped_by(call, live.cancel or Cancel())
     except TimeoutError:
