@@ -49,6 +49,8 @@ def invocation_record(rows: Sequence[StoredEntry], news: Sequence[StoredEntry] =
         **_news(rows[0].call, segments, news, record["status"]),
     }
     if news:
+        tasks = _unique(f"task:{said['task_id']}" for said in optional["progress"] if said.get("task_id"))
+        optional["runtime_refs"] = [*optional["runtime_refs"], *tasks]
         optional["evidence_refs"] = [_evidence(row) for row in sorted([*rows, *news], key=lambda row: row.seq)]
     record.update((name, value) for name, value in optional.items() if value)
     return record
