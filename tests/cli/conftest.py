@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from ferrule.cli.init import write_workspace
+from tests.cli.longer import end_what_is_left, write_longer
 
 
 @pytest.fixture
@@ -24,3 +26,10 @@ def broken(workspace: Path) -> Path:
     text = tool.read_text().replace("status: active", "status: retired").replace("use_when:", "use_wen:")
     tool.write_text(text)
     return workspace
+
+
+@pytest.fixture
+def longer(tmp_path: Path) -> Iterator[Path]:
+    """A workspace whose tools take their time."""
+    yield write_longer(tmp_path / "slow-tools")
+    end_what_is_left()

@@ -78,13 +78,19 @@ async def _ended(store: Store, call_id: str, wait: float, view: View) -> Result 
         until = min(until, loop.time() + wait) if answer.state in _PEOPLE else math.inf
         if loop.time() >= until:
             return answer
-        if answer.state == "running" and any(lost.call == call_id for lost in await store.abandoned()):
+        if answer.state == "running" and await _is_abandoned(store, call_id):
             message = "the process that ran it is gone; 'ferrule pending' finds out what is known of it"
             return msgspec.structs.replace(answer, message=message)
         if answer.state in _PEOPLE and answer.message != told:
             told = answer.message
             view.note(cleaned(told), _facts(answer))
         await store.wait_after(newest[0].seq if newest else 0, min(_LOOK_SECONDS, max(until - loop.time(), 0.01)))
+
+
+async def _is_abandoned(store: Store, call_id: str) -> bool:
+    """True when the process of a running call is gone. What it wrote last, it may have written since we looked."""
+    is_lost = any(lost.call == call_id for lost in await store.abandoned())
+    return is_lost and await store.find_open(call_id) is not None
 
 
 def _facts(answer: Pending) -> dict[str, Any]:

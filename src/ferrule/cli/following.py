@@ -68,9 +68,10 @@ async def _ask_to_stop(surface: SurfaceHandle, call_id: str, view: View) -> None
     view.note("asked to stop; Ctrl-C again leaves without waiting", {"cancel_requested": {"invocation_id": call_id}})
     cancellation = await surface.cancel(call_id, INTERRUPTED)
     if cancellation is not None:
-        words = told(cancellation)
-        waits = "; waiting for it" if cancellation.outcome == "requested" else ""
-        view.note(words + waits, {"cancellation": msgspec.to_builtins(cancellation)})
+        words = (
+            f"{told(cancellation)}; waiting for it" if cancellation.outcome == "requested" else ""
+        )  # else it ends now
+        view.note(words, {"cancellation": msgspec.to_builtins(cancellation)})
 
 
 def told(cancellation: Cancellation) -> str:

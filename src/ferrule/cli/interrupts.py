@@ -37,12 +37,13 @@ class Interrupts:
     async def ended(self, work: asyncio.Task[Any]) -> Any:
         """What the work gives. Raises Left when nobody wants to wait for it any more."""
         await asyncio.wait({work, self._left}, return_when=asyncio.FIRST_COMPLETED)
+        asking = {self._asking} if self._asking is not None else set()
         if not work.done():
-            work.cancel()
-            await asyncio.wait({work})
+            for task in (work, *asking):
+                task.cancel()
+            await asyncio.wait({work, *asking})
             raise Left
-        if self._asking is not None:
-            await self._asking
+        await asyncio.gather(*asking)
         return work.result()
 
     def _interrupted(self) -> None:

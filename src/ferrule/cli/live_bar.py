@@ -23,12 +23,11 @@ from rich.progress import (
 from rich.table import Column
 from rich.text import Text
 
-from ferrule.cli.progress_text import facts_of, message_of, parts_of
+from ferrule.cli.progress_text import STILL, facts_of, message_of, parts_of
 from ferrule.model.progress import Progress
 
 _EVERY = 0.1
 """Seconds between messages above the bar; of those in between the bar shows the last."""
-_STILL = "still running"
 
 
 class _Facts(ProgressColumn):
@@ -77,7 +76,7 @@ class LiveBar:
     def said(self, said: Progress) -> None:
         """Show how far it is; what is new in words goes above."""
         message = message_of(said)
-        if message and message not in (self._said, _STILL):
+        if message and message not in (self._said, STILL):
             now = time.monotonic()
             if now >= self._next:
                 self._next = now + _EVERY
@@ -85,15 +84,17 @@ class LiveBar:
             self._said = message
         for part in parts_of(said):
             self._print(part, "cyan")
-        total = None if said.percent is None else 100.0
-        shown: dict[str, Any] = {"description": message or said.status.replace("_", " ")}
-        self._bars.update(
-            self._task, total=total, completed=said.percent or 0.0, facts=", ".join(facts_of(said)), **shown
-        )
+        shown: dict[str, Any] = {}
+        if said.percent is not None:
+            shown |= {"total": 100.0, "completed": said.percent}
+        if facts := ", ".join(facts_of(said)):
+            shown["facts"] = facts
+        self._bars.update(self._task, description=self._said or said.status.replace("_", " "), **shown)
 
     def note(self, words: str, facts: dict[str, Any]) -> None:
         """Show it above."""
-        self._print(words, "yellow")
+        if words:
+            self._print(words, "yellow")
 
     def _print(self, words: str, style: str = "") -> None:
         self._console.print(Text(words, style=style), soft_wrap=True)

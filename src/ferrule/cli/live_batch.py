@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ferrule.cli.batch_view import labels_of, told_of, word_of
+from ferrule.cli.progress_text import STILL
 from ferrule.model.progress import Progress
 
 _STYLES = {"succeeded": "green", "running": "cyan", "queued": "dim", "waiting for approval": "yellow"}
@@ -46,7 +47,8 @@ class LiveBatch:
 
     def said(self, number: int, said: Progress) -> None:
         """Show how far it is."""
-        self._told[number] = told_of(said)
+        if said.message != STILL or not self._told[number]:
+            self._told[number] = told_of(said).removeprefix("running: ").removeprefix("running, ")
 
     def note(self, words: str) -> None:
         """Show it above."""

@@ -8,6 +8,8 @@ from ferrule.cli.look import lasted
 from ferrule.model.progress import Progress
 from ferrule.reporters.excerpt import cleaned
 
+STILL = "still running"
+"""What the runtime says for a call that says nothing itself."""
 _MOST = 2_000
 """Characters of a message or a part that are shown; the record has it all."""
 _BYTES = {"bytes_read": "read", "bytes_written": "written"}

@@ -38,7 +38,7 @@ class View(Protocol):
         """A record of its progress."""
 
     def note(self, words: str, facts: dict[str, Any]) -> None:
-        """Something else to know: in words, and for programs."""
+        """Something else to know: in words, if people have to be told, and for programs."""
 
 
 class PlainView:
@@ -62,7 +62,8 @@ class PlainView:
 
     def note(self, words: str, facts: dict[str, Any]) -> None:
         """Say it."""
-        _write(words)
+        if words:
+            _write(words)
 
 
 class JsonView(PlainView):
