@@ -52,10 +52,15 @@ class Calls:
     async def result(self, call_id: str, wait: float | None = None, caller: SurfaceRequest | None = None) -> Answered:
         """How a call ended, or what it waits for; None when there is no such call (of this caller's)."""
         place = await self._place(call_id)
-        rows = place.rows
-        if not _is_of(rows, caller):
+        live = self._services.live.calls.get(call_id)
+        found: Answered
+        if live is not None and not place.rows:  # it runs here, and nothing of it is on record yet
+            is_theirs = caller is None or _is_same(live.call.session.surface.request, caller)
+            found = Pending(invocation_id=call_id, state=live.call.state, message="it has not ended yet")
+        else:
+            is_theirs, found = _is_of(place.rows, caller), _answer(place)
+        if not is_theirs:
             return None
-        found = _answer(place)
         return await self.waited(found, wait) if isinstance(found, Pending) and wait else found
 
     async def is_of(self, call_id: str, caller: SurfaceRequest) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -20,16 +20,37 @@ from tests.journeys.world import LIMIT, NEVER, SECRET, Effect, World
 
 def check(world: World, rows: Sequence[StoredEntry]) -> None:
     """Every promise. `rows`: the whole ledger."""
-    calls = _by_call(rows)
-    _times_go_on(rows)
-    for call, its in calls.items():
-        _one_legal_life(call, its)
+    calls = check_lives(rows)
     _effects_were_allowed(world, calls)
     _keys_gave_one_answer(world)
     _limits_held(world, calls)
     _nothing_told_is_lost(world, calls)
     assert not any(SECRET.encode() in row.body + (row.payload or b"") for row in rows), "a secret is in the ledger"
+
+
+def check_lives(rows: Sequence[StoredEntry]) -> dict[str, list[StoredEntry]]:
+    """What holds for any ledger: every call has one legal life with at most one end, and an audit finds nothing. Gives
+    the rows of each call, without its news."""
+    calls = _by_call(rows)
+    _times_go_on(rows)
+    for call, its in calls.items():
+        _one_legal_life(call, its)
+    _progress_is_counted(rows, calls)
     _audit_agrees(rows)
+    return calls
+
+
+def _progress_is_counted(rows: Iterable[StoredEntry], calls: Mapping[str, list[StoredEntry]]) -> None:
+    """From one on, without a gap, and nothing after the end (AT-198, AT-204)."""
+    said: Counter[str] = Counter()
+    for row in rows:
+        if row.kind == "news" and row.outcome == "progress":
+            its = calls.get(row.call, [])
+            ends = [each.seq for each in its if each.kind in LAST_KINDS]
+            assert not ends or row.seq < ends[0], f"{row.call} said something after its end"
+            for happened in row.news().happened:
+                said[row.call] += 1
+                assert happened["data"]["sequence"] == said[row.call], f"{row.call}: {happened} is not {said[row.call]}"
 
 
 def _by_call(rows: Iterable[StoredEntry]) -> dict[str, list[StoredEntry]]:
@@ -136,7 +157,7 @@ def _audit_agrees(rows: Sequence[StoredEntry]) -> None:
     findings = Findings()
     histories = Histories(findings)
     for row in rows:
-        if row.call:
+        if row.call and row.kind != "news":
             kind = KINDS.index(row.kind)
             histories.feed(
                 RawRow(row.seq, kind, row.call, row.at, row.tool, row.outcome, row.body, None, None, row.mark, row.hash)

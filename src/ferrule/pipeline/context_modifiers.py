@@ -27,10 +27,10 @@ def settle_modifiers(call: Call) -> None:
         noted |= {"outcome": "refused", "why": problem}
     elif policy == "forbid":
         noted |= {"outcome": "refused", "why": "the scheduler policy forbids context modifiers"}
-    elif policy == "defer_until_batch_complete" and call.batch is not None:
+    elif policy == "defer_until_batch_complete" and call.batch is not None and not call.batch.is_over:
         call.batch.deferred[call.invocation_id] = modifiers
         noted["outcome"] = "deferred"
-    elif policy == "allow_serial_only" and not _ran_alone(call):
+    elif not _ran_alone(call):
         noted |= {"outcome": "refused", "why": "the call ran beside others, and its changes could race with theirs"}
     else:
         apply_modifiers(call.session.values, modifiers)
@@ -50,14 +50,12 @@ _STRICTNESS: tuple[ModifierPolicy, ...] = ("defer_until_batch_complete", "allow_
 
 
 def _ran_alone(call: Call) -> bool:
-    """True when no other call of its lane could run at the same time, or none did from its beginning to its end."""
-    place, recorded = call.place, call.recorded
-    if place is not None:
-        return place.is_exclusive or not place.lane.is_crowded
-    lane = call.session.lane
-    if recorded is not None and recorded.waiting:  # it came back from waiting, and is not counted
-        return lane.running == 0
-    return not lane.is_crowded
+    """True when no other call could run at the same time, or none did from its beginning to its end: beside it, or beside
+    the calls that it is part of."""
+    place = call.place
+    if place is None:
+        return not call.session.lane.is_crowded
+    return all(each.is_exclusive or not each.lane.is_crowded for each in (place, *place.ancestors()))
 
 
 def problem_with(modifiers: Iterable[Any]) -> str | None:

@@ -33,13 +33,21 @@ _log = logging.getLogger("ferrule.pipeline")
 
 
 async def supervised(
-    call: Call, services: Services, live: Live, running: Awaitable[Any]
+    call: Call, services: Services, live: Live, running: Awaitable[Any], inner: Awaitable[Any] | None = None
 ) -> Stop | Park | Detached | None:
-    """Run a tool in a task of its own and wait for it."""
+    """Run a tool in a task of its own and wait for it. `inner`: what `running` awaits in turn."""
     context = contextvars.copy_context()
     context.run(RUNNING.set, call)
     live.runner = live.loop.create_task(whole_output(call, services, running), context=context)
+    live.runner.add_done_callback(lambda _: _closed(running, inner))
     return await _watched(call, services, live)
+
+
+def _closed(*awaitables: Awaitable[Any] | None) -> None:
+    """Close what was never begun, because its task was canceled before its first step."""
+    for each in awaitables:
+        if isinstance(each, Coroutine):
+            each.close()
 
 
 async def whole_output(call: Call, services: Services, running: Awaitable[Any]) -> Any:

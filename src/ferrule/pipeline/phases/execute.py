@@ -60,10 +60,14 @@ def execute(call: Call, services: Services) -> Stop | Park | Awaitable[Stop | Pa
         is_in_place = context is NO_CONTEXT and call.deadline is None and _only_reads(prepared)
         if is_coroutine and is_in_place and prepared.is_plain and prepared.retry is NO_RETRIES:
             return _begun(call, services, context, output)
-        live = _live(call, services, context)
+        live, running = _live(call, services, context), output
         if prepared.retry is not NO_RETRIES:
-            output = attempted(call, services, context, output)
-        return (_in_place if is_in_place else supervised)(call, services, live, output)
+            running = attempted(call, services, context, output)
+        return (
+            _in_place(call, services, live, running)
+            if is_in_place
+            else supervised(call, services, live, running, output)
+        )
     if type(output) is Output and output.stream is not None:
         return supervised(call, services, _live(call, services, context), _given(output))
     return taken(call, services, output)
