@@ -1,7 +1,8 @@
 """Finds every spelling of many secrets in bytes, in one or two passes.
 
 An automaton knows the first bytes of all spellings; whatever begins like one is compared in full. That keeps it small and
-quick to make. Base64 and hex are looked for a second time with blanks left out, so that wrapped and indented lines are read on.
+quick to make. Base64, hex and escapes are looked for a second time with blanks and backslashes left out: wrapped and indented
+lines are read on, and JSON inside JSON inside JSON is what it was at first.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import NamedTuple
 
 from ahocorasick_rs import BytesAhoCorasick, Implementation, MatchKind
 
-from ferrule.pipeline.spellings import Spelling
+from ferrule.pipeline.spellings import LEFT_OUT, Spelling, blanked
 
 REACH = 72
 """How many bytes after a match may still belong to it, or decide whether it is one."""
@@ -24,7 +25,6 @@ _FEW = 48
 """So many spellings are looked for one by one: making an automaton would take longer."""
 _MANY = 16_384
 """The quicker kind of automaton takes about a kilobyte for each opening; with more of them the smaller kind has to do."""
-_BLANKS = b" \t\r\n"
 _BLOCK = 4096
 _BASE64 = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_")
 
@@ -72,7 +72,7 @@ class Matcher:
                 if entry.name:
                     return True
                 noticed.append((start, entry.spelling.text))
-        view = data.translate(None, _BLANKS)
+        view = blanked(data).translate(None, LEFT_OUT)
         return self._compact.may_hit(view) and next(self._compact.hits(view), None) is not None
 
     def spans(self, data: bytes, noticed: list[tuple[int, bytes]]) -> list[Span]:
@@ -83,8 +83,9 @@ class Matcher:
                 noticed.append((start, spelling.text))
             elif not spelling.is_word or _is_word(data, start, end):
                 found.append(Span(start, end, name))
-        view = data.translate(None, _BLANKS)
-        places = _Places(data, len(view))
+        bare = blanked(data)
+        view = bare.translate(None, LEFT_OUT)
+        places = _Places(bare, len(view))
         for hit in self._compact.hits(view):
             span = _compact_span(data, view, places, hit)
             if span is not None:
@@ -94,8 +95,8 @@ class Matcher:
     def open_from(self, data: bytes, since: int) -> int:
         """Where the first text begins, from `since` on, that may turn out to be a secret once more bytes are there."""
         begin = max(since, len(data) - _limit(self._compact.longest) - _GAP)
-        tail = data[begin:]
-        view = tail.translate(None, _BLANKS) if self._compact.longest else b""
+        tail = blanked(data[begin:])
+        view = tail.translate(None, LEFT_OUT) if self._compact.longest else b""
         if not view:
             return self._plain.open_from(data, since)
         # The character before may hold the first bits of a secret, even when nothing of the rest is there yet.
@@ -190,7 +191,7 @@ class _Finder:
 
 
 class _Places:
-    """Where the bytes of a view without blanks stand in the bytes with them."""
+    """Where the bytes of a view without blanks and backslashes stand in the bytes with them."""
 
     __slots__ = ("_counts", "_data", "_is_same", "_known")
 
@@ -205,13 +206,13 @@ class _Places:
             return at
         if not self._counts:
             starts = range(0, len(self._data), _BLOCK)
-            lengths = (len(self._data[start : start + _BLOCK].translate(None, _BLANKS)) for start in starts)
+            lengths = (len(self._data[start : start + _BLOCK].translate(None, LEFT_OUT)) for start in starts)
             self._counts = list(accumulate(lengths, initial=0))
         block = bisect_right(self._counts, at) - 1
         if self._known[0] != block:
             start = block * _BLOCK
             within = enumerate(self._data[start : start + _BLOCK], start)
-            self._known = block, [place for place, byte in within if byte not in _BLANKS]
+            self._known = block, [place for place, byte in within if byte not in LEFT_OUT]
         return self._known[1][at - self._counts[block]]
 
 
@@ -260,8 +261,8 @@ def _compact_span(data: bytes, view: bytes, places: _Places, hit: _Hit) -> Span 
 
 
 def _limit(length: int) -> int:
-    """How far a spelling may be stretched by blanks."""
-    return 2 * length + _GAP
+    """How far a spelling may be stretched by blanks and backslashes."""
+    return 4 * length + _GAP
 
 
 def _openings(spelling: Spelling) -> Iterable[bytes]:

@@ -30,6 +30,22 @@ _PERCENT = re.compile("%[0-9A-F]{2}")
 _ESCAPE = re.compile(r"\\u[0-9a-f]{4}")
 _SIMPLE = re.compile(r"[A-Za-z0-9_.-]+")
 _BASE64_LINE = re.compile(r"[A-Za-z0-9+/=_-]+")
+_DOUBLED = re.compile(r"[\\\"']")
+"""What is written with one more backslash at each level of JSON, and of Python's `repr`."""
+
+LEFT_OUT = b" \t\r\n\\"
+"""What does not count inside base64, hex and escapes: lines are wrapped and indented, and each JSON inside JSON doubles the
+backslashes."""
+_BREAKS = (b"\\n", b"\\r", b"\\t")
+_DEEP = 8
+"""Escapes of more than two levels are looked for in secrets of so many bytes and more."""
+
+
+def blanked(data: bytes) -> bytes:
+    """The bytes with blanks in place of escapes that stand for blanks, so that everything stays where it is."""
+    for escape in _BREAKS if b"\\" in data else ():
+        data = data.replace(escape, b"  ")
+    return data
 
 
 class Spelling(NamedTuple):
@@ -39,7 +55,7 @@ class Spelling(NamedTuple):
     is_word: bool = False
     """It counts only where no letter, digit or underscore touches it."""
     is_compact: bool = False
-    """Base64 or hex: line breaks and indents inside do not count."""
+    """Base64, hex or escapes: line breaks, indents and backslashes inside do not count, and are not in the text."""
     before: bool = False
     """The character before it holds bits of the secret too."""
     after: bool = False
@@ -52,10 +68,10 @@ def spellings(secret: str) -> tuple[Spelling, ...]:
     bare = secret.strip()
     if not bare or bare in "[REDACTED]":
         return ()
-    found: dict[bytes, Spelling] = {}
+    found: dict[tuple[bytes, bool], Spelling] = {}
     for piece in _pieces(bare) if bare == secret else (*_pieces(secret), *_pieces(bare)):
         for spelling in _of(piece):
-            found.setdefault(spelling.text, spelling)
+            found.setdefault((spelling.text, spelling.is_compact), spelling)
     return tuple(found.values())
 
 
@@ -78,7 +94,10 @@ def _of(secret: str) -> Iterator[Spelling]:
     is_simple = _SIMPLE.fullmatch(secret) is not None  # nothing to escape, so that most secrets take no time here
     yield Spelling(raw, is_word=is_short)
     for text in () if is_simple else _escaped(secret):
-        yield Spelling(text.encode("utf-8", "surrogatepass"), is_word=is_short)
+        written = text.encode("utf-8", "surrogatepass")
+        yield Spelling(written, is_word=is_short)
+        if _DOUBLED.search(text) and len(deep := blanked(written).translate(None, LEFT_OUT)) >= _DEEP:
+            yield Spelling(deep, is_compact=True)
     if is_short:
         return
     little, big = (secret.encode(form, "surrogatepass") for form in ("utf-16-le", "utf-16-be"))
@@ -170,10 +189,10 @@ def _hex(raw: bytes, wide: bytes) -> Iterator[Spelling]:
     units = [wide[at : at + 2].hex() for at in range(0, len(wide), 2)]
     for separator in ("", ":", "-"):
         yield _folded(separator.join(pairs), is_word=len(raw) <= SHORT)
-    for mark in ("%", "\\x"):
+    for mark in ("%", "x"):
         yield _folded("".join(mark + pair for pair in pairs))
     yield _folded(",".join("0x" + pair for pair in pairs))
-    yield _folded("".join("\\u" + unit for unit in units))
+    yield _folded("".join("u" + unit for unit in units))
 
 
 def _folded(text: str, *, is_word: bool = False) -> Spelling:
