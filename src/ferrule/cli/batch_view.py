@@ -23,6 +23,7 @@ _WORDS = {
     "running": "running",
     "partial_result": "running",
     "yielded": "running",
+    "synthetic_error": "stopped",
 }
 
 
