@@ -14,6 +14,7 @@ from ferrule.model.approval import ApprovalRequest
 from ferrule.model.decision import Decision
 from ferrule.model.failure import ToolError
 from ferrule.model.journal import Header, HookRun, Mutation, Payload, ResultPayload, Segment
+from ferrule.model.retry import Attempt
 from ferrule.model.timestamps import iso
 
 Level = Literal["none", "standard", "full"]
@@ -116,7 +117,7 @@ def decided(decision: Decision, invocation_id: str, number: int | None, level: L
 
 
 def result(invocation_id: str, segment: Segment, payload: Payload | None, level: Level) -> dict[str, Any]:
-    """The envelope, without what is in it."""
+    """The envelope; at level `full` with what is in it, and the attempts that failed before the last one (AML-107)."""
     data: dict[str, Any] = {
         "result_id": result_id(invocation_id),
         "status": segment.status,
@@ -124,9 +125,19 @@ def result(invocation_id: str, segment: Segment, payload: Payload | None, level:
     }
     if segment.error is not None:
         data["error"] = error(segment.error, level)
+    if level == "full" and segment.notes.get("attempts"):
+        data["attempts"] = [attempt.to_record() for attempt in attempts_of(segment.notes)]
     if payload is not None and payload.result is not None:
         data |= _content(payload.result)
     return data
+
+
+def attempts_of(notes: dict[str, Any]) -> tuple[Attempt, ...]:
+    """The attempts a call's notes tell of; none where they cannot be read."""
+    try:
+        return msgspec.convert(notes.get("attempts", ()), tuple[Attempt, ...])
+    except msgspec.ValidationError:
+        return ()
 
 
 def _content(result: bytes) -> dict[str, Any]:

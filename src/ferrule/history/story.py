@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import msgspec
 
-from ferrule.history.details import json_of, milliseconds
+from ferrule.history.details import attempts_of, json_of, milliseconds
 from ferrule.history.differences import Difference, differences
 from ferrule.history.order import Entered, steps_of
 from ferrule.history.records import (
@@ -210,7 +209,7 @@ def story_of(rows: Sequence[StoredEntry], news: Sequence[StoredEntry] = (), *, r
         progress=tuple(progress_records(rows[0].call, facts)),
         cancellations=tuple(cancellations(facts, status, ended_at)),
         late_results=tuple(late_results(news)),
-        attempts=tuple(_attempts(notes)),
+        attempts=attempts_of(notes),
     )
     return story if rules is None else msgspec.structs.replace(story, considered=rules(story))
 
@@ -226,11 +225,6 @@ def _notes(segments: Sequence[Segment]) -> dict[str, Any]:
             else:
                 notes[name] = value
     return notes
-
-
-def _attempts(notes: dict[str, Any]) -> Iterator[Attempt]:
-    with suppress(msgspec.ValidationError):
-        yield from msgspec.convert(notes.get("attempts", ()), tuple[Attempt, ...])
 
 
 def _moves(rows: Sequence[StoredEntry], segments: Sequence[Segment]) -> tuple[Move, ...]:
