@@ -8,6 +8,7 @@ from types import CoroutineType
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from ferrule.contracts.executor import EMPTY, Context, ExecutionFailed, Output, Support, Waiting
 from ferrule.functions.binding import Binding
@@ -27,7 +28,7 @@ _RAISED = (Exception, SystemExit)
 class FunctionRun:
     """What the three ways of running a function share."""
 
-    support = Support(resume=True, retries=True)
+    support = Support(progress=True, resume=True, retries=True, artifacts=True, context_modifiers=True)
 
     def __init__(
         self,
@@ -205,7 +206,7 @@ class InlineRun(FunctionRun):
 class AsyncRun(FunctionRun):
     """An async function, awaited in the call's own task: canceling the call cancels the function."""
 
-    support = Support(progress=True, cancel=True, resume=True, retries=True)
+    support = replace(FunctionRun.support, cancel=True, partial_results=True, background=True)
 
     async def __call__(self, arguments: dict[str, Any], context: Context) -> Any:
         """What the function returned."""
@@ -224,7 +225,7 @@ class AsyncRun(FunctionRun):
 class ThreadRun(FunctionRun):
     """A plain function in a thread. Nothing can stop it: who waits for it may stop waiting, and `context.aborted` says so."""
 
-    support = Support(progress=True, resume=True, retries=True)
+    support = replace(FunctionRun.support, partial_results=True, background=True)
 
     async def __call__(self, arguments: dict[str, Any], context: Context) -> Any:
         """What the function returned."""

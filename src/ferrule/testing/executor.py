@@ -28,7 +28,7 @@ class ScriptedExecutor:
     async) that gives one of these. Tools without a script give `default`; without a default they cannot run.
     """
 
-    support = Support(cancel=True, resume=True)
+    support = Support(cancel=True, resume=True, retries=True)
 
     def __init__(self, script: Mapping[str, Any] | None = None, default: Any = msgspec.UNSET) -> None:
         self._script = {
