@@ -70,6 +70,10 @@ async def test_at_194_what_a_runner_cannot_do_is_said(name: str, can_cancel: boo
         assert set(profile) == FLAGS
         assert all(isinstance(flag, bool) for flag in profile.values())
         assert profile["supports_cancel"] is can_cancel
+        if name != "search":  # functions can say how far they are, give parts, and go on in the background
+            assert (
+                profile["supports_progress"] and profile["supports_partial_results"] and profile["supports_background"]
+            )
     assert not any(Support(timeout=False, result_persistence=False).to_record().values())
 
 

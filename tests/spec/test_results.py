@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from ferrule.contracts.executor import EMPTY, ExecutionFailed, Output
 from ferrule.contracts.hook import HookOutput
 from ferrule.functions import ToolFailed, tool
 from ferrule.model.failure import ERROR_CLASSES, MEANINGS, RESULT_STATUSES, ErrorClass
 from ferrule.model.result import Result
-from tests.spec.scene import BERN, TRUSTED, TestHook, has_required, made, played, scene
+from tests.spec.scene import BERN, TRUSTED, Scene, TestHook, has_required, made, played, scene
 from tests.surface.parts import Ready
 
 DENY = TRUSTED + '[[rules]]\ndecision = "deny"\ntool = "search"\nwhen = { city = "Bern" }\n'
@@ -244,12 +245,61 @@ async def test_at_242_a_write_that_may_have_happened_is_not_safe(kind: ErrorClas
         assert error.retry.retry_safe is is_safe
 
 
+DOWN = ExecutionFailed("dependency_unavailable", "down", native_error_ref="http:503")
+RETRIED: dict[str, Any] = {"execution_profile": {"supports_retries": True}}
+
+
+def hurried(on: Scene) -> None:
+    """No waiting between attempts."""
+    on.app.services = replace(on.app.services, chance=lambda: 0.0)
+
+
+@pytest.mark.parametrize(
+    ("says", "options", "attempts"),
+    [
+        ({}, {}, 1),
+        ({"is_read_only": True}, {}, 1),
+        ({**RETRIED, "is_read_only": True}, {}, 3),
+        ({**RETRIED, "idempotent": True}, {}, 3),
+        (RETRIED, {}, 1),
+        (RETRIED, {"idempotency_key": "k1"}, 3),
+        ({"execution_profile": {"supports_retries": False}, "is_read_only": True}, {}, 1),
+    ],
+)
 @played
-async def test_at_243_nothing_is_retried_by_itself() -> None:
-    """AT-243: no executor here supports retries, so there is one attempt."""
-    async with scene(default=ExecutionFailed("dependency_unavailable", "down")) as on:
-        await on.call()
-        assert len(on.executor.ran) == 1
+async def test_at_243_what_may_be_tried_again_is(says: Any, options: Any, attempts: int) -> None:
+    """AT-243, AML-107: only where the profile supports it and nothing can happen twice; each attempt is on record, and told
+    at the full level."""
+    async with scene(made(**says), default=DOWN) as on:
+        hurried(on)
+        result = await on.call(**options)
+        assert result.error is not None
+        assert result.error.error_class == "dependency_unavailable"
+        assert len(on.executor.ran) == attempts
+        assert len({ran.invocation_id for ran in on.executor.ran}) == 1
+        made_before = (await on.story(result)).attempts
+        assert [each.number for each in made_before] == list(range(1, attempts))
+        assert all(each.error_class == "dependency_unavailable" for each in made_before)
+        for level, is_told in (("standard", False), ("full", True)):
+            told = repr([event.data for event in await on.events(result, level)])
+            assert ("http:503" in told and "attempts" in told) is (is_told and attempts > 1)
+
+
+@played
+async def test_at_243_an_attempt_that_succeeds_is_the_result() -> None:
+    """AT-243: with the arguments of the first, each time a copy of its own."""
+    seen: list[dict[str, Any]] = []
+
+    def flaky(arguments: dict[str, Any]) -> Any:
+        seen.append(dict(arguments))
+        arguments.clear()
+        return "done" if len(seen) == 2 else DOWN
+
+    async with scene(made(**RETRIED, is_read_only=True), default=flaky) as on:
+        hurried(on)
+        result = await on.call()
+        assert (result.status, result.text) == ("succeeded", "done")
+        assert seen == [BERN, BERN]
 
 
 @tool(name="leaky", read_only=True)
