@@ -55,6 +55,9 @@ Try next, from this folder:
                                               a large refund: ferrule pending tells who may approve it, and that you may not
   ferrule token add maria --scope approve --group accounts
                                               maria may: FERRULE_TOKEN=frl_… ferrule approve inv_…
+  ferrule call count_shelves --follow         a call that takes a moment, as a bar; Ctrl-C asks it to stop
+  ferrule call print_labels --labels 50 --follow
+                                              and from another terminal: ferrule follow last; ferrule cancel last
   ferrule disable refund-order                off, at once, in every process; ferrule enable turns it on again
   edit policy.toml; ferrule policy test       the rules, written for a reviewer, and the cases they are held to
   ferrule init ~/my-tools                     a workspace of your own

@@ -24,6 +24,8 @@ SAMPLES: dict[str, dict[str, object]] = {
     "tool_weather_forecast": {"place": "Porto", "day": "2026-05-04"},
     "repair-planner.find_slots": {"from": "2026-05-04", "until": "2026-05-08"},
     "repair-planner.book_slot": {"slot": "tue-1430", "ticket": "R-2201"},
+    "tidewater.count_shelves": {"shelves": 2, "seconds": 0.02},
+    "tidewater.print_labels": {"labels": 2, "seconds": 0.02},
 }
 
 
