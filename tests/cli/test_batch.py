@@ -55,6 +55,7 @@ def test_a_file_may_be_yaml_json_or_json_lines(tmp_path: Path, name: str, text: 
 
 
 def test_results_come_in_call_order(longer: Path) -> None:
+    """AT-165, AT-166: progress at once, results in order, unless both policies permit any."""
     ran = batch(longer, "-", stdin=YAML)
     assert (ran.code, ran.out) == (0, "0  add  succeeded  3\n1  add  succeeded  7\n"), ran.err
     assert "0  add  succeeded" in ran.err
@@ -73,6 +74,7 @@ def test_results_come_in_call_order(longer: Path) -> None:
 
 
 def test_what_a_failure_does_to_others_is_said_in_the_file_or_on_the_line(longer: Path) -> None:
+    """AT-167, AT-170, AT-171, AT-173."""
     calls = [["fails", {"why": "no"}], ["fails", {"why": "no"}], ["add", {"a": 1, "b": 2}]]
     text = json.dumps(
         {"calls": calls, "policy": {"sibling_failure_policy": "cancel_siblings", "ordering_policy": "serial"}}
@@ -226,6 +228,7 @@ def test_what_cannot_be_run_at_all(longer: Path) -> None:
 
 
 def test_ctrl_c_asks_every_call_to_stop(longer: Path) -> None:
+    """AT-173, AT-208: as many results as calls."""
     calls = _file(longer, "- [add, {a: 1, b: 2}]\n- endless\n- endless\n")
     running = Running("batch", str(calls), folder=longer)
     running.until("begun")

@@ -23,6 +23,7 @@ def cancel(folder: Path, *words: str, environment: dict[str, str] | None = None)
 
 
 def test_a_call_in_another_process_is_canceled(longer: Path) -> None:
+    """AT-206, AT-207: who asked, why, that it was heard and how it ended are on record."""
     running = Running("call", "endless", "--follow", folder=longer)
     canceled = cancel(longer, running.call_id(), "--reason", "wrong customer")
     assert (canceled.code, canceled.out) == (0, f"{running.call_id()}  canceled: it was canceled\n"), canceled.err
@@ -35,6 +36,7 @@ def test_a_call_in_another_process_is_canceled(longer: Path) -> None:
 
 
 def test_a_tool_that_goes_on_is_not_said_to_be_canceled(longer: Path, tmp_path: Path) -> None:
+    """AT-206, AT-207: requested without acknowledged; asked too late, that is said too."""
     gate = tmp_path / "gate"
     running = Running("call", "stubborn", "--gate", str(gate), "--follow", folder=longer)
     running.until("begun")
@@ -50,6 +52,7 @@ def test_a_tool_that_goes_on_is_not_said_to_be_canceled(longer: Path, tmp_path: 
 
 
 def test_a_call_that_waits_for_a_person_ends_at_once(longer: Path) -> None:
+    """AT-209."""
     assert ferrule("call", "asks", folder=longer).code == 3
     canceled = cancel(longer, "last")
     assert (canceled.code, "it was waiting, and is canceled" in canceled.out) == (0, True), canceled.err

@@ -26,6 +26,7 @@ def test_without_a_terminal_every_record_is_a_line_and_the_result_is_alone(longe
 
 
 def test_json_lines_are_the_standards_records(longer: Path) -> None:
+    """AT-197: each with its id, its number, its time and its status."""
     ran = ferrule("call", "steps", "--count", "2", "--follow", "--json", folder=longer)
     result = json.loads(ran.out)
     begun, *records = map(json.loads, ran.err.splitlines())
@@ -52,6 +53,7 @@ def test_what_a_tool_says_cannot_play_tricks_with_a_terminal(longer: Path) -> No
 
 
 def test_a_call_is_followed_from_another_process_from_any_record_on(longer: Path) -> None:
+    """AT-198, AT-199: without gaps, in order, and the rest for whoever was cut off."""
     running = Running("call", "steps", "--count", "30", "--pause", "0.05", "--follow", folder=longer)
     call_id = running.call_id()
     followed = Running("follow", call_id, "--json", folder=longer)
@@ -101,6 +103,7 @@ def test_a_dumb_terminal_gets_lines(longer: Path) -> None:
 
 
 def test_ctrl_c_asks_and_tells_that_a_tool_cannot_be_stopped(longer: Path, tmp_path: Path) -> None:
+    """AT-205, AT-207: asked is not stopped, and the real result is delivered."""
     gate = tmp_path / "gate"
     running = Running("call", "stubborn", "--gate", str(gate), "--follow", folder=longer)
     running.until("begun")
@@ -148,6 +151,7 @@ def test_a_call_in_the_background_keeps_its_process(longer: Path, tmp_path: Path
 
 
 def test_following_says_what_a_call_waits_for_or_stays(longer: Path) -> None:
+    """AT-199: the same numbers go on after the wait."""
     waiting = ferrule("call", "asks", "--follow", folder=longer)
     assert waiting.code == 3
     said = ferrule("follow", "last", folder=longer)

@@ -37,7 +37,7 @@ async def call_followed(
                 await telling
             return outcome
         except Left:
-            view.note(f"left without waiting; what became of it: ferrule explain {call_id}", {"left": call_id})
+            view.note(f"left without waiting; its tool may have acted: ferrule explain {call_id}", {"left": call_id})
             raise
         finally:
             telling.cancel()

@@ -13,6 +13,7 @@ STILL = "still running"
 _MOST = 2_000
 """Characters of a message or a part that are shown; the record has it all."""
 _BYTES = {"bytes_read": "read", "bytes_written": "written"}
+_STREAMS = {"stdout_bytes": "of output", "stderr_bytes": "of errors"}
 
 
 def progress_line(said: Progress) -> str:
@@ -35,6 +36,7 @@ def facts_of(said: Progress) -> list[str]:
         of = f" of {said.total_steps}" if said.total_steps is not None else ""
         found.append(f"step {cleaned(said.current_step[:80])}{of}")
     found += [f"{size(count)} {word}" for name, word in _BYTES.items() if (count := getattr(said, name)) is not None]
+    found += [f"{size(count)} {word}" for name, word in _STREAMS.items() if type(count := said.extra.get(name)) is int]
     found += [] if said.line_count is None else [f"{said.line_count:,} {'line' if said.line_count == 1 else 'lines'}"]
     return found
 
@@ -53,7 +55,7 @@ def parts_of(said: Progress) -> list[str]:
 
 def size(count: int) -> str:
     """Bytes for people: `512 bytes`, `1.5 kB`, `20 MB`."""
-    if count < 1000:
+    if abs(count) < 1000:
         return f"{count} {'byte' if count == 1 else 'bytes'}"
-    power = min((len(str(count)) - 1) // 3, 4)
+    power = min((len(str(abs(count))) - 1) // 3, 4)
     return f"{count / 1000**power:,.3g} {('', 'kB', 'MB', 'GB', 'TB')[power]}"
