@@ -145,8 +145,8 @@ class Call(msgspec.Struct, gc=False):
     payload: Payload | None = None
     place: Any = None
     """Its place in the scheduler's lane (`scheduler.py:Place`), while it has one."""
-    has_place: bool = False
-    """True once a call that slipped in without a place got one after all."""
+    slipped: Any = None
+    """The lane in which it runs without a place (`scheduler.py:Lane.slip_in`), while it does."""
     parent: Any = None
     """The call whose tool makes this one, while that runs."""
     live: Any = None

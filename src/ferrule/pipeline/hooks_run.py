@@ -48,11 +48,13 @@ class Moment(NamedTuple):
 
 def wants(services: Services, event: HookEvent) -> bool:
     """True when some hook waits for an event, of whatever tool."""
-    return any(hook.event == event for hook in services.hooks)
+    return event in services.hook_events
 
 
 def chosen(call: Call, services: Services, event: HookEvent) -> list[Hook]:
     """The hooks that want to see a call at an event, in order. By which name it was called makes no difference."""
+    if event not in services.hook_events:
+        return []
     tool_id, name = call.prepared.tool_id, name_of(call)
     found: list[Hook] = []
     for hook in services.hooks:

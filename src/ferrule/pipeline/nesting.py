@@ -18,6 +18,6 @@ def place_of(call: Any) -> Any:
     gets one now."""
     if call.state not in ("running", "partial_result"):
         return None
-    if call.place is None and call.prepared.is_express and not (call.has_place or call.is_detached):
-        call.place, call.has_place = call.session.lane.settle(call.prepared.claim), True
+    if call.slipped is not None:
+        call.place, call.slipped = call.slipped.settle(call.prepared.claim), None
     return call.place

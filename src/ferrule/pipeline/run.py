@@ -88,7 +88,7 @@ async def run_call(
 
     Phases that have nothing to do for this tool are passed over; whoever reads the record finds all thirteen in it.
     """
-    closing, lane = CLOSING, None
+    closing = CLOSING
     if opening is None:
         opening = OPENING
         session = call.session
@@ -102,7 +102,7 @@ async def run_call(
             and services.records_behind
             and (session.lane.slip_in_alone() if known.is_alone else session.lane.slip_in())
         ):
-            opening, closing, lane = EXPRESS, EXPRESS_CLOSING, session.lane
+            opening, closing, call.slipped = EXPRESS, EXPRESS_CLOSING, session.lane
     step: Step = None
     tick, origin, phases, at = call.tick, call.origin, call.phases, 0
     try:
@@ -143,8 +143,9 @@ async def run_call(
             return ended if ended.__class__ is Result else await _whole(ended)
         return await _otherwise(call, services, step)
     finally:
-        if lane is not None and not call.has_place:
-            lane.slip_out()
+        if call.slipped is not None:
+            call.slipped.slip_out()
+            call.slipped = None
         if (call.live is not None or call.place is not None) and not call.is_detached:
             _let_go(call, services)
 

@@ -81,6 +81,8 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
     """Systems that fail in a row, and are left alone for a while."""
     classifiers: Mapping[str, Classifier] = {}
     hooks: tuple[Hook, ...] = ()
+    hook_events: frozenset[str] = frozenset()
+    """What any of them waits for."""
     records_behind: bool = True
     """True: read-only calls are recorded behind their answer, within a second; False: before it."""
     parked: Callable[[ApprovalRequest], None] = lambda request: None
@@ -94,6 +96,9 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
     retries: RetrySettings = RetrySettings()
     chance: Callable[[], float] = random.random
     """From 0 to 1: spreads attempts."""
+
+    def __post_init__(self) -> None:
+        msgspec.structs.force_setattr(self, "hook_events", frozenset(hook.event for hook in self.hooks))
 
     def wall(self) -> int:
         """The time by which things expire: the clock, or the ledger's latest time where the clock was set back."""

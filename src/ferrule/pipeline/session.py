@@ -81,8 +81,10 @@ class Prepared(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """True when nothing has to be arranged before it runs: it only reads, and has no limit of time or number."""
     is_express: bool = False
     """True when, besides, nothing in it is to be checked, masked, hooked or decided per call."""
+    may_slip: bool = False
+    """True when its calls may run without a place in the lane, where nothing is in the way."""
     is_alone: bool = False
-    """True when nothing may run beside it (of tools whose claim is the same for every call)."""
+    """True when, of those, nothing may run beside it."""
 
 
 UNRESOLVED = Prepared(entry=None, header=msgspec.Raw(b"\xc0"), tool_id="")
@@ -235,6 +237,7 @@ class Session:
             retry=retry,
             is_plain=is_plain,
             is_express=is_plain and is_idle and in_header is not None and entry.standing == "loaded" and may_slip,
+            may_slip=may_slip,
             is_alone=is_alone,
         )
 

@@ -30,7 +30,7 @@ def persist_result(call: Call, services: Services) -> Awaitable[None] | None:
         and call.prepared.mask is None
         and len(result.content[0]["text"]) <= settings.max_inline_chars
         and settings.max_inline_bytes is None
-        and not services.hooks
+        and "result_persistence" not in services.hook_events
         and not call.secrets
         and _pack_plain(result, payload, services.redactor)
     ):

@@ -27,6 +27,8 @@ from ferrule.pipeline.supervise import stopped_by
 def schedule(call: Call, services: Services) -> Stop | Awaitable[Stop | Replay | Again | None] | None:
     """Adds a place in the lane and the deadline. Stops with `policy_blocked` when the run has used up its calls, with
     `rate_limited` when too many wait, `canceled` or `timeout` when its turn does not come; a duplicate is told apart here."""
+    if _slipped_in(call, services):
+        return None
     timeout = call.prepared.traits.timeout_seconds
     if call.options is not NO_OPTIONS:
         timeout = _smallest(timeout, call.options.timeout_seconds)
@@ -43,6 +45,24 @@ def schedule(call: Call, services: Services) -> Stop | Awaitable[Stop | Replay |
     if place.state == "waiting":
         return _in_turn(call, services, place)
     return _started(call, services)
+
+
+def _slipped_in(call: Call, services: Services) -> bool:
+    """True when the call runs right now, needs no place for it, and nothing has to be arranged."""
+    prepared, lane = call.prepared, call.session.lane
+    if (
+        prepared.may_slip
+        and prepared.is_plain
+        and call.place is None
+        and call.parent is None
+        and call.recorded is None
+        and call.options is NO_OPTIONS
+        and services.records_behind
+        and (lane.slip_in_alone() if prepared.is_alone else lane.slip_in())
+    ):
+        call.slipped = lane
+        return True
+    return False
 
 
 def _entered(call: Call, services: Services) -> Place:
