@@ -62,6 +62,14 @@ async def work(seconds: float, context: Context) -> str:
 
 
 @ferrule.tool(destructive=False)
+async def idle(context: Context) -> str:
+    """Do nothing, for ever."""
+    context.progress("begun")
+    await asyncio.Event().wait()
+    return "never"
+
+
+@ferrule.tool(destructive=False)
 def toil(context: Context) -> str:
     """Do something in a thread until it is let go; nothing can stop it."""
     context.progress("begun")
@@ -116,6 +124,13 @@ async def stumble() -> str:
 async def fail(seconds: float = 0.0) -> str:
     """Fail after a while."""
     await asyncio.sleep(seconds)
+    raise ToolFailed("no")
+
+
+@ferrule.tool(destructive=False)
+async def trip_now(context: Context) -> str:
+    """Fail after having said something."""
+    context.progress("begun")
     raise ToolFailed("no")
 
 
@@ -201,8 +216,8 @@ async def forsake() -> str:
     return "never"
 
 
-TOOLS = (look, watch, stare, act, work, toil, listen, ignore, trip, stumble, fail, depart, wander, trickle, ask, doubt, both,
-         keep, put, through, forsake)  # fmt: skip
+TOOLS = (look, watch, stare, act, work, idle, toil, listen, ignore, trip, stumble, fail, trip_now, depart, wander, trickle,
+         ask, doubt, both, keep, put, through, forsake)  # fmt: skip
 
 
 @asynccontextmanager

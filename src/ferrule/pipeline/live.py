@@ -416,7 +416,7 @@ class InFlight:
         self.calls.pop(live.call.invocation_id, None)
         # They hold one another, and calls and contexts are nothing the garbage collector looks at; a function's context is
         # among its arguments.
-        live.call.live = live.call.arguments = live.context = live.runner = live.detached = None
+        live.call.live = live.call.arguments = live.context = live.task = live.runner = live.detached = None
 
     def spawn(self, going_on: Coroutine[Any, Any, Any]) -> None:
         """Go on with a call that nobody waits for."""
