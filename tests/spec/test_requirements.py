@@ -15,18 +15,11 @@ from ferrule.parts import rule_pages
 
 CASES = Path(__file__).parent.parent / "rules" / "cases"
 PARTS = {
-    "built-ins",
     "caching",
-    "cancellation",
     "code generation",
-    "guardrails",
-    "hooks",
     "human tools",
     "importers",
-    "progress",
     "remote executors",
-    "result storage",
-    "scheduling",
     "secrets",
     "servers",
     "telemetry",
