@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
 import pytest
 
-from ferrule.contracts.executor import ExecutionFailed
+from ferrule.contracts.executor import Context, ExecutionFailed
 from ferrule.contracts.hook import HookOutput
+from ferrule.functions import tool
 from ferrule.history.replay import replay
 from ferrule.model.event import STANDARD_EVENT_TYPES, TERMINAL_EVENT_TYPES
 from ferrule.model.result import Pending
 from ferrule.testing import RecordingSink
 from tests.spec.scene import BERN, TRUSTED, TestHook, has_required, made, played, scene
+from tests.spec.together import Bench, in_flight, until
 
 DENY = TRUSTED + '[[rules]]\nid = "never"\ndecision = "deny"\ntool = "search"\nwhen = { city = "Bern" }\n'
 HOOKS = (
@@ -105,10 +108,35 @@ async def test_at_269_a_waiting_call_has_no_end() -> None:
     assert not {*types} & {*TERMINAL_EVENT_TYPES, "tool.result.created"}
 
 
+@tool(name="long", read_only=True)
+async def long(context: Context) -> str:
+    """Says how far it is, gives a part, and a lot in the end."""
+    context.progress("half", percent=50)
+    context.partial("a part")
+    await asyncio.sleep(0)
+    return "x" * 100_000
+
+
+async def told_over_time() -> set[str]:
+    """What is told of calls that queue, make progress, are yielded, stored, redacted and stopped."""
+    withheld = made("withheld", output_contract={"persistence_policy": {"strategy": "redact"}})
+    bench = Bench("Bern")
+    async with scene(made("act"), withheld, long, default=bench.work) as on:
+        calls = [("act", BERN), ("act", {"city": "Rome"}), ("long", {}), ("withheld", {"city": "Rome"})]
+        calling = asyncio.create_task(on.surface.call_many(calls))
+        await until(lambda: len(in_flight(on.app)) == 4)
+        await on.surface.cancel(in_flight(on.app)[1])
+        bench.let_go()
+        await calling
+        late = await on.call("act", {"city": "Rome"})
+        await on.surface.cancel(late.invocation_id)
+        return {event.event_type for event in await on.events()}
+
+
 @played
-async def test_at_266_what_is_told_where() -> None:
-    """AT-266: the classes that calls, hooks, questions, surfaces, search and catalogs of this version tell."""
-    told: set[str] = set()
+async def test_at_266_every_class_is_told_somewhere() -> None:
+    """AT-266: all 27, over calls, hooks, questions, surfaces, search and catalogs; and the project's own beside them."""
+    told = await told_over_time()
     for case in SCENARIOS:
         told |= {event.event_type for event in (await played_out(case))[1]}
     async with scene(made(lifecycle="deferred")) as on:
@@ -116,11 +144,12 @@ async def test_at_266_what_is_told_where() -> None:
         await on.app.disable("shop.search", by="olga")
         await on.surface.refresh()
         told |= {event.event_type for event in await on.events()}
-    missing = set(STANDARD_EVENT_TYPES) - told
-    assert missing == {
-        "tool.invocation.queued", "tool.invocation.partial_result", "tool.invocation.yielded", "tool.result.persisted",
-        "tool.result.redacted",
-    }  # fmt: skip
+    assert len(STANDARD_EVENT_TYPES) == 27
+    assert not set(STANDARD_EVENT_TYPES) - told
+    assert {
+        "tool.invocation.cancel_requested", "tool.invocation.cancel_acknowledged", "tool.invocation.cancel_failed",
+        "tool.input.mutated",
+    } <= told  # fmt: skip
 
 
 @played

@@ -17,7 +17,10 @@ from ferrule.contracts.hook import HookOutput
 from ferrule.functions import ToolFailed, tool
 from ferrule.model.failure import ERROR_CLASSES, MEANINGS, RESULT_STATUSES, ErrorClass
 from ferrule.model.result import Result
+from ferrule.model.scheduling import SchedulerPolicy
 from tests.spec.scene import BERN, TRUSTED, Scene, TestHook, has_required, made, played, scene
+from tests.spec.test_dialect_calls import shop
+from tests.spec.together import Bench, in_flight, until
 from tests.surface.parts import Ready
 
 DENY = TRUSTED + '[[rules]]\ndecision = "deny"\ntool = "search"\nwhen = { city = "Bern" }\n'
@@ -148,6 +151,55 @@ REACHED: dict[ErrorClass, dict[str, Any]] = {
 }  # fmt: skip
 
 
+@played
+async def test_at_239_what_the_runtime_itself_causes() -> None:
+    """AT-239: ten classes that no tool gives: by limits, siblings, discarded turns, sizes and redaction, each by its cause."""
+    bench = Bench("wait")
+    safe: dict[str, Any] = {"is_read_only": True, "is_concurrency_safe": True}
+    tools = (
+        made("look", **safe),
+        made("act"),
+        made("withheld", output_contract={"persistence_policy": {"strategy": "redact"}}),
+        made("large", output_contract={"persistence_policy": {"strategy": "drop_with_reason"}, "max_inline_chars": 3}),
+    )
+    found: dict[str, str] = {}
+    async with scene(*tools, default=bench.work, scheduler=SchedulerPolicy(max_queued=1)) as on:
+        for name in ("withheld", "large"):
+            found[name] = class_of(await on.call(name))
+        found["late"] = class_of(await on.call("look", {"city": "wait"}, timeout_seconds=0.02))
+        waiting = {"city": "wait"}
+        first = asyncio.create_task(on.surface.call("act", waiting))
+        await until(lambda: bench.seen.count("+wait") == 2)
+        second = asyncio.create_task(on.surface.call("act", waiting))
+        await until(lambda: len(in_flight(on.app)) == 2)
+        found["full"] = class_of(await on.call("act", waiting))
+        await on.surface.cancel(in_flight(on.app)[1])
+        found["canceled"] = class_of(await second)
+        on.surface.discard(in_flight(on.app))
+        found["discarded"] = class_of(await first)
+        calls = [("look", {}), ("look", waiting)]
+        batch = await on.surface.call_many(calls, sibling_failure_policy="cancel_siblings")
+        found["sibling"] = class_of(batch[1])
+    hook = TestHook(raising, "post_tool_use")
+    async with scene(hooks=(hook,)) as on:
+        found["after"] = class_of(await on.call())
+    assert found == {
+        "withheld": "result_redacted", "large": "result_too_large", "late": "timeout", "full": "rate_limited",
+        "canceled": "canceled", "discarded": "streaming_fallback_discarded", "sibling": "sibling_canceled",
+        "after": "partial_failure",
+    }  # fmt: skip
+
+
+def raising(told: Any) -> Any:
+    raise RuntimeError("broken")
+
+
+def class_of(outcome: Any) -> str:
+    assert isinstance(outcome, Result)
+    assert outcome.error is not None
+    return outcome.error.error_class
+
+
 @pytest.mark.parametrize("kind", ERROR_CLASSES)
 @played
 async def test_at_239_every_class_is_reached(kind: ErrorClass) -> None:
@@ -197,10 +249,12 @@ async def test_at_240_fifteen_situations_stay_apart() -> None:
     tools = (made(), made("off", lifecycle="disabled"))
     situations: dict[str, dict[str, Any]] = {
         "nonexistent": {"name": "nothing"},
+        "not surfaced": {"name": "secret", "definitions": shop(), "caller": {"agent": "desk"}},
         "deferred and unloaded": REACHED["schema_not_loaded"],
         "schema failure": REACHED["schema_validation_failed"],
         "value failure": {"tools": (checked,), "default": UNSET},
         "stopped by a hook": REACHED["hook_blocked"],
+        "failure of a hook": {"hooks": (TestHook(raising),)},
         "policy block": REACHED["policy_blocked"],
         "rule denial": REACHED["permission_denied"],
         "human rejection": REACHED["approval_rejected"],
