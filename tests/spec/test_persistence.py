@@ -271,7 +271,7 @@ async def test_at_217_a_large_picture_is_a_reference() -> None:
         assert ref["digest"] == f"sha256:{hashlib.sha256(picture).hexdigest()}"
         assert (ref["media_type"], ref["size"]) == ("image/png", len(picture))
         assert ref["access"]
-        assert result.redaction_state == "none"
+        assert ref["redaction_state"] == result.redaction_state == "none"
         assert await on.surface.payload(ref["uri"]) == picture
         assert len(json.dumps(result.to_record())) < 5_000
 
@@ -327,6 +327,7 @@ async def test_at_233_a_secret_is_in_no_representation() -> None:
         assert (result.status, result.redaction_state, result.error) == ("succeeded", "partial", None)
         stored = await whole_output(on, result)
         assert SECRET.encode() not in stored
+        assert result.content[0]["redaction_state"] == "partial"
         assert msgspec.json.decode(stored)["rows"] == filler
         assert SECRET not in json.dumps(result.to_record())
         assert SECRET not in await everything(on)

@@ -305,8 +305,12 @@ async def test_at_218_parts_of_a_result_are_no_result() -> None:
         events = [event.event_type for event in await on.events()]
         assert "tool.invocation.partial_result" in events
         assert events.count("tool.result.created") == 1
-        statuses = {record["status"] for record in (await on.whole(result))["progress"]}
-        assert statuses == {"partial_result"}
+        records = (await on.whole(result))["progress"]
+        assert {record["status"] for record in records} == {"partial_result"}
+        for record, part in zip(records, parts, strict=True):
+            [ref] = record["partial_result_refs"]
+            [found] = [each for each in records if each["progress_id"] == ref]
+            assert found["content"] == [{"type": "text", "text": part}]
 
 
 @played

@@ -49,16 +49,20 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     def to_record(self) -> dict[str, Any]:
         """The standard's `tool_progress` record."""
-        stem = self.invocation_id.replace("inv_", "prg_", 1)
         said = msgspec.to_builtins(self)
         said.pop("extra", None)
         return {
             "schema_version": "0.2.0",
-            "progress_id": f"{stem}.{self.sequence}",
+            "progress_id": progress_id(self.invocation_id, self.sequence),
             **said,
             "timestamp": iso(self.timestamp),
             **self.extra,
         }
+
+
+def progress_id(invocation_id: str, sequence: int) -> str:
+    """The id of one record of an invocation's progress."""
+    return f"{invocation_id.replace('inv_', 'prg_', 1)}.{sequence}"
 
 
 class BadProgress(ValueError):
@@ -84,6 +88,10 @@ def progress_of(invocation_id: str, sequence: int, timestamp: int, elapsed_ms: i
     if isinstance(said.get("current_step"), int | float):
         said["current_step"] = str(said["current_step"])
     extra = {key: said.pop(key) for key in list(said) if key not in _KNOWN}
+    if status == "partial_result" and "content" in extra:
+        said.setdefault(
+            "partial_result_refs", (progress_id(invocation_id, sequence),)
+        )  # the part is in this very record
     percent = said.get("percent")
     if percent is not None and not (isinstance(percent, int | float) and 0 <= percent <= 100):
         raise BadProgress(f"percent is a number from 0 to 100, not {percent!r}")

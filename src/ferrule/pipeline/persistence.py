@@ -333,5 +333,21 @@ class _Keeper:
         call.result = replace(self.result, persistence_refs=ids)
         if call.result.redaction_state == "none" and call.notes.get("redaction_state"):
             call.result = replace(call.result, redaction_state=call.notes["redaction_state"])
+        call.result = _references_told(call.result)
         told = [record.to_record(call.invocation_id, number) for number, record in enumerate(self.records)]
         call.notes = {**call.notes, "persistence": told, "persistence_refs": list(ids)}
+
+
+def _references_told(result: Result) -> Result:
+    """References that stand in the place of bytes say whether something was taken out of these (AT-217)."""
+
+    def told(block: dict[str, Any]) -> dict[str, Any]:
+        is_reference = block.get("type") == "persisted_output_ref"
+        return {"redaction_state": result.redaction_state, **block} if is_reference else block
+
+    shown = result.model_facing_content
+    return replace(
+        result,
+        content=tuple(map(told, result.content)),
+        model_facing_content=None if shown is None else tuple(map(told, shown)),
+    )
