@@ -95,6 +95,27 @@ def test_a_message_nobody_reads_does_not_hold_up_anything() -> None:
     assert ask(python("print('ok')"), b"x" * 4_000_000).strip() == b"ok"
 
 
+def test_a_program_that_ended_before_it_was_told_anything_is_no_trouble() -> None:
+    trouble: list[object] = []
+
+    async def told_late() -> bytes:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, context: trouble.append(context))
+        connect = loop.connect_write_pipe
+
+        async def late(*parts: object) -> object:
+            await asyncio.sleep(0.2)  # the program has said everything and ended
+            return await connect(*parts)  # type: ignore[arg-type]
+
+        loop.connect_write_pipe = late  # type: ignore[method-assign, assignment]
+        answer = await CommandReach(["/bin/echo", "{}"], timeout_seconds=WAIT_SECONDS).ask(b"{}")
+        await asyncio.sleep(0)
+        return answer
+
+    assert asyncio.run(told_late()) == b"{}\n"
+    assert trouble == []
+
+
 def test_a_late_program_is_killed_with_what_it_started(tmp_path: Path) -> None:
     noted = tmp_path / "pids"
     code = f"""

@@ -80,13 +80,13 @@ class CommandReach:
         finally:
             os.close(read_end)
         try:
-            writing, told = await loop.connect_write_pipe(_Told, stdin)
+            writing, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, stdin)
             writing.write(message)
             writing.write_eof()
             try:
                 await heard.whole
             finally:
-                if not told.is_over:  # what nobody read
+                if writing.get_write_buffer_size():  # nobody read it; without a rest it closes itself
                     writing.abort()
         finally:
             await _ended(transport, heard)
@@ -100,16 +100,6 @@ class CommandReach:
             wrote = f" ({heard.error_bytes} bytes on its error output)" if heard.error_bytes else ""
             raise HookFailed(f"{self._program} {how}{wrote}")
         return bytes(heard.output)
-
-
-class _Told(asyncio.BaseProtocol):
-    """Whether the message was handed over, or can be handed over no more."""
-
-    is_over = False
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """All of it was written, or the program stopped reading."""
-        self.is_over = True
 
 
 class _Heard(asyncio.SubprocessProtocol):
