@@ -11,7 +11,7 @@ from ferrule.cli.story_text import story_lines
 from ferrule.functions import tool
 from ferrule.history.expand import events_of
 from ferrule.history.replay import replay
-from ferrule.history.story import story_of
+from ferrule.history.story import Story, story_of
 from ferrule.model.event import TERMINAL_EVENT_TYPES, Event
 from ferrule.model.journal import CALL_KINDS, StoredEntry
 from ferrule.model.lifecycle import TERMINAL, check_transition
@@ -85,6 +85,12 @@ def events(level: str = "standard", call: str | None = None) -> list[Event]:
     return [event for row in rows for event in events_of(row, source="shop", level=level)]  # type: ignore[arg-type]
 
 
+def told_of(call: str) -> Story:
+    """The story of one of the day's calls."""
+    news = [row for row in ROWS if row.call == call and row.kind == "news"]
+    return story_of([row for row in ROWS if row.call == call and row.kind != "news"], news=news)
+
+
 def test_one_result_and_one_end_each() -> None:
     """AT-269, AT-270."""
     assert len(CALLS) == 11
@@ -102,7 +108,7 @@ def test_events_alone_rebuild_every_call() -> None:
     calls = replay(json.loads(json.dumps(event.to_record())) for event in events())
     assert list(calls) == CALLS
     for call, replayed in calls.items():
-        told = story_of([row for row in ROWS if row.call == call])
+        told = told_of(call)
         for before, after, _ in replayed.transitions:
             check_transition(before, after)  # type: ignore[arg-type]
         assert [after for _, after, _ in replayed.transitions] == [move.state for move in told.moves]
@@ -113,7 +119,7 @@ def test_events_alone_rebuild_every_call() -> None:
 
 def test_decisions_of_answered_calls() -> None:
     """AT-131: the ask and its answer are two decisions; who answered is on record."""
-    refunds = [story_of([row for row in ROWS if row.call == call]) for call in CALLS[7:]]
+    refunds = [told_of(call) for call in CALLS[7:]]
     assert [[decision.ruling.behavior for decision in told.decisions] for told in refunds] == [
         ["ask", "allow"],
         ["ask", "allow"],
@@ -131,7 +137,7 @@ def test_a_secret_is_in_no_event_and_no_story() -> None:
         assert SECRET not in json.dumps([event.to_record() for event in events(level)])
     assert "o-17" not in json.dumps([event.to_record() for event in events()])
     for call in CALLS:
-        told = story_of([row for row in ROWS if row.call == call])
+        told = told_of(call)
         assert SECRET not in json.dumps(told.to_record())
         assert SECRET not in "\n".join(story_lines(told, str))
 

@@ -88,7 +88,7 @@ async def _cancelled_after(steps: int, tool: Tool, key: str | None, store: Memor
 
 
 def _check(rows: list[StoredEntry], executor: ScriptedExecutor, *, has_begun: bool) -> None:
-    rows = [row for row in rows if row.call]
+    rows = [row for row in rows if row.call and row.kind != "news"]
     if not has_begun:
         assert not rows and not executor.ran
         return
