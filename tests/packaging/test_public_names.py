@@ -12,6 +12,7 @@ NAMES = {
     "Context",
     "Diagnostic",
     "FerruleError",
+    "Inject",
     "Pending",
     "Report",
     "Result",
@@ -20,8 +21,10 @@ NAMES = {
     "ToolFailed",
     "Workspace",
     "__version__",
+    "hook",
     "open",
     "open_sync",
+    "service",
     "tool",
 }
 
