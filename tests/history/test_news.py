@@ -15,7 +15,7 @@ from ferrule.history.replay import replay
 from ferrule.history.story import Story, story_of
 from ferrule.model.event import EVENT_TYPES, MEANINGS, STANDARD_EVENT_TYPES, Event
 from ferrule.model.journal import Entry, NewsBody, Payload, encode
-from ferrule.model.news import cancellations, facts_in, facts_of, progress_records, progress_row
+from ferrule.model.news import Fact, cancellations, facts_in, facts_of, progress_records, progress_row
 from ferrule.model.progress import Progress
 from ferrule.model.retry import Attempt
 from tests.history.rows import NOON, SCENARIOS, SECRET, Ledger, Writer, result_of, success
@@ -162,6 +162,28 @@ def test_requests_to_cancel_and_what_came_of_them() -> None:
     )  # fmt: skip
     assert (last.acknowledged_at, last.why) == (None, "too_late")
     assert found.to_record()["cancellations"][0]["reason"] == "enough"
+
+
+def test_a_request_that_came_too_late_takes_nothing_from_the_one_that_was_followed() -> None:
+    """AT-206, AT-207: each request has its own outcome."""
+    ledger = Ledger()
+    ledger.news("inv_canceled", "cancel_requested", {"by": "ada"}, at=NOON)
+    SCENARIOS["canceled"](ledger)
+    ledger.news("inv_canceled", "cancel_acknowledged", {}, at=NOON + 60 * SECOND)
+    ledger.news("inv_canceled", "cancel_requested", {"by": "bob"}, at=NOON + 99 * SECOND)
+    ledger.news("inv_canceled", "cancel_failed", {"why": "too_late"}, at=NOON + 100 * SECOND)
+    found = story(ledger)
+    first, *_, last = found.cancellations
+    assert (first.by, first.outcome, first.why) == ("ada", "canceled", "")
+    assert first.settled_at == found.ended_at
+    assert (last.by, last.outcome, last.why) == ("bob", "cancel_failed", "too_late")
+
+
+def test_nobody_is_heard_after_the_end() -> None:
+    """AT-207: a waiting call is ended first and the acknowledgement written then; the times are told in their order."""
+    facts = [Fact(1, "tool.invocation.cancel_requested", {}), Fact(9, "tool.invocation.cancel_acknowledged", {})]
+    [one] = cancellations(facts, "canceled", ended_at=5)
+    assert (one.requested_at, one.acknowledged_at, one.settled_at) == (1, 5, 5)
 
 
 @pytest.mark.parametrize(

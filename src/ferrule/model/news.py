@@ -124,7 +124,12 @@ def cancellations(facts: Iterable[Fact], status: str, ended_at: int | None) -> l
             case "requested":
                 found.append(_requested(fact))
             case "acknowledged" | "failed" as word:
-                waiting = [number for number, one in enumerate(found) if not one.outcome]
+                is_late = _word(fact, "why") == "too_late"
+                waiting = [
+                    number
+                    for number, one in enumerate(found)
+                    if not one.outcome and not (is_late and _settled(one, status, ended_at).outcome == "canceled")
+                ]
                 if not waiting:
                     found.append(Cancellation(requested_at=None, abort_reason=_word(fact, "abort_reason")))
                     waiting = [len(found) - 1]
@@ -179,13 +184,16 @@ def _heard(one: Cancellation, word: str, fact: Fact) -> Cancellation:
 
 
 def _settled(one: Cancellation, status: str, ended_at: int | None) -> Cancellation:
-    """The call's end settles what no word was said about."""
+    """The call's end settles what no word was said about. Who was heard was heard before that, whenever it was written."""
     if one.outcome or ended_at is None:
         return one
     is_too_late = one.requested_at is not None and one.requested_at > ended_at
     is_stopped = status == ("timed_out" if one.abort_reason == "timeout" else "canceled")
     if is_stopped and not is_too_late:
-        return msgspec.structs.replace(one, outcome="canceled", settled_at=ended_at)
+        heard = (
+            min(one.acknowledged_at, ended_at) if one.acknowledged_at and status == "canceled" else one.acknowledged_at
+        )
+        return msgspec.structs.replace(one, outcome="canceled", settled_at=ended_at, acknowledged_at=heard)
     at = one.requested_at if is_too_late else ended_at
     return msgspec.structs.replace(
         one, outcome="cancel_failed", settled_at=at, why="too_late" if is_too_late else f"the call {status}"
