@@ -51,11 +51,12 @@ _STRICTNESS: tuple[ModifierPolicy, ...] = ("defer_until_batch_complete", "allow_
 
 def _ran_alone(call: Call) -> bool:
     """True when no other call could run at the same time, or none did from its beginning to its end: beside it, or beside
-    the calls that it is part of."""
+    the calls that it is part of, which have to be there still."""
     place = call.place
     if place is None:
         return not call.session.lane.is_crowded
-    return all(each.is_exclusive or not each.lane.is_crowded for each in (place, *place.ancestors()))
+    places = (place, *place.ancestors())
+    return all(each.state == "running" and (each.is_exclusive or not each.lane.is_crowded) for each in places)
 
 
 def problem_with(modifiers: Iterable[Any]) -> str | None:
