@@ -35,7 +35,8 @@ class Canary(NamedTuple):
 def canaries(seed: int) -> list[Canary]:
     """Two hundred of them."""
     rng = random.Random(seed)
-    kinds: list[Kind] = ["env"] * 90 + ["config"] * 50 + ["signing"] * 2 + ["sensitive"] * 28 + ["hidden"] * 30
+    counts: dict[Kind, int] = {"env": 90, "config": 50, "signing": 2, "sensitive": 28, "hidden": 30}
+    kinds = [kind for kind, count in counts.items() for _ in range(count)]
     made = []
     for number, kind in enumerate(kinds):
         noise = "".join(rng.choices(_LETTERS, k=rng.randint(2, 24)))
@@ -127,7 +128,8 @@ class Spill:
 
     def data(self, size: int = 0) -> bytes:
         """Bytes with many in them, perhaps padded to a size."""
-        return self.text().encode() + b"\0" + self.short().encode("utf-16-le") + bytes(size)
+        canary, _ = self._pairs[self.said % len(self._pairs)]
+        return self.text().encode() + b"\0" + canary.value.encode("utf-16-le") + bytes(size)
 
 
 def _needles() -> dict[bytes, str]:

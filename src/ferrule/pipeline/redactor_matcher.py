@@ -26,6 +26,7 @@ _FEW = 48
 _MANY = 16_384
 """The quicker kind of automaton takes about a kilobyte for each opening; with more of them the smaller kind has to do."""
 _BLOCK = 4096
+_SHARED = 8
 _BASE64 = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_")
 
 
@@ -114,7 +115,7 @@ class _Finder:
         self.longest = max((len(entry.spelling.text) for entry in entries), default=0)
         self._entries = entries
         self._automaton: BytesAhoCorasick | None = None
-        self._by_opening: list[list[_Entry]] = []
+        self._by_opening: list[_Group] = []
         self._sorted: tuple[list[bytes], list[bytes]] | None = None
         self._firsts: frozenset[bytes] = frozenset()
         if len(entries) > _FEW or (entries and lasts):
@@ -122,7 +123,7 @@ class _Finder:
             for entry in entries:
                 for opening in _openings(entry.spelling):
                     openings.setdefault(opening, []).append(entry)
-            self._by_opening = list(openings.values())
+            self._by_opening = [_Group(entries) for entries in openings.values()]
             kind = Implementation.DFA if len(openings) <= _MANY else Implementation.ContiguousNFA
             self._automaton = BytesAhoCorasick(list(openings), matchkind=MatchKind.Standard, implementation=kind)
 
@@ -149,12 +150,8 @@ class _Finder:
             yield from self._one_by_one(data)
             return
         for number, start, _ in self._automaton.find_matches_as_indexes(data, overlapping=True):
-            for entry in self._by_opening[number]:
-                text = entry.spelling.text
-                if data.startswith(text, start) or (
-                    entry.spelling.folds and data[start : start + len(text)].lower() == text
-                ):
-                    yield start, entry
+            for entry in self._by_opening[number].at(data, start):
+                yield start, entry
 
     def _one_by_one(self, data: bytes) -> Iterator[tuple[int, _Entry]]:
         lowered = data.lower() if any(entry.spelling.folds for entry in self._entries) else data
@@ -188,6 +185,31 @@ class _Finder:
             if at < len(known) and known[at].startswith(wanted):
                 return True
         return False
+
+
+class _Group:
+    """Spellings that begin alike. Many of them, such as keys of one service, are looked up and not compared one by one."""
+
+    __slots__ = ("_few", "_tables")
+
+    def __init__(self, entries: list[_Entry]) -> None:
+        self._few = entries if len(entries) <= _SHARED else []
+        self._tables: dict[tuple[int, bool], dict[bytes, list[_Entry]]] = {}
+        for entry in () if self._few else entries:
+            text, folds = entry.spelling.text, entry.spelling.folds
+            self._tables.setdefault((len(text), folds), {}).setdefault(text, []).append(entry)
+
+    def at(self, data: bytes, start: int) -> Iterator[_Entry]:
+        """Those that stand at a place."""
+        for entry in self._few:
+            text = entry.spelling.text
+            if data.startswith(text, start) or (
+                entry.spelling.folds and data[start : start + len(text)].lower() == text
+            ):
+                yield entry
+        for (length, folds), table in self._tables.items():
+            piece = data[start : start + length]
+            yield from table.get(piece.lower() if folds else piece, ())
 
 
 class _Places:

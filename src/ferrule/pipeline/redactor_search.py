@@ -15,6 +15,16 @@ _APART = b"\xff\xfe\xff\xfe"
 """Between texts that are looked at together: no text has it, and nothing goes across it."""
 
 
+_CUT_OFF = "…".encode()
+"""Where a message was cut short: what stands before it may be the beginning of a secret."""
+_BEGINNING = 6
+"""So many bytes of a secret are too many."""
+_BEFORE_CUT = 512
+_MOST_CUTS = 64
+CUT_OFF = "cut_off"
+"""The name under which the beginning of a secret is told; of which, is not known for certain."""
+
+
 class Search(NamedTuple):
     """What is looked for."""
 
@@ -30,6 +40,8 @@ class Search(NamedTuple):
         noticed: list[tuple[int, bytes]] = []
         if any(matcher.may_hold(data, noticed) for matcher in self.matchers):
             return True
+        if _CUT_OFF in data and next(self._cut_off(data), None) is not None:
+            return True
         return self.is_well_known and well_known.may_hold(data, self._openings(data, noticed))
 
     def spans(self, data: bytes) -> list[Span]:
@@ -38,7 +50,21 @@ class Search(NamedTuple):
         found = [span for matcher in self.matchers for span in matcher.spans(data, noticed)]
         if self.is_well_known:
             found += well_known.spans(data, self._openings(data, noticed))
+        if _CUT_OFF in data:
+            found += self._cut_off(data)
         return found
+
+    def _cut_off(self, data: bytes) -> Iterator[Span]:
+        """Beginnings of secrets where a text was cut short, at the first places where one was."""
+        at = data.find(_CUT_OFF)
+        for _ in range(_MOST_CUTS):
+            if at < 0:
+                return
+            before = data[max(0, at - _BEFORE_CUT) : at]
+            start = min((matcher.open_from(before, 0) for matcher in self.matchers), default=len(before))
+            if len(before) - start >= _BEGINNING:
+                yield Span(at - len(before) + start, at, CUT_OFF)
+            at = data.find(_CUT_OFF, at + len(_CUT_OFF))
 
     def _openings(self, data: bytes, noticed: list[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
         is_noticed = any(matcher.notices for matcher in self.matchers)

@@ -33,9 +33,9 @@ _BASE64_LINE = re.compile(r"[A-Za-z0-9+/=_-]+")
 _DOUBLED = re.compile(r"[\\\"']")
 """What is written with one more backslash at each level of JSON, and of Python's `repr`."""
 
-LEFT_OUT = b" \t\r\n\\"
-"""What does not count inside base64, hex and escapes: lines are wrapped and indented, and each JSON inside JSON doubles the
-backslashes."""
+LEFT_OUT = b" \t\r\n\\|>"
+"""What does not count inside base64, hex and escapes: lines are wrapped, indented and quoted, and each JSON inside JSON doubles
+the backslashes."""
 _BREAKS = (b"\\n", b"\\r", b"\\t")
 _DEEP = 8
 """Escapes of more than two levels are looked for in secrets of so many bytes and more."""

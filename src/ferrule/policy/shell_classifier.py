@@ -20,6 +20,7 @@ _LOOKING = frozenset(
 )  # fmt: skip
 """Programs that write nothing and run nothing whatever their options. Git is not among them: its settings name programs."""
 _FIELDS = Fields()
+_LONGEST = 40
 
 
 class ShellClassifier:
@@ -54,7 +55,10 @@ def _only_looks(part: Part) -> bool:
 
 
 def _shown(part: Part) -> str:
-    return repr(part.words[0].text[:40]) if part.words else "an assignment"
+    if not part.words:
+        return "an assignment"
+    program = part.words[0].text
+    return repr(program if len(program) <= _LONGEST else f"{program[:_LONGEST]}…")
 
 
 SHELL = ShellClassifier()
