@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from pathlib import Path
 from random import Random
 from typing import Any, get_args
@@ -42,6 +42,7 @@ from ferrule.pipeline.live import Cancel
 from ferrule.pipeline.payload_access import read_payload
 from ferrule.pipeline.pulse import Pulse
 from ferrule.pipeline.redaction import Mask
+from ferrule.pipeline.redactor import ONLY_GIVEN
 from ferrule.pipeline.scheduler import Lane
 from ferrule.pipeline.services import Services
 from ferrule.pipeline.session import Session
@@ -235,7 +236,13 @@ class App:
             hooks=self.services.hooks,
             lane=self._lane(surface.request),
             retries=self.services.retries,
+            told=self._told,
         )
+
+    def _told(self, value: Any, also: Iterable[str] = ()) -> Any:
+        """A text or JSON value without known secrets, and without these."""
+        redactor = self.services.redactor or ONLY_GIVEN
+        return redactor.value(value, also)[0]
 
     def _lane(self, request: SurfaceRequest) -> Lane:
         """The calls that this surface's are ordered among."""
@@ -266,6 +273,8 @@ class App:
             self._accepting(identity),
             self._masked,
             self._description,
+            told=self._told,
+            mask_answer=self._masked_answer,
         )
 
     def _accepting(self, identity: Identity) -> Accept | None:
@@ -323,7 +332,7 @@ class App:
         await self._switch(tool_id, "on", by, reason)
 
     async def _switch(self, tool_id: str, to: str, by: str, reason: str) -> None:
-        facts = {"tool_id": tool_id, "to": to, "by": by, "reason": reason}
+        facts = {"tool_id": tool_id, "to": to, "by": by, "reason": self._told(reason)}
         mark = Mark(tool_id=tool_id, switch=to)
         await self.store.commit(Entry("switch", "", self.services.now(), tool_id, to, facts, None, mark))
         self.store.bump()
@@ -434,6 +443,10 @@ class App:
         tool = await self._tool_of(call_id)
         mask = Mask.of(tool) if tool is not None else None
         return storable(edited, mask, self._parts.services.redactor)
+
+    def _masked_answer(self, given: bytes, schema: dict[str, Any]) -> bytes:
+        """What somebody answered a tool, as it may be stored and shown."""
+        return storable(given, Mask.of_schema(schema), self.services.redactor)
 
     async def _tool_of(self, call_id: str) -> Tool | None:
         rows = await self.store.rows_of(call_id)

@@ -57,7 +57,7 @@ def answered_row(question: Question, answer: Answer, *, is_enough: bool, payload
     return Entry("answered", call, answer.answered_at, question.tool, state, segment, payload, mark)
 
 
-def input_row(question: Question, answer: Answer, given: bytes) -> Entry:
+def input_row(question: Question, answer: Answer, payload: Payload) -> Entry:
     """The row of an answer to a tool that waits. What was answered is personal, so it stands in the payload alone."""
     segment = Segment(question.header, question.created_at, [], [], answer=answer)
     opened = question.open
@@ -69,7 +69,6 @@ def input_row(question: Question, answer: Answer, given: bytes) -> Entry:
         agent=opened.agent,
         tenant=opened.tenant,
     )
-    payload = Payload(text=given)
     call = question.request.invocation_id
     return Entry("answered", call, answer.answered_at, question.tool, opened.state, segment, payload, mark)
 

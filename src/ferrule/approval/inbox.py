@@ -15,7 +15,7 @@ import msgspec
 
 from ferrule.approval.answering import answer_of, answered_row, input_row, rejection, settlement
 from ferrule.approval.check import Unsatisfied, binding_for, is_satisfied
-from ferrule.approval.inputs import Inputs, edit, edit_payload
+from ferrule.approval.inputs import Inputs, answer_payload, edit, edit_payload, hidden_values
 from ferrule.approval.key import ApprovalKey
 from ferrule.approval.story import WAITING_STATES, Question, question_of, what_became_of
 from ferrule.approval.waiting import Waiting, item, missing, objected, refusal
@@ -38,6 +38,11 @@ Accept: TypeAlias = Callable[[dict[str, object]], Awaitable[None]]
 """Takes a suggested rule into the policy."""
 MaskInput: TypeAlias = Callable[[str, bytes], Awaitable[bytes]]
 """An input of a call with its sensitive members masked."""
+
+Told: TypeAlias = Callable[..., Any]
+"""A text or JSON value without secrets; takes more values that must not be told."""
+MaskAnswer: TypeAlias = Callable[[bytes, dict[str, Any]], bytes]
+"""An answer as it may be stored and shown, by the schema a tool wants it to fit."""
 
 _log = logging.getLogger("ferrule.inbox")
 
@@ -80,6 +85,9 @@ class Inbox:
         accept: Accept | None = None,
         mask: MaskInput | None = None,
         describe: Callable[[str], str | None] = lambda tool_id: None,
+        *,
+        told: Told = lambda value, also=(): value,
+        mask_answer: MaskAnswer = lambda given, schema: given,
     ) -> None:
         self._store = store
         self._keys = keys
@@ -91,6 +99,8 @@ class Inbox:
         self._accept = accept
         self._mask = mask
         self._describe = describe
+        self._told = told
+        self._mask_answer = mask_answer
 
     async def pending(self) -> list[Waiting]:
         """What waits for a person, oldest first. Without the approve or admin scope: one's own calls."""
@@ -155,7 +165,7 @@ class Inbox:
             raise InboxError(f"{call} has run already; say whether the tool acted with 'ferrule settle'")
         self._demand_unexpired(question)
         answer = self._answer(question, "reject", reason, question.binding)
-        return await self._end(call, rejection(answer.by, reason), answer)
+        return await self._end(call, rejection(answer.by, answer.reason or ""), answer)
 
     async def answer(self, call: str, value: Any, *, reason: str | None = None, resume: bool = True) -> Answered:
         """Give a tool what it waits for. Raises AccessError or InboxError, and then nothing was recorded."""
@@ -170,10 +180,11 @@ class Inbox:
         if question.answers:
             raise InboxError(f"{call} was answered by {question.answers[-1].by} already")
         self._demand_unexpired(question)
-        given = _written(value, question.answer_schema)
+        given = self._written(value, question.answer_schema)
+        payload = answer_payload(self._keys, call, given, self._mask_answer(given, question.answer_schema))
         answer = self._answer(question, "approve", reason, question.binding)
         condition = Condition(states=frozenset({question.open.state}), seq=question.open.seq)
-        if (await self._store.commit(input_row(question, answer, given), condition)).outcome != "written":
+        if (await self._store.commit(input_row(question, answer, payload), condition)).outcome != "written":
             raise InboxError(f"others are answering {call} at this very moment; look at it again")
         result = await self._resume(call) if resume else None
         return Answered(invocation_id=call, state=question.open.state, people_missing=0, result=result)
@@ -187,7 +198,7 @@ class Inbox:
         if self._identity.channel == question.request.channel:
             raise AccessError(f"the channel {self._identity.channel} made the call {call}, so it cannot settle it")
         answer = self._answer(question, "approve" if happened else "reject", note, question.binding)
-        return await self._end(call, settlement(answer.by, note, happened=happened), answer)
+        return await self._end(call, settlement(answer.by, answer.reason or "", happened=happened), answer)
 
     async def _write_yes(
         self, question: Question, edited: bytes | None, reason: str | None, seen: bytes | None
@@ -249,9 +260,16 @@ class Inbox:
             self._keys,
             verdict=verdict,
             binding=binding,
-            reason=reason,
+            reason=self._told(reason, self._hidden(question)),
             now=self._now(question),
         )
+
+    def _hidden(self, question: Question) -> frozenset[str]:
+        """The sensitive values of a call's input, which no reason may repeat."""
+        try:
+            return hidden_values(question.inputs(self._keys))
+        except (ValueError, msgspec.MsgspecError):  # what cannot be opened is not known here
+            return frozenset()
 
     async def _end(self, call: str, stop: Stop, answer: Answer) -> Result:
         result = await self._close(call, stop, answer)
@@ -316,6 +334,21 @@ class Inbox:
             channel = self._identity.channel
             raise AccessError(f"{self._identity.principal} came by {channel}, which does not hold the approve scope")
 
+    def _written(self, value: Any, schema: dict[str, Any]) -> bytes:
+        """An answer as JSON, if it is what the tool asked for. Raises InboxError."""
+        try:
+            given = msgspec.json.encode(value)
+        except (TypeError, ValueError, RecursionError, OverflowError):
+            raise InboxError("an answer has to be JSON") from None
+        if schema:
+            validator = compiled_schema(msgspec.json.encode(schema))
+            problem = next((error.message for error in validator.iter_errors(msgspec.json.decode(given))), None)
+            if problem is not None:
+                if self._mask_answer(given, schema) != given:
+                    problem = "it does not fit the schema; the answer is sensitive, so no more is told"
+                raise InboxError(f"this is not what the tool asked for: {problem}")
+        return given
+
     def _demand_allowed(self, question: Question, now: int, *, has_edit: bool) -> None:
         error = refusal(question, self._identity, now, has_edit=has_edit)
         if error is not None:
@@ -325,17 +358,3 @@ class Inbox:
         expires_at = question.request.expires_at
         if self._now(question) >= expires_at:
             raise InboxError(f"{question.open.call} expired at {iso(expires_at)}; the caller has to ask again")
-
-
-def _written(value: Any, schema: dict[str, Any]) -> bytes:
-    """An answer as JSON, if it is what the tool asked for. Raises InboxError."""
-    try:
-        given = msgspec.json.encode(value)
-    except (TypeError, ValueError, RecursionError, OverflowError):
-        raise InboxError("an answer has to be JSON") from None
-    if schema:
-        validator = compiled_schema(msgspec.json.encode(schema))
-        problem = next((error.message for error in validator.iter_errors(msgspec.json.decode(given))), None)
-        if problem is not None:
-            raise InboxError(f"this is not what the tool asked for: {problem}")
-    return given

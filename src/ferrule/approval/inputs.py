@@ -109,6 +109,37 @@ def edit_payload(key: ApprovalKey, call: str, after: Inputs) -> Payload:
     return Payload(text=after.shown, sealed_input=sealed)
 
 
+def answer_payload(key: ApprovalKey, call: str, given: bytes, shown: bytes) -> Payload:
+    """How the answer to a tool is stored: encrypted where people may not see all of it."""
+    if shown == given:
+        return Payload(text=given)
+    return Payload(text=shown, sealed_input=key.seal(call, msgspec.msgpack.encode((b"null", given))))
+
+
+def hidden_values(inputs: Inputs) -> frozenset[str]:
+    """The texts and numbers of an input that people see as masks."""
+    if not inputs.is_sealed:
+        return frozenset()
+    return frozenset(_masked_values(msgspec.json.decode(inputs.shown), msgspec.json.decode(inputs.call)))
+
+
+def _masked_values(shown: Any, real: Any) -> Iterator[str]:
+    pairs = _pairs(shown, real)
+    if pairs is not None:
+        for _, one, other in pairs:
+            yield from _masked_values(one, other)
+    elif shown == MASK:
+        yield from _scalars(real)
+
+
+def _scalars(value: Any) -> Iterator[str]:
+    if isinstance(value, dict | list):
+        for member in value.values() if isinstance(value, dict) else value:
+            yield from _scalars(member)
+    elif isinstance(value, str | int | float) and not isinstance(value, bool) and value != MASK:
+        yield str(value)
+
+
 def _opened(key: ApprovalKey, call: str, sealed: bytes) -> tuple[bytes, bytes]:
     try:
         return _decode_pair(key.open(call, sealed))

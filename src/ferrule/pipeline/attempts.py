@@ -16,6 +16,7 @@ from ferrule.model.retry import NO_RETRIES, Attempt
 from ferrule.pipeline.call import Call
 from ferrule.pipeline.retries import next_wait
 from ferrule.pipeline.services import Services
+from ferrule.pipeline.untold import without_secrets
 
 _STATUS = re.compile(r"http[: ](\d{3})\b")
 
@@ -54,8 +55,9 @@ async def again(call: Call, services: Services, context: Context, failed: Execut
         )
         if following.wait_seconds is None or _is_told_to_stop(call, context):
             raise failed
-        _note(call, Attempt(number, started, call.offset(), failed.error_class, failed.code or "",
-                            round(following.wait_seconds, 3), failed.native_error_ref))  # fmt: skip
+        code, native = without_secrets(call, services, (failed.code or "", failed.native_error_ref))
+        _note(call, Attempt(number, started, call.offset(), failed.error_class, code,
+                            round(following.wait_seconds, 3), native))  # fmt: skip
         services.breakers.ended(tool_id, failed.error_class, call.ticket, retry_after=failed.retry_after)
         await asyncio.sleep(following.wait_seconds)
         if _is_told_to_stop(call, context):

@@ -10,9 +10,8 @@ import msgspec
 from ferrule.contracts.hook import HOOK_EVENTS, Hook, HookInput, HookOutput
 from ferrule.errors import SettingsError
 from ferrule.pipeline.call import Call
-from ferrule.pipeline.inputs import sensitive_values
-from ferrule.pipeline.redaction import scrub
 from ferrule.pipeline.services import Services
+from ferrule.pipeline.untold import without_secrets
 
 _decode = msgspec.json.decode
 
@@ -64,15 +63,6 @@ def noted(call: Call, services: Services, output: HookOutput) -> tuple[dict[str,
     if output.stop is not None:
         kept.append({"stop": {"reason": output.stop, "continue": False}})
     return tuple(without_secrets(call, services, kept)) if kept else ()
-
-
-def without_secrets(call: Call, services: Services, value: Any) -> Any:
-    """A JSON value without what is known to be secret, for eyes outside the call."""
-    secrets = call.secrets if call.prepared.mask is None else call.secrets | sensitive_values(call)
-    redactor = services.redactor
-    if redactor is not None and (secrets or not redactor.is_idle):
-        return redactor.value(value, secrets)[0]
-    return scrub(value, secrets) if secrets else value
 
 
 def _copied(record: dict[str, Any]) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from ferrule.pipeline.call import Call, Park
 from ferrule.pipeline.denial import denied
 from ferrule.pipeline.hooks_run import Moment, blocked, chosen, run_hooks, stopped_by
 from ferrule.pipeline.services import Services
+from ferrule.pipeline.untold import without_secrets
 
 
 def with_hook_words(call: Call, ruling: Ruling) -> Ruling:
@@ -99,7 +100,8 @@ def _objected(call: Call, services: Services, hook: Hook, output: HookOutput) ->
     stop = stopped_by(call, services, hook, output)
     if stop is not None or output.permission != "deny":
         return stop
-    why = f": {output.permission_reason}" if output.permission_reason else ""
+    reason = without_secrets(call, services, output.permission_reason)
+    why = f": {reason}" if reason else ""
     refs = call.decisions[-1].ruling.policy_refs
     return denied(call, Ruling("deny", f"the hook {hook.hook_id!r} says deny{why}", "hook", policy_refs=refs), services)
 

@@ -19,8 +19,9 @@ from ferrule.pipeline.call import Call
 from ferrule.pipeline.hook_answers import NOTHING, checked
 from ferrule.pipeline.hook_context import attach_context
 from ferrule.pipeline.hook_effects import spoiled, withheld
-from ferrule.pipeline.hooks import name_of, noted, told, without_secrets
+from ferrule.pipeline.hooks import name_of, noted, told
 from ferrule.pipeline.services import Services
+from ferrule.pipeline.untold import without_secrets
 
 T = TypeVar("T")
 _RAISED = (Exception, SystemExit, asyncio.CancelledError)
@@ -174,6 +175,7 @@ def _settled(moment: Moment, hook: Hook, started: int, said: Any) -> Stop | None
 
 
 def _failed(moment: Moment, hook: Hook, started: int, how: str) -> Stop | None:
+    how = without_secrets(moment.call, moment.services, how)
     _note(moment.call, hook, started, ({"failed": how},))
     return moment.broken(hook, how)
 
@@ -197,9 +199,9 @@ def stopped_by(call: Call, services: Services, hook: Hook, output: HookOutput) -
     """The stop of a hook that says stop, kept as it said it (AT-155)."""
     if output.stop is None:
         return None
-    reason = without_secrets(call, services, output.stop)
+    reason, code = without_secrets(call, services, (output.stop, output.stop_code))
     call.hook_stop = {"reason": reason, "hook_id": hook.hook_id, "continue": False}
-    return Stop("hook_blocked", f"the hook {hook.hook_id!r} stopped the call: {reason}", output.stop_code)
+    return Stop("hook_blocked", f"the hook {hook.hook_id!r} stopped the call: {reason}", code)
 
 
 def blocked(hook: Hook, how: str) -> Stop:

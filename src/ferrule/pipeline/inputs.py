@@ -26,11 +26,12 @@ def inputs_of(call: Call, services: Services) -> Payload:
     mask, redactor = prepared.mask, services.redactor
     if redactor is not None and redactor.is_idle:
         redactor = None
-    if mask is None and call.call_input is None and recorded is None:  # nothing changed on the way
+    if mask is None and call.call_input is None and recorded is None and not call.secrets:  # nothing changed on the way
         return Payload(call.model_input if redactor is None else storable(call.model_input, None, redactor))
-    model, final = (storable(text, mask, redactor) for text in (call.model_input, call.input))
-    observable = model if call.observable_input is None else storable(call.observable_input, mask, redactor)
-    judged = observable if call.permission_input is None else storable(call.permission_input, mask, redactor)
+    hidden = call.secrets
+    model, final = (storable(text, mask, redactor, hidden) for text in (call.model_input, call.input))
+    observable = model if call.observable_input is None else storable(call.observable_input, mask, redactor, hidden)
+    judged = observable if call.permission_input is None else storable(call.permission_input, mask, redactor, hidden)
     payload = Payload(model)
     payload.observable_input = observable if observable != model else None
     payload.permission_input = judged if judged != observable else None
@@ -38,10 +39,11 @@ def inputs_of(call: Call, services: Services) -> Payload:
     return payload
 
 
-def storable(text: bytes, mask: Mask | None, redactor: Redactor | None) -> bytes:
-    """An input as it may be stored and shown: its sensitive members masked, and no known secret anywhere in it."""
+def storable(text: bytes, mask: Mask | None, redactor: Redactor | None, hidden: frozenset[str] = frozenset()) -> bytes:
+    """An input as it may be stored and shown: its sensitive members masked, and no known secret anywhere in it, nor anything
+    that its tool asked to hide."""
     masked = text if mask is None else mask.masked(text)
-    also = () if mask is None else _repeated(text, mask)
+    also = hidden if mask is None else hidden | _repeated(text, mask)
     redactor = (redactor or ONLY_GIVEN) if also else redactor
     if redactor is None or not (also or b"\\" in masked or redactor.may_hold(masked)):
         return masked  # without escapes a text stands in JSON as it is

@@ -27,6 +27,7 @@ from ferrule.model.scheduling import AbortReason
 from ferrule.pipeline.call import Call
 from ferrule.pipeline.inputs import sensitive_values
 from ferrule.pipeline.redacting_writer import RedactingWriter
+from ferrule.pipeline.redactor import ONLY_GIVEN
 from ferrule.pipeline.services import Services
 
 _FLUSH_SECONDS = 0.05
@@ -173,10 +174,10 @@ class Live:
         owner = PayloadOwner(self.call.invocation_id, request.principal, request.tenant, self.call.prepared.tool_id)
         expires = self.services.results.expires_seconds
         at = None if expires is None else self.services.now() + expires * 1_000_000
+        media_type, name = self.clean((media_type, name))
         writer = self.services.payloads.begin(owner, media_type=media_type, name=name, expires_at=at)
-        redactor = self.services.redactor
-        also = self._hidden()
-        if redactor is not None and (also or not redactor.is_idle):
+        redactor, also = self.services.redactor or ONLY_GIVEN, self._hidden()
+        if also or not redactor.is_idle:
             writer = RedactingWriter(writer, redactor.stream(also))
         with _LOCK:
             self.outputs += (writer,)
@@ -335,14 +336,14 @@ class Live:
         return self.secrets if call.prepared.mask is None else self.secrets | sensitive_values(call)
 
     def _redacted(self, facts: dict[str, Any]) -> dict[str, Any]:
-        redactor, also = self.services.redactor, self._hidden()
-        if redactor is None or (redactor.is_idle and not also):
+        redactor, also = self.services.redactor or ONLY_GIVEN, self._hidden()
+        if redactor.is_idle and not also:
             return facts
         clean: dict[str, Any] = redactor.value(facts, also)[0]
         return clean
 
     def _enter_partial(self) -> None:
-        if self.stage == "running" and self.call.state in ("running", "partial_result"):
+        if self.stage == "running" and self.call.state == "running":
             self.call.enter("partial_result")
 
     def _wake(self) -> None:

@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from math import isfinite
 from typing import Any
 
 import msgspec
 
+from ferrule.contracts.redactor import RedactingStream
 from ferrule.pipeline.hostile import MAX_DEPTH, is_deep
 
 Blocks = tuple[dict[str, Any], ...]
 _encode = msgspec.json.encode
 _BINARY = ("data", "blob", "bytes")
 """Members of a block that hold the bytes of what it carries."""
+_HOLDERS = ("resource", "file", "source")
+"""Members of a block that may carry them in its place."""
 _LARGE = 48 * 1024
 """Bytes from which on a block keeps them raw until it is decided where they go; base64 would only be taken apart again."""
 
@@ -81,6 +84,28 @@ def binary_of(block: dict[str, Any]) -> bytes | None:
                 except ValueError:
                     continue
     return None
+
+
+def clean_binary(block: dict[str, Any], stream: Callable[[], RedactingStream], found: list[str]) -> dict[str, Any]:
+    """A block whose bytes, raw or as base64, have no secret in them; the very block when they had none. `found` gets the
+    names."""
+    clean: dict[str, Any] = {}
+    for name, member in block.items():
+        if name in _HOLDERS and isinstance(member, dict):
+            below = clean_binary(member, stream, found)
+            if below is not member:
+                clean[name] = below
+        elif name in _BINARY and isinstance(member, str | bytes):
+            try:
+                data = member if isinstance(member, bytes) else base64.b64decode(member, validate=True)
+            except ValueError:
+                continue
+            filtering = stream()
+            passed = filtering.feed(data) + filtering.finish()
+            if filtering.found:
+                found += filtering.found
+                clean[name] = passed if isinstance(member, bytes) else base64.b64encode(passed).decode()
+    return {**block, **clean} if clean else block
 
 
 def media_type_of(block: dict[str, Any]) -> str:

@@ -14,7 +14,7 @@ import msgspec
 from ferrule.model.tool import Tool
 from ferrule.model.value import Path
 from ferrule.pipeline.redactor import ONLY_GIVEN
-from ferrule.pipeline.sensitive_places import Places, sensitive_places
+from ferrule.pipeline.sensitive_places import Places, marked_places, sensitive_places
 
 REDACTED = "[REDACTED]"
 _REDACTED_JSON = b'"[REDACTED]"'
@@ -32,6 +32,12 @@ class Mask:
     def of(cls, tool: Tool) -> Mask | None:
         """The tool's mask; None when nothing in its input is sensitive."""
         places = sensitive_places(tool)
+        return None if places is None else cls(places)
+
+    @classmethod
+    def of_schema(cls, schema: dict[str, Any]) -> Mask | None:
+        """The mask of any other value that a schema describes, such as an answer; None when nothing in it is sensitive."""
+        places = marked_places(schema)
         return None if places is None else cls(places)
 
     def masked(self, text: bytes) -> bytes:

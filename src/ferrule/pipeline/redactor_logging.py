@@ -9,13 +9,18 @@ from collections.abc import Callable
 from typing import Any
 
 from ferrule.contracts.redactor import Redactor
+from ferrule.pipeline.nesting import RUNNING
+from ferrule.pipeline.untold import secrets_of
 
 _PLAIN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 _UNREADABLE = "[REDACTED] (this line could not be looked through)"
 
 
 class RedactingFilter(logging.Filter):
-    """Put it on a handler, or on a logger: there it sees what is logged to that very logger, not to the ones below it."""
+    """Put it on a handler, or on a logger: there it sees what is logged to that very logger, not to the ones below it.
+
+    Of a call whose tool runs where the line is written, the values that are secret for this call alone are taken out too.
+    """
 
     def __init__(self, redactor: Redactor) -> None:
         super().__init__()
@@ -23,37 +28,39 @@ class RedactingFilter(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Always True: lines are changed, never dropped."""
-        if self._redactor.is_idle:
-            return True
         try:
-            self._clean(record)
+            call = RUNNING.get()
+            also = frozenset() if call is None else secrets_of(call)
+            if also or not self._redactor.is_idle:
+                self._clean(record, also)
         except Exception:  # a line that cannot be written as it is may hold anything
             record.msg, record.args = _UNREADABLE, None
             record.exc_info = record.exc_text = record.stack_info = None
         return True
 
-    def _clean(self, record: logging.LogRecord) -> None:
+    def _clean(self, record: logging.LogRecord, also: frozenset[str]) -> None:
         said = record.getMessage()
-        message, found = self._redactor.text(said)
+        message, found = self._redactor.text(said, also)
         if found:
             record.msg, record.args = message, None
         if record.exc_info:
             # Formatters write `exc_text` when it is there, so that the exception itself is not written again.
             told = "".join(traceback.format_exception(*record.exc_info)).rstrip("\n") if record.exc_info[0] else ""
-            record.exc_text, found = self._redactor.text(record.exc_text or told)
+            record.exc_text, found = self._redactor.text(record.exc_text or told, also)
             if found:
                 record.exc_info = None
         elif record.exc_text:
-            record.exc_text, _ = self._redactor.text(record.exc_text)
+            record.exc_text, _ = self._redactor.text(record.exc_text, also)
         if record.stack_info:
-            record.stack_info, _ = self._redactor.text(record.stack_info)
+            record.stack_info, _ = self._redactor.text(record.stack_info, also)
         for name in record.__dict__.keys() - _PLAIN:
-            record.__dict__[name], _ = self._redactor.value(record.__dict__[name])
+            record.__dict__[name], _ = self._redactor.value(record.__dict__[name], also)
 
 
 def guard_logs(redactor: Redactor) -> Callable[[], None]:
-    """Take secrets out of everything that Ferrule's loggers and those of its tools say, from now until the given function is
-    called. A filter on the logger `ferrule` would not see what the loggers below it say."""
+    """Take secrets out of everything that Ferrule's loggers and those of its tools say, and what the event loop says of their
+    exceptions, from now until the given function is called. A filter on the logger `ferrule` would not see what the loggers
+    below it say."""
     keeper = RedactingFilter(redactor)
     with _lock:
         _keepers.append(keeper)
@@ -78,7 +85,20 @@ _before: list[Callable[..., logging.LogRecord]] = [logging.LogRecord]
 
 def _made(*given: Any, **named: Any) -> logging.LogRecord:
     record = _before[0](*given, **named)
-    if record.name.partition(".")[0] == "ferrule":
+    if record.name.partition(".")[0] in _GUARDED:
         for keeper in tuple(_keepers):
             keeper.filter(record)
+        logger = logging.getLogger(record.name)
+        if _extras not in logger.filters:
+            logger.addFilter(_extras)  # `extra` is put on a record after it was made, and before it is filtered
     return record
+
+
+def _extras(record: logging.LogRecord) -> bool:
+    if record.__dict__.keys() - _PLAIN:
+        for keeper in tuple(_keepers):
+            keeper.filter(record)
+    return True
+
+
+_GUARDED = frozenset({"ferrule", "asyncio"})

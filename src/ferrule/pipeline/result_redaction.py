@@ -2,41 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
-from ferrule.contracts.redactor import RedactingStream, Redactor
-from ferrule.model.redaction import RedactionSettings
+from ferrule.contracts.redactor import RedactingStream
 from ferrule.model.result import Result
 from ferrule.pipeline.call import Call
-from ferrule.pipeline.inputs import sensitive_values
 from ferrule.pipeline.keeping import NO_KEEPING
+from ferrule.pipeline.mapping import Blocks, clean_binary
 from ferrule.pipeline.output_rules import OutputRules
 from ferrule.pipeline.redaction import scrub
-from ferrule.pipeline.redactor import KnownSecrets
+from ferrule.pipeline.redactor import ONLY_GIVEN
 from ferrule.pipeline.services import Services
+from ferrule.pipeline.untold import secrets_of
+from ferrule.pipeline.views import has_raw
 
 _FIELDS = (
     "content", "structured_content", "model_facing_content", "ui_facing_summary", "summary", "transcript_search_text",
-    "artifact_refs", "resource_refs", "additional_context", "native_output", "hook_stop", "native_output_ref",
+    "artifact_refs", "resource_refs", "additional_context", "native_output", "hook_stop", "native_output_ref", "native_call_id",
 )  # fmt: skip
 _TUPLES = frozenset({"content", "model_facing_content", "artifact_refs", "resource_refs", "additional_context"})
 CONTRACT = "output_contract"
 """The name under which what a tool's own contract keeps out of its output is told."""
-ONLY_ASKED: Redactor = KnownSecrets(RedactionSettings(well_known=False), {})
-"""Knows nothing by itself: for calls with secrets of their own where no redactor is set up."""
-
-
-def secrets_of(call: Call) -> frozenset[str]:
-    """The values that are secret for this call only: its sensitive inputs, and what its tool asked to hide."""
-    return call.secrets if call.prepared.mask is None else call.secrets | sensitive_values(call)
 
 
 def redacting(call: Call, services: Services) -> RedactingStream | None:
     """A filter for bytes of this call; None when nothing is secret."""
-    secrets, redactor = secrets_of(call), services.redactor or ONLY_ASKED
+    secrets, redactor = secrets_of(call), services.redactor or ONLY_GIVEN
     return redactor.stream(secrets) if secrets or not redactor.is_idle else None
 
 
@@ -50,10 +45,13 @@ def redact(call: Call, services: Services) -> None:
     found: list[str] = []
     if rules is not None:
         result = _ruled(result, rules, call, found)
+    stream = (redactor or ONLY_GIVEN).stream
+    result = _with_clean_bytes(result, lambda: stream(secrets), found)
     fields = [getattr(result, name) for name in _FIELDS]
-    words = [None, None] if result.error is None else [result.error.message, result.error.native_error_ref]
-    natives = call.notes.get("native_refs")
-    clean, names = (redactor or ONLY_ASKED).value([*map(_without_bytes, fields), words, natives], secrets)
+    error, notes, natives = result.error, result.input_mutations, call.notes.get("native_refs")
+    words = () if error is None else (error.message, error.error_code, error.native_error_ref)
+    told = [*map(_without_bytes, fields), words, [note.changed_fields for note in notes], natives]
+    clean, names = (redactor or ONLY_GIVEN).value(told, secrets)
     found += names
     if not found:
         return
@@ -61,14 +59,48 @@ def redact(call: Call, services: Services) -> None:
         name: tuple(_with_bytes(after, before)) if name in _TUPLES and after is not None else after
         for name, before, after in zip(_FIELDS, fields, clean, strict=False)
     }
-    if result.error is not None:
-        message, native = clean[-2]
-        changed["error"] = replace(result.error, message=message, native_error_ref=native)
+    own = "structured_content" if result.native_output is None else "native_output"
+    changed["content"] = _written_again(result.content, getattr(result, own), changed[own]) or changed["content"]
+    *_, words, fields_of_notes, natives = clean
+    if error is not None:
+        message, code, native = words
+        changed["error"] = replace(error, message=message, error_code=code, native_error_ref=native)
+        if call.stop is not None:  # what is made of it later has no secret either
+            stop = call.stop
+            call.stop = replace(stop, message=message, code=stop.code and code, native_error_ref=native)
+    changed["input_mutations"] = tuple(
+        replace(note, changed_fields=tuple(each)) for note, each in zip(notes, fields_of_notes, strict=True)
+    )
     call.is_plain_result = False
     call.result = replace(result, redaction_state="partial", **changed)
     call.notes = {**call.notes, "redaction_state": "partial", "redactions": sorted(set(found))}
     if natives is not None:
-        call.notes["native_refs"] = clean[-1]
+        call.notes["native_refs"] = natives
+
+
+def _with_clean_bytes(result: Result, stream: Callable[[], RedactingStream], found: list[str]) -> Result:
+    """The result with what its blocks carry looked through as the bytes it is; but for one block alone that carries raw
+    bytes, for those are looked through while they are stored."""
+    changed: dict[str, Any] = {}
+    for name in ("content", "model_facing_content"):
+        blocks = getattr(result, name)
+        if blocks is None or (len(blocks) == 1 and has_raw(blocks[0])):
+            continue
+        clean = tuple(clean_binary(block, stream, found) for block in blocks)
+        if any(one is not other for one, other in zip(clean, blocks, strict=True)):
+            changed[name] = clean
+    return replace(result, **changed) if changed else result
+
+
+def _written_again(content: Blocks, before: Any, after: Any) -> Blocks | None:
+    """The text of a value that lost something, so that it is JSON still; None where the content is no such text."""
+    if before is after or len(content) != 1 or content[0].get("type") != "text":
+        return None
+    try:
+        is_its_text = content[0].get("text") == msgspec.json.encode(before).decode()
+        return ({**content[0], "text": msgspec.json.encode(after).decode()},) if is_its_text else None
+    except (OverflowError, TypeError, UnicodeEncodeError, ValueError):
+        return None
 
 
 def _ruled(result: Result, rules: OutputRules, call: Call, found: list[str]) -> Result:

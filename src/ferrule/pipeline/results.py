@@ -13,12 +13,11 @@ from ferrule.model.result import MutationNote, Result
 from ferrule.pipeline.call import Call
 from ferrule.pipeline.hook_context import with_hooks
 from ferrule.pipeline.hostile import MAX_DEPTH
-from ferrule.pipeline.inputs import sensitive_values
 from ferrule.pipeline.keeping import NO_KEEPING
 from ferrule.pipeline.mapping import Blocks, Unmappable, as_json, looked_at, normalised, written
-from ferrule.pipeline.redaction import scrub
 from ferrule.pipeline.refs import artifact_refs, resource_refs
 from ferrule.pipeline.services import Services
+from ferrule.pipeline.untold import without_secrets
 
 _encode = msgspec.json.encode
 _SMALL = 2 * MAX_DEPTH
@@ -33,9 +32,9 @@ def stopped_result(call: Call, services: Services, output: Output | None = None)
     """The result of a call that was stopped, with whatever it achieved before."""
     stop = call.stop
     assert stop is not None
-    if call.prepared.mask is not None:  # a tool's own words may repeat what it was given
-        stop = replace(stop, message=scrub(stop.message, sensitive_values(call)))
-        call.stop = stop
+    if call.prepared.mask is not None or len(stop.message) > _LONGEST_MESSAGE:
+        # A tool's own words may repeat what it was given; and what is cut off would be half a secret, which nobody finds.
+        stop = call.stop = replace(stop, message=without_secrets(call, services, stop.message))
     if len(stop.message) > _LONGEST_MESSAGE:
         stop = call.stop = replace(stop, message=f"{stop.message[:_LONGEST_MESSAGE]}… (cut off)")
     error = tool_error(stop, has_run=call.has_run, is_repeatable=call.prepared.traits.is_repeatable)

@@ -23,8 +23,9 @@ from ferrule.model.journal import (
 )
 from ferrule.model.lifecycle import State
 from ferrule.model.surface import Surface, SurfaceRequest
-from ferrule.pipeline.call import Call, CallOptions, Recorded
+from ferrule.pipeline.call import NO_STATE, Call, CallOptions, Recorded
 from ferrule.pipeline.mutation import changed_fields
+from ferrule.pipeline.redaction import Mask
 from ferrule.pipeline.services import Services
 from ferrule.pipeline.session import Prepared, Session
 from ferrule.pipeline.tool_facts import ToolTraits
@@ -89,10 +90,17 @@ def past_of(rows: Sequence[StoredEntry], services: Services, *, opens_inputs: bo
 
 
 def revived(call_id: str, past: Past, open_call: OpenCall, session: Session, services: Services) -> Call:
-    """The call, ready to go on through the surface of this moment."""
+    """The call, ready to go on through the surface of this moment. Raises ValueError for a state that cannot be opened."""
     call = _call(call_id, past, open_call, session, services)
-    edits = [answer for answer in past.answers if answer.edited_input is not None]
-    for edit in edits:
+    if call.recorded is not None and call.recorded.waiting not in (b"", NO_STATE):
+        call.recorded.waiting = services.sealing.open(call_id, call.recorded.waiting)
+    mask = Mask.of_schema(past.notes.get("answer_schema", {}))
+    if mask is not None and call.recorded is not None:
+        call.secrets |= mask.values(call.recorded.received)
+    is_input = (
+        past.request is not None and past.request.purpose == "input"
+    )  # then it answers the tool, and edits nothing
+    for edit in () if is_input else [answer for answer in past.answers if answer.edited_input is not None]:
         assert edit.edited_input is not None
         before, after = msgspec.json.decode(call.input), msgspec.json.decode(edit.edited_input)
         fields = changed_fields(before, after)

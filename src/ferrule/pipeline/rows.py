@@ -8,7 +8,9 @@ from ferrule.model.journal import Entry, Kind, Mark, Segment
 from ferrule.model.lifecycle import PHASES
 from ferrule.pipeline.call import NO_OPTIONS, NO_STATE, Call, Park
 from ferrule.pipeline.inputs import inputs_of, with_sealed_input
+from ferrule.pipeline.row_redaction import clean_segment
 from ferrule.pipeline.services import Services
+from ferrule.pipeline.untold import without_secrets
 
 _EMIT_TERMINAL = PHASES.index("emit_terminal")
 _EXECUTE = PHASES.index("execute")
@@ -20,7 +22,7 @@ def started_row(call: Call, services: Services, *, is_counted: bool) -> Entry:
     mark.owner = services.store.instance
     if is_counted:
         mark.counted_run = call.session.surface.request.run_id
-    return _entry("started", call, services.now(), _segment(call), mark, inputs_of(call, services))
+    return _entry("started", call, services.now(), _segment(call, services), mark, inputs_of(call, services))
 
 
 def surfaced_row(call: Call, services: Services) -> Entry:
@@ -39,13 +41,15 @@ def _with_passed_over(phases: list[int]) -> None:
 
 def parked_row(call: Call, services: Services, park: Park) -> Entry:
     """When a call waits for somebody: everything needed to go on, in another process too."""
-    segment = _segment(call)
+    segment = _segment(call, services)
     segment.request = park.request
     segment.context = call.session.surface.request
     if park.waiting is not None:
-        segment.notes = {**segment.notes, "waiting": park.waiting.state or NO_STATE}
-        if park.waiting.answer_schema:
-            segment.notes["answer_schema"] = park.waiting.answer_schema
+        state, schema = park.waiting.state, park.waiting.answer_schema
+        kept = services.sealing.seal(call.invocation_id, state) if state else NO_STATE  # it may hold anything
+        segment.notes = {**segment.notes, "waiting": kept}
+        if schema:
+            segment.notes["answer_schema"] = without_secrets(call, services, schema)
     mark = _mark(call, call.state)
     mark.expires_at = park.request.expires_at
     payload = with_sealed_input(call, services, inputs_of(call, services))
@@ -60,7 +64,7 @@ def last_row(call: Call, services: Services) -> Entry:
     if call.is_plain_result and prepared.is_express and not call.notes and call.recorded is None and call.key is None:
         plain = Segment(prepared.header, call.created_at, call.phases, call.states, (), (), (), result.status)
         return Entry("call", call.invocation_id, result.created_at, prepared.tool_id, call.state, plain, call.payload)
-    segment = _segment(call)
+    segment = _segment(call, services)
     segment.status = result.status
     segment.error = result.error
     if call.recorded is None:
@@ -71,13 +75,13 @@ def last_row(call: Call, services: Services) -> Entry:
 
 def unknown_row(call: Call, services: Services, park: Park) -> Entry:
     """When a crash left it unknown whether an action happened: it waits for a person to say."""
-    segment = _segment(call)
+    segment = _segment(call, services)
     segment.request = park.request
     mark = _mark(call, call.state)
     return _entry("unknown", call, services.now(), segment, mark, None)
 
 
-def _segment(call: Call) -> Segment:
+def _segment(call: Call, services: Services) -> Segment:
     segment = Segment(call.prepared.header, call.created_at, call.phases, call.states, call.decisions)
     if call.mutations and call.new_mutations:
         segment.mutations = call.mutations[-call.new_mutations :]
@@ -87,6 +91,8 @@ def _segment(call: Call) -> Segment:
         segment.answer = call.answer
     if call.notes or (call.recorded is None and call.options is not NO_OPTIONS):
         segment.notes = _notes(call)
+    if segment.decisions or segment.mutations or segment.notes:
+        clean_segment(call, services, segment)
     return segment
 
 

@@ -21,7 +21,7 @@ from ferrule.pipeline.call import NO_OPTIONS, Again, Call, Closing, Detached, Op
 from ferrule.pipeline.idempotency import KEY_CONFLICT, key_conflict
 from ferrule.pipeline.limits import take
 from ferrule.pipeline.live import Cancel
-from ferrule.pipeline.nesting import place_of
+from ferrule.pipeline.nesting import RUNNING, place_of
 from ferrule.pipeline.phases.check_schema_loaded import check_schema_loaded
 from ferrule.pipeline.phases.emit_terminal import emit_terminal
 from ferrule.pipeline.phases.execute import execute
@@ -42,6 +42,8 @@ from ferrule.pipeline.services import Services
 from ferrule.pipeline.session import UNRESOLVED
 from ferrule.pipeline.supervise import BY_ITSELF, stopped_by
 from ferrule.pipeline.uncancelled import uncancelled
+from ferrule.pipeline.untold import without_secrets
+from ferrule.pipeline.waiting_news import tell_waiting
 
 OPENING: tuple[tuple[int, Opening], ...] = (
     (0, resolve_tool),
@@ -237,7 +239,8 @@ async def _in_background(call: Call, services: Services, detached: Detached) -> 
     if call.recorded is None:
         with suppress(LedgerError):  # it still runs, and its end is recorded; until then it is not seen from elsewhere
             await surface_call(live)
-    return Pending(invocation_id=call.invocation_id, state="running", message=detached.message)
+    message = without_secrets(call, services, detached.message)
+    return Pending(invocation_id=call.invocation_id, state="running", message=message)
 
 
 async def _otherwise(
@@ -346,6 +349,7 @@ async def _park(call: Call, services: Services, park: Park) -> Result | Pending 
     match committed.outcome:
         case "written":
             services.parked(park.request)
+            await tell_waiting(call, services, park)
             return Pending(
                 invocation_id=call.invocation_id,
                 state=call.state,
@@ -375,7 +379,9 @@ def _crashed(call: Call, number: int, error: Exception) -> Stop:
     if call.prepared is UNRESOLVED:
         call.prepared = call.session.nowhere(call.tool_name)
     name = PHASES[number]
+    before = RUNNING.set(call)  # so that the line has none of its secrets
     _log.error("call %s failed in phase %s", call.invocation_id, name, exc_info=error)
+    RUNNING.reset(before)
     kind = type(error).__name__
     message = (
         f"Ferrule itself failed in phase {name} ({kind}); this is a mistake in Ferrule, and the log has the details"
@@ -391,3 +397,7 @@ def _mend(call: Call, services: Services, number: int, error: Exception) -> None
     call.stop = call.stop or stop
     call.is_plain_result = False
     call.result = stopped_result(call, services)
+    if PHASES[number] == "persist_result":  # nobody looked it through, so that nothing of it is told
+        call.options, call.mutations, call.new_mutations = NO_OPTIONS, (), 0
+        call.hook_context, call.hook_stop, call.stop = (), None, stop
+        call.result = stopped_result(call, services)

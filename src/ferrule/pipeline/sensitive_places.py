@@ -121,6 +121,12 @@ def sensitive_places(tool: Tool) -> Places | None:
     return atlas.root() if listed or atlas.leading else None
 
 
+def marked_places(schema: dict[str, Any]) -> Places | None:
+    """The places that a schema marks as sensitive; None when there are none."""
+    atlas = Atlas([schema], [])
+    return atlas.root() if atlas.leading else None
+
+
 def _listed(tool: Tool) -> list[str]:
     if b"sensitive_fields" not in bytes(tool.payload):
         return []

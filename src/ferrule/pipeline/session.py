@@ -101,6 +101,7 @@ class Session:
         "_hooks",
         "_is_known",
         "_retries",
+        "_told",
         "generation",
         "handle",
         "lane",
@@ -121,7 +122,9 @@ class Session:
         hooks: tuple[Hook, ...] = (),
         lane: Lane | None = None,
         retries: RetrySettings = DEFAULT_RETRIES,
+        told: Callable[[str], str] = str,
     ) -> None:
+        """`told`: takes out of a text what must not be told."""
         self.surface = surface
         self.lane = lane or Scheduler().lane("")
         """Who runs beside whom."""
@@ -138,6 +141,7 @@ class Session:
         self._executor_of = executor_of
         self._is_known = is_known
         self._hooks = hooks
+        self._told = told
         self._counts: dict[str, int] = {}
 
     def find(self, name: str) -> Prepared:
@@ -167,7 +171,7 @@ class Session:
 
     def nowhere(self, name: str) -> Prepared:
         """The refusal of a name that leads nowhere (AT-91)."""
-        name = name.encode("utf-8", "backslashreplace").decode()[:_LONGEST_NAME]  # whatever a caller wrote, on record
+        name = self._told(name.encode("utf-8", "backslashreplace").decode())[:_LONGEST_NAME]  # on record
         tool_id = f"unknown:{name}"
         if self.surface.is_ambiguous(name):
             ids = ", ".join(self.surface.names[name])

@@ -20,6 +20,7 @@ from ferrule.pipeline.call import Call
 from ferrule.pipeline.keeping import NO_KEEPING, Limits, limits_of
 from ferrule.pipeline.result_redaction import redacting as redacting_stream
 from ferrule.pipeline.services import Services
+from ferrule.pipeline.untold import without_secrets
 
 OnBytes = Callable[[int], None]
 """Told how many bytes have come so far; from whichever thread they come through."""
@@ -220,11 +221,12 @@ async def store_stream(call: Call, services: Services, output: Output, on_bytes:
     seconds = keeping.expires_seconds or settings.expires_seconds
     beginning = Beginning(limits.preview) if is_text(output.media_type) and not is_private else None
     redacting = redacting_stream(call, services)
+    media_type, name = without_secrets(call, services, (output.media_type, output.file_name))
     try:
         writer = services.payloads.begin(
             owner,
-            media_type=output.media_type,
-            name=output.file_name,
+            media_type=media_type,
+            name=name,
             scope=keeping.scope,
             expires_at=None if seconds is None else services.now() + seconds * 1_000_000,
             access="protected" if is_private else "owner",

@@ -23,6 +23,7 @@ from ferrule.pipeline.results import mapped
 from ferrule.pipeline.services import Services
 from ferrule.pipeline.streaming import store_stream
 from ferrule.pipeline.uncancelled import uncancelled
+from ferrule.pipeline.views import dropped_block, has_raw
 from ferrule.pipeline.waiting import waiting_request
 
 _GRACE_SECONDS = 0.5
@@ -201,6 +202,7 @@ def tell_late_output(live: Live, given: Any) -> None:
     output = given if type(given) is Output else Output(None if type(given) is Waiting else given)
     try:
         content, structured = mapped(output)
+        content = tuple(dropped_block(block, "late") if has_raw(block) else block for block in content)
         content, structured = live.clean((content, structured))
         payload = Payload(result=packed_plain(content, structured))
     except Exception as error:  # whatever a tool gives too late does no more harm

@@ -62,13 +62,13 @@ class View(msgspec.Struct, frozen=True):
 
     def is_short(self, limits: Limits) -> bool:
         """True when all of it may be shown."""
-        has_raw = any(_has_raw(block) for block in self.blocks)
-        return not has_raw and limits.allows(self.text) and _allows(self.structured, limits)
+        is_raw = any(map(has_raw, self.blocks))
+        return not is_raw and limits.allows(self.text) and _allows(self.structured, limits)
 
     def is_small_record(self, limits: Limits) -> bool:
         """True when what the tool gave may stand in the ledger's row."""
-        has_raw = any(_has_raw(block) for block in self.content)
-        return not has_raw and limits.allows("\n".join(map(_text_of, self.content))) and _allows(self.native, limits)
+        is_raw = any(map(has_raw, self.content))
+        return not is_raw and limits.allows("\n".join(map(_text_of, self.content))) and _allows(self.native, limits)
 
     def loose(self, limits: Limits) -> list[int]:
         """Blocks whose bytes should be stored by themselves: those that are too large, or all when the whole is."""
@@ -111,7 +111,7 @@ def _full(blocks: Blocks, structured: Any, *, is_value: bool) -> Full:
     whole: dict[str, Any] = {"content": blocks}
     if structured is not None:
         whole["structured_content"] = structured
-    return Full(_encode(whole), "application/json")
+    return Full(_encode(whole), "application/json", is_raw=any(map(has_raw, blocks)))
 
 
 def dropped_block(block: dict[str, Any], reason: str) -> dict[str, Any]:
@@ -123,7 +123,7 @@ def _text_of(block: dict[str, Any]) -> str:
     text = block.get("text")
     if isinstance(text, str) and block.get("type") == "text":
         return text
-    return _encode(without_binary(block) if _has_raw(block) else block).decode(errors="replace")
+    return _encode(without_binary(block) if has_raw(block) else block).decode(errors="replace")
 
 
 def _allows(value: Any, limits: Limits) -> bool:
@@ -135,7 +135,8 @@ def _allows(value: Any, limits: Limits) -> bool:
         return True  # numbers past 64 bits; the text form has been measured
 
 
-def _has_raw(block: dict[str, Any]) -> bool:
+def has_raw(block: dict[str, Any]) -> bool:
+    """True when a block carries bytes as they are."""
     return any(isinstance(member, bytes) for member in block.values())
 
 

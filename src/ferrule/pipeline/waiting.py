@@ -8,6 +8,7 @@ from ferrule.model.decision import Requirement
 from ferrule.model.timestamps import MICROSECONDS
 from ferrule.pipeline.call import Call
 from ferrule.pipeline.services import Services
+from ferrule.pipeline.untold import without_secrets
 
 
 def waiting_request(call: Call, services: Services, waiting: Waiting) -> ApprovalRequest:
@@ -34,7 +35,7 @@ def question(call: Call, services: Services, purpose: str, message: str, expires
         expires_at=expires_at,
         binding=b"",
         requirement=Requirement(),
-        message=message,
+        message=without_secrets(call, services, message),
         risk=call.prepared.traits.risk,
         purpose="input" if purpose == "input" else "outcome",
     )

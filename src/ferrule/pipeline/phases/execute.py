@@ -14,7 +14,7 @@ from inspect import isawaitable
 from types import CoroutineType
 from typing import Any, cast
 
-from ferrule.contracts.executor import Context, ExecutionFailed, Output, Resumable
+from ferrule.contracts.executor import Context, ExecutionFailed, Output, Resumable, Run
 from ferrule.model.failure import Stop
 from ferrule.model.retry import NO_RETRIES
 from ferrule.pipeline.attempts import again, attempted
@@ -50,7 +50,8 @@ def execute(call: Call, services: Services) -> Stop | Park | Awaitable[Stop | Pa
     if prepared.retry is not NO_RETRIES:
         services.budgets.of(prepared.tool_id).earn()
     try:
-        output = run(call.arguments, context)
+        is_plain = prepared.mask is None and context is NO_CONTEXT
+        output = run(call.arguments, context) if is_plain else _known_to_run(call, run, context)
     except ExecutionFailed as failed:
         if prepared.retry is NO_RETRIES:
             return failed_stop(call, failed)
@@ -99,6 +100,15 @@ def _begun(
     if type(output) is Output and output.stream is not None:
         return _in_place(call, services, live or _live(call, services, context), _given(output))
     return taken(call, services, output)
+
+
+def _known_to_run(call: Call, run: Run, context: Context) -> Any:
+    """Run a tool that has secrets of its own, or may have, so that what it logs can be looked through for them."""
+    before = RUNNING.set(call)
+    try:
+        return run(call.arguments, context)
+    finally:
+        RUNNING.reset(before)
 
 
 async def _in_place(

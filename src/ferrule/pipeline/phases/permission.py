@@ -20,6 +20,7 @@ from ferrule.pipeline.call import Call, Park
 from ferrule.pipeline.denial import denied
 from ferrule.pipeline.hooks_permission import decision_hooks, request_hooks, with_hook_words
 from ferrule.pipeline.hooks_run import finished, wants
+from ferrule.pipeline.row_redaction import clean_ruling
 from ferrule.pipeline.services import Services
 from ferrule.pipeline.session import Prepared
 
@@ -90,6 +91,7 @@ def _asked(call: Call, ruling: Ruling, services: Services) -> Park:
     """The question to a person. Its binding is what an answer will hold for."""
     entry = call.prepared.entry
     assert entry is not None
+    ruling = clean_ruling(call, services, ruling)
     now = services.wall()
     expires_at = expiry(ruling.requirement, now)
     request = call.session.surface.request

@@ -14,6 +14,7 @@ from ferrule.pipeline.call import Call
 from ferrule.pipeline.hooks_run import Moment, blocked, chosen, run_hooks, stopped_by
 from ferrule.pipeline.mutation import change_input
 from ferrule.pipeline.services import Services
+from ferrule.pipeline.untold import without_secrets
 
 
 def pre_hooks(call: Call, services: Services) -> Stop | Awaitable[Stop | None] | None:
@@ -34,7 +35,8 @@ def _taken(call: Call, services: Services, hook: Hook, output: HookOutput) -> St
     if output.permission == "allow":
         call.hook_allows += (hook.hook_id,)
     elif output.permission is not None and not call.hook_permission.startswith("deny"):
-        why = f": {output.permission_reason}" if output.permission_reason else ""
+        reason = without_secrets(call, services, output.permission_reason)
+        why = f": {reason}" if reason else ""
         if output.permission == "deny" or not call.hook_permission:
             call.hook_permission = f"{output.permission}:the hook {hook.hook_id!r} says {output.permission}{why}"
     if output.updated_input is None:
