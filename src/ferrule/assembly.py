@@ -44,6 +44,7 @@ from ferrule.hooks.guardrail_agents import agents_in
 from ferrule.hooks.guardrail_runs import FiredRuns
 from ferrule.hooks.guardrail_set import around, guardrails_of
 from ferrule.model.approval import Identity
+from ferrule.model.redaction import RedactionSettings
 from ferrule.model.timestamps import iso
 from ferrule.notifiers.builtin import GROUP as NOTIFIER_GROUP
 from ferrule.notifiers.builtin import NOTIFIERS
@@ -66,7 +67,7 @@ from ferrule.registry import Registry
 from ferrule.releases import CATALOG_FILE, load_catalog
 from ferrule.releases import build as build_catalog
 from ferrule.searching import SearchExecutor
-from ferrule.settings import FILE_NAME, load_settings
+from ferrule.settings import FILE_NAME, Settings, load_settings
 from ferrule.stores.sqlite.store import SqliteStore
 from ferrule.stores.witness import FileWitness, WebhookWitness
 from ferrule.surface.catalogs import EmptyCatalog, SealedCatalog
@@ -200,7 +201,7 @@ def _parts(
     settings = workspace.settings
     new_id = id_maker(clock)
     modules = load_modules(workspace.root, settings.functions.modules)
-    redactor = KnownSecrets(settings.redaction, env)
+    redactor = KnownSecrets(_with_signing(settings), env)
     catalog, functions = joined(under, (*modules, *tools), workspace.namespace, environment=env, on_secret=redactor.add)
     fired = FiredRuns()
     allowed = settings.network.allow
@@ -261,6 +262,15 @@ def _parts(
         closing=(notices.aclose, *(hook.aclose for hook in around_calls if hasattr(hook, "aclose"))),
         fired=fired,
     )
+
+
+def _with_signing(settings: Settings) -> RedactionSettings:
+    """What is redacted, with the secrets that sign what is sent: whoever names one in the settings need not name it twice."""
+    signing = [hook.secret_env for hook in settings.hooks]
+    signing += [guardrail.secret_env for guardrail in settings.guardrails]
+    signing += [notify.secret_env for notify in settings.approval.notify]
+    names = dict.fromkeys((*settings.redaction.secrets_env, *filter(None, signing)))
+    return msgspec.structs.replace(settings.redaction, secrets_env=tuple(names))
 
 
 def _payloads(workspace: Workspace, clock: Clock) -> PayloadStore | None:
