@@ -30,9 +30,10 @@ _FOREIGN = (
     "approval_void",
     "answer_schema",
     "task_id",
-    "scheduler",
 )
 """Notes with words of others in them."""
+_OURS = frozenset({"rule", "mode", "policy"})
+"""Kinds of reasons that the policy alone gives, whatever a call is about."""
 _log = logging.getLogger("ferrule.pipeline")
 _pack = msgspec.msgpack.Encoder().encode
 
@@ -40,7 +41,7 @@ _pack = msgspec.msgpack.Encoder().encode
 def clean_segment(call: Call, services: Services, segment: Segment) -> None:
     """Take out of a row's body what must not be told. Costs a look at its bytes where there is nothing."""
     foreign = {name: segment.notes[name] for name in _FOREIGN if name in segment.notes} if segment.notes else {}
-    told = (segment.decisions, segment.mutations, foreign)
+    told = ([each for each in segment.decisions if not _is_ours(each)], segment.mutations, foreign)
     if not any(told) or not _may_hold(call, services, told):
         return
     try:
@@ -69,6 +70,13 @@ def clean_ruling(call: Call, services: Services, ruling: Ruling) -> Ruling:
         classifiers=tuple(replace(note, reason=each) for note, each in zip(ruling.classifiers, reasons, strict=True)),
         shadow=None if ruling.shadow is None else replace(ruling.shadow, message=shadow),
     )
+
+
+def _is_ours(decision: Decision) -> bool:
+    """True when nobody but the policy had a word in a decision, so that it says the same of every call."""
+    ruling = decision.ruling
+    has_more = ruling.suggested_updates or ruling.blocked_path or ruling.classifiers or ruling.shadow
+    return ruling.reason_type in _OURS and decision.feedback is None and not has_more
 
 
 def _withhold(segment: Segment) -> None:
