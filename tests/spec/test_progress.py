@@ -17,7 +17,7 @@ from ferrule.functions import tool
 from ferrule.model.approval import APPROVE, Identity
 from ferrule.model.progress import PROGRESS_STATUSES, BadProgress, progress_of
 from ferrule.model.result import Pending, Result
-from ferrule.testing import FakeClock
+from ferrule.testing import FakeClock, ScriptedApprover
 from tests.spec.scene import has_required, played, scene
 from tests.spec.together import in_flight, until
 
@@ -228,6 +228,34 @@ def test_at_202_the_ten_statuses() -> None:
         assert progress_of("inv_1", 1, 0, 0, {"status": status}).to_record()["status"] == status
     with pytest.raises(BadProgress):
         progress_of("inv_1", 1, 0, 0, {"status": "dreaming"})
+
+
+@played
+async def test_at_202_a_call_that_waits_says_for_what() -> None:
+    """AT-202, AT-198: for permission, then, from the middle of its run, for input; numbers go on."""
+
+    @tool(name="asks")
+    async def asks(context: Context) -> Any:
+        """Asks in the middle."""
+        context.progress("begun")
+        return context.needs_input("Which account?")
+
+    @asks.resume
+    async def goes_on(state: bytes, answer: Any, context: Context) -> str:
+        context.progress("after")
+        return f"used {answer}"
+
+    async with scene(asks, policy="") as on:
+        waiting = await on.parked("asks", {})
+        [said] = (await on.whole(waiting))["progress"]
+        assert (said["status"], said["sequence"]) == ("waiting_for_permission", 1)
+        await ScriptedApprover(on.app).work()
+        inbox = on.app.inbox(Identity("bob", "desk", frozenset({APPROVE})))
+        await inbox.answer(waiting.invocation_id, "savings")
+        result = await on.app.result(waiting.invocation_id, wait=5)
+        assert isinstance(result, Result)
+        told = [(each["sequence"], each["status"]) for each in (await on.whole(result))["progress"]]
+        assert told == [(1, "waiting_for_permission"), (2, "running"), (3, "waiting_for_input"), (4, "running")]
 
 
 @played
