@@ -533,3 +533,16 @@ def test_a_workspace_brings_its_own_factories(tmp_path: Path, monkeypatch: pytes
             assert result.structured_content == ["A-1", url, "ferrule.tools.clerk.look"], result
 
     asyncio.run(run())
+
+
+@played
+async def test_secrets_of_placeholders_are_known_before_any_tool_is_given_one() -> None:
+    """AT-124: another tool that comes by the value does not tell it either."""
+
+    @tool(read_only=True)
+    def leak() -> str:
+        """Has it from somewhere else."""
+        return "the password is s3cret-of-the-db"
+
+    async with memory_app(tools=[leak], definitions=manifest("logger"), policy=TRUSTED) as app:
+        assert (await call(app, {}, "leak")).text == "the password is [REDACTED]"

@@ -146,6 +146,17 @@ class Injections:
             self._scopes[key] = self._scope(tool, self._maker)
         return Injection(wanted, self._scopes[key], f"{TOOLS_LOG}.{tool.tool_id}")
 
+    def tell_secrets(self) -> None:
+        """Tell every value that some agent's config takes from the environment, before any tool is given one: whatever else
+        gets hold of it must not tell it either."""
+        if self._catalog is None or self._on_secret is None:
+            return
+        for record in self._catalog.records("manifest"):
+            written = bytes(record.payload)
+            if b"${" in written or b"\\u0024" in written:
+                spec = msgspec.json.decode(written).get("spec")
+                Config(spec.get("config") if isinstance(spec, dict) else None, self._environment, self._on_secret)
+
     async def aclose(self) -> None:
         """Let go of every service."""
         if self._maker is not None:
