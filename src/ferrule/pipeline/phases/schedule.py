@@ -29,12 +29,10 @@ def schedule(call: Call, services: Services) -> Stop | Awaitable[Stop | Replay |
     `rate_limited` when too many wait, `canceled` or `timeout` when its turn does not come; a duplicate is told apart here."""
     if _slipped_in(call, services):
         return None
-    timeout = call.prepared.traits.timeout_seconds
-    if call.options is not NO_OPTIONS:
-        timeout = _smallest(timeout, call.options.timeout_seconds)
-    if timeout is not None:
-        spent = call.offset() / 1e9 if call.recorded is None else 0.0  # people are not hurried by a tool's deadline
-        call.deadline = asyncio.get_running_loop().time() + timeout - spent
+    given = call.options.timeout_seconds
+    if given is not None:
+        spent = call.offset() / 1e9 if call.recorded is None else 0.0  # people are not hurried by a call's deadline
+        call.deadline = asyncio.get_running_loop().time() + given - spent
     try:
         place = _entered(call, services)
     except QueueFull as full:
@@ -100,7 +98,7 @@ def _claim(call: Call, services: Services) -> Claim:
 
 
 async def _in_turn(call: Call, services: Services, place: Place) -> Stop | Replay | Again | None:
-    """Wait for the call's turn, no longer than its deadline."""
+    """Wait for the call's turn, no longer than its caller does."""
     live = call.live or services.live.add(call, services)
     if live.task is None:
         live.task = asyncio.current_task()
@@ -132,6 +130,9 @@ async def _in_turn(call: Call, services: Services, place: Place) -> Stop | Repla
 
 def _started(call: Call, services: Services) -> Stop | Awaitable[Stop | Replay | None] | None:
     prepared = call.prepared
+    own = prepared.traits.timeout_seconds
+    if own is not None:  # what a tool may take counts from its turn: waiting is not its doing
+        call.deadline = _smallest(call.deadline, asyncio.get_running_loop().time() + own)
     if prepared.is_plain and call.options is NO_OPTIONS and call.recorded is None and services.records_behind:
         return None
     stop = take(call)
