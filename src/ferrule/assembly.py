@@ -230,11 +230,12 @@ def _parts(
         records_behind=settings.ledger.read_only == "behind",
         parked=notices.tell,
     )
+    builtins = _builtins(workspace, env)
     runs = (
         SearchExecutor(new_id, settings.surface),
         *executors,
         functions,
-        _builtins(workspace, env),
+        builtins,
         ShellExecutor(
             workspace.root,
             sandbox=settings.builtins.sandbox,
@@ -253,7 +254,7 @@ def _parts(
         executors=runs,
         key=key,
         services=services,
-        readiness=Here(functions.can_run),
+        readiness=Here(functions.can_run, builtins.is_enabled),
         name=workspace.namespace,
         root=workspace.root,
         surface_settings=settings.surface,

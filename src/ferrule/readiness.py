@@ -11,8 +11,11 @@ from ferrule.model.tool import Tool
 class Here:
     """The readiness of one process."""
 
-    def __init__(self, is_bound: Callable[[Tool], bool]) -> None:
+    def __init__(
+        self, is_bound: Callable[[Tool], bool], is_switched_on: Callable[[Tool], bool] = lambda tool: False
+    ) -> None:
         self._is_bound = is_bound
+        self._is_switched_on = is_switched_on
 
     def missing_credentials(self, tool: Tool, names: Sequence[str]) -> Collection[str]:
         """None: a function has its own; a tool nobody here can run is refused for that instead."""
@@ -22,6 +25,10 @@ class Here:
         """True when a function was bound to the tool, which is how tools are set up here. That an executor takes tools of
         its kind is no setup (AT-14)."""
         return self._is_bound(tool)
+
+    def is_switched_on(self, tool: Tool) -> bool:
+        """True for a built-in tool that the environment enables."""
+        return self._is_switched_on(tool)
 
     def provider(self, tool: Tool) -> Provider | None:
         """Nobody to wait for."""

@@ -178,6 +178,18 @@ def test_adl_22_the_environment_switches_a_tool_off(tmp_path: Path, variable: st
     story()
 
 
+def test_adl_22_the_environment_switches_a_tool_on(tmp_path: Path) -> None:
+    """ADL-22: one that the manifest lists and leaves off; the environment has the last word."""
+
+    @played
+    async def story() -> None:
+        (tmp_path / "a.txt").write_text("a", encoding="utf-8")
+        async with workshop(tmp_path, {"TOOLS_READ_ENABLED": "true"}, read={"enabled": False}) as on:
+            assert (await on.gives("read", file_path="a.txt"))["content"].strip() == "a"
+
+    story()
+
+
 def test_adl_22_lists_are_separated_by_commas(tmp_path: Path) -> None:
     """ADL-22, ADL-26"""
 

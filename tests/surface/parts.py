@@ -77,6 +77,9 @@ class Ready:
     def missing_credentials(self, tool: Tool, names: Sequence[str]) -> Collection[str]:
         return [name for name in names if name in self.missing]
 
+    def is_switched_on(self, tool: Tool) -> bool:
+        return False
+
     def is_set_up(self, tool: Tool) -> bool:
         return self.done
 

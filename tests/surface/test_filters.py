@@ -139,6 +139,9 @@ def test_a_check_that_breaks_holds_the_tool_back() -> None:
     """AT-54: what cannot be found out counts against the tool, and says so."""
 
     class Broken(Ready):
+        def is_switched_on(self, tool: Tool) -> bool:
+            return False
+
         def is_set_up(self, tool: Tool) -> bool:
             raise OSError("the disk is gone")
 

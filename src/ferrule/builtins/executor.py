@@ -56,6 +56,13 @@ class BuiltinExecutor:
         """True for a reserved tool of an agent file, enabled or not: a call of one that is off says how to turn it on."""
         return tool.dialect == "adl" and tool.name in BUILTINS
 
+    def is_enabled(self, tool: Tool) -> bool:
+        """True for a built-in tool that agent file and environment together enable; the environment has the last word."""
+        try:
+            return self.can_run(tool) and self._config(tool).enabled
+        except ExecutionFailed:
+            return False
+
     def prepare(self, tool: Tool) -> Run:
         """The tool with its settings. Raises ExecutionFailed: `capability_gap` when it is off, `setup_required` when a
         setting is wrong."""

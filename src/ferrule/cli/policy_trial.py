@@ -37,6 +37,10 @@ class _Ready:
     def missing_credentials(self, tool: Tool, names: Sequence[str]) -> Collection[str]:
         return ()
 
+    def is_switched_on(self, tool: Tool) -> bool:
+        """False: nobody's environment is asked."""
+        return False
+
     def is_set_up(self, tool: Tool) -> bool:
         return True
 

@@ -29,5 +29,8 @@ class Readiness(Protocol):
     def is_set_up(self, tool: Tool) -> bool:
         """True when the setup a tool requires was done."""
 
+    def is_switched_on(self, tool: Tool) -> bool:
+        """True when the environment of this process switches on a tool that its definition leaves off (ADL-22)."""
+
     def provider(self, tool: Tool) -> Provider | None:
         """Who the tool waits for; None when it can be called as it is."""

@@ -20,5 +20,3 @@ class RedactionSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     patterns: tuple[RedactionPattern, ...] = ()
     well_known: bool = True
     """Also take out what is shaped like a well-known token: `sk-…`, `ghp_…`, `AKIA…`, a JWT, a private key."""
-    capture_arguments: bool = False
-    """Whether traces and metrics may carry arguments, masked; the ledger always has them, masked (AT-253)."""

@@ -62,6 +62,9 @@ def lifecycle(subject: Subject) -> Hold | None:
     state = subject.tool.lifecycle
     if state in _USABLE:
         return None
+    readiness = subject.context.readiness
+    if state == "disabled" and readiness is not None and readiness.is_switched_on(subject.tool):
+        return None
     if state == "disabled":
         return _blocked("feature_disabled", f"its definition is disabled; {_activation(subject.tool)} and build again")
     return _excluded("feature_disabled", f"its lifecycle is {state!r}, so nobody can call it")
