@@ -270,6 +270,16 @@ def test_notes_of_any_shape_do_not_hide_a_story(ledger: Ledger, run: Run, value:
     assert run("explain", "last").out.startswith("inv_1 ")
 
 
+def test_the_last_call_is_the_one_that_was_begun_last(ledger: Ledger, run: Run) -> None:
+    """Whoever cancels `last` means the call just made, not an older one that moved after it."""
+    older = parked(ledger, "inv_older")
+    newer = Writer(ledger, "inv_newer", created_at=NOON + 5_000_000)
+    newer.enter("planned", "selected", "arguments_ready", "running").row("started")
+    older.enter("canceled").row("ended", status="canceled")
+    assert run("explain", "last").out.startswith("inv_newer ")
+    assert run("log").out.splitlines()[-1].split()[2] == "inv_newer"
+
+
 def test_the_log_is_not_confused_by_news(ledger: Ledger, run: Run) -> None:
     _with_news(ledger)
     ledger.news("inv_crashed", "progress", {"sequence": 1})

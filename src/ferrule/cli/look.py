@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 
 from ferrule.contracts.store import Store
 from ferrule.errors import WorkspaceError
+from ferrule.history.brief import brief_of
 from ferrule.model.journal import CALL_KINDS, StoredEntry
 from ferrule.model.nearest import nearest
 from ferrule.model.timestamps import LAST, MICROSECONDS
@@ -20,6 +21,8 @@ _open_store: Callable[[str], AbstractAsyncContextManager[Store]] = late("ferrule
 _PAGE = 500
 _FAR = 50_000
 """How many rows back a shortened id is looked for."""
+_NEAR = 20
+"""Among how many of the calls that moved last the newest is looked for."""
 _WHOLE_ID = re.compile("inv_[0-9a-f]{24}")
 _NEW_SECONDS = 1.0
 _CALLS = tuple(sorted(CALL_KINDS))
@@ -50,10 +53,7 @@ async def rows_of(store: Store, last: StoredEntry) -> list[StoredEntry]:
 async def find_call(store: Store, word: str) -> list[StoredEntry]:
     """The rows of the call a word names: its id, the beginning of one, or `last`. Raises WorkspaceError."""
     if word == "last":
-        newest = await store.rows_before(None, 1, kinds=_CALLS)
-        if not newest:
-            raise WorkspaceError("no call was made here yet; 'ferrule call TOOL' makes one")
-        return await store.rows_of(newest[0].call)
+        return await _begun_last(store)
     rows = await store.rows_of(word)
     if not rows and await store.news_of(word):
         raise WorkspaceError(
@@ -68,6 +68,18 @@ async def find_new_call(store: Store, word: str) -> list[StoredEntry]:
     while not await store.rows_of(word) and time.monotonic() < until:
         await asyncio.sleep(0.05)
     return await find_call(store, word)
+
+
+async def _begun_last(store: Store) -> list[StoredEntry]:
+    """The rows of the newest call, which need not have the newest row: an older one may end, or be answered, after it."""
+    found: list[list[StoredEntry]] = []
+    async for row in latest_rows(store):
+        found.append(await rows_of(store, row))
+        if len(found) >= _NEAR:
+            break
+    if not found:
+        raise WorkspaceError("no call was made here yet; 'ferrule call TOOL' makes one")
+    return max(found, key=lambda rows: brief_of(rows).at)  # of several at one moment the first, which moved last
 
 
 async def _named(store: Store, word: str) -> str:
