@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from tests.cli.longer import Terminal
 from tests.cli.run import Ran, ferrule
 
 MAIL = {"to": "ana@example.org", "subject": "Hello", "body": "Solved."}
@@ -74,6 +75,24 @@ def test_fields_behind_a_reference_are_json_too(workspace: Path) -> None:
     failed = call(workspace, "paint", "--house", '{"street": "A", "rooms": "many", "zip": 3}')
     assert failed.err.startswith("failed: the arguments of 'paint' do not fit its schema:\n  - 'house"), failed.err
     assert "'house.zip' is not a field of this tool" in failed.err
+
+
+def test_an_answer_moves_nothing_on_a_terminal_and_reaches_programs_as_it_is(workspace: Path) -> None:
+    text = "\x1b[2J\x1b]0;title\x07a\tb\nc"
+    odd = f'import ferrule\n@ferrule.tool(read_only=True)\ndef odd() -> str:\n    "Odd."\n    return {text!r}\n'
+    (workspace / "functions.py").write_text(odd)
+    assert call(workspace, "odd").out == text + "\n"
+    terminal = Terminal("call", "odd", folder=workspace)
+    assert terminal.ended() == 0
+    assert terminal.raw.decode() == "␛[2J␛]0;title␇a\tb\r\nc\r\n"
+
+
+def test_what_a_tool_gave_is_shown_though_a_hook_after_it_failed(workspace: Path) -> None:
+    with (workspace / "ferrule.toml").open("a") as file:
+        file.write('\n[[hooks]]\nid = "after"\nevent = "post_tool_use"\nkind = "command"\ncommand = ["false"]\n')
+    done = call(workspace, "find-customer", "--email", "ana@example.org")
+    assert (done.code, json.loads(done.out)["plan"]) == (1, "team")
+    assert done.err.startswith("partial_succeeded: the tool did its work, but the hook 'after' after it failed")
 
 
 def test_json_stays_json_whatever_number_a_tool_answers_with(workspace: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import click
@@ -21,14 +22,24 @@ def print_outcome(outcome: Result | Pending, as_json: bool) -> int:
     if as_json:
         click.echo(json_text(outcome.to_record()))
     elif outcome.error is None:
-        click.echo(readable(outcome))
+        _print_answer(outcome)
     else:
         error = outcome.error
+        if outcome.status == "partial_succeeded" and readable(outcome):
+            _print_answer(outcome)
         click.echo(f"{outcome.status}: " + "\n  ".join(map(cleaned, error.message.splitlines())), err=True)
         finer = f" ({error.error_code})" if error.error_code != error.error_class else ""
         click.echo(f"  {error.error_class}{finer}: {_advice(outcome)}", err=True)
         click.echo(f"  the whole story: ferrule explain {outcome.invocation_id}", err=True)
     return ENDED_WITH_ERROR if outcome.is_error else SUCCEEDED
+
+
+def _print_answer(outcome: Result) -> None:
+    """The answer: as it is for programs; on a terminal nothing in it can move the cursor, or change a title or colours."""
+    text = readable(outcome)
+    if sys.stdout.isatty():
+        text = "\n".join("\t".join(map(cleaned, line.split("\t"))) for line in text.split("\n"))
+    click.echo(text, color=True)  # nothing is taken out on the way
 
 
 def _print_pending(pending: Pending, as_json: bool) -> int:
