@@ -292,9 +292,11 @@ def _protected(workspace: Workspace, env: Mapping[str, str]) -> list[Path]:
         choices = read_project(root, settings.policy).choices
         named += [home.path for home in homes(root, choices, env)]
         named += [root / name for name in (choices.shadow, choices.cedar) if name]
-    commands = [word for hook in settings.hooks for word in hook.command[:2]]
-    commands += [word for guardrail in settings.guardrails for word in guardrail.command[:2]]
-    return named + [root / word for word in commands if (root / word).is_file()]
+    asked = [(hook.function, hook.command) for hook in settings.hooks]
+    asked += [(guardrail.function, guardrail.command) for guardrail in settings.guardrails]
+    named += [root / file for function, _ in asked if (file := function.rpartition(":")[0]).endswith(".py")]
+    words = [word for _, command in asked for word in command]
+    return named + [root / word for word in words if (root / word).is_file()]
 
 
 def _builtins(workspace: Workspace, env: Mapping[str, str]) -> BuiltinExecutor:
