@@ -8,9 +8,10 @@ from typing import Any
 import msgspec
 
 from ferrule.model.decision import decision_id
-from ferrule.model.journal import Header, Payload, Segment, StoredEntry, header_of, state_times
+from ferrule.model.journal import Header, Payload, ResultPayload, Segment, StoredEntry, header_of, state_times
 from ferrule.model.lifecycle import STARTS, TERMINAL, TRANSITIONS, State
 from ferrule.model.news import cancellations, facts_of, late_results, progress_records
+from ferrule.model.scheduling import DEFAULT_POLICY
 from ferrule.model.timestamps import iso
 from ferrule.model.tool import FACT_NAMES
 
@@ -20,6 +21,7 @@ _FIRST = STARTS | TRANSITIONS["planned"]
 _NOTED = ("native_call_id", "retry_of", "abort_reason", "batch")
 
 Transition = dict[str, Any]
+_decode_result = msgspec.msgpack.Decoder(ResultPayload).decode
 
 
 def invocation_record(rows: Sequence[StoredEntry], news: Sequence[StoredEntry] = ()) -> dict[str, Any]:
@@ -42,6 +44,7 @@ def invocation_record(rows: Sequence[StoredEntry], news: Sequence[StoredEntry] =
     record.update(_times(moves))
     record.update(_inputs(rows))
     optional = {
+        "artifact_refs": _artifacts(rows),
         **_references(rows, segments, header),
         "status_transitions": moves,
         **_notes(segments),
@@ -116,6 +119,15 @@ def _given(payload: Payload) -> dict[str, Any]:
     return values
 
 
+def _artifacts(rows: Sequence[StoredEntry]) -> list[dict[str, Any]]:
+    """What the call made that lasts, as its result names it (AT-250, AT-251)."""
+    payload = rows[-1].inputs()
+    if payload is None or payload.result is None:
+        return []
+    found = _decode_result(payload.result).rest.get("artifact_refs", ())
+    return [ref for ref in found if isinstance(ref, dict)]
+
+
 def _json(text: bytes) -> Any:
     """What JSON says; the text itself where a caller sent something else, or something nested without end."""
     try:
@@ -183,17 +195,29 @@ def _ended_at(segments: Sequence[Segment]) -> int:
 
 
 def _extras(header: Header, segments: Sequence[Segment]) -> dict[str, Any]:
-    scheduler = dict(zip(FACT_NAMES, header.facts, strict=False))
-    for segment in segments:
-        said = segment.notes.get("scheduler", {})
-        scheduler.update(said.get("facts", said))
     return {
-        "scheduler": scheduler,
+        "scheduler": _scheduler(header, segments),
         "external_mappings": [
             *header.external_mappings,
             *(ref for segment in segments for ref in segment.notes.get("native_refs", ())),
         ],
     }
+
+
+def _scheduler(header: Header, segments: Sequence[Segment]) -> dict[str, Any]:
+    """The seven facts of a call (AT-159): its tool's, and what was worked out from its input."""
+    facts: dict[str, Any] = dict(zip(FACT_NAMES, header.facts, strict=False))
+    exclusive, policy, locks = header.scheduling or (False, DEFAULT_POLICY.context_modifier_policy, ())
+    if facts:
+        facts["requires_exclusive_context"] = exclusive
+        facts["resource_locks"] = [{"key": key, "mode": "shared" if shared else "exclusive"} for key, shared in locks]
+    for segment in segments:
+        said = segment.notes.get("scheduler", {})
+        facts.update(said.get("facts", said))
+        policy = segment.notes.get("context_modifiers", {}).get("policy", policy)
+    if facts:
+        facts["context_modifier_policy"] = policy
+    return facts
 
 
 def _unique(values: Iterable[str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -9,6 +10,7 @@ import msgspec
 from ferrule.history.details import milliseconds
 from ferrule.model.approval import Answer, ApprovalRequest
 from ferrule.model.journal import Header, HookRun, Mutation
+from ferrule.model.result import SCHEMA_VERSION
 from ferrule.model.retry import Attempt
 from ferrule.model.timestamps import iso
 
@@ -22,11 +24,37 @@ def who_and_what(header: Header) -> dict[str, Any]:
     return {name: getattr(header, name) for name in names}
 
 
-def mutation_record(mutation: Mutation) -> dict[str, Any]:
-    """A change of the input."""
-    record = msgspec.structs.asdict(mutation)
-    at = record.pop("at")
-    return {**record, "changed_fields": list(mutation.changed_fields), "after_ms": milliseconds(at)}
+def mutation_records(mutations: Sequence[Mutation], invocation_id: str, created_at: int) -> list[dict[str, Any]]:
+    """The changes of an input as the standard's records, each referring to what the one before made of it (AT-150, AT-151)."""
+    stem, records = invocation_id.replace("inv_", "mut_", 1), []
+    names = _inputs_between(mutations)
+    for number, mutation in enumerate(mutations):
+        record = msgspec.structs.asdict(mutation)
+        at = record.pop("at")
+        records.append(
+            {
+                "schema_version": SCHEMA_VERSION,
+                "mutation_id": f"{stem}.{number}",
+                "invocation_id": invocation_id,
+                **record,
+                "changed_fields": list(mutation.changed_fields),
+                "from_input_ref": f"{invocation_id}/{names[number]}",
+                "to_input_ref": f"{invocation_id}/{names[number + 1]}",
+                "created_at": iso(created_at + at // 1000),
+                "after_ms": milliseconds(at),
+            }
+        )
+    return records
+
+
+def _inputs_between(mutations: Sequence[Mutation]) -> list[str]:
+    """What the input is called before, between and after its changes: what a person was asked about has a name of its own,
+    what one hook left to the next has a number."""
+    names: list[str] = []
+    for number, mutation in enumerate(mutations):
+        is_own = number == 0 or (mutation.from_input == "permission_input" and mutation.from_input not in names)
+        names.append(mutation.from_input if is_own else f"input.{number}")
+    return [*names, "call_input"]
 
 
 def attempt_record(attempt: Attempt) -> dict[str, Any]:

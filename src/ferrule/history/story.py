@@ -14,7 +14,7 @@ from ferrule.history.records import (
     answer_record,
     attempt_record,
     hook_record,
-    mutation_record,
+    mutation_records,
     request_record,
     who_and_what,
 )
@@ -140,7 +140,7 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
             **{name: self.notes[name] for name in ("native_call_id", "retry_of") if name in self.notes},
             "inputs": [msgspec.to_builtins(view) for view in self.inputs],
             "is_erased": self.is_erased,
-            "mutations": [mutation_record(mutation) for mutation in self.mutations],
+            "mutations": mutation_records(self.mutations, self.invocation_id, self.created_at),
             "hooks": [hook_record(run, self.invocation_id, self.header.tool_id, self.created_at) for run in self.hooks],
             "decisions": [made.to_record(self.invocation_id, number) for number, made in enumerate(self.decisions)],
             "rules": [msgspec.to_builtins(rule) for rule in self.considered.rules],

@@ -71,6 +71,9 @@ class Header(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """What the tool is called where it really lives."""
     lifecycle: str = ""
     """The tool's, where it is not `available`: a call of a deprecated tool is flagged by it (AT-16)."""
+    scheduling: tuple[Any, ...] = ()
+    """The other facts that the scheduler goes by, where they are not the usual ones: whether the tool needs its context for
+    itself, its policy for context modifiers, and its locks with True for shared ones (AT-159)."""
 
 
 class Mutation(msgspec.Struct, frozen=True, gc=False, array_like=True):

@@ -83,7 +83,7 @@ class Result(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         return self.text if self.structured_content is None else self.structured_content
 
     def to_record(self) -> dict[str, Any]:
-        """The standard's `tool_result` record."""
+        """The standard's `tool_result` record, of nothing but what JSON has."""
         record: dict[str, Any] = {
             "schema_version": SCHEMA_VERSION,
             "result_id": self.result_id,
@@ -91,18 +91,25 @@ class Result(msgspec.Struct, frozen=True, gc=False, kw_only=True):
             "status": self.status,
             "created_at": iso(self.created_at),
             "is_error": self.is_error,
-            "content": list(self.content),
+            "content": _plain(self.content),
         }
         if self.structured_content is not None:
             record["structured_content"] = self.structured_content
         if self.error is not None:
-            record["error"] = msgspec.to_builtins(self.error)
+            record["error"] = _plain(msgspec.to_builtins(self.error))
         for name in _OPTIONAL:
             value = getattr(self, name)
             if value:
-                record[name] = msgspec.to_builtins(value)
+                record[name] = _plain(msgspec.to_builtins(value))
         record["redaction_state"] = self.redaction_state
         return record
+
+
+def _plain(value: Any) -> Any:
+    """The value with lists for tuples, at every depth."""
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items()}
+    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 _OPTIONAL = tuple(

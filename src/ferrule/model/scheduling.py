@@ -58,6 +58,12 @@ class SchedulerPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 
 
 DEFAULT_POLICY = SchedulerPolicy()
+_STRICTNESS: tuple[ModifierPolicy, ...] = ("defer_until_batch_complete", "allow_serial_only", "forbid")
+
+
+def stricter(own: ModifierPolicy | None, policy: ModifierPolicy) -> ModifierPolicy:
+    """The policy for context modifiers of a call: the tool's own, or the scheduler's where that is stricter."""
+    return policy if own is None else max(own, policy, key=_STRICTNESS.index)
 
 
 class Claim(msgspec.Struct, frozen=True, gc=False):

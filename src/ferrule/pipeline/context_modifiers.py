@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from ferrule.model.scheduling import ModifierPolicy
+from ferrule.model.scheduling import ModifierPolicy, stricter
 from ferrule.pipeline.call import Call
 
 
@@ -40,13 +40,8 @@ def settle_modifiers(call: Call) -> None:
 
 def policy_of(call: Call) -> ModifierPolicy:
     """The stricter of the tool's own policy and the lane's (or the batch's)."""
-    policies = [call.prepared.modifier_policy, call.session.lane.policy.context_modifier_policy]
-    if call.batch is not None:
-        policies[1] = call.batch.policy.context_modifier_policy
-    return max((policy for policy in policies if policy is not None), key=_STRICTNESS.index)
-
-
-_STRICTNESS: tuple[ModifierPolicy, ...] = ("defer_until_batch_complete", "allow_serial_only", "forbid")
+    policy = call.session.lane.policy if call.batch is None else call.batch.policy
+    return stricter(call.prepared.modifier_policy, policy.context_modifier_policy)
 
 
 def _ran_alone(call: Call) -> bool:

@@ -20,7 +20,7 @@ from ferrule.model.lifecycle import State
 from ferrule.model.native_ref import native_ref
 from ferrule.model.nearest import nearest
 from ferrule.model.retry import NO_RETRIES, RetryPolicy, RetrySettings
-from ferrule.model.scheduling import Claim, ModifierPolicy
+from ferrule.model.scheduling import DEFAULT_POLICY, Claim, ModifierPolicy, stricter
 from ferrule.model.surface import Surface, SurfaceEntry
 from ferrule.model.tool import Tool
 from ferrule.pipeline.arguments import Arguments
@@ -219,7 +219,7 @@ class Session:
         may_slip = is_alone or (claim is not None and self.lane.may_slip(claim))
         return Prepared(
             entry=entry,
-            header=self._header(tool.tool_id, name, entry, traits, in_header),
+            header=self._header(tool.tool_id, name, entry, traits, in_header, self._scheduling(claim, said)),
             tool_id=tool.tool_id,
             is_loaded=entry.standing == "loaded" or entry.is_judged,
             arguments=Arguments.of(tool),
@@ -268,6 +268,16 @@ class Session:
             requires_exclusive_context=is_exclusive,
         )
 
+    def _scheduling(self, claim: Claim | None, said: dict[str, Any]) -> tuple[Any, ...]:
+        """What the header tells of scheduling; nothing where it is as usual."""
+        policy = stricter(_modifier_policy(said), self.lane.policy.context_modifier_policy)
+        told = (
+            claim is not None and claim.requires_exclusive_context,
+            policy,
+            claim.locks if claim is not None else (),
+        )
+        return () if told == (False, DEFAULT_POLICY.context_modifier_policy, ()) else told
+
     def _runner(self, tool: Tool) -> tuple[Run | None, Stop | None, Support]:
         executor = self._executor_of(tool)
         if executor is None:
@@ -286,6 +296,7 @@ class Session:
         entry: SurfaceEntry | None = None,
         traits: ToolTraits | None = None,
         ruling: Ruling | None = None,
+        scheduling: tuple[Any, ...] = (),
     ) -> msgspec.Raw:
         surface, request = self.surface, self.surface.request
         header = Header(
@@ -308,6 +319,7 @@ class Session:
             ruling=ruling,
             external_mappings=(ref,) if entry and (ref := native_ref(entry.tool)) else (),
             lifecycle=entry.tool.lifecycle if entry and entry.tool.lifecycle != "available" else "",
+            scheduling=scheduling,
         )
         return msgspec.Raw(encode(header))
 

@@ -1,0 +1,93 @@
+"""Records hold everything the standard lists, in the types it gives: AT-150, AT-151, AT-159, AT-211, AT-250."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from ferrule.contracts.executor import Output
+from ferrule.contracts.hook import HookOutput
+from tests.spec.scene import TRUSTED, TestHook, made, played, scene
+
+FACTS = {
+    "is_concurrency_safe", "is_read_only", "is_destructive", "is_open_world", "requires_exclusive_context",
+    "context_modifier_policy", "resource_locks",
+}  # fmt: skip
+CHANGE = (
+    "schema_version", "mutation_id", "invocation_id", "source_type", "source_ref", "from_input_ref", "to_input_ref",
+    "changed_fields", "created_at",
+)  # fmt: skip
+
+
+@played
+async def test_at_150_changes_are_whole_records_that_form_a_chain() -> None:
+    """AT-150, AT-151: from the model's input to what ran, also over a person's edit."""
+    ask = '[[rules]]\ndecision = "ask"\ntool = "*"\n'
+    hooks = [TestHook(lambda told, city=city: HookOutput(updated_input={"city": city}), name=city) for city in "abc"]
+    async with scene(hooks=hooks, policy=ask) as on:
+        await on.parked()
+        result = await on.answered({"city": "d"})
+        changes = (await on.story(result)).to_record()["mutations"]
+        assert [change["source_ref"] for change in changes[:3]] == ["a", "b", "c"]
+        assert changes[3]["source_type"] == "permission_prompt"
+        assert all(change[name] for change in changes for name in CHANGE)
+        assert len({change["mutation_id"] for change in changes}) == 4
+        assert [note.mutation_id for note in result.input_mutations] == [change["mutation_id"] for change in changes]
+        assert all(one["to_input_ref"] == other["from_input_ref"] for one, other in pairwise(changes))
+        refs = [changes[0]["from_input_ref"], *(change["to_input_ref"] for change in changes)]
+        assert len(set(refs)) == 5
+        assert [ref.rpartition("/")[2] for ref in refs] == [
+            "model_input", "input.1", "input.2", "permission_input", "call_input",
+        ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("interface", "wanted"),
+    [
+        ({}, (False, "allow_serial_only", [])),
+        ({"requires_exclusive_context": True}, (True, "allow_serial_only", [])),
+        ({"context_modifier_policy": "forbid"}, (False, "forbid", [])),
+        ({"context_modifier_policy": "defer_until_batch_complete"}, (False, "allow_serial_only", [])),
+        ({"resource_locks": ["stock"]}, (False, "allow_serial_only", [{"key": "stock", "mode": "exclusive"}])),
+        ({"resource_locks": ["{city}"]}, (False, "allow_serial_only", [{"key": "Bern", "mode": "exclusive"}])),
+    ],
+)
+@played
+async def test_at_159_seven_facts_are_on_record(interface: dict[str, Any], wanted: tuple[Any, ...]) -> None:
+    """AT-159: for every call that found its tool, whether or not they follow from its input."""
+    async with scene(made(interface=interface)) as on:
+        facts = (await on.record(await on.call()))["scheduler"]
+        assert set(facts) == FACTS
+        told = (facts["requires_exclusive_context"], facts["context_modifier_policy"], facts["resource_locks"])
+        assert told == wanted
+
+
+@played
+async def test_at_250_a_calls_record_names_what_it_made() -> None:
+    """AT-250, AT-251: from the call to the artifact, and back."""
+    output = Output({"done": True}, artifact_refs=({"artifact_id": "report-7", "uri": "store:report-7"},))
+    async with scene(made(), script={"shop.search": output}) as on:
+        result = await on.call()
+        [ref] = (await on.record(result))["artifact_refs"]
+        assert (ref["artifact_id"], ref["invocation_id"]) == ("report-7", result.invocation_id)
+
+
+@played
+async def test_at_211_a_result_is_told_in_what_json_has() -> None:
+    """AT-211: lists are lists, at every depth; nothing has to be written out first."""
+    hook = TestHook(lambda told: HookOutput(updated_input={"city": "Basel"}, additional_context=({"type": "text"},)))
+    deny = '[[rules]]\ndecision = "deny"\ntool = "*"\nwhen = { city = "Basel" }\n'
+    for policy in (TRUSTED, deny):
+        async with scene(hooks=(hook,), policy=policy) as on:
+            result = await on.call()
+            assert _is_json(result.to_record()), result.to_record()
+
+
+def _is_json(value: Any) -> bool:
+    if type(value) is dict:
+        return all(type(name) is str and _is_json(each) for name, each in value.items())
+    if type(value) is list:
+        return all(map(_is_json, value))
+    return value is None or type(value) in (str, int, float, bool)
