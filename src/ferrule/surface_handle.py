@@ -15,6 +15,7 @@ from ferrule.model.progress import Progress
 from ferrule.model.result import Pending, Result
 from ferrule.model.scheduling import SchedulerPolicy
 from ferrule.model.surface import SearchResult, Surface, SurfaceRequest
+from ferrule.pipeline.at_once import at_once
 from ferrule.pipeline.call import NO_OPTIONS, Call, CallOptions
 from ferrule.pipeline.live import Cancel
 from ferrule.pipeline.nesting import RUNNING
@@ -99,8 +100,12 @@ class SurfaceHandle:
         if app.services.live.is_closing:
             call = self._planned(session, name, written, options)
             return await self._stopped(call, stopped_by(call, Cancel("runtime_shutdown")))
-        outcome = await run_call(self._planned(session, name, written, options), app.services)
-        if outcome.__class__ is Result:
+        call = self._planned(session, name, written, options)
+        ended = at_once(call, app.services)
+        if isinstance(ended, Result):
+            return ended
+        outcome = await (run_call(call, app.services) if ended is None else ended)
+        if isinstance(outcome, Result):
             return outcome
         return await app.calls.settled(outcome, wait)
 

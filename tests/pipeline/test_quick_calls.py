@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
 import ferrule
-from ferrule.contracts.executor import Output
+from ferrule.audit.records import invocation_record
+from ferrule.contracts.executor import Context, Output
+from ferrule.model.journal import Payload, phase_times
+from ferrule.model.lifecycle import PHASES
 from ferrule.model.result import Result
 from ferrule.model.scheduling import Claim, SchedulerPolicy
+from ferrule.pipeline import at_once as short_way
 from ferrule.pipeline.first_step import rest_of
 from ferrule.pipeline.scheduler import Lane, Scheduler
 from ferrule.testing import memory_app
@@ -255,6 +260,125 @@ def test_reads_that_may_not_overlap_never_do() -> None:
             assert [result.value for result in results] == list(range(40)) and most == 1
             batch: Any = await surface.call_many([("count", {"number": number}) for number in range(40)])
             assert [result.value for result in batch] == list(range(40)) and most == 1
+            assert surface.session.lane.is_idle
+
+    asyncio.run(go())
+
+
+@ferrule.tool(read_only=True, concurrency_safe=True)
+async def plain(a: int) -> int:
+    """Answer at once."""
+    return a
+
+
+@ferrule.tool(read_only=True, concurrency_safe=True, inline=True)
+def tells(a: int, context: Context) -> int:
+    """Say something, then answer."""
+    context.progress("looking")
+    return a
+
+
+@ferrule.tool(read_only=True)
+async def asks(a: int) -> Any:
+    """Ask another tool in its first step."""
+    inner = await HANDLES[0].call("plain", {"a": a})
+    return inner.value
+
+
+@ferrule.tool(read_only=True)
+async def large(a: int) -> str:
+    """More than is shown."""
+    return "x" * a
+
+
+@ferrule.tool(read_only=True)
+async def changes(a: int) -> Output:
+    """Leave something for those after it."""
+    return Output(a, context_modifiers=({"set": {"a": a}},))
+
+
+HANDLES: list[Any] = []
+QUICK = (plain, tells, asks, large, changes, at_once, soon, breaks)
+_UNLIKE = re.compile(r"inv_[0-9a-f]+|[0-9-]+T[0-9:.]+Z")
+LONG = (("native_call_id", "n1"),)
+"""What makes a call take the whole way."""
+
+
+def test_nobody_can_tell_which_way_a_call_took() -> None:
+    """AT-104, AT-107, AT-218: the same phases and states in the same order, the same payload, the same result."""
+
+    async def go() -> None:
+        async with memory_app(tools=QUICK) as app:
+            surface = app.surface(principal="ann")
+            HANDLES[:] = [surface]
+            cases: list[tuple[str, dict[str, Any]]] = [
+                ("plain", {"a": 3}), ("plain", {"a": "3"}), ("plain", {"a": "x"}), ("tells", {"a": 1}), ("asks", {"a": 2}),
+                ("at_once", {"a": 1}), ("soon", {"a": 2}), ("breaks", {"when": "at once"}), ("breaks", {"when": "later"}),
+                ("changes", {"a": 4}), ("large", {"a": 60_000}),
+            ]  # fmt: skip
+            for name, arguments in cases:
+                await surface.call(name, arguments)  # the first call of a tool prepares it, and takes the whole way
+                short: Any = await surface.call(name, arguments)
+                whole: Any = await surface.call(name, arguments, **dict(LONG))  # type: ignore[arg-type]
+                values = [_UNLIKE.sub("", str(each.value)) for each in (short, whole)]
+                assert short.status == whole.status and values[0] == values[1], name
+                assert await told(app, short) == await told(app, whole), name
+            assert surface.session.lane.is_idle and not app.services.live.calls
+
+    asyncio.run(go())
+
+
+async def told(app: Any, result: Result) -> tuple[Any, ...]:
+    """What the ledger has of a call, without what differs from call to call."""
+    await app.store.flush()
+    rows = [row for row in await app.store.rows_of(result.invocation_id) if row.kind != "news"]
+    record = invocation_record(rows)
+    inputs = rows[-1].inputs() or Payload()
+    return (
+        [row.kind for row in rows],
+        [phase for row in rows for phase, _ in phase_times(row.segment())],
+        [move["to"] for move in record["status_transitions"] if move["to"] != "queued"],
+        record["status"],
+        (inputs.model_input, inputs.observable_input, inputs.permission_input, inputs.call_input),
+        [decision.ruling.behavior for row in rows for decision in row.segment().decisions],
+    )
+
+
+@pytest.mark.parametrize("phase", ["execute", "map_result", "persist_result"])
+def test_a_mistake_of_ours_on_the_short_way_is_an_ordinary_failure(monkeypatch: pytest.MonkeyPatch, phase: str) -> None:
+    """AT-105, AT-245"""
+
+    def crash(call: Any, services: Any) -> None:
+        raise RuntimeError("a secret of ours")
+
+    async def go() -> None:
+        async with memory_app(tools=QUICK) as app:
+            surface = app.surface(principal="ann")
+            await surface.call("plain", {"a": 1})  # the first call of a tool prepares it, and takes the whole way
+            monkeypatch.setattr(short_way, phase, crash)
+            for name in ("_OPENING", "_CLOSING"):
+                known = getattr(short_way, name)
+                crashing = tuple((number, crash if PHASES[number] == phase else step) for number, step in known)
+                monkeypatch.setattr(short_way, name, crashing)
+            result: Any = await surface.call("plain", {"a": 1})
+            assert result.error.error_class == "execution_failed" and "secret" not in repr(result)
+            assert surface.session.lane.is_idle
+            assert (await told(app, result))[0] == ["call"]
+
+    asyncio.run(go())
+
+
+def test_a_call_whose_row_is_refused_is_not_told_as_a_success() -> None:
+    """AT-241"""
+
+    async def go() -> None:
+        async with memory_app(tools=QUICK) as app:
+            surface: Any = app.surface(principal="ann")
+            await surface.call("plain", {"a": 1})
+            app.store.refusal = "the disk is full"  # type: ignore[attr-defined]
+            result = await surface.call("plain", {"a": 1})
+            app.store.refusal = ""  # type: ignore[attr-defined]
+            assert result.error.error_code == "outcome_not_recorded"
             assert surface.session.lane.is_idle
 
     asyncio.run(go())

@@ -181,6 +181,7 @@ def broken(monkeypatch: pytest.MonkeyPatch, phase: str) -> None:
     def with_crash(phases: Any) -> Any:
         return tuple((number, crash if PHASES[number] == phase else function) for number, function in phases)
 
+    monkeypatch.setattr(surface_handle, "at_once", lambda call, services: None)
     monkeypatch.setattr(surface_handle, "run_call", partial(run.run_call, opening=with_crash(run.OPENING)))
     for name in ("CLOSING", "NEVER_RAN", "FAILED"):
         monkeypatch.setattr(run, name, with_crash(getattr(run, name)))

@@ -140,6 +140,8 @@ class Call(msgspec.Struct, gc=False):
     output: Any = None
     stop: Stop | None = None
     result: Result | None = None
+    is_bare: bool = False
+    """True when its tool gave a value and nothing beside it."""
     is_plain_result: bool = False
     """True when the result has nothing but its content."""
     payload: Payload | None = None

@@ -17,7 +17,7 @@ from ferrule.pipeline.redactor_patterns import Pattern
 from ferrule.pipeline.redactor_search import Search
 from ferrule.pipeline.redactor_stream import Stream
 from ferrule.pipeline.redactor_values import cleaned_value, number_of
-from ferrule.pipeline.redactor_well_known import OPENINGS
+from ferrule.pipeline.redactor_well_known import OPENINGS, is_harmless
 from ferrule.pipeline.spellings import Spelling, spellings
 
 SENSITIVE_FIELD = "sensitive_field"
@@ -45,6 +45,8 @@ class KnownSecrets:
         self._settled: Matcher | None = None
         self._search: Search | None = None
         self._numbers: dict[str, str] = {}
+        self._is_simple = False
+        """True when nothing but well-known shapes is looked for."""
         for name in settings.secrets_env:
             found = spellings(environment.get(name, ""))
             if found:
@@ -83,6 +85,8 @@ class KnownSecrets:
     def may_hold(self, data: bytes) -> bool:
         """False when bytes of text, in any container that leaves texts as they are, have nothing to take out. Quick."""
         search = self._search or self._made()
+        if self._is_simple and is_harmless(data):
+            return False
         return bool(search.patterns) or search.may_hold(data)
 
     def stream(self, also: Iterable[str] = ()) -> Stream:
@@ -113,6 +117,7 @@ class KnownSecrets:
             matchers = [] if not (self._fixed or self._learned) else [self._settled]
             if self._recent:
                 matchers.append(Matcher(((name, found) for (name, _), found in self._recent.items()), lasts=True))
+            self._is_simple = self._is_well_known and not matchers and not self._patterns
             self._search = Search(tuple(matchers), self._is_well_known, self._patterns)
             return self._search
 

@@ -96,9 +96,14 @@ _SHORT = 512
 """In so few bytes the hint is quicker: the automaton lets other threads go first, who may take their time."""
 
 
+def is_harmless(data: bytes) -> bool:
+    """True for short bytes that have no opening. False says nothing."""
+    return len(data) <= _SHORT and _HINT.search(data) is None
+
+
 def openings_in(data: bytes) -> list[tuple[int, bytes]]:
     """Where which opening stands."""
-    if len(data) <= _SHORT and _HINT.search(data) is None:
+    if is_harmless(data):
         return []
     found = _automaton.find_matches_as_indexes(data, overlapping=True)
     return [(start, OPENINGS[number]) for number, start, _ in found] if found else []

@@ -6,6 +6,7 @@ from typing import Any
 
 from ferrule.model.journal import Entry, Kind, Mark, Segment
 from ferrule.model.lifecycle import PHASES
+from ferrule.model.result import Result
 from ferrule.pipeline.call import NO_OPTIONS, NO_STATE, Call, Park
 from ferrule.pipeline.inputs import inputs_of, with_sealed_input
 from ferrule.pipeline.row_redaction import clean_segment
@@ -62,8 +63,7 @@ def last_row(call: Call, services: Services) -> Entry:
     result, prepared = call.result, call.prepared
     assert result is not None
     if call.is_plain_result and prepared.is_express and not call.notes and call.recorded is None and call.key is None:
-        plain = Segment(prepared.header, call.created_at, call.phases, call.states, (), (), (), result.status)
-        return Entry("call", call.invocation_id, result.created_at, prepared.tool_id, call.state, plain, call.payload)
+        return plain_row(call, result)
     segment = _segment(call, services)
     segment.status = result.status
     segment.error = result.error
@@ -71,6 +71,13 @@ def last_row(call: Call, services: Services) -> Entry:
         mark = _mark(call, "") if call.key is not None else None
         return _entry("call", call, result.created_at, segment, mark, call.payload)
     return _entry("ended", call, result.created_at, segment, _mark(call, ""), call.payload)
+
+
+def plain_row(call: Call, result: Result) -> Entry:
+    """The only row of a call about which there is nothing to say beyond its times, its inputs and its result."""
+    header, tool_id = call.prepared.header, call.prepared.tool_id
+    plain = Segment(header, call.created_at, call.phases, call.states, (), (), (), result.status)
+    return Entry("call", call.invocation_id, result.created_at, tool_id, call.state, plain, call.payload)
 
 
 def unknown_row(call: Call, services: Services, park: Park) -> Entry:

@@ -68,9 +68,6 @@ RECEIVED = (OPENING[0], OPENING[7], OPENING[8])
 """What a call goes through whose tool waited for somebody."""
 JUDGED_AGAIN = OPENING[6:]
 """What a call goes through whose approval lapsed while it waited for its turn."""
-EXPRESS = tuple(OPENING[number] for number in (0, 1, 2, 8))
-"""What is left to do for a tool whose other phases are known to be idle when it is prepared (`Prepared.is_express`)."""
-EXPRESS_CLOSING = (CLOSING[0], *CLOSING[2:])
 NEVER_RAN = CLOSING[2:]
 FAILED = CLOSING[1:]
 
@@ -84,31 +81,21 @@ _log = logging.getLogger("ferrule.pipeline")
 
 
 async def run_call(
-    call: Call, services: Services, opening: tuple[tuple[int, Opening], ...] | None = None
+    call: Call,
+    services: Services,
+    opening: tuple[tuple[int, Opening], ...] | None = None,
+    closing: tuple[tuple[int, Closing], ...] | None = None,
 ) -> Result | Pending | Replay:
     """Carry one call to its terminal result, or park it until somebody answers.
 
-    Phases that have nothing to do for this tool are passed over; whoever reads the record finds all thirteen in it.
+    Phases that have nothing to do for this tool may be left out; whoever reads the record finds all thirteen in it.
     """
-    closing = CLOSING
-    if opening is None:
-        opening = OPENING
-        session = call.session
-        known = session.prepared.get(call.tool_name)
-        if (
-            known is not None
-            and known.is_express
-            and call.options is NO_OPTIONS
-            and call.live is None
-            and call.parent is None
-            and services.records_behind
-            and (session.lane.slip_in_alone() if known.is_alone else session.lane.slip_in())
-        ):
-            opening, closing, call.slipped = EXPRESS, EXPRESS_CLOSING, session.lane
+    opening = OPENING if opening is None else opening
+    closing = CLOSING if closing is None else closing
     step: Step = None
     tick, origin, phases, at = call.tick, call.origin, call.phases, 0
     try:
-        if call.live is not None:
+        if call.live is not None and call.live.stage != "running":
             step = _taken_up(call)
             opening = opening if step is None else _NOTHING
         for number, phase in opening:
@@ -141,15 +128,12 @@ async def run_call(
         if step is None:
             if services.breakers:
                 services.breakers.ended(call.prepared.tool_id, None, call.ticket)
-            ended = _close(call, services, closing)
-            return ended if ended.__class__ is Result else await _whole(ended)
+            ended = close(call, services, closing)
+            return ended if ended.__class__ is Result else await whole(ended)
         return await _otherwise(call, services, step)
     finally:
-        if call.slipped is not None:
-            call.slipped.slip_out()
-            call.slipped = None
-        if (call.live is not None or call.place is not None) and not call.is_detached:
-            _let_go(call, services)
+        if not call.is_detached:
+            let_go(call, services)
 
 
 def _in_sight(call: Call, services: Services) -> None:
@@ -192,8 +176,11 @@ def _leave(call: Call) -> None:
         call.place = None
 
 
-def _let_go(call: Call, services: Services) -> None:
+def let_go(call: Call, services: Services) -> None:
     """Whatever became of the call, others get their turn."""
+    if call.slipped is not None:
+        call.slipped.slip_out()
+        call.slipped = None
     _leave(call)
     if call.live is not None:
         services.live.remove(call.live)
@@ -220,11 +207,11 @@ async def _carried_on(call: Call, services: Services, going_on: Awaitable[Step])
         call.phases.append((call.tick() - call.origin) << 4 | _EXECUTE)
         if step is None:
             services.breakers.ended(call.prepared.tool_id, None, call.ticket)
-            await _whole(_close(call, services, CLOSING))
+            await whole(close(call, services, CLOSING))
         else:
             await _otherwise(call, services, step)
     finally:
-        _let_go(call, services)
+        let_go(call, services)
 
 
 async def _in_background(call: Call, services: Services, detached: Detached) -> Pending:
@@ -272,14 +259,15 @@ async def stop_call(call: Call, services: Services, stop: Stop) -> Result | Repl
     if call.output is None:
         call.result = stopped_result(call, services)
         closing = FAILED if call.has_run else NEVER_RAN
-    return await _whole(_close(call, services, closing))
+    return await whole(close(call, services, closing))
 
 
-async def _whole(ended: Result | Replay | Awaitable[Result | Replay]) -> Result | Replay:
+async def whole(ended: Result | Replay | Awaitable[Result | Replay]) -> Result | Replay:
+    """The end of a call, awaited where it has to be."""
     return ended if isinstance(ended, (Result, Replay)) else await ended
 
 
-def _close(
+def close(
     call: Call, services: Services, closing: tuple[tuple[int, Closing], ...]
 ) -> Result | Replay | Awaitable[Result | Replay]:
     """Run the closing phases; as long as none of them has to wait, nothing is awaited."""
@@ -292,13 +280,13 @@ def _close(
             waiting = None
             _mend(call, services, number, error)
         if waiting is not None:
-            return _close_waiting(call, services, closing[place:], waiting)
+            return close_waiting(call, services, closing[place:], waiting)
         if number != _LAST:
             call.phases.append((call.tick() - call.origin) << 4 | number)
     return _ended(call)
 
 
-async def _close_waiting(
+async def close_waiting(
     call: Call, services: Services, closing: tuple[tuple[int, Closing], ...], waiting: Awaitable[None]
 ) -> Result | Replay:
     """Wait for a closing phase, then run the rest. A cancellation goes on its way when the call has ended."""
@@ -312,7 +300,7 @@ async def _close_waiting(
         _mend(call, services, number, error)
     if number != _LAST:
         call.phases.append((call.tick() - call.origin) << 4 | number)
-    ended = await _whole(_close(call, services, closing[1:]))
+    ended = await whole(close(call, services, closing[1:]))
     if cancelled is not None:
         raise cancelled
     return ended

@@ -79,6 +79,8 @@ class Prepared(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     retry: RetryPolicy = NO_RETRIES
     is_plain: bool = False
     """True when nothing has to be arranged before it runs: it only reads, and has no limit of time or number."""
+    is_direct: bool = False
+    """True when, besides, its runner can be awaited where it is: it stops when told to, says nothing, and is tried once."""
     is_express: bool = False
     """True when, besides, nothing in it is to be checked, masked, hooked or decided per call."""
     may_slip: bool = False
@@ -215,6 +217,7 @@ class Session:
         is_hooked = any(hook.matches(tool.tool_id, tool.name) for hook in self._hooks)
         is_idle = mask is None and preflight is None and unready is None and not is_hooked
         retry = retry_policy_of(said, self._retries) if support.retries else NO_RETRIES
+        wants_context = getattr(run, "wants_context", True)
         is_alone = claim is not None and self.lane.may_slip_alone(claim)
         may_slip = is_alone or (claim is not None and self.lane.may_slip(claim))
         return Prepared(
@@ -225,7 +228,7 @@ class Session:
             arguments=Arguments.of(tool),
             mask=mask,
             run=run,
-            wants_context=getattr(run, "wants_context", True),
+            wants_context=wants_context,
             unready=unready,
             preflight=preflight,
             program=program,
@@ -240,6 +243,7 @@ class Session:
             modifier_policy=_modifier_policy(said),
             retry=retry,
             is_plain=is_plain,
+            is_direct=is_plain and support.cancel and not wants_context and retry is NO_RETRIES,
             is_express=is_plain and is_idle and in_header is not None and entry.standing == "loaded" and may_slip,
             may_slip=may_slip,
             is_alone=is_alone,

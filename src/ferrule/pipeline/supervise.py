@@ -159,7 +159,8 @@ def taken(call: Call, services: Services, output: Any) -> Park | None:
     """Keep what a tool gave; one that waits for somebody parks the call."""
     if type(output) is Waiting:
         return Park(waiting_request(call, services, output), output)
-    call.output = output if type(output) is Output else Output(output)
+    call.is_bare = type(output) is not Output
+    call.output = Output(output) if call.is_bare else output
     return None
 
 

@@ -34,7 +34,7 @@ def emit_terminal(call: Call, services: Services) -> Awaitable[None] | None:
     try:
         services.store.record(last_row(call, services))
     except LedgerError as error:
-        _untold(call, services, error)
+        untold(call, services, error)
     return None
 
 
@@ -67,7 +67,7 @@ async def _durably(call: Call, services: Services) -> None:
         if committed.outcome == "state_changed" and recorded is None:
             committed = await _after_all(call, services) or committed
     except LedgerError as error:
-        _untold(call, services, error)
+        untold(call, services, error)
         return
     call.notes = {**call.notes, "committed": committed.outcome, "holder": committed.holder}
 
@@ -85,7 +85,7 @@ async def _after_all(call: Call, services: Services) -> Committed | None:
     return await services.store.commit(last_row(call, services), condition)
 
 
-def _untold(call: Call, services: Services, error: LedgerError) -> None:
+def untold(call: Call, services: Services, error: LedgerError) -> None:
     """The call ended, but its end is not on record: nobody may take it for a success (promise 2)."""
     call.stop = Stop(
         "dependency_unavailable" if not call.has_run else "execution_failed",

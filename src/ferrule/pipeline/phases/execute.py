@@ -57,10 +57,10 @@ def execute(call: Call, services: Services) -> Stop | Park | Awaitable[Stop | Pa
             return failed_stop(call, failed)
         return supervised(call, services, _live(call, services, context), again(call, services, context, failed))
     is_coroutine = type(output) is CoroutineType
+    if is_coroutine and prepared.is_direct and call.deadline is None:
+        return _begun(call, services, context, output)
     if is_coroutine or isawaitable(output):
         is_in_place = context is NO_CONTEXT and call.deadline is None and _only_reads(prepared)
-        if is_coroutine and is_in_place and prepared.is_plain and prepared.retry is NO_RETRIES:
-            return _begun(call, services, context, output)
         live, running = _live(call, services, context), output
         if prepared.retry is not NO_RETRIES:
             running = attempted(call, services, context, output)

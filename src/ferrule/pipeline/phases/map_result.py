@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ferrule.contracts.executor import EMPTY
+from ferrule.contracts.executor import EMPTY, Output
 from ferrule.model.failure import Stop
 from ferrule.model.result import Result
 from ferrule.pipeline.call import NO_OPTIONS, Call
@@ -42,16 +42,10 @@ def map_result(call: Call, services: Services) -> None:
         )
         if (
             call.prepared.traits.keeping is None
-            and output.content is None
             and call.options is NO_OPTIONS
             and not call.mutations
-            and not output.artifact_refs
-            and not output.resource_refs
-            and not output.native_refs
-            and output.ui_summary is None
-            and output.search_text is None
-            and not output.is_private
             and (not call.notes or call.notes.keys() <= _ELSEWHERE)
+            and (call.is_bare or _is_plain(output))
         ):
             call.is_plain_result = True
             call.result = result
@@ -59,6 +53,18 @@ def map_result(call: Call, services: Services) -> None:
         call.result = _mapped_fully(call, services, result)
     except Unmappable as problem:
         _fail(call, services, f"tool {call.prepared.tool_id!r} {problem}; its owner must mend it")
+
+
+def _is_plain(output: Output) -> bool:
+    return (
+        output.content is None
+        and not output.artifact_refs
+        and not output.resource_refs
+        and not output.native_refs
+        and output.ui_summary is None
+        and output.search_text is None
+        and not output.is_private
+    )
 
 
 def _mapped_fully(call: Call, services: Services, result: Result) -> Result:

@@ -6,7 +6,6 @@ from collections.abc import Awaitable
 
 from msgspec.structs import replace
 
-from ferrule.contracts.redactor import Redactor
 from ferrule.model.journal import Payload
 from ferrule.model.result import Result
 from ferrule.pipeline.call import Call
@@ -17,23 +16,27 @@ from ferrule.pipeline.result_payload import packed, packed_plain
 from ferrule.pipeline.result_redaction import redact
 from ferrule.pipeline.services import Services
 
+_APART = b"\xff\xfe\xff\xfe"
+"""Stands in no text, so that nothing goes across it."""
+
 
 def persist_result(call: Call, services: Services) -> Awaitable[None] | None:
     """Adds the payload of the last row. A result that is small and has no secrets costs a look at its length."""
-    payload = call.payload = inputs_of(call, services)
-    result = call.result
-    if result is None:
-        return None
-    settings = services.results
+    result, settings = call.result, services.results
     if (
         call.is_plain_result
+        and result is not None
         and call.prepared.mask is None
         and len(result.content[0]["text"]) <= settings.max_inline_chars
         and settings.max_inline_bytes is None
         and "result_persistence" not in services.hook_events
         and not call.secrets
-        and _pack_plain(result, payload, services.redactor)
     ):
+        plain = call.payload = _plain(call, services, result)
+        if plain is not None:
+            return None
+    payload = call.payload = inputs_of(call, services)
+    if result is None:
         return None
     redact(call, services)
     waiting = keep_result(call, services)
@@ -43,13 +46,24 @@ def persist_result(call: Call, services: Services) -> Awaitable[None] | None:
     return None
 
 
-def _pack_plain(result: Result, payload: Payload, redactor: Redactor | None) -> bool:
-    """Pack a result that has nothing but its content. False when it has to be looked at: a secret, or half characters."""
+def _plain(call: Call, services: Services, result: Result) -> Payload | None:
+    """The payload of a result that has nothing but its content; None when that must be looked at: a secret, half characters."""
     try:
-        packed = payload.result = packed_plain(result.content, result.structured_content)
+        packed = packed_plain(result.content, result.structured_content)
     except UnicodeEncodeError:
-        return False
-    return redactor is None or redactor.is_idle or not redactor.may_hold(packed)
+        return None
+    redactor, given = services.redactor, call.model_input
+    is_idle = redactor is None or redactor.is_idle
+    if call.recorded is None and call.call_input is None and (is_idle or b"\\" not in given):
+        # Nothing changed on the way, and without escapes texts stand in the input as they are: one look is enough.
+        if redactor is None or is_idle or not redactor.may_hold(given + _APART + packed):
+            return Payload(given, None, None, None, packed)
+        return None
+    if redactor is not None and not is_idle and redactor.may_hold(packed):
+        return None
+    payload = inputs_of(call, services)
+    payload.result = packed
+    return payload
 
 
 async def _packed_after(call: Call, payload: Payload, waiting: Awaitable[None]) -> None:
