@@ -22,7 +22,8 @@ _BEAT_SECONDS = 0.1
 _FIRST_SECONDS = 0.25
 _QUIET = 5_000_000
 """Microseconds after which a call that says nothing is said to run still (AT-200)."""
-_FIRST_QUIET = 2_000_000
+_FIRST_QUIET = 1_000_000
+"""The same for the first time: what takes a second is noticed."""
 _RUNS = ("running", "partial_result")
 _log = logging.getLogger("ferrule.pipeline")
 
