@@ -29,6 +29,53 @@ def test_errors_exit_with_1_and_are_shown_with_a_caret(broken: Path) -> None:
     assert lines[place + 2] == "     |         ^^^^^^^"
 
 
+HOOK = '[[hooks]]\nid = "a"\nevent = "pre_tool_use"\nkind = "command"\ncommand = ["true"]\n'
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        (
+            HOOK.replace("_use", ""),
+            "the hook 'a' waits for 'pre_tool', which never comes; did you mean 'pre_tool_use'?",
+        ),
+        (HOOK.replace("command =", "env ="), "the hook 'a' is of kind 'command'; say `command` too"),
+        (HOOK + HOOK, "two hooks are called 'a' at pre_tool_use; rename one of them"),
+        (
+            '[[hooks]]\nid = "a"\nevent = "pre_tool_use"\nkind = "function"\nfunction = "no.py:x"\n',
+            "the hook 'a': there is no file 'no.py' in the workspace; mend its `function`",
+        ),
+        (
+            '[[guardrails]]\nid = "g"\nat = ["tool_input"]\nkind = "command"\ncommand = ["true"]\non_fail = "apply"\n',
+            "the guardrail 'g' answers with score, so on_fail cannot be 'apply'",
+        ),
+        (
+            '[[guardrails]]\nid = "g"\nat = ["tool_input"]\nkind = "http"\n',
+            "the guardrail 'g' is of kind 'http'; say url too",
+        ),
+        ('[[redaction.patterns]]\nname = "x"\npattern = "(["\n', "'x' is no regular expression"),
+        ('[[redaction.patterns]]\nname = "x"\npattern = "(a+)+$"\n', "'x' takes too long on some short texts"),
+    ],
+)
+def test_settings_that_would_refuse_every_call_are_refused_by_the_check(
+    workspace: Path, written: str, told: str
+) -> None:
+    with (workspace / "ferrule.toml").open("a") as file:
+        file.write(f"\n{written}")
+    ran = ferrule("check", folder=workspace)
+    assert (ran.code, ran.out) == (2, "")
+    assert "ferrule.toml: " in ran.err and told in ran.err
+
+
+def test_settings_that_only_lack_their_surroundings_are_fine(workspace: Path) -> None:
+    with (workspace / "ferrule.toml").open("a") as file:
+        file.write(
+            '\n[[hooks]]\nid = "a"\nevent = "pre_tool_use"\nkind = "http"\nurl = "https://risk.example.com"\n'
+            'secret_env = "SET_IN_PRODUCTION"\n'
+        )
+    assert ferrule("check", folder=workspace).code == 0
+
+
 def test_a_pipe_among_the_definitions_is_an_error_and_stops_nothing(workspace: Path) -> None:
     os.mkfifo(workspace / "tools" / "pipe.tool.md")
     ran = ferrule("check", folder=workspace)

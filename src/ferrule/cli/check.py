@@ -14,6 +14,7 @@ from ferrule.workspace import Workspace, by_workspace, joined
 
 _watch = late("ferrule.cli.watch:watch")
 _mend = late("ferrule.cli.mend:mend")
+_refuse_unusable = late("ferrule.cli.settings_check:refuse_unusable")
 
 
 class Request(NamedTuple):
@@ -99,9 +100,18 @@ def examine(workspace: Workspace, request: Request) -> Report:
     """One check, with a progress bar if it takes long."""
     with ProgressBar() as progress:
         if len(request.paths) < 2:
+            _refuse_settings(workspace)
             return workspace.check(request.paths, progress=progress, **request.options)
         groups = by_workspace(request.paths)
+        for each, _ in groups:
+            _refuse_settings(each)
         return joined([each.check(paths, progress=progress, **request.options) for each, paths in groups])
+
+
+def _refuse_settings(workspace: Workspace) -> None:
+    settings = workspace.settings
+    if settings.hooks or settings.guardrails or settings.redaction.patterns:  # the rest was judged when it was read
+        _refuse_unusable(workspace)
 
 
 def exit_code(report: Report, request: Request) -> int:

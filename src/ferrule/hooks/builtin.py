@@ -55,15 +55,20 @@ def hooks_of(
 ) -> tuple[Hook, ...]:
     """The hooks of a workspace, in the order they are written. Raises SettingsError for one that could never work."""
     makers: Registry[Maker] = Registry("kind of hook", HOOKS)
-    hooks: list[Hook] = []
+    return tuple(makers.get(each.kind)(each, event, root, env, allowed_hosts) for each, event in fit_hooks(settings))
+
+
+def fit_hooks(settings: Iterable[HookWords]) -> list[tuple[HookWords, HookEvent]]:
+    """Each hook with its event; nothing is run or looked for. Raises SettingsError for one that could never work."""
+    hooks: list[tuple[HookWords, HookEvent]] = []
     seen: set[tuple[str, str]] = set()
     for each in settings:
         event = _refused(each)
         if (each.id, event) in seen:
             raise SettingsError(f"two hooks are called {each.id!r} at {event}; rename one of them")
         seen.add((each.id, event))
-        hooks.append(makers.get(each.kind)(each, event, root, env, allowed_hosts))
-    return tuple(hooks)
+        hooks.append((each, event))
+    return hooks
 
 
 def _refused(each: HookWords) -> HookEvent:

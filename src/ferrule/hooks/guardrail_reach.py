@@ -65,7 +65,7 @@ class Unreachable:
 
 def reach_of(settings: GuardrailSettings, root: Path, env: Mapping[str, str], allowed_hosts: Collection[str]) -> Reach:
     """The way to a guardrail's provider. Raises SettingsError for settings that could never work."""
-    _refuse_strangers(settings)
+    refuse_strangers(settings)
     if settings.kind == "command":
         names = (*_USUAL, *settings.env)
         seen = {name: env[name] for name in names if name in env}
@@ -80,7 +80,8 @@ def reach_of(settings: GuardrailSettings, root: Path, env: Mapping[str, str], al
     return HttpReach(settings.url, secret, settings.timeout_seconds, allowed_hosts)
 
 
-def _refuse_strangers(settings: GuardrailSettings) -> None:
+def refuse_strangers(settings: GuardrailSettings) -> None:
+    """Raises SettingsError for a guardrail without what its kind needs, or with what only another kind understands."""
     keys = {"command": settings.command, "http": settings.url, "function": settings.function}
     for kind, given in keys.items():
         key = "url" if kind == "http" else kind

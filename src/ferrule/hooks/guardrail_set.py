@@ -11,7 +11,7 @@ from ferrule.errors import SettingsError
 from ferrule.hooks.guardrail import Guardrail, Guards
 from ferrule.hooks.guardrail_agents import guards_of
 from ferrule.hooks.guardrail_gate import GuardrailGate
-from ferrule.hooks.guardrail_reach import reach_of
+from ferrule.hooks.guardrail_reach import reach_of, refuse_strangers
 from ferrule.hooks.guardrail_runs import FiredRuns
 from ferrule.model.guardrail import ON_FAIL, GuardrailSettings, Point
 
@@ -30,7 +30,7 @@ def guardrails_of(
     Nothing is made where neither settings nor agents ask for it.
     """
     memory = FiredRuns() if fired is None else fired
-    known = _known(settings)
+    known = fit_guardrails(settings)
     guards = Guards({agent: guards_of(agent, file, known) for agent, file in agents.items()})
     hooks: list[Hook] = []
     if any(agent.problem or agent.blocks_run for agent in guards.agents.values()):
@@ -52,10 +52,12 @@ def around(hooks: Iterable[Hook], guardrails: Iterable[Hook]) -> tuple[Hook, ...
     return (*gates, *hooks, *(each for each in given if not isinstance(each, GuardrailGate)))
 
 
-def _known(settings: Sequence[GuardrailSettings]) -> dict[tuple[str, Point], GuardrailSettings]:
+def fit_guardrails(settings: Sequence[GuardrailSettings]) -> dict[tuple[str, Point], GuardrailSettings]:
+    """Each guardrail by name and point; nothing is run or looked for. Raises SettingsError for one that could never work."""
     known: dict[tuple[str, Point], GuardrailSettings] = {}
     for each in settings:
         _refuse_unfit(each)
+        refuse_strangers(each)
         for point in dict.fromkeys(each.at):
             if (each.id, point) in known:
                 raise SettingsError(f"two guardrails are called {each.id!r} at {point}; rename one of them")

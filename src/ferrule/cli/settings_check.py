@@ -1,0 +1,27 @@
+"""What `ferrule check` says about settings that are written correctly and would still refuse every call."""
+
+from __future__ import annotations
+
+from ferrule.errors import SettingsError
+from ferrule.hooks.builtin import fit_hooks
+from ferrule.hooks.guardrail_set import fit_guardrails
+from ferrule.pipeline.redactor import KnownSecrets
+from ferrule.settings import FILE_NAME
+from ferrule.workspace import Workspace
+
+
+def refuse_unusable(workspace: Workspace) -> None:
+    """Raises SettingsError for hooks, guardrails and patterns that could never work. Nothing of the workspace is run."""
+    settings = workspace.settings
+    try:
+        fit_hooks(settings.hooks)
+        fit_guardrails(settings.guardrails)
+        KnownSecrets(settings.redaction, {})
+        named = [(f"the hook {hook.id!r}", hook.function) for hook in settings.hooks]
+        named += [(f"the guardrail {guardrail.id!r}", guardrail.function) for guardrail in settings.guardrails]
+        for name, function in named:
+            file = function.rpartition(":")[0]
+            if file.endswith(".py") and not (workspace.root / file).is_file():
+                raise SettingsError(f"{name}: there is no file {file!r} in the workspace; mend its `function`")
+    except SettingsError as error:
+        raise SettingsError(f"{workspace.root / FILE_NAME}: {error}") from None
