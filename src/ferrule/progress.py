@@ -6,6 +6,7 @@ costs nothing: nothing is kept for it.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -18,24 +19,32 @@ from ferrule.model.progress import Progress
 from ferrule.pipeline.live import InFlight
 
 _LOOK_SECONDS = 1.0
+_UNSEEN_SECONDS = 2.0
+_ROWS = 8
+"""Rows that are held for a reader at once."""
 _NAMES = frozenset(Progress.__struct_fields__)
 
 
 async def followed(store: Store, calls: InFlight, call_id: str, after: int = 0) -> AsyncIterator[Progress]:
     """The progress of a call after a sequence number, until the call has ended."""
-    seen_row = 0
+    seen_row, until = 0, asyncio.get_running_loop().time() + _UNSEEN_SECONDS
     while True:
         newest = await store.rows_before(None, 1)
-        is_over = await _is_over(store, calls, call_id)
-        for row in await store.news_of(call_id, seen_row):
+        is_over = await _is_over(store, calls, call_id, until)
+        rows = await store.news_of(call_id, seen_row, _ROWS)
+        for row in rows:
             seen_row = row.seq
             for fact in facts_in(row) if row.outcome == "progress" else ():
                 said = _progress(call_id, fact)
                 if said.sequence > after:
                     after = said.sequence
                     yield said
+        if len(rows) == _ROWS:
+            continue  # there may be more
         live = calls.calls.get(call_id)
         for said in live.peek(after) if live is not None else ():
+            if said.sequence != after + 1:
+                break  # those before it went to the ledger a moment ago, and come from there
             after = said.sequence
             yield said
         if is_over:
@@ -47,12 +56,17 @@ async def followed(store: Store, calls: InFlight, call_id: str, after: int = 0) 
             await store.wait_after(newest[0].seq if newest else 0, _LOOK_SECONDS)
 
 
-async def _is_over(store: Store, calls: InFlight, call_id: str) -> bool:
-    """True when nothing more can come. Asked before the news are read, so that the last of them are not missed."""
+async def _is_over(store: Store, calls: InFlight, call_id: str, until: float) -> bool:
+    """True when nothing more can come. Asked before the news are read, so that the last of them are not missed.
+
+    A call of another process that speaks soon shows that it runs, too; unless that process has died.
+    """
     if call_id in calls.calls:
         return False
     rows = await store.rows_of(call_id)
-    return not rows or rows[-1].kind in LAST_KINDS
+    if rows:
+        return rows[-1].kind in LAST_KINDS
+    return asyncio.get_running_loop().time() > until or not await store.news_of(call_id, 0, 1)
 
 
 def _progress(call_id: str, fact: Fact) -> Progress:

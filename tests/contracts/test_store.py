@@ -165,6 +165,7 @@ def test_news_of_a_call_stands_beside_its_rows(ledger: Ledger) -> None:
             assert [row.outcome for row in found] == ["progress", "cancel_requested", "late_result"]
             assert [row.outcome for row in await each.news_of("a", found[0].seq)] == ["cancel_requested", "late_result"]
             assert await each.news_of("a", found[-1].seq) == []
+            assert await each.news_of("a", 0, 1) == found[:1]
         assert found[0].news().sequence == 1
         assert found[1].news().happened[0]["data"] == {"reason": "too slow"}
         assert await store.news_of("nobody") == await store.news_of("") == []

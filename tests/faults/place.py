@@ -103,13 +103,13 @@ expires = "1h"
 class Place:
     """One workspace."""
 
-    def __init__(self, folder: Path, ledger: Path | None = None) -> None:
+    def __init__(self, folder: Path, ledger: Path | None = None, functions: str = "") -> None:
         self.root = folder / "workspace"
         self.root.mkdir()
         self.ledger = ledger or self.root / ".ferrule" / "ledger.db"
         settings = f'namespace = "faults"\n[functions]\nmodules = ["functions.py"]\n[ledger]\npath = "{self.ledger}"\n'
         (self.root / "ferrule.toml").write_text(settings)
-        (self.root / "functions.py").write_text(_FUNCTIONS)
+        (self.root / "functions.py").write_text(_FUNCTIONS + functions)
         (self.root / "policy.toml").write_text(_POLICY)
 
     def effects(self) -> Counter[str]:

@@ -139,7 +139,44 @@ async def obey(app: App, name: str) -> None:
         _answer("ended", outcome)
 
 
+async def begin(app: App, name: str) -> None:
+    """Begin a call whenever told to, `TOOL N`; tell its id at once, and how each of them ended when it has."""
+    surface = app.surface(principal="alice", channel="token:agent")
+    ending: set[asyncio.Task[None]] = set()
+
+    async def ended(run: Any) -> None:
+        outcome = (await run.ended())[0]
+        _answer("ended", outcome)
+        if isinstance(outcome, Pending):
+            _answer("ended", await app.calls.result(outcome.invocation_id, wait=60))
+
+    while words := (await asyncio.to_thread(sys.stdin.readline)).split():
+        run = await surface.begin(words[0], {"n": int(words[1])})
+        tell("begun", run.invocation_ids[0])
+        ending.add(asyncio.create_task(ended(run)))
+    if ending and name != "leave":
+        await asyncio.wait(ending)
+
+
+async def follow(app: App, name: str) -> None:
+    """Tell what a call says, `ID AFTER` on the standard input, until it has ended."""
+    while words := (await asyncio.to_thread(sys.stdin.readline)).split():
+        async for said in app.follow(words[0], int(words[1])):
+            tell("said", said.sequence)
+        tell("over", words[0])
+
+
+async def cancel(app: App, name: str) -> None:
+    """Cancel a call by its id whenever told to; tell what is known of it then."""
+    while words := (await asyncio.to_thread(sys.stdin.readline)).split():
+        told = await app.cancel(words[0], by="ada", reason="from elsewhere", within=float(words[1]))
+        tell("cancel", told.outcome if told is not None else "unknown", told.state if told is not None else "-")
+
+
 WORKS = {
+    "begin": begin,
+    "follow": follow,
+    "cancel": cancel,
     "work": work,
     "rounds": rounds,
     "go_on": go_on,

@@ -24,6 +24,7 @@ from ferrule.cli.caller import caller_options, calling, load_if_deferred
 from ferrule.cli.following import INTERRUPTED, is_in_background, stayed_for, told
 from ferrule.cli.interrupts import LEFT, Interrupts, Left
 from ferrule.cli.printed import pending_record
+from ferrule.cli.terminations import TERMINATED
 from ferrule.cli.watching import is_watched
 from ferrule.model.result import Pending, Result
 from ferrule.model.scheduling import OrderingPolicy, SiblingPolicy
@@ -83,6 +84,8 @@ def command(file: str, path: str, as_json: bool, **options: Any) -> int:
             outcomes = asyncio.run(_batch(path, batch, options, view, results if as_json else None))
         except Left:
             return LEFT
+        except asyncio.CancelledError:
+            return TERMINATED
     if not as_json:
         width = get_terminal_size((1_000, 0)).columns if results.isatty() else 1_000
         for line in table_of(names, outcomes, width):

@@ -1,7 +1,7 @@
 """`ferrule call TOOL`: one governed call from the command line, through the same pipeline as every other.
 
 Exit codes: 0 it succeeded, 1 it ended with an error, 3 it waits for a person, 2 it could not be made at all, 130 whoever
-followed it left.
+followed it left, 143 the process was told to end and the tool did not stop.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from ferrule.cli.fields import arguments_from
 from ferrule.cli.following import call_followed, stayed_for
 from ferrule.cli.interrupts import LEFT, Left
 from ferrule.cli.printed import print_outcome
+from ferrule.cli.terminations import TERMINATED
 from ferrule.cli.watching import view_of
 from ferrule.errors import WorkspaceError
 from ferrule.model.result import Pending, Result
@@ -54,6 +55,8 @@ def command(context: click.Context, /, tool: str, path: str, as_json: bool, **op
             outcome = asyncio.run(_call(path, _as_typed(tool), [*map(_as_typed, context.args)], options, as_json))
         except Left:
             return LEFT
+        except asyncio.CancelledError:
+            return TERMINATED
     return print_outcome(outcome, as_json)
 
 

@@ -12,6 +12,7 @@ import click
 from ferrule.access import Access
 from ferrule.app import App
 from ferrule.assembly import is_stale, open_app
+from ferrule.cli.terminations import stopping_on_sigterm
 from ferrule.surface_handle import SurfaceHandle
 from ferrule.workspace import Workspace
 
@@ -67,7 +68,8 @@ async def calling(path: str, options: dict[str, Any]) -> AsyncIterator[Caller]:
             run_id=options["run_id"],
             is_interactive=not options["non_interactive"],
         )
-        yield Caller(app, surface)
+        with stopping_on_sigterm(app):
+            yield Caller(app, surface)
 
 
 def load_if_deferred(surface: SurfaceHandle, tool: str) -> None:

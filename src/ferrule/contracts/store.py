@@ -93,8 +93,8 @@ class Store(Protocol):
     async def rows_of(self, call: str) -> list[StoredEntry]:
         """A call's rows in order, without its `news`; what was recorded before is included."""
 
-    async def news_of(self, call: str, after: int = 0) -> list[StoredEntry]:
-        """A call's `news` rows after a number, in order; what was recorded before is included."""
+    async def news_of(self, call: str, after: int = 0, limit: int | None = None) -> list[StoredEntry]:
+        """A call's `news` rows after a number, in order, all or the first so many; what was recorded before is included."""
 
     async def cancel_requests(self, after: int) -> list[StoredEntry]:
         """All `news` rows with the outcome `cancel_requested` after a number, in order. Cheap when there are none."""

@@ -121,10 +121,10 @@ class MemoryStore:
         await self.flush()
         return self.ledger.rows_of(call)
 
-    async def news_of(self, call: str, after: int = 0) -> list[StoredEntry]:
+    async def news_of(self, call: str, after: int = 0, limit: int | None = None) -> list[StoredEntry]:
         """A call's `news` rows after a number, in order; what was recorded before is included."""
         await self.flush()
-        return self.ledger.news_of(call, after)
+        return self.ledger.news_of(call, after)[:limit]
 
     async def cancel_requests(self, after: int) -> list[StoredEntry]:
         """All requests to cancel after a number, in order. One that was just recorded comes as soon as it is written."""

@@ -47,10 +47,10 @@ class Reader:
         where = f"WHERE call = ? AND call <> '' AND kind <> {_NEWS} ORDER BY seq"
         return await self._ask(lambda db: _rows(db, where, [call]))
 
-    async def news_of(self, call: str, after: int) -> list[StoredEntry]:
+    async def news_of(self, call: str, after: int, limit: int | None) -> list[StoredEntry]:
         """A call's news after a number, in order."""
-        where = f"WHERE call = ? AND call <> '' AND kind = {_NEWS} AND seq > ? ORDER BY seq"
-        return await self._ask(lambda db: _rows(db, where, [call, after]))
+        where = f"WHERE call = ? AND call <> '' AND kind = {_NEWS} AND seq > ? ORDER BY seq LIMIT ?"
+        return await self._ask(lambda db: _rows(db, where, [call, after, -1 if limit is None else limit]))
 
     async def cancel_requests(self, after: int) -> list[StoredEntry]:
         """Everybody's requests to cancel after a number, in order."""

@@ -129,10 +129,10 @@ class SqliteStore:
         await self.flush()
         return await self._reader.rows_of(call)
 
-    async def news_of(self, call: str, after: int = 0) -> list[StoredEntry]:
+    async def news_of(self, call: str, after: int = 0, limit: int | None = None) -> list[StoredEntry]:
         """A call's `news` rows after a number, in order; what was recorded before is included."""
         await self.flush()
-        return await self._reader.news_of(call, after)
+        return await self._reader.news_of(call, after, limit)
 
     async def cancel_requests(self, after: int) -> list[StoredEntry]:
         """All requests to cancel after a number, in order. One that was just recorded comes as soon as it is written."""
