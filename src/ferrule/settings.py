@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from ferrule.errors import SettingsError
+from ferrule.model.choices import choices_at
 from ferrule.model.guardrail import GuardrailSettings
 from ferrule.model.nearest import nearest
 from ferrule.model.persistence import ResultSettings
@@ -212,6 +213,9 @@ def load_settings(root: Path) -> Settings:
 
 
 def _advice(message: str) -> str:
+    words = choices_at(Settings, message)
+    if words:
+        return f" (write one of {', '.join(words)})"
     if "unknown field" not in message:
         return ""
     word = message.split("`")[1] if "`" in message else ""

@@ -12,6 +12,7 @@ from ferrule.batches import CallRequest
 from ferrule.compiler.locate import locate
 from ferrule.compiler.read import read
 from ferrule.errors import BatchError, WorkspaceError
+from ferrule.model.choices import choices_at
 from ferrule.model.diagnostic import Finding
 from ferrule.model.document import Document, Source
 from ferrule.model.nearest import nearest
@@ -213,7 +214,9 @@ def _fields(written: _Written, known: Mapping[str, Any], what: str, mistakes: _M
             try:
                 found[key] = msgspec.convert([value] if alone else value, field.type)
             except msgspec.ValidationError as error:
-                mistakes.add(written, (key,), f"`{key}` cannot be used: {error}")
+                words = choices_at(field.type, str(error))
+                hint = f"write one of {', '.join(words)}" if words else None
+                mistakes.add(written, (key,), f"`{key}` cannot be used: {error}", hint)
     return found
 
 
