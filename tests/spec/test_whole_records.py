@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from itertools import pairwise
 from typing import Any
 
@@ -91,3 +92,22 @@ def _is_json(value: Any) -> bool:
     if type(value) is list:
         return all(map(_is_json, value))
     return value is None or type(value) in (str, int, float, bool)
+
+
+@pytest.mark.parametrize("event", ["pre_tool_use", "permission_decision"])
+@played
+async def test_at_268_nothing_is_decided_before_a_hook_that_was_asked_first(event: Any) -> None:
+    """AT-268, AT-145: the times of hooks, decision and phases follow one another, also where a hook answers at once."""
+    async with scene(hooks=(TestHook(lambda told: time.sleep(0.002), event),)) as on:
+        story = (await on.story(await on.call())).to_record()
+        [hook], [decision] = story["hooks"], story["decisions"]
+        phase = next(
+            each
+            for each in story["phases"]
+            if each["phase"] == ("pre_hooks" if event == "pre_tool_use" else "permission")
+        )
+        assert phase["duration_ms"] >= 2
+        if event == "pre_tool_use":
+            assert decision["decided_at"] >= hook["ended_at"]
+        ends = [each["ended_after_ms"] for each in story["phases"]]
+        assert ends == sorted(ends)

@@ -239,6 +239,8 @@ class StoredEntry(msgspec.Struct, frozen=True, kw_only=True):
         segment = _decode_segment(body)
         if self.kind == "call":
             segment.phases = _with_idle(segment.phases)
+        if segment.hooks:
+            segment.phases = _with_hooks(segment)
         if not segment.decisions:
             _imply_decision(segment)
         return segment
@@ -266,7 +268,7 @@ _decode_facts = msgspec.msgpack.Decoder(dict[str, Any]).decode
 _decode_payload = msgspec.msgpack.Decoder(Payload).decode
 _decode_news = msgspec.msgpack.Decoder(NewsBody).decode
 _decode_header = msgspec.msgpack.Decoder(Header).decode
-_PERMISSION, _EXECUTE = PHASES.index("permission"), PHASES.index("execute")
+_PRE_HOOKS, _PERMISSION, _EXECUTE = (PHASES.index(name) for name in ("pre_hooks", "permission", "execute"))
 encode = msgspec.msgpack.Encoder().encode
 """How bodies, payloads and marks become bytes."""
 
@@ -287,6 +289,22 @@ def _with_idle(phases: list[int]) -> list[int]:
         whole += [before >> 4 << 4 | idle for idle in range((before & 15) + 1 if whole else 0, code & 15)]
         whole.append(code)
     return whole
+
+
+def _with_hooks(segment: Segment) -> list[int]:
+    """The phases, none of which ends before its hooks: those that answer at once are not timed a second time. So nothing is
+    decided before a hook that was asked first."""
+    ends = {_PRE_HOOKS: 0, _PERMISSION: 0}
+    for run in segment.hooks:
+        phase = _PRE_HOOKS if run.hook_event == "pre_tool_use" else _PERMISSION
+        if phase == _PRE_HOOKS or run.hook_event.startswith("permission_"):
+            ends[phase] = max(ends[phase], run.ended)
+    latest, phases = 0, []
+    for code in segment.phases:
+        number = code & 15
+        latest = max(latest, ends.get(number, 0))
+        phases.append(max(code >> 4, latest) << 4 | number if number <= _PERMISSION else code)
+    return phases
 
 
 def _imply_decision(segment: Segment) -> None:
