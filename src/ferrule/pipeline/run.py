@@ -329,6 +329,7 @@ async def _park(call: Call, services: Services, park: Park) -> Result | Pending 
         seq=recorded.seq if recorded is not None else None,
         key_is_free=call.key is not None and recorded is None,
     )
+    tell_waiting(call, services, park)
     try:
         committed = await services.store.commit(parked_row(call, services, park), condition)
     except LedgerError as error:
@@ -337,7 +338,6 @@ async def _park(call: Call, services: Services, park: Park) -> Result | Pending 
     match committed.outcome:
         case "written":
             services.parked(park.request)
-            await tell_waiting(call, services, park)
             return Pending(
                 invocation_id=call.invocation_id,
                 state=call.state,

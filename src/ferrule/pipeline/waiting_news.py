@@ -14,8 +14,9 @@ from ferrule.pipeline.services import Services
 _log = logging.getLogger("ferrule.pipeline")
 
 
-async def tell_waiting(call: Call, services: Services, park: Park) -> None:
-    """Write a piece of progress about a call that was parked. Whoever goes on with it counts on from there."""
+def tell_waiting(call: Call, services: Services, park: Park) -> None:
+    """Write a piece of progress about a call that is about to be parked: before that, because whoever goes on with it, perhaps
+    at once and elsewhere, counts on from there (AT-198)."""
     status = "waiting_for_permission" if park.waiting is None else "waiting_for_input"
     now, sequence = services.now(), (call.sequence if call.live is None else call.live.sequence) + 1
     elapsed = max(0, (now - call.created_at) // 1000)
@@ -25,6 +26,6 @@ async def tell_waiting(call: Call, services: Services, park: Park) -> None:
     body, payload = progress_row(happened, sequence)
     row = Entry("news", call.invocation_id, now, call.prepared.tool_id, "progress", body, payload)
     try:
-        await services.store.commit(row)
+        services.store.record(row)
     except LedgerError as error:
         _log.warning("that %s waits could not be told: %s", call.invocation_id, error)
