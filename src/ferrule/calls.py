@@ -150,7 +150,9 @@ class Calls:
         state = place.rows[-1].outcome
         message = f"it had ended already ({state})"
         if place.open is not None:
-            message = f"it is not known whether it acted; find out, then say so with 'ferrule settle {call_id}'"
+            message = (
+                f"it is not known whether it acted; find out, then say so with 'ferrule settle {call_id} --reason HOW'"
+            )
         return Cancellation(invocation_id=call_id, outcome="cancel_failed", state=state, message=message)
 
     async def _elsewhere(self, call_id: str, within: float) -> Cancellation:
@@ -250,7 +252,7 @@ class Calls:
         call.enter("needs_input")
         message = (
             f"the process ended while {call.prepared.tool_id!r} ran, so it is not known whether it acted;"
-            f" find out, then say 'ferrule settle {call.invocation_id} --happened' or '--did-not-happen'"
+            f" find out, then say 'ferrule settle {call.invocation_id} --happened --reason HOW', or --did-not-happen"
         )
         park = Park(question(call, self._services, "outcome", message, _FOREVER))
         condition = Condition(states=frozenset({"running"}), seq=open_call.seq)

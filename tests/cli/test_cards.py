@@ -10,6 +10,7 @@ import pytest
 
 from ferrule.approval.waiting import Waiting
 from ferrule.cli.cards import card, duration
+from ferrule.cli.pending import show
 from ferrule.model.decision import Requirement
 from tests.approval.desk import AGENT, Desk, identity
 
@@ -46,6 +47,27 @@ inv_1  Refund a payment (refund 1.0.0)  high risk
 
 def test_a_card_says_why_the_reader_cannot_answer() -> None:
     assert "you       cannot approve it: agents came by token:agent" in card(waiting(AGENT))
+
+
+def test_a_card_shows_which_answers_a_tool_takes() -> None:
+    text = card(msgspec.structs.replace(waiting(), answer_schema={"enum": ["savings", "giro\x1b[2J"]}))
+    assert '  answer    {"enum": ["savings", "giro\\u001b[2J"]}\n' in text
+
+
+@pytest.mark.parametrize(
+    ("purpose", "told"),
+    [
+        ("approval", "answer with 'ferrule approve ID' or 'ferrule reject ID --reason WHY'\n"),
+        ("input", "answer with 'ferrule answer ID ANSWER'\n"),
+        ("outcome", "answer with 'ferrule settle ID --happened --reason HOW' (or --did-not-happen)\n"),
+    ],
+)
+def test_the_list_ends_with_the_command_that_answers(
+    purpose: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = waiting()
+    show([msgspec.structs.replace(found, request=msgspec.structs.replace(found.request, purpose=purpose))], False)
+    assert capsys.readouterr().out.endswith(f"1 call waits; {told}")
 
 
 @pytest.mark.parametrize("trick", ["\x1b[2J", "\u202e", "\r", "\x07", "\u200b"])

@@ -36,6 +36,8 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True):
     """Why whoever looks cannot answer it; None when they can."""
     damage: str | None
     """What is wrong with it in the ledger; it cannot be approved then."""
+    answer_schema: dict[str, Any] = {}
+    """What a tool that waits for an answer takes; empty when it does not say."""
 
     @property
     def people_missing(self) -> int:
@@ -60,6 +62,7 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True):
             "message": request.message,
             "rule_refs": list(request.rule_refs),
             "input": self.input,
+            "answer_schema": self.answer_schema,
             "edited_by": self.edited_by,
             "approvals": [{"by": answer.by, "at": iso(answer.answered_at)} for answer in self.approvals],
             "people": request.requirement.people,
@@ -98,7 +101,7 @@ def refusal(question: Question, identity: Identity, now: int, *, has_edit: bool 
 
 _OTHER_PURPOSES = {
     "outcome": "nobody knows whether the tool acted; find out, and say so with 'ferrule settle'",
-    "input": "the tool itself waits for an answer, not for an approval",
+    "input": "the tool itself waits for an answer, not for an approval; give it with 'ferrule answer'",
 }
 
 
@@ -126,6 +129,7 @@ def item(question: Question, key: ApprovalKey, identity: Identity, *, now: int, 
         expires_in_seconds=(request.expires_at - now) / MICROSECONDS if lasts else None,
         why_not=str(why_not) if why_not is not None else damage,
         damage=damage,
+        answer_schema=question.answer_schema,
     )
 
 

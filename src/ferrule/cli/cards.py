@@ -43,6 +43,8 @@ def _fields(waiting: Waiting) -> Iterator[tuple[str, str]]:
         yield "input", json.dumps(waiting.input, indent=2, ensure_ascii=False) + edited
     if request.purpose == "approval":
         yield "needs", _needs(waiting)
+    if waiting.answer_schema:
+        yield "answer", json.dumps(waiting.answer_schema, ensure_ascii=False)
     if waiting.expires_in_seconds is not None:
         left = waiting.expires_in_seconds
         yield "expires", f"in {duration(left)}" if left > 0 else f"{duration(-left)} ago"

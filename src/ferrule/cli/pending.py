@@ -14,6 +14,12 @@ from ferrule.cli.desk import Desk, sit_down
 from ferrule.cli.options import json_option, workspace_option
 from ferrule.cli.output import has_colour
 
+_ANSWERS = (
+    ("approval", "'ferrule approve ID' or 'ferrule reject ID --reason WHY'"),
+    ("input", "'ferrule answer ID ANSWER'"),
+    ("outcome", "'ferrule settle ID --happened --reason HOW' (or --did-not-happen)"),
+)
+"""How to answer, by what is asked."""
 _LOOK_SECONDS = 1.0
 
 
@@ -35,12 +41,12 @@ def command(path: str, as_json: bool, watch: bool) -> int:
 async def _pending(path: str, as_json: bool, watch: bool) -> None:
     async with sit_down(path) as desk:
         items = await desk.inbox.pending()
-        _show(items, as_json)
+        show(items, as_json)
         while watch:
             items = await _changed(desk, items)
             if sys.stdout.isatty() and not as_json:
                 sys.stdout.write("\x1b[2J\x1b[H")
-            _show(items, as_json)
+            show(items, as_json)
 
 
 async def _changed(desk: Desk, before: list[Waiting]) -> list[Waiting]:
@@ -57,7 +63,8 @@ def _state(item: Waiting) -> tuple[object, ...]:
     return item.request.invocation_id, item.request.requested_at, item.state, item.binding, len(item.approvals)
 
 
-def _show(items: list[Waiting], as_json: bool) -> None:
+def show(items: list[Waiting], as_json: bool) -> None:
+    """Print the list."""
     if as_json:
         click.echo(json.dumps([item.to_dict() for item in items], indent=2, ensure_ascii=False))
     else:
@@ -71,4 +78,5 @@ def _summary(items: list[Waiting]) -> str:
     if not items:
         return "nothing waits for a person\n"
     noun = "1 call waits" if len(items) == 1 else f"{len(items)} calls wait"
-    return f"{noun}; answer with 'ferrule approve ID' or 'ferrule reject ID --reason WHY'\n"
+    asked = {item.request.purpose for item in items}
+    return f"{noun}; answer with {' or '.join(words for purpose, words in _ANSWERS if purpose in asked)}\n"

@@ -14,6 +14,11 @@ from ferrule.model.result import Pending, Result
 from ferrule.model.timestamps import iso
 from ferrule.reporters.excerpt import cleaned
 
+_WHERE_TO_LOOK = {
+    "awaiting_approval": "what it would do: ferrule pending; ",
+    "needs_input": "what is asked, and how to answer: ferrule pending; ",
+}
+
 
 def print_outcome(outcome: Result | Pending, as_json: bool) -> int:
     """Print it; gives the exit code that goes with it."""
@@ -47,7 +52,7 @@ def _print_pending(pending: Pending, as_json: bool) -> int:
         click.echo(json_text(pending_record(pending)))
     else:
         click.echo(f"waiting: {cleaned(pending.message)}", err=True)
-        look = "what it would do: ferrule pending; " if pending.state != "running" else ""
+        look = _WHERE_TO_LOOK.get(pending.state, "")
         click.echo(f"  {look}what became of it: ferrule explain {pending.invocation_id}", err=True)
     return WAITS
 
