@@ -94,3 +94,15 @@ def test_the_largest_file_is_read(tmp_path: Path) -> None:
 def test_a_folder_or_device_is_not_a_definition(tmp_path: Path) -> None:
     (tmp_path / "x.tool.md").mkdir()
     assert load(str(tmp_path / "x.tool.md"), "x.tool.md").problem == "not a regular file"
+
+
+@pytest.mark.parametrize("target", ["/", "..", "../..", "/proc", "/proc/self/root", "/sys/kernel", "/dev"])
+def test_a_link_to_half_the_disk_is_not_followed(tmp_path: Path, target: str) -> None:
+    """A tool that may write the workspace may leave one behind."""
+    root = tmp_path / "work" / "space"
+    (root / "tools").mkdir(parents=True)
+    (tmp_path / "work" / "other.md").write_text("not ours")
+    (root / "tools" / "away").symlink_to(target if target.startswith("/") else f"../{target}")
+    walk = Walk(str(root))
+    assert list(walk) == []
+    assert list(walk.problems) == [str(root / "tools" / "away")]

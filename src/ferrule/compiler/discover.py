@@ -13,6 +13,7 @@ from ferrule.model.document import Source
 MAX_BYTES = 16 * 1024 * 1024
 """Larger files are refused unread; a definition is a few kilobytes, a catalog of thousands of tools a few megabytes."""
 _ENDINGS = (".md", ".json", ".yaml", ".yml")
+_SYSTEM_FOLDERS = ("/proc/", "/sys/", "/dev/")
 _SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "dist", "build", "target"})
 
 
@@ -34,6 +35,10 @@ class Walk:
         pending = [self.root]
         while pending:
             folder = pending.pop()
+            why_not = self._why_not(folder)
+            if why_not:
+                self.problems[folder] = why_not
+                continue
             try:
                 identity = os.stat(folder)
                 with os.scandir(folder) as listing:
@@ -56,6 +61,17 @@ class Walk:
             pending.extend(reversed(folders))
         if links:
             yield from _others(links, files)
+
+    def _why_not(self, folder: str) -> str:
+        """Why a folder behind a link is not looked into; empty for any other. Nobody keeps definitions in all of a disk."""
+        if folder == self.root or not os.path.islink(folder):
+            return ""
+        target = os.path.join(os.path.realpath(folder), "")
+        if os.path.join(os.path.realpath(self.root), "").startswith(target):
+            return "the link leads back to a folder around it, so it was not followed"
+        if target.startswith(_SYSTEM_FOLDERS):
+            return "the link leads to the system's own folders, so it was not followed"
+        return ""
 
     def _files(self, entries: list[os.DirEntry[str]], folders: list[str]) -> Iterator[os.DirEntry[str]]:
         for entry in entries:
