@@ -11,7 +11,9 @@ import pytest
 
 import ferrule
 from ferrule.audit.records import invocation_record
-from ferrule.contracts.executor import Context, Output
+from ferrule.contracts.executor import Context, Output, Waiting
+from ferrule.contracts.hook import HookInput, HookOutput
+from ferrule.hooks.function import hook
 from ferrule.model.journal import Payload, phase_times
 from ferrule.model.lifecycle import PHASES
 from ferrule.model.result import Result
@@ -297,8 +299,19 @@ async def changes(a: int) -> Output:
     return Output(a, context_modifiers=({"set": {"a": a}},))
 
 
+async def take(state: bytes, answer: Any, context: Context) -> str:
+    """Go on with the answer."""
+    return f"{state.decode()} {answer}"
+
+
+@ferrule.tool(read_only=True, resume=take)
+async def waits(a: int) -> Waiting:
+    """Ask somebody."""
+    return Waiting(message="which one?", state=b"took")
+
+
 HANDLES: list[Any] = []
-QUICK = (plain, tells, asks, large, changes, at_once, soon, breaks)
+QUICK = (plain, tells, asks, large, changes, at_once, soon, breaks, waits)
 _UNLIKE = re.compile(r"inv_[0-9a-f]+|[0-9-]+T[0-9:.]+Z")
 LONG = (("native_call_id", "n1"),)
 """What makes a call take the whole way."""
@@ -314,14 +327,14 @@ def test_nobody_can_tell_which_way_a_call_took() -> None:
             cases: list[tuple[str, dict[str, Any]]] = [
                 ("plain", {"a": 3}), ("plain", {"a": "3"}), ("plain", {"a": "x"}), ("tells", {"a": 1}), ("asks", {"a": 2}),
                 ("at_once", {"a": 1}), ("soon", {"a": 2}), ("breaks", {"when": "at once"}), ("breaks", {"when": "later"}),
-                ("changes", {"a": 4}), ("large", {"a": 60_000}),
+                ("changes", {"a": 4}), ("large", {"a": 60_000}), ("waits", {"a": 1}),
             ]  # fmt: skip
             for name, arguments in cases:
                 await surface.call(name, arguments)  # the first call of a tool prepares it, and takes the whole way
                 short: Any = await surface.call(name, arguments)
                 whole: Any = await surface.call(name, arguments, **dict(LONG))  # type: ignore[arg-type]
-                values = [_UNLIKE.sub("", str(each.value)) for each in (short, whole)]
-                assert short.status == whole.status and values[0] == values[1], name
+                values = [_UNLIKE.sub("", repr(getattr(each, "value", None))) for each in (short, whole)]
+                assert type(short) is type(whole) and values[0] == values[1], name
                 assert await told(app, short) == await told(app, whole), name
             assert surface.session.lane.is_idle and not app.services.live.calls
 
@@ -382,3 +395,67 @@ def test_a_call_whose_row_is_refused_is_not_told_as_a_success() -> None:
             assert surface.session.lane.is_idle
 
     asyncio.run(go())
+
+
+def hooks_of(kind: str) -> list[Any]:
+    """Hooks that answer at once, later, or change something."""
+
+    @hook("pre_tool_use", name="before")
+    def before(told: HookInput) -> HookOutput | None:
+        match kind:
+            case "changes":
+                return HookOutput(updated_input={"a": 5})
+            case "asks":
+                return HookOutput(permission="ask")
+            case "stops":
+                return HookOutput(stop="not now")
+            case "tells":
+                return HookOutput(progress=({"message": "looking"},), messages=("looked",))
+            case "fails":
+                raise RuntimeError("broken")
+            case "adds":
+                return HookOutput(additional_context=({"type": "text", "text": "mind the gap"},))
+        return None
+
+    @hook("pre_tool_use", name="later")
+    async def later(told: HookInput) -> None:
+        await asyncio.sleep(0)
+
+    @hook("post_tool_use", name="after")
+    def after(told: HookInput) -> HookOutput | None:
+        return HookOutput(updated_output=9) if kind == "replaces" else None
+
+    @hook("post_tool_use_failure", name="failed")
+    def failed(told: HookInput) -> None:
+        return None
+
+    return [before, *([later] if kind == "waits" else []), after, failed]
+
+
+@pytest.mark.parametrize("kind", ["quiet", "waits", "changes", "asks", "stops", "tells", "fails", "adds", "replaces"])
+@pytest.mark.parametrize("name", ["plain", "soon", "breaks"])
+def test_hooks_mean_the_same_on_either_way(kind: str, name: str) -> None:
+    """AT-144, AT-148, AT-150, AT-155, AT-158"""
+
+    async def go() -> None:
+        async with memory_app(tools=QUICK, hooks=hooks_of(kind)) as app:
+            surface = app.surface(principal="ann")
+            arguments = {"when": "at once"} if name == "breaks" else {"a": 3}
+            for _ in range(2):  # the first call of a tool prepares it, and takes the whole way
+                short: Any = await surface.call(name, arguments)
+            whole: Any = await surface.call(name, arguments, native_call_id="n1")
+            assert type(short) is type(whole)
+            assert await hooked(app, short) == await hooked(app, whole)
+            if isinstance(short, Result):
+                assert (short.status, short.value, short.content, short.additional_context) == (
+                    whole.status, whole.value, whole.content, whole.additional_context,
+                )  # fmt: skip
+            assert surface.session.lane.is_idle and not app.services.live.calls
+
+    asyncio.run(go())
+
+
+async def hooked(app: Any, outcome: Any) -> tuple[Any, ...]:
+    rows = [row for row in await app.store.rows_of(outcome.invocation_id) if row.kind != "news"]
+    runs = [(run.hook_id, run.outputs) for row in rows for run in row.segment().hooks]
+    return (await told(app, outcome), runs)

@@ -62,7 +62,8 @@ def last_row(call: Call, services: Services) -> Entry:
     call.phases.append((call.tick() - call.origin) << 4 | _EMIT_TERMINAL)
     result, prepared = call.result, call.prepared
     assert result is not None
-    if call.is_plain_result and prepared.is_express and not call.notes and call.recorded is None and call.key is None:
+    is_plain = call.is_plain_result and prepared.is_express and not (call.notes or call.decisions)
+    if is_plain and call.recorded is None and call.key is None:
         return plain_row(call, result)
     segment = _segment(call, services)
     segment.status = result.status
@@ -74,9 +75,9 @@ def last_row(call: Call, services: Services) -> Entry:
 
 
 def plain_row(call: Call, result: Result) -> Entry:
-    """The only row of a call about which there is nothing to say beyond its times, its inputs and its result."""
+    """The only row of a call about which there is nothing to say beyond its times, its hooks, its inputs and its result."""
     header, tool_id = call.prepared.header, call.prepared.tool_id
-    plain = Segment(header, call.created_at, call.phases, call.states, (), (), (), result.status)
+    plain = Segment(header, call.created_at, call.phases, call.states, (), (), call.hooks, result.status)
     return Entry("call", call.invocation_id, result.created_at, tool_id, call.state, plain, call.payload)
 
 

@@ -35,6 +35,8 @@ _FEW = 500
 """Among more names nobody looks for the nearest one: comparing takes time, and names come from callers."""
 
 DEFAULT_RETRIES = RetrySettings()
+_AROUND = frozenset({"pre_tool_use", "post_tool_use", "post_tool_use_failure"})
+"""Events that come before and after the tool; the others have a word in what is decided about a call."""
 
 FindExecutor = Callable[[Tool], Executor | None]
 """The executor that can run a tool in this process."""
@@ -82,7 +84,9 @@ class Prepared(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     is_direct: bool = False
     """True when, besides, its runner can be awaited where it is: it stops when told to, says nothing, and is tried once."""
     is_express: bool = False
-    """True when, besides, nothing in it is to be checked, masked, hooked or decided per call."""
+    """True when, besides, nothing in it is to be checked, masked or decided per call."""
+    is_hooked: bool = False
+    """True when some hook wants to see its calls."""
     may_slip: bool = False
     """True when its calls may run without a place in the lane, where nothing is in the way."""
     is_alone: bool = False
@@ -214,8 +218,8 @@ class Session:
         claim = self._claim(tool, traits, locks, is_exclusive=_says(said, "requires_exclusive_context") is True)
         mask, preflight = Mask.of(tool), getattr(run, "preflight", None)
         is_plain = traits.is_read_only and traits.timeout_seconds is None and not self._is_limited(entry)
-        is_hooked = any(hook.matches(tool.tool_id, tool.name) for hook in self._hooks)
-        is_idle = mask is None and preflight is None and unready is None and not is_hooked
+        events = _events(self._hooks, tool)
+        is_idle = mask is None and preflight is None and unready is None and events <= _AROUND
         retry = retry_policy_of(said, self._retries) if support.retries else NO_RETRIES
         wants_context = getattr(run, "wants_context", True)
         is_alone = claim is not None and self.lane.may_slip_alone(claim)
@@ -247,6 +251,7 @@ class Session:
             is_express=is_plain and is_idle and in_header is not None and entry.standing == "loaded" and may_slip,
             may_slip=may_slip,
             is_alone=is_alone,
+            is_hooked=bool(events),
         )
 
     def _unchosen(self, entry: SurfaceEntry) -> Stop | None:
@@ -326,6 +331,18 @@ class Session:
             scheduling=scheduling,
         )
         return msgspec.Raw(encode(header))
+
+
+def _events(hooks: tuple[Hook, ...], tool: Tool) -> frozenset[str]:
+    """What hooks want to see of a tool; one that cannot say which tools it is for is asked again for every call."""
+    found = set()
+    for hook in hooks:
+        try:
+            if hook.matches(tool.tool_id, tool.name):
+                found.add(hook.event)
+        except Exception:
+            found |= {hook.event, "permission_decision"}
+    return frozenset(found)
 
 
 def _payload(tool: Tool) -> dict[str, Any]:
