@@ -96,6 +96,23 @@ def test_show_json_holds_the_tool(workspace: Path) -> None:
     assert [use["name"] for use in shown["agents"]] == ["support"]
 
 
+def test_show_knows_what_the_interface_of_a_tool_says_in_another_file(tmp_path: Path) -> None:
+    """AT-51: a stated fact is not told to be inferred, wherever it is stated."""
+    tool = {
+        "schema_version": "0.2.0", "tool_id": "find", "namespace": "shop", "name": "find", "title": "Find", "description":
+        "Find an order.", "lifecycle": "available", "tool_kind": "function", "interface_ref": "tool_interface:find",
+        "input_contract": {"model_input_schema": {"type": "object"}},
+    }  # fmt: skip
+    interface = {"schema_version": "0.2.0", "interface_id": "find", "tool_id": "find", "is_read_only": True}
+    (tmp_path / "ferrule.toml").touch()
+    (tmp_path / "find.json").write_text(json.dumps(tool))
+    (tmp_path / "interface.json").write_text(json.dumps(interface))
+    shown = json.loads(ferrule("show", "find", "--json", folder=tmp_path).out)["tool"]
+    assert shown["facts"] == {"is_read_only": True}
+    assert "is_read_only" not in shown["inferred_facts"]
+    assert "is_destructive" in shown["inferred_facts"]
+
+
 def test_show_of_a_broken_tool_says_where_to_look(broken: Path) -> None:
     ran = ferrule("show", "send-reply", folder=broken)
     assert ran.code == 1

@@ -11,7 +11,8 @@ from ferrule.compiler.gather import gather
 from ferrule.compiler.locate import locate
 from ferrule.compiler.read import read
 from ferrule.model.diagnostic import Finding, Severity
-from ferrule.model.outline import AgentOutline, BrokenOutline, RoleOutline, ToolOutline
+from ferrule.model.linkage import REFERRED_BY, linked
+from ferrule.model.outline import AgentOutline, BrokenOutline, RecordOutline, RoleOutline, ToolOutline
 from ferrule.model.report import FileReport
 from ferrule.model.tool import Compiled, Tool
 from ferrule.model.value import is_integer
@@ -109,12 +110,16 @@ def shelf_of(workspace: Workspace, is_wanted: Callable[[ToolOutline], bool] = la
         reports = workspace.reports(selection, workspace.rule_settings(), progress=progress)
         entries: list[Entry] = []
         unreadable: list[str] = []
+        records: list[tuple[str, str]] = []
         for number, (task, report) in enumerate(zip(selection.everything, reports, strict=True)):
             progress(number, len(reports))
             if report.tools:
                 entries += _entries(workspace, task.path, report, is_wanted)
             if any(isinstance(outline, BrokenOutline) and outline.kind == "tool" for outline in report.outlines):
                 unreadable.append(show_path(task.path))
+            if any(isinstance(outline, RecordOutline) and outline.kind in REFERRED_BY for outline in report.outlines):
+                records.append((task.path, report.file))
+        entries = _linked(workspace, entries, records)
     entries.sort(key=lambda entry: (entry.outline.namespace, entry.outline.name, entry.outline.version or ""))
     return Shelf(tuple(entries), tuple(reports), tuple(unreadable))
 
@@ -130,6 +135,15 @@ def _entries(
     for outline in outlines:
         tool = tools.get((outline.tool_id, outline.version))
         yield Entry(show_path(path), outline, tool, texts.get(outline.tool_id, {}), errors)
+
+
+def _linked(workspace: Workspace, entries: list[Entry], files: list[tuple[str, str]]) -> list[Entry]:
+    """The entries, their tools joined with the interfaces and profiles that stand in these files, as in a catalog (AT-51)."""
+    if not any(entry.tool is not None and entry.tool.dialect == "agent_tool" for entry in entries):
+        return entries
+    found = [record for path, name in files for part in _compiled(workspace, path, name) for record in part.records]
+    tools = ([] if entry.tool is None else linked([entry.tool], found) for entry in entries)
+    return [entry._replace(tool=next(iter(tool), None)) for entry, tool in zip(entries, tools, strict=True)]
 
 
 def _compiled(workspace: Workspace, path: str, name: str) -> list[Compiled]:

@@ -17,7 +17,7 @@ from ferrule.compiler.pack import canonical, digest_of, pack
 from ferrule.errors import BuildRefused
 from ferrule.model.catalog import documentation_key
 from ferrule.model.effective import effective_tools, tool_choice
-from ferrule.model.linkage import EMBEDDED_AS, REFERRED_BY, apply_record, ids_meant
+from ferrule.model.linkage import linked
 from ferrule.model.outline import AgentOutline, Library, RoleOutline
 from ferrule.model.tool import Record, Tool, raw
 
@@ -57,26 +57,6 @@ def contents_of(pieces: Iterable[Piece]) -> Contents:
     joined = linked(tools, records)
     agents = _Agents(pieces, joined, records)
     return Contents(joined, tuple(agents.join(record) for record in records), documentation)
-
-
-def linked(tools: Iterable[Tool], records: Iterable[Record]) -> tuple[Tool, ...]:
-    """The tools, each with the Agent Tool records it points at."""
-    described = {(record.kind, record.record_id): record for record in records if record.kind in REFERRED_BY}
-    return tuple(_linked(tool, described) for tool in tools)
-
-
-def _linked(tool: Tool, described: Mapping[tuple[str, str], Record]) -> Tool:
-    """A tool with the interface and profiles its declaration points at, where it does not carry them itself."""
-    if tool.dialect != "agent_tool":
-        return tool
-    for kind, key in REFERRED_BY.items():
-        payload = msgspec.json.decode(tool.payload)
-        named = payload.get(key)
-        meant = ids_meant(kind, named) if isinstance(named, str) else ()
-        record = next((described[kind, name] for name in meant if (kind, name) in described), None)
-        if record is not None and EMBEDDED_AS[kind] not in payload:
-            tool = apply_record(tool, kind, msgspec.json.decode(record.payload))
-    return tool
 
 
 class _Agents:

@@ -7,13 +7,13 @@ from typing import Any
 
 import msgspec
 
-from ferrule.compiler.build import linked
 from ferrule.compiler.gather import Piece
 from ferrule.compiler.pack import canonical, digest_of
 from ferrule.compiler.schema_changes import narrowed, weakened, without_new_names
 from ferrule.model.catalog import Catalog
 from ferrule.model.change import SOFT, Comparison, Part, Snapshot, ToolChange
 from ferrule.model.effective import references
+from ferrule.model.linkage import linked
 from ferrule.model.outline import AgentOutline, Outline, RoleOutline, ToolOutline
 from ferrule.model.semver import Bump, bump_between, parse_version
 from ferrule.model.tool import Record, Tool

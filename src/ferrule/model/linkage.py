@@ -6,11 +6,12 @@ records state replaces what was inferred; what they do not state stays fail-clos
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
 
-from ferrule.model.tool import CLOSED_WORLD_KINDS, FACT_NAMES, Tool, inferred, raw
+from ferrule.model.tool import CLOSED_WORLD_KINDS, FACT_NAMES, Record, Tool, inferred, raw
 
 EMBEDDED_AS = {
     "interface": "tool_interface",
@@ -50,6 +51,26 @@ def apply_record(tool: Tool, kind: str, record: dict[str, Any]) -> Tool:
     payload: dict[str, Any] = msgspec.json.decode(tool.payload)
     payload[EMBEDDED_AS[kind]] = record
     return replace_payload(tool, payload)
+
+
+def linked(tools: Iterable[Tool], records: Iterable[Record]) -> tuple[Tool, ...]:
+    """The tools, each with the Agent Tool records it points at."""
+    described = {(record.kind, record.record_id): record for record in records if record.kind in REFERRED_BY}
+    return tuple(_linked(tool, described) for tool in tools)
+
+
+def _linked(tool: Tool, described: Mapping[tuple[str, str], Record]) -> Tool:
+    """A tool with the interface and profiles its declaration points at, where it does not carry them itself."""
+    if tool.dialect != "agent_tool":
+        return tool
+    for kind, key in REFERRED_BY.items():
+        payload = msgspec.json.decode(tool.payload)
+        named = payload.get(key)
+        meant = ids_meant(kind, named) if isinstance(named, str) else ()
+        record = next((described[kind, name] for name in meant if (kind, name) in described), None)
+        if record is not None and EMBEDDED_AS[kind] not in payload:
+            tool = apply_record(tool, kind, msgspec.json.decode(record.payload))
+    return tool
 
 
 def replace_payload(tool: Tool, payload: dict[str, Any]) -> Tool:
