@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -230,7 +232,8 @@ def _parts(
         records_behind=settings.ledger.read_only == "behind",
         parked=notices.tell,
     )
-    builtins = _builtins(workspace, env)
+    fixed = partial(_fixed, workspace)
+    builtins = _builtins(workspace, env, fixed)
     runs = (
         SearchExecutor(new_id, settings.surface),
         *executors,
@@ -240,6 +243,7 @@ def _parts(
             workspace.root,
             sandbox=settings.builtins.sandbox,
             protected=_protected(workspace, env),
+            fixed=fixed,
             max_output_bytes=settings.builtins.max_output_bytes,
         ),
         *_installed(),
@@ -280,32 +284,57 @@ def _payloads(workspace: Workspace, clock: Clock) -> PayloadStore | None:
 
 
 def _protected(workspace: Workspace, env: Mapping[str, str]) -> list[Path]:
-    """Files of the workspace that no tool may touch: its records, its rules, and what runs in this process."""
+    """Files of the workspace that no tool may touch: its records, its rules, and the code that its settings name."""
     settings, root = workspace.settings, workspace.root
     ledger_file = root / settings.ledger.path
     named = [ledger_file, *(ledger_file.with_name(ledger_file.name + end) for end in ("-wal", "-shm"))]
     named += [
         root / settings.results.path,
-        *(root / name for name in settings.functions.modules if name.endswith(".py")),
+        *(file for name in (*settings.functions.modules, *_functions_named(settings)) for file in _code(root, name)),
     ]
     with suppress(SettingsError):  # a policy that cannot be read refuses every call anyway
         choices = read_project(root, settings.policy).choices
         named += [home.path for home in homes(root, choices, env)]
         named += [root / name for name in (choices.shadow, choices.cedar) if name]
-    asked = [(hook.function, hook.command) for hook in settings.hooks]
-    asked += [(guardrail.function, guardrail.command) for guardrail in settings.guardrails]
-    named += [root / file for function, _ in asked if (file := function.rpartition(":")[0]).endswith(".py")]
-    words = [word for _, command in asked for word in command]
-    return named + [root / word for word in words if (root / word).is_file()]
+    words = [word for hook in settings.hooks for word in hook.command]
+    words += [word for guardrail in settings.guardrails for word in guardrail.command]
+    scripts = [root / word for word in words if (root / word).is_file()]
+    return named + scripts + [script.parent for script in scripts if _is_below(script.parent, root)]
 
 
-def _builtins(workspace: Workspace, env: Mapping[str, str]) -> BuiltinExecutor:
+def _functions_named(settings: Settings) -> list[str]:
+    """The modules of functions that hooks, guardrails and sinks are."""
+    named = [hook.function for hook in settings.hooks] + [guardrail.function for guardrail in settings.guardrails]
+    named += [sink.function or "" for sink in settings.sinks]
+    return [reference.rpartition(":")[0] for reference in named if reference]
+
+
+def _code(root: Path, name: str) -> list[Path]:
+    """The file of a module in the workspace, and where Python keeps it compiled: it believes what it finds there."""
+    file = root / (name if name.endswith(".py") else f"{name.replace('.', '/')}.py")
+    return [file, file.parent / "__pycache__"] if name.endswith(".py") or file.is_file() else []
+
+
+def _is_below(path: Path, root: Path) -> bool:
+    """True for what is in the workspace and not the workspace itself. A script imports what lies in its folder."""
+    return os.path.realpath(path).startswith(os.path.join(os.path.realpath(root), ""))
+
+
+def _fixed(workspace: Workspace) -> list[Path]:
+    """Files that tools may read and not change: the definitions, and what this process has imported from the workspace."""
+    loaded = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
+    code = [Path(file) for file in loaded if file and _is_below(Path(file), workspace.root)]
+    return [Path(task.path) for task in workspace.select().everything] + code
+
+
+def _builtins(workspace: Workspace, env: Mapping[str, str], fixed: Callable[[], Iterable[Path]]) -> BuiltinExecutor:
     settings = workspace.settings
     return BuiltinExecutor(
         workspace.root,
         env,
         network_allow=settings.network.allow,
         protected=_protected(workspace, env),
+        fixed=fixed,
         sandbox=settings.builtins.sandbox,
         max_output_bytes=settings.builtins.max_output_bytes,
         max_result_chars=settings.results.max_inline_chars,

@@ -26,8 +26,8 @@ def joined(
     """The catalog with the functions' own tools (and ready-made ones) added, and the executor that runs the functions.
 
     `environment`: what `${VAR}` in an agent's config stands for, the process's own where none is given; `on_secret` is told
-    each such value, whether or not a tool is ever given it. Raises BindingError for a function that does not fit the definition it is bound
-    to, CatalogError for a name that is taken.
+    each such value, whether or not a tool is ever given it. Raises BindingError for a function that does not fit the
+    definition it is bound to, CatalogError for a name that is taken.
     """
     members = list(given)
     sources = [one for one in members if not isinstance(one, Tool)]

@@ -6,6 +6,7 @@ A command that had to be ended is an error, with what it wrote until then.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -43,6 +44,7 @@ class BashTool:
             working_dir=config.working_dir,
             mode=place.sandbox,
             protected=place.protected,
+            fixed=tuple(map(Path, sorted(place.fixed()))),
             limits=Limits(seconds=float(config.timeout_seconds), output_bytes=place.max_output_bytes),
         )
 

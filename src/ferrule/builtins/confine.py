@@ -11,7 +11,7 @@ import os
 import stat
 import unicodedata
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -23,6 +23,8 @@ _LONGEST_PATH = 4096
 _LONGEST_NAME = 255
 _MOST_TURNS = 40
 """Links followed and ways walked again; as many links as Linux follows."""
+_PROCESSES = Path("/proc")
+"""What processes hold in memory: environment and all. No root reaches into it."""
 _FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
 
 
@@ -66,12 +68,28 @@ class Spot(NamedTuple):
 class Roots:
     """The folders one tool may use."""
 
-    def __init__(self, stated: Sequence[str], workspace: Path, protected: Sequence[Path] = ()) -> None:
-        """`stated` are relative to the workspace; none at all means the workspace itself."""
+    def __init__(
+        self,
+        stated: Sequence[str],
+        workspace: Path,
+        protected: Sequence[Path] = (),
+        fixed: Collection[str] = (),
+    ) -> None:
+        """`stated` are relative to the workspace; none at all means the workspace itself. `fixed`: the real paths of files
+        that are refused by themselves."""
         self._workspace = os.path.normpath(workspace)
         named = [os.path.normpath(os.path.join(self._workspace, text)) for text in stated] or [self._workspace]
         self._real = {root: os.path.realpath(root) for root in named}
-        self.protected = tuple(protected)
+        self.protected = (*protected, _PROCESSES)
+        self._fixed = frozenset(map(_folded, fixed))
+
+    def refuse_fixed(self, real: str, path: str) -> None:
+        """Raises ExecutionFailed for a file that must stay as it is."""
+        if self._fixed and _folded(real) in self._fixed:
+            raise violation(
+                f"{shown(path)} is a definition, or code that runs in this process; no tool changes it",
+                "path_protected",
+            )
 
     @property
     def told(self) -> str:
@@ -178,6 +196,7 @@ class _Walk:
             return None
         if not self._todo:
             self._protected.refuse_thing(info, self._path)
+            self._roots.refuse_fixed(os.path.join(self._root, *self._names, name), self._path)
             return Spot(self._folder, name, self._path, info, self._protected)
         try:
             self._descend(name)
@@ -289,6 +308,7 @@ def _folded(name: str) -> str:
 
 def _untouchable(path: str) -> ExecutionFailed:
     return violation(
-        f"{shown(path)} belongs to Ferrule itself (keys, ledger, settings, policy); no tool touches it",
+        f"{shown(path)} belongs to Ferrule itself (keys, ledger, settings, policy), or to the system's processes;"
+        " no tool touches it",
         "path_protected",
     )

@@ -22,7 +22,7 @@ class EditTool:
     support = Support()
 
     def __init__(self, config: EditConfig, place: Place) -> None:
-        self._roots = Roots(config.allowed_roots, place.root, place.protected)
+        self._roots = Roots(config.allowed_roots, place.root, place.protected, place.fixed())
         self._threads = place.threads
 
     def preflight(self, arguments: dict[str, Any]) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -33,12 +35,14 @@ class BuiltinExecutor:
         *,
         network_allow: Collection[str] = (),
         protected: Iterable[str | Path] = (),
+        fixed: Callable[[], Iterable[Path]] = tuple,
         sandbox: Literal["required", "preferred", "off"] = "required",
         max_output_bytes: int = 64 * 1024**2,
         max_result_chars: int = 50_000,
         resolver: Resolve = resolve,
     ) -> None:
-        """`protected`: further files and folders no tool may touch, relative to the root: the ledger, the policy files."""
+        """`protected`: further files and folders no tool may touch, relative to the root: the ledger, the policy files.
+        `fixed` gives the files that no tool may change; it is asked once, when a tool needs to know."""
         folder = Path(root).absolute()
         self._threads = Threads(name="ferrule-builtin")
         self._place = Place(
@@ -47,6 +51,7 @@ class BuiltinExecutor:
             threads=self._threads,
             guard=Guard(network_allow, resolver),
             protected=tuple(dict.fromkeys(folder / path for path in (*ALWAYS_PROTECTED, *protected))),
+            fixed=cache(lambda: frozenset(os.path.realpath(path) for path in fixed())),
             sandbox=sandbox,
             max_output_bytes=max_output_bytes,
             max_result_chars=max_result_chars,

@@ -63,7 +63,7 @@ class FetchTool:
         self._domains = Domains(config.allowed_domains)
         self._seconds = min(config.timeout_seconds, _LONGEST_SECONDS)
         self._folder = os.path.join(place.root, config.download_dir or tempfile.gettempdir())
-        self._roots = Roots([self._folder], place.root, place.protected)
+        self._roots = Roots([self._folder], place.root, place.protected, place.fixed())
         self._tls = tls
 
     def preflight(self, arguments: dict[str, Any]) -> None:

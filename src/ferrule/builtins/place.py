@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -27,6 +27,8 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     """Which addresses may be reached."""
     protected: tuple[Path, ...] = ()
     """Absolute paths of files and folders that no built-in tool reads or writes."""
+    fixed: Callable[[], frozenset[str]] = frozenset
+    """Gives the real paths of files that a built-in tool may read and not change: definitions, and code of this process."""
     sandbox: Literal["required", "preferred", "off"] = "required"
     """`[builtins] sandbox`: whether commands run in one."""
     max_output_bytes: int = 64 * 1024**2

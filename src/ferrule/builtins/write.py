@@ -18,7 +18,7 @@ class WriteTool:
     support = Support()
 
     def __init__(self, config: WriteConfig, place: Place) -> None:
-        self._roots = Roots(config.allowed_roots, place.root, place.protected)
+        self._roots = Roots(config.allowed_roots, place.root, place.protected, place.fixed())
         self._threads = place.threads
 
     def preflight(self, arguments: dict[str, Any]) -> None:

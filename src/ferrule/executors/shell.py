@@ -7,7 +7,7 @@ An argument never makes more than one word, and never an option where the declar
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -58,11 +58,13 @@ class ShellExecutor:
         *,
         sandbox: SandboxMode = "required",
         protected: Iterable[Path] = (),
+        fixed: Callable[[], Iterable[Path]] = tuple,
         max_output_bytes: int = 64 * 1024**2,
     ) -> None:
         self._root = root
         self._sandbox = sandbox
         self._protected = tuple(protected)
+        self._fixed = fixed
         self._max_output_bytes = max_output_bytes
 
     def can_run(self, tool: Tool) -> bool:
@@ -78,6 +80,7 @@ class ShellExecutor:
             working_dir=line.cwd,
             mode=self._sandbox,
             protected=self._protected,
+            fixed=tuple(self._fixed()),
             is_writable=tool.facts.is_read_only is not True,
             limits=Limits(
                 seconds=timeout / 1000 if timeout and timeout > 0 else _DEFAULT_SECONDS,

@@ -55,10 +55,11 @@ def _mark(value: Any) -> Any:
 def load_modules(root: Path, names: Iterable[str]) -> list[ModuleType]:
     """The modules of these names: files (`tools/orders.py`) of the workspace, or importable modules. Raises BindingError.
 
-    The workspace's folder is importable from then on, after everything else.
+    With any of them the workspace's folder is importable from then on, after everything else.
     """
+    names = tuple(names)
     folder = str(root.resolve())
-    if folder not in sys.path:
+    if names and folder not in sys.path:
         sys.path.append(folder)
     return [_load_file(root, name) if name.endswith(".py") else _import(name) for name in names]
 

@@ -42,6 +42,8 @@ class Confinement(msgspec.Struct, frozen=True, kw_only=True):
     mode: SandboxMode = "required"
     protected: tuple[Path, ...] = ()
     """Files and folders that a confined program neither sees nor makes."""
+    fixed: tuple[Path, ...] = ()
+    """Files that it sees and cannot change."""
     has_network: bool = False
     is_writable: bool = True
     environment: Mapping[str, str] = ENVIRONMENT
@@ -156,7 +158,7 @@ async def _bubblewrap(mode: SandboxMode) -> Bubblewrap | str:
 def _confined(
     words: tuple[str, ...], found: Bubblewrap, folder: Folder, confinement: Confinement, stack: ExitStack
 ) -> Start:
-    covers = stack.enter_context(covers_of(folder, confinement.root, confinement.protected))
+    covers = stack.enter_context(covers_of(folder, confinement.root, confinement.protected, confinement.fixed))
     ours, theirs = os.pipe()
     stack.callback(os.close, ours)
     stack.callback(os.close, theirs)

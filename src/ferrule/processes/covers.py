@@ -20,6 +20,10 @@ from ferrule.processes.folder import FOLDER_FLAGS, Folder, FolderRefused
 _SYMBOLIC = "is a symbolic link, which cannot be protected; put the file itself there"
 
 
+_MOST_FIXED = 256
+_FILE_FLAGS = os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
+
+
 class Covers(msgspec.Struct, frozen=True):
     """The mounts that hide something, in their order."""
 
@@ -30,14 +34,20 @@ class Covers(msgspec.Struct, frozen=True):
 
 
 @contextmanager
-def covers_of(folder: Folder, root: Path, protected: Iterable[Path]) -> Iterator[Covers]:
-    """The covers for a folder of a workspace. Raises FolderRefused."""
+def covers_of(folder: Folder, root: Path, protected: Iterable[Path], fixed: Iterable[Path] = ()) -> Iterator[Covers]:
+    """The covers for a folder of a workspace. Raises FolderRefused.
+
+    `fixed` files can be read and not be changed; of more than a few hundred, as many as that.
+    """
     real = os.path.realpath(root)
     options: list[str] = []
     with ExitStack() as stack:
         held: dict[str, int] = {}
-        for below in _visible(folder.path, real, root, protected):
+        hidden = _visible(folder.path, real, root, protected)
+        for below in hidden:
             options += _cover(folder, below, held, stack)
+        for below in _inside(folder.path, fixed, hidden)[:_MOST_FIXED]:
+            options += _fix(folder, below, held, stack)
         yield Covers(tuple(options), tuple(held.values()))
 
 
@@ -59,7 +69,41 @@ def _visible(folder: str, real: str, root: Path, protected: Iterable[Path]) -> l
     )
 
 
+def _inside(folder: str, fixed: Iterable[Path], hidden: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """The fixed files inside the folder, relative to it, but for those that are hidden anyway."""
+    found = {
+        Path(real).relative_to(folder).parts
+        for path in fixed
+        if Path(real := os.path.realpath(path)).is_relative_to(folder) and os.path.isfile(real)
+    }
+    return sorted(parts for parts in found if not any(parts[: len(other)] == other for other in hidden))
+
+
+def _fix(folder: Folder, below: tuple[str, ...], held: dict[str, int], stack: ExitStack) -> list[str]:
+    """A file mounted on itself, read-only, where nothing on the way can be renamed."""
+    options, fd, path = _entered(folder, below, held, stack)
+    try:
+        held[path] = os.open(below[-1], _FILE_FLAGS, dir_fd=fd)
+    except OSError:
+        raise FolderRefused(f"{'/'.join(below)!r} cannot be held while a program runs") from None
+    stack.callback(os.close, held[path])
+    return [*options, "--ro-bind-fd", str(held[path]), path]
+
+
 def _cover(folder: Folder, below: tuple[str, ...], held: dict[str, int], stack: ExitStack) -> list[str]:
+    options, fd, path = _entered(folder, below, held, stack)
+    mode = _mode(fd, below[-1])
+    if stat.S_ISLNK(mode):
+        raise FolderRefused(f"{'/'.join(below)!r} {_SYMBOLIC}")
+    if stat.S_ISDIR(mode):
+        return [*options, "--tmpfs", path, "--remount-ro", path]
+    return [*options, "--ro-bind", "/dev/null", path]  # a device where no device may be opened
+
+
+def _entered(
+    folder: Folder, below: tuple[str, ...], held: dict[str, int], stack: ExitStack
+) -> tuple[list[str], int, str]:
+    """The mounts of the folders on the way, the last of them, and the path of what is in it."""
     options: list[str] = []
     fd, path = folder.fd, folder.path
     for part in below[:-1]:
@@ -69,13 +113,7 @@ def _cover(folder: Folder, below: tuple[str, ...], held: dict[str, int], stack: 
             stack.callback(os.close, held[path])
             options += ("--bind-fd", str(held[path]), path)
         fd = held[path]
-    path = f"{path}/{below[-1]}"
-    mode = _mode(fd, below[-1])
-    if stat.S_ISLNK(mode):
-        raise FolderRefused(f"{'/'.join(below)!r} {_SYMBOLIC}")
-    if stat.S_ISDIR(mode):
-        return [*options, "--tmpfs", path, "--remount-ro", path]
-    return [*options, "--ro-bind", "/dev/null", path]  # a device where no device may be opened
+    return options, fd, f"{path}/{below[-1]}"
 
 
 def _enter(fd: int, part: str, path: str) -> int:
