@@ -8,12 +8,15 @@ from typing import Any
 import pytest
 
 from ferrule.audit.records import invocation_record
+from ferrule.contracts.hook import HookOutput
 from ferrule.model.approval import ADMIN, APPROVE, Identity
 from ferrule.model.result import Pending, Result
 from ferrule.model.scheduling import SchedulerPolicy
 from ferrule.pipeline.live import Cancel
+from ferrule.pipeline.pulse import surface_call
+from ferrule.stores.memory.store import MemoryStore
 from tests.pipeline.overtime import ALLOW, HELD, ended, news, overtime, said, under_way, until
-from tests.spec.scene import played
+from tests.spec.scene import TestHook, played
 
 CANCELED = ("canceled", "canceled", "user_interruption")
 BOB = Identity("bob", "desk", frozenset({APPROVE, ADMIN}))
@@ -244,6 +247,41 @@ async def test_a_tool_that_waits_for_something_canceled_does_not_cancel_its_call
     async with overtime() as (_app, surface):
         for _ in range(2):
             assert ended(await surface.call("forsake")) == CANCELED
+
+
+class _SlowToStart(MemoryStore):
+    """Takes its time to write that a call runs."""
+
+    def _append(self, future: Any, entry: Any, condition: Any) -> None:
+        if entry.kind == "started":
+            asyncio.get_running_loop().call_later(0.03, super()._append, future, entry, condition)
+        else:
+            super()._append(future, entry, condition)
+
+
+@pytest.mark.parametrize("hooks", [(), (TestHook(lambda told: HookOutput(messages=("seen",)), "post_tool_use"),)])
+@pytest.mark.parametrize("fate", ["ends", "its caller leaves", "is canceled", "goes to the background"])
+@played
+async def test_a_call_may_end_while_it_is_written_down_that_it_runs(fate: str, hooks: Any) -> None:
+    """AT-178, AT-112: the row comes first, then the end, with everything that happened meanwhile."""
+    async with overtime(store=_SlowToStart(), hooks=hooks) as (app, surface):
+        tool = "wander" if fate == "goes to the background" else "watch"
+        task, call = await under_way(app, surface.call(tool, {"seconds": 0.01}))
+        live = app.services.live.calls[call]
+        surfacing = asyncio.ensure_future(surface_call(live))
+        if fate == "is canceled":
+            live.ask_to_stop(Cancel())
+        await until(lambda: live.stage == "closing" or task.done())
+        if fate == "its caller leaves":
+            task.cancel()
+        await asyncio.wait([task])
+        await surfacing
+        await until(lambda: not app.services.live.calls)
+        rows = await app.store.rows_of(call)
+        assert [row.kind for row in rows] == ["started", "ended"]
+        assert rows[-1].outcome == ("canceled" if fate == "is canceled" else "succeeded")
+        has_run = fate != "is canceled"
+        assert len([hook for row in rows for hook in row.segment().hooks]) == len(hooks) * has_run
 
 
 # Batches

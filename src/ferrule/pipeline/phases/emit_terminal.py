@@ -15,6 +15,7 @@ from ferrule.pipeline.context_modifiers import settle_modifiers
 from ferrule.pipeline.results import stopped_result
 from ferrule.pipeline.rows import last_row
 from ferrule.pipeline.services import Services
+from ferrule.pipeline.uncancelled import uncancelled
 
 
 def emit_terminal(call: Call, services: Services) -> Awaitable[None] | None:
@@ -40,7 +41,7 @@ def emit_terminal(call: Call, services: Services) -> Awaitable[None] | None:
 
 async def _after_surfacing(call: Call, services: Services) -> None:
     """A row that says the call runs is on its way to the disk; the last one comes after it."""
-    await asyncio.wait({call.surfacing})
+    await uncancelled(asyncio.wait({call.surfacing}))
     waiting = emit_terminal(call, services)
     if waiting is not None:
         await waiting
