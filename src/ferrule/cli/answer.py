@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from typing import Any
 
@@ -10,6 +9,7 @@ import click
 
 from ferrule.approval.inbox import Answered
 from ferrule.cli.desk import sit_down
+from ferrule.cli.loop import run_command
 from ferrule.cli.options import json_option, workspace_option
 from ferrule.cli.outcome import record_of
 from ferrule.model.result import Result
@@ -30,7 +30,7 @@ def command(call: str, value: str, path: str, reason: str | None, as_json: bool)
 
     'ferrule pending' shows what is asked. The call goes on at once, where it can run here.
     """
-    answered = asyncio.run(_answer(path, call, _read(value), reason))
+    answered = run_command(_answer(path, call, _read(value), reason))
     result = answered.result
     if as_json:
         record = record_of(result) if result is not None else {"invocation_id": answered.invocation_id}

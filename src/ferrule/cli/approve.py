@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 from pathlib import Path
@@ -13,6 +12,7 @@ from ferrule.approval.inbox import Answered
 from ferrule.approval.waiting import Waiting
 from ferrule.cli.desk import sit_down
 from ferrule.cli.json_text import json_text
+from ferrule.cli.loop import run_command
 from ferrule.cli.options import json_option, workspace_option
 from ferrule.cli.outcome import WAITS, code_of, record_of, told
 from ferrule.errors import InboxError, WorkspaceError
@@ -58,7 +58,7 @@ def command(
     """
     if edit is not None and written is not None:
         raise click.UsageError("--edit and --input both give the input; use one of them")
-    answered = asyncio.run(_approve(path, call, edit, written, reason, rules, _bytes(seen), not no_wait))
+    answered = run_command(_approve(path, call, edit, written, reason, rules, _bytes(seen), not no_wait))
     if as_json:
         click.echo(json_text(_as_dict(answered)))
     else:

@@ -23,6 +23,7 @@ from ferrule.cli.batch_view import BatchView, PlainBatch, QuietBatch, table_of
 from ferrule.cli.caller import caller_options, calling, load_if_deferred
 from ferrule.cli.following import INTERRUPTED, is_in_background, stayed_for, told
 from ferrule.cli.interrupts import LEFT, Interrupts, Left
+from ferrule.cli.loop import run_command
 from ferrule.cli.printed import pending_record
 from ferrule.cli.terminations import TERMINATED
 from ferrule.cli.watching import is_watched
@@ -81,7 +82,7 @@ def command(file: str, path: str, as_json: bool, **options: Any) -> int:
     results = sys.stdout
     with redirect_stdout(sys.stderr):  # what a tool prints is not its answer, and programs read the answer
         try:
-            outcomes = asyncio.run(_batch(path, batch, options, view, results if as_json else None))
+            outcomes = run_command(_batch(path, batch, options, view, results if as_json else None))
         except Left:
             return LEFT
         except asyncio.CancelledError:

@@ -19,6 +19,7 @@ from ferrule.cli.caller import caller_options, calling, load_if_deferred, second
 from ferrule.cli.fields import arguments_from
 from ferrule.cli.following import call_followed, stayed_for
 from ferrule.cli.interrupts import LEFT, Left
+from ferrule.cli.loop import run_command
 from ferrule.cli.printed import print_outcome
 from ferrule.cli.terminations import TERMINATED
 from ferrule.cli.watching import view_of
@@ -52,11 +53,14 @@ def command(context: click.Context, /, tool: str, path: str, as_json: bool, **op
     """
     with redirect_stdout(sys.stderr):  # what a tool prints is not its answer, and programs read the answer
         try:
-            outcome = asyncio.run(_call(path, _as_typed(tool), [*map(_as_typed, context.args)], options, as_json))
+            outcome = run_command(_call(path, _as_typed(tool), [*map(_as_typed, context.args)], options, as_json))
         except Left:
             return LEFT
         except asyncio.CancelledError:
             return TERMINATED
+        except KeyboardInterrupt:
+            click.echo("\ninterrupted; if it had begun, its tool may have acted: ferrule explain last", err=True)
+            return LEFT
     return print_outcome(outcome, as_json)
 
 
