@@ -163,6 +163,7 @@ def test_a_stop_after_the_tool_withholds_what_it_gave(event: Any) -> None:
     assert result.error is not None and RAN
     assert (result.error.error_class, result.status, NOTED[0].status) == ("hook_blocked", "failed", "failed")
     assert "enough" in result.text and "found" not in result.text
+    assert "the tool did its work" in result.text, "nobody is told to make the call once more"
     assert result.structured_content is None and result.value == result.text
     assert result.native_output == {"found": 1}
     assert result.content == ({"type": "text", "text": '{"found":1}'},)

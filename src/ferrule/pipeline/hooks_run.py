@@ -201,7 +201,10 @@ def stopped_by(call: Call, services: Services, hook: Hook, output: HookOutput) -
         return None
     reason, code = without_secrets(call, services, (output.stop, output.stop_code))
     call.hook_stop = {"reason": reason, "hook_id": hook.hook_id, "continue": False}
-    return Stop("hook_blocked", f"the hook {hook.hook_id!r} stopped the call: {reason}", code)
+    did = "stopped the call"
+    if call.has_run:  # whoever reads that it was stopped would make it once more
+        did = "withheld what the tool gave; the tool did its work"
+    return Stop("hook_blocked", f"the hook {hook.hook_id!r} {did}: {reason}", code)
 
 
 def blocked(hook: Hook, how: str) -> Stop:
