@@ -94,6 +94,8 @@ Given = CallRequest | Mapping[str, Any] | tuple[str, Any] | str
 
 def requests_of(calls: Iterable[Given]) -> list[CallRequest]:
     """The calls of a batch as records: given as such, as mappings, as `(name, arguments)` or as a name. Raises BatchError."""
+    if isinstance(calls, str | bytes | Mapping):
+        raise BatchError("a batch is a list of calls; put a single call into a list")
     found = []
     for number, given in enumerate(calls):
         try:

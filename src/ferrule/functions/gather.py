@@ -74,7 +74,7 @@ def _import(name: str) -> ModuleType:
 def _load_file(root: Path, name: str) -> ModuleType:
     file = (root / name).resolve()
     if not file.is_file():
-        raise BindingError(f"there is no file {name!r} in the workspace; correct [functions] modules in ferrule.toml")
+        raise BindingError(f"there is no file {name!r} in the workspace; correct its name in ferrule.toml")
     dotted = name.removesuffix(".py").replace("\\", "/").strip("./").replace("/", ".")
     known = f"{LOADED_FROM}{sha256(str(file).encode()).hexdigest()[:12]}.{dotted}"
     spec = spec_from_file_location(known, file)
