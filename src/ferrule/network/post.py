@@ -19,6 +19,7 @@ from ferrule.network.signature import DELIVERY_HEADER, SIGNATURE_HEADER, signatu
 
 _LEAST_SECRET = 16
 _LONGEST_HEAD = 64 * 1024
+_MOST_INTERIM = 10
 _NO_BODY = frozenset({204, 304})
 
 
@@ -127,9 +128,12 @@ def _host(target: Target) -> str:
 
 
 async def _reply(reader: asyncio.StreamReader, limit: int) -> Reply:
-    status, headers = await _head_of(reader)
-    while status < 200:  # "continue", "early hints": the answer itself comes later
+    for _ in range(_MOST_INTERIM):
         status, headers = await _head_of(reader)
+        if status >= 200:  # before it come "continue" and "early hints"
+            break
+    else:
+        raise http.client.HTTPException("no answer")
     if limit == 0 or status in _NO_BODY:
         return Reply(status, b"")
     if "chunked" in headers.get("Transfer-Encoding", "").lower():

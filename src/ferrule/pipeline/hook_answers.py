@@ -10,6 +10,8 @@ import msgspec
 from ferrule.contracts.hook import HookEvent, HookFailed, HookOutput, Permission
 
 NOTHING = HookOutput()
+MOST_ITEMS = 100
+"""Messages, blocks of context and pieces of progress of one answer, at most: each is looked at and kept by itself."""
 _WORDS: tuple[Permission, ...] = get_args(Permission)
 _PLAIN: dict[Permission, HookOutput] = {word: HookOutput(permission=word) for word in _WORDS}
 _BEFORE: frozenset[HookEvent] = frozenset({"pre_tool_use", "permission_request", "permission_decision"})
@@ -51,6 +53,13 @@ def _defect(said: Any) -> str | None:
         return "its `additional_context` is not made of objects"
     if said.progress != () and not _all(said.progress, dict):
         return "its `progress` is not made of objects"
+    for name, items in (
+        ("messages", said.messages),
+        ("additional_context", said.additional_context),
+        ("progress", said.progress),
+    ):
+        if len(items) > MOST_ITEMS:
+            return f"its `{name}` are more than {MOST_ITEMS}"
     if said.outcome is not None and not isinstance(said.outcome, dict):
         return "its `outcome` is no object"
     return None
