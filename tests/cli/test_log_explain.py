@@ -190,7 +190,9 @@ def test_every_story_fits_the_page(ledger: Ledger, run: Run, scenario: str) -> N
 
 def test_a_story_that_goes_on_says_what_it_waits_for(ledger: Ledger, run: Run) -> None:
     parked(ledger)
-    assert "ferrule approve inv_parked" in run("explain", "last").out
+    page = run("explain", "last").out
+    assert "ferrule approve inv_parked" in page
+    assert "  execute                   not told yet\n" in page and "did not run" not in page, "nobody knows that yet"
     crashed(ledger)
     assert "nobody knows whether the tool acted" in run("explain", "last").out
 

@@ -174,7 +174,7 @@ def _approvers(request: ApprovalRequest) -> str:
 def _phases(story: Story) -> Iterator[str]:
     for run in story.phases:
         if not run.is_run:
-            said = "did not run"
+            said = "did not run" if story.ended_at is not None else "not told yet"
         elif run.duration is None:
             said = "ran, after the wait"
         else:
