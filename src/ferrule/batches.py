@@ -20,11 +20,12 @@ from ferrule.model.failure import Stop
 from ferrule.model.progress import Progress
 from ferrule.model.result import Pending, Result
 from ferrule.model.scheduling import QueueState, SchedulerPolicy
+from ferrule.pipeline.at_once import in_turn
 from ferrule.pipeline.call import NO_OPTIONS, Call, CallOptions, Replay
 from ferrule.pipeline.context_modifiers import apply_modifiers
 from ferrule.pipeline.live import Cancel, Live
 from ferrule.pipeline.nesting import place_of
-from ferrule.pipeline.run import run_call, stop_call
+from ferrule.pipeline.run import stop_call
 from ferrule.pipeline.services import Services
 from ferrule.pipeline.session import Session
 from ferrule.pipeline.supervise import stopped_by
@@ -145,6 +146,10 @@ class BatchRun:
         """News to tell, in order of time; None when a call could not be carried out at all."""
         self._reader: asyncio.Future[None] | None = None
         """Whoever waits for news."""
+        self._left = len(requests)
+        self._has_failed = False
+        self._waiter: asyncio.Future[None] | None = None
+        """Whoever waits for all of them to end."""
         self._room: asyncio.Semaphore | None = None
         """How many of the batch may be under way, where that is fewer than its lane lets run."""
         self._membership = Membership(batch_id, policy, {})
@@ -216,14 +221,23 @@ class BatchRun:
             outcome = ended if isinstance(ended, Result) else await self._calls.settled(ended, wait)
         except BaseException:
             self._done[number].cancel()
+            self._has_failed = True
             self._tell(None)
+            self._wake()
             raise
         finally:
             self._lives[number].listener = None
         self._done[number].set_result(outcome)
         self._tell(Update(number, call.invocation_id, result=outcome))
+        self._left -= 1
+        if not self._left:
+            self._wake()
         if outcome.is_error and isinstance(outcome, Result):
             self._failed(number, outcome)
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
 
     async def _before(self, number: int) -> None:
         """Wait for the calls that come first; whoever is told to stop meanwhile waits no longer."""
@@ -241,7 +255,7 @@ class BatchRun:
     def _carried(self, number: int, refused: Stop | None) -> Awaitable[Result | Pending | Replay]:
         call = self._planned[number]
         stop = refused or self._hindrance(number)
-        return run_call(call, self._services) if stop is None else self._stopped(call, stop)
+        return in_turn(call, self._services) if stop is None else self._stopped(call, stop)
 
     async def _stopped(self, call: Call, stop: Stop) -> Result | Replay:
         """End a call that does not begin. Its place is free at once, and its end is on record."""
@@ -309,7 +323,11 @@ class BatchRun:
     async def ended(self) -> Batch:
         """Every result, in call order. Whoever stops waiting cancels what has not ended."""
         try:
-            await asyncio.gather(*self._tasks)
+            while self._left and not self._has_failed:
+                self._waiter = asyncio.get_running_loop().create_future()
+                await self._waiter
+            if self._has_failed:
+                await asyncio.gather(*self._tasks)  # raises what went wrong
         except BaseException:
             await self.abandon()
             raise

@@ -7,9 +7,12 @@ phase where it came up; nobody can tell from the record which way a call took.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable
+from typing import Any
 
 from ferrule.errors import LedgerError
+from ferrule.model.failure import Stop
 from ferrule.model.lifecycle import PHASES, STATES
 from ferrule.model.result import Pending, Result
 from ferrule.pipeline.arguments import Parsed
@@ -20,22 +23,25 @@ from ferrule.pipeline.phases.map_result import map_result
 from ferrule.pipeline.phases.persist_result import persist_result
 from ferrule.pipeline.phases.post_hooks import post_hooks
 from ferrule.pipeline.phases.pre_hooks import pre_hooks
+from ferrule.pipeline.phases.schedule import schedule
 from ferrule.pipeline.rows import plain_row
 from ferrule.pipeline.run import CLOSING, OPENING, let_go, run_call
 from ferrule.pipeline.services import Services
 from ferrule.pipeline.session import Prepared
 
-_PARSED, _LOADED, _EXECUTED = (PHASES.index(name) for name in ("parse_schema", "check_schema_loaded", "execute"))
-_MAPPED, _PERSISTED, _TOLD = (PHASES.index(name) for name in ("map_result", "persist_result", "emit_terminal"))
-_HOOKED, _HOOKED_AFTER = PHASES.index("pre_hooks"), PHASES.index("post_hooks")
-_SELECTED, _READY, _RUNNING, _SUCCEEDED = map(STATES.index, ("selected", "arguments_ready", "running", "succeeded"))
-_OPENING = tuple(
-    step for step in OPENING if PHASES[step[0]] not in ("validate_values", "pre_hooks", "permission", "schedule")
-)
+_PARSED, _LOADED, _HOOKED = (PHASES.index(name) for name in ("parse_schema", "check_schema_loaded", "pre_hooks"))
+_TURN, _EXECUTED, _MAPPED = (PHASES.index(name) for name in ("schedule", "execute", "map_result"))
+_HOOKED_AFTER, _PERSISTED, _TOLD = (PHASES.index(name) for name in ("post_hooks", "persist_result", "emit_terminal"))
+_SELECTED, _READY, _RUNNING = (STATES.index(name) for name in ("selected", "arguments_ready", "running"))
+_YIELDED, _SUCCEEDED = STATES.index("yielded"), STATES.index("succeeded")
+_IDLE = ("validate_values", "pre_hooks", "permission", "schedule")
+_OPENING = tuple(step for step in OPENING if PHASES[step[0]] not in _IDLE)
 _CLOSING = (CLOSING[0], *CLOSING[2:])
 
+Ended = Result | Awaitable[Result | Pending | Replay]
 
-def at_once(call: Call, services: Services) -> Result | Awaitable[Result | Pending | Replay] | None:
+
+def at_once(call: Call, services: Services) -> Ended | None:
     """The result of a call; what to await for one that has more to it; None for one that has to take the whole way."""
     session = call.session
     prepared = session.prepared.get(call.tool_name)
@@ -51,48 +57,106 @@ def at_once(call: Call, services: Services) -> Result | Awaitable[Result | Pendi
     if not (lane.slip_in_alone() if prepared.is_alone else lane.slip_in()):
         return None
     call.slipped, call.prepared = lane, prepared
+    ended: Ended | None = None
     try:
-        return _carried(call, services, prepared)
-    except BaseException:
-        let_go(call, services)
-        raise
+        at = _parsed(call, prepared)
+        if at is None:
+            ended = (
+                _placed(call, services, OPENING) if prepared.is_hooked else run_call(call, services, _OPENING, _CLOSING)
+            )
+        elif prepared.is_hooked:
+            ended = _hooked(call, services, prepared, at)
+        else:
+            ended = _ran(call, services, prepared, at)
+        return ended
+    finally:
+        if ended is None or isinstance(ended, Result):
+            let_go(call, services)
 
 
-def _carried(call: Call, services: Services, prepared: Prepared) -> Result | Awaitable[Result | Pending | Replay]:
-    tick, origin, arguments = call.tick, call.origin, prepared.arguments
-    assert arguments is not None
-    closing = CLOSING if prepared.is_hooked else _CLOSING
-    found = tick() - origin
+async def in_turn(call: Call, services: Services) -> Result | Pending | Replay:
+    """Carry a call of a batch to its end, the short way if it can; it may have to wait for its turn."""
+    prepared, live = call.session.prepared.get(call.tool_name), call.live
+    if (
+        prepared is None
+        or not prepared.is_express
+        or prepared.is_hooked
+        or call.options is not NO_OPTIONS
+        or call.parent is not None
+        or not services.records_behind
+        or live.cancel is not None
+    ):
+        return await run_call(call, services)
+    live.task = asyncio.current_task()
+    live.stage = "opening"
+    call.prepared = prepared
     try:
-        parsed = arguments.parse(call.model_input)
-    except Exception:  # a mistake of ours: the runner meets it again and knows what to say
-        parsed = None
-    if parsed.__class__ is not Parsed or parsed.changes:
-        return (
-            run_call(call, services, _OPENING, closing) if not prepared.is_hooked else _placed(call, services, OPENING)
-        )
-    call.arguments = parsed.arguments
-    at = tick() - origin
-    call.states = [0, found << 5 | _SELECTED, at << 5 | _READY]
-    phases = call.phases = [found << 4, at << 4 | _PARSED, at << 4 | _LOADED]
-    if prepared.is_hooked:
+        at = _parsed(call, prepared)
+        if at is None:
+            return await run_call(call, services)
         call.state = "arguments_ready"
-        phases += [at << 4 | number for number in range(_LOADED + 1, _HOOKED)]
-        asked = pre_hooks(call, services)
-        if asked is not None or call.live is not None or call.call_input is not None or call.hook_permission:
-            return _placed(call, services, ((_HOOKED, lambda call, services: asked), *OPENING[_HOOKED + 1 :]))
-        at = tick() - origin
-        phases.append(at << 4 | _HOOKED)
+        call.phases += [at << 4 | number for number in range(_LOADED + 1, _TURN)]
+        try:
+            said: Any = schedule(call, services)
+            step = said if said is None or said.__class__ is Stop else await said
+        except BaseException as error:
+            return await run_call(call, services, ((_TURN, _raising(error)), OPENING[_EXECUTED]), _CLOSING)
+        if step is not None or live.cancel is not None:
+            return await run_call(call, services, ((_TURN, lambda *_: _given(step)), OPENING[_EXECUTED]), _CLOSING)
+        at = call.tick() - call.origin
+        call.phases.append(at << 4 | _TURN)
+        ended = _ran(call, services, prepared, at)
+        return ended if isinstance(ended, Result) else await ended
+    finally:
+        if not call.is_detached:
+            let_go(call, services)
+
+
+def _parsed(call: Call, prepared: Prepared) -> int | None:
+    """Take the arguments; gives when that was. None when there is something to mend or to complain about."""
+    assert prepared.arguments is not None
+    found = call.tick() - call.origin
+    try:
+        parsed = prepared.arguments.parse(call.model_input)
+    except Exception:  # a mistake of ours: the runner meets it again and knows what to say
+        return None
+    if parsed.__class__ is not Parsed or parsed.changes:
+        return None
+    call.arguments = parsed.arguments
+    at = call.tick() - call.origin
+    call.states = [0, found << 5 | _SELECTED, at << 5 | _READY]
+    call.phases = [found << 4, at << 4 | _PARSED, at << 4 | _LOADED]
+    return at
+
+
+def _hooked(call: Call, services: Services, prepared: Prepared, at: int) -> Ended:
+    """Hear the hooks before the call. What they want to be different is for the runner."""
+    call.state = "arguments_ready"
+    call.phases += [at << 4 | number for number in range(_LOADED + 1, _HOOKED)]
+    asked = pre_hooks(call, services)
+    if asked is not None or call.live is not None or call.call_input is not None or call.hook_permission:
+        return _placed(call, services, ((_HOOKED, lambda call, services: asked), *OPENING[_HOOKED + 1 :]))
+    at = call.tick() - call.origin
+    call.phases.append(at << 4 | _HOOKED)
+    return _ran(call, services, prepared, at)
+
+
+def _ran(call: Call, services: Services, prepared: Prepared, at: int) -> Ended:
+    """Run the tool and close the call. Gives a result only when that is on record; else what has to be awaited for it."""
+    tick, origin, phases = call.tick, call.origin, call.phases
+    closing = CLOSING if prepared.is_hooked else _CLOSING
     call.states.append(at << 5 | _RUNNING)
     call.state = "running"
     try:
         said = execute(call, services)
     except BaseException as error:
         return run_call(call, services, ((_EXECUTED, _raising(error)),), closing)
-    if said is not None or call.live is not None or call.place is not None:
+    if said is not None:
         phases += [at << 4 | number for number in range((phases[-1] & 15) + 1, _EXECUTED)]
         return run_call(call, services, ((_EXECUTED, lambda call, services: said),), closing)
     phases.append((tick() - origin) << 4 | _EXECUTED)
+    if call.live is not None:
+        call.live.close()
     waiting = None
     try:
         map_result(call, services)
@@ -108,10 +172,21 @@ def _carried(call: Call, services: Services, prepared: Prepared) -> Result | Awa
     except Exception:
         return run_call(call, services, (), closing)
     result = call.result
-    if waiting is not None or result is None or not call.is_plain_result or call.output.context_modifiers or call.notes:
+    if (
+        waiting is not None
+        or result is None
+        or not call.is_plain_result
+        or call.recorded is not None
+        or call.surfacing is not None
+        or call.output.context_modifiers
+    ):
         return run_call(call, services, (), ((closing[0][0], lambda call, services: waiting), *closing[1:]))
+    if call.live is not None:
+        call.live.hush()
     ended = tick() - origin
     phases += (ended << 4 | _PERSISTED, ended << 4 | _TOLD)
+    if call.batch is not None:
+        call.states.append(ended << 5 | _YIELDED)
     call.states.append(ended << 5 | _SUCCEEDED)
     call.state = "succeeded"
     try:
@@ -120,8 +195,6 @@ def _carried(call: Call, services: Services, prepared: Prepared) -> Result | Awa
         untold(call, services, error)
         assert call.result is not None
         result = call.result
-    call.slipped.slip_out()
-    call.slipped = None
     if services.breakers:
         services.breakers.ended(prepared.tool_id, None, call.ticket)
     return result
@@ -143,3 +216,7 @@ def _raising(error: BaseException) -> Opening:
         raise error
 
     return phase
+
+
+async def _given(step: Step) -> Step:
+    return step

@@ -74,7 +74,7 @@ class Pulse:
 
     async def _once(self) -> None:
         try:
-            for live in list(self._calls.calls.values()):
+            for live in [live for live in self._calls.calls.values() if live.stage == "running"]:
                 await self._look_after(live)
             await self._listen()
         except LedgerError as error:

@@ -19,17 +19,19 @@ from ferrule.pipeline.redaction import REDACTED
 from ferrule.pipeline.services import Services
 from ferrule.pipeline.untold import secrets_of, without_secrets
 
-_FOREIGN = (
-    "native_call_id",
-    "retry_of",
-    "tool_name",
-    "native_refs",
-    "output_mismatch",
-    "context_modifiers",
-    "facts_unknown",
-    "approval_void",
-    "answer_schema",
-    "task_id",
+_FOREIGN = frozenset(
+    {
+        "native_call_id",
+        "retry_of",
+        "tool_name",
+        "native_refs",
+        "output_mismatch",
+        "context_modifiers",
+        "facts_unknown",
+        "approval_void",
+        "answer_schema",
+        "task_id",
+    }
 )
 """Notes with words of others in them."""
 _OURS = frozenset({"rule", "mode", "policy"})
@@ -40,7 +42,9 @@ _pack = msgspec.msgpack.Encoder().encode
 
 def clean_segment(call: Call, services: Services, segment: Segment) -> None:
     """Take out of a row's body what must not be told. Costs a look at its bytes where there is nothing."""
-    foreign = {name: segment.notes[name] for name in _FOREIGN if name in segment.notes} if segment.notes else {}
+    foreign: dict[str, Any] = {}
+    if segment.notes and not _FOREIGN.isdisjoint(segment.notes):
+        foreign = {name: note for name, note in segment.notes.items() if name in _FOREIGN}
     told = ([each for each in segment.decisions if not _is_ours(each)], segment.mutations, foreign)
     if not any(told) or not _may_hold(call, services, told):
         return

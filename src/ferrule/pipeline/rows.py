@@ -7,7 +7,7 @@ from typing import Any
 from ferrule.model.journal import Entry, Kind, Mark, Segment
 from ferrule.model.lifecycle import PHASES
 from ferrule.model.result import Result
-from ferrule.pipeline.call import NO_OPTIONS, NO_STATE, Call, Park
+from ferrule.pipeline.call import NO_OPTIONS, NO_STATE, OWN_NOTES, Call, Park
 from ferrule.pipeline.inputs import inputs_of, with_sealed_input
 from ferrule.pipeline.row_redaction import clean_segment
 from ferrule.pipeline.services import Services
@@ -62,8 +62,14 @@ def last_row(call: Call, services: Services) -> Entry:
     call.phases.append((call.tick() - call.origin) << 4 | _EMIT_TERMINAL)
     result, prepared = call.result, call.prepared
     assert result is not None
-    is_plain = call.is_plain_result and prepared.is_express and not (call.notes or call.decisions)
-    if is_plain and call.recorded is None and call.key is None:
+    if (
+        call.is_plain_result
+        and prepared.is_express
+        and call.recorded is None
+        and call.key is None
+        and not call.decisions
+        and (not call.notes or call.notes.keys() <= OWN_NOTES)
+    ):
         return plain_row(call, result)
     segment = _segment(call, services)
     segment.status = result.status
@@ -78,6 +84,8 @@ def plain_row(call: Call, result: Result) -> Entry:
     """The only row of a call about which there is nothing to say beyond its times, its hooks, its inputs and its result."""
     header, tool_id = call.prepared.header, call.prepared.tool_id
     plain = Segment(header, call.created_at, call.phases, call.states, (), (), call.hooks, result.status)
+    if call.notes:
+        plain.notes = call.notes
     return Entry("call", call.invocation_id, result.created_at, tool_id, call.state, plain, call.payload)
 
 

@@ -95,7 +95,7 @@ async def run_call(
     step: Step = None
     tick, origin, phases, at = call.tick, call.origin, call.phases, 0
     try:
-        if call.live is not None and call.live.stage != "running":
+        if call.live is not None and call.live.stage not in ("running", "closing"):
             step = _taken_up(call)
             opening = opening if step is None else _NOTHING
         for number, phase in opening:
@@ -181,7 +181,8 @@ def let_go(call: Call, services: Services) -> None:
     if call.slipped is not None:
         call.slipped.slip_out()
         call.slipped = None
-    _leave(call)
+    if call.place is not None:
+        _leave(call)
     if call.live is not None:
         services.live.remove(call.live)
 

@@ -9,13 +9,11 @@ from msgspec.structs import replace
 from ferrule.contracts.executor import EMPTY, Output
 from ferrule.model.failure import Stop
 from ferrule.model.result import Result
-from ferrule.pipeline.call import NO_OPTIONS, Call
+from ferrule.pipeline.call import NO_OPTIONS, OWN_NOTES, Call
 from ferrule.pipeline.mapping import Unmappable
 from ferrule.pipeline.results import EMPTY_CONTENT, mapped, mutation_notes, stopped_result, with_references
 from ferrule.pipeline.services import Services
 
-_ELSEWHERE = frozenset({"batch", "scheduler"})
-"""Notes that say nothing about a result."""
 _NOTHING = {"status": "empty"}
 """The structured form of an output that is empty on purpose, for tools that want one (`empty_result_policy`)."""
 
@@ -44,7 +42,7 @@ def map_result(call: Call, services: Services) -> None:
             call.prepared.traits.keeping is None
             and call.options is NO_OPTIONS
             and not call.mutations
-            and (not call.notes or call.notes.keys() <= _ELSEWHERE)
+            and (not call.notes or call.notes.keys() <= OWN_NOTES)
             and (call.is_bare or _is_plain(output))
         ):
             call.is_plain_result = True
