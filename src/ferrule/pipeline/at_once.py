@@ -162,7 +162,7 @@ def _ran(call: Call, services: Services, prepared: Prepared, at: int) -> Ended:
         map_result(call, services)
         phases.append((tick() - origin) << 4 | _MAPPED)
         closing = closing[1:]
-        if prepared.is_hooked:
+        if prepared.hooks and (call.hook_context or "post_tool_use" in prepared.hooks):
             waiting = post_hooks(call, services)
             if waiting is None:
                 phases.append((tick() - origin) << 4 | _HOOKED_AFTER)

@@ -7,7 +7,7 @@ which does not let itself be cancelled cannot hold up the call for longer than i
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from inspect import isawaitable
 from typing import Any, NamedTuple, TypeAlias, TypeVar
@@ -52,10 +52,12 @@ def wants(services: Services, event: HookEvent) -> bool:
     return event in services.hook_events
 
 
-def chosen(call: Call, services: Services, event: HookEvent) -> list[Hook]:
+def chosen(call: Call, services: Services, event: HookEvent) -> Sequence[Hook]:
     """The hooks that want to see a call at an event, in order. By which name it was called makes no difference."""
     if event not in services.hook_events:
-        return []
+        return ()
+    if call.prepared.is_hooked and call.prepared.hooks is not None:
+        return call.prepared.hooks.get(event, ())
     tool_id, name = call.prepared.tool_id, name_of(call)
     found: list[Hook] = []
     for hook in services.hooks:
@@ -81,7 +83,7 @@ class _Unsure:
         raise self._error
 
 
-def run_hooks(moment: Moment, hooks: list[Hook]) -> Stop | Awaitable[Stop | None] | None:
+def run_hooks(moment: Moment, hooks: Sequence[Hook]) -> Stop | Awaitable[Stop | None] | None:
     """Run hooks one after the other until one stops the call. Nothing is awaited as long as all of them answer at once."""
     call = moment.call
     for place, hook in enumerate(hooks):
@@ -99,7 +101,7 @@ def run_hooks(moment: Moment, hooks: list[Hook]) -> Stop | Awaitable[Stop | None
     return None
 
 
-async def _awaited(moment: Moment, hooks: list[Hook], started: int, said: Awaitable[Any]) -> Stop | None:
+async def _awaited(moment: Moment, hooks: Sequence[Hook], started: int, said: Awaitable[Any]) -> Stop | None:
     hook = hooks[0]
     answer = await _within(said, hook)
     if isinstance(answer, _Broken):

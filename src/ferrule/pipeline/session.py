@@ -5,7 +5,7 @@ Preparing a tool (validator, runner, policy program, row header) happens once pe
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, get_args
 
 import msgspec
@@ -87,6 +87,8 @@ class Prepared(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """True when, besides, nothing in it is to be checked, masked or decided per call."""
     is_hooked: bool = False
     """True when some hook wants to see its calls."""
+    hooks: Mapping[str, tuple[Hook, ...]] | None = None
+    """Those hooks, by their events, in order; None when they have to be asked for every call."""
     may_slip: bool = False
     """True when its calls may run without a place in the lane, where nothing is in the way."""
     is_alone: bool = False
@@ -218,8 +220,10 @@ class Session:
         claim = self._claim(tool, traits, locks, is_exclusive=_says(said, "requires_exclusive_context") is True)
         mask, preflight = Mask.of(tool), getattr(run, "preflight", None)
         is_plain = traits.is_read_only and traits.timeout_seconds is None and not self._is_limited(entry)
-        events = _events(self._hooks, tool)
-        is_idle = mask is None and preflight is None and unready is None and events <= _AROUND
+        hooks = _chosen(self._hooks, tool)
+        is_idle = (
+            mask is None and preflight is None and unready is None and hooks is not None and hooks.keys() <= _AROUND
+        )
         retry = retry_policy_of(said, self._retries) if support.retries else NO_RETRIES
         wants_context = getattr(run, "wants_context", True)
         is_alone = claim is not None and self.lane.may_slip_alone(claim)
@@ -251,7 +255,8 @@ class Session:
             is_express=is_plain and is_idle and in_header is not None and entry.standing == "loaded" and may_slip,
             may_slip=may_slip,
             is_alone=is_alone,
-            is_hooked=bool(events),
+            hooks=hooks,
+            is_hooked=bool(hooks),
         )
 
     def _unchosen(self, entry: SurfaceEntry) -> Stop | None:
@@ -333,16 +338,16 @@ class Session:
         return msgspec.Raw(encode(header))
 
 
-def _events(hooks: tuple[Hook, ...], tool: Tool) -> frozenset[str]:
-    """What hooks want to see of a tool; one that cannot say which tools it is for is asked again for every call."""
-    found = set()
-    for hook in hooks:
-        try:
+def _chosen(hooks: tuple[Hook, ...], tool: Tool) -> dict[str, tuple[Hook, ...]] | None:
+    """The hooks that want to see a tool's calls; None when one of them cannot say: each call finds out, and fails by it."""
+    found: dict[str, tuple[Hook, ...]] = {}
+    try:
+        for hook in hooks:
             if hook.matches(tool.tool_id, tool.name):
-                found.add(hook.event)
-        except Exception:
-            found |= {hook.event, "permission_decision"}
-    return frozenset(found)
+                found[hook.event] = (*found.get(hook.event, ()), hook)
+    except Exception:
+        return None
+    return found
 
 
 def _payload(tool: Tool) -> dict[str, Any]:
