@@ -49,11 +49,12 @@ async def followed(store: Store, calls: InFlight, call_id: str, after: int = 0) 
             yield said
         if is_over:
             return
-        if live is not None:
-            if not live.peek(after) and not live.has_ended:
-                await live.changed(_LOOK_SECONDS)
-        else:
+        if live is None:
             await store.wait_after(newest[0].seq if newest else 0, _LOOK_SECONDS)
+        elif live.peek(after) or live.has_ended:
+            await asyncio.sleep(0)
+        else:
+            await live.changed(_LOOK_SECONDS)
 
 
 async def _is_over(store: Store, calls: InFlight, call_id: str, until: float) -> bool:

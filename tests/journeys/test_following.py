@@ -135,6 +135,31 @@ async def test_everybody_hears_the_exact_rest(place: str, tmp_path_factory: pyte
         assert told == {str(name): list(range(_EACH)) for name in range(2 * _SPEAKERS)}
 
 
+class _Busy(MemoryStore):
+    """Something is said, and something else written down, whenever somebody has just looked."""
+
+    live: Any = None
+
+    async def news_of(self, call: str, after: int = 0, limit: int | None = None) -> Any:
+        found = await super().news_of(call, after, limit)
+        if self.live is not None and not self.live.is_hushed:
+            self.live.flush()
+            self.live.progress({"message": "meanwhile"})
+        return found
+
+
+@played
+async def test_nothing_is_missed_that_goes_to_the_ledger_while_somebody_looks() -> None:
+    """AT-199: neither there yet when the ledger was read, nor in memory any more when that was."""
+    store = _Busy()
+    async with memory_app(tools=TOOLS, policy=ALLOW, store=store) as app:
+        running = await app.surface().begin("chatter")
+        store.live = app.services.live.calls[running.invocation_ids[0]]
+        heard = [said.sequence async for said in app.follow(running.invocation_ids[0])]
+        await running.ended()
+        assert heard == list(range(1, store.live.sequence + 1)) and len(heard) > _SAID
+
+
 @played
 async def test_a_slow_listener_holds_up_nobody_and_costs_little(tmp_path_factory: pytest.TempPathFactory) -> None:
     """AT-199: a thread that says more than the ledger takes is slowed down; what waits to be written stays small."""
