@@ -29,6 +29,7 @@ from ferrule.pipeline.run import APPROVED, RECEIVED, run_call, stop_call
 from ferrule.pipeline.services import Services
 from ferrule.pipeline.session import Session
 from ferrule.pipeline.waiting import question
+from ferrule.pipeline.waiting_news import PROGRESSED
 
 GOES_ON = frozenset({"approved"})
 """States in which a call only waits for a process that can run it."""
@@ -109,7 +110,8 @@ class Calls:
             past = past_of(place.rows, self._services)
             session = await self._session_for(past.context)
             call = revived(call_id, past, open_call, session, self._services)
-            call.sequence = max((row.news().sequence for row in await self._store.news_of(call_id)), default=0)
+            told = (row.news().sequence for row in await self._store.news_of(call_id))
+            call.sequence = max(past.notes.get(PROGRESSED, 0), *told, 0)
         except (ValueError, SurfaceError) as error:
             return await self.end(call_id, _cannot_go_on(error)) or _answer(await self._place(call_id))
         prepared = session.find(call.tool_name)
@@ -182,7 +184,8 @@ class Calls:
         first, now, redactor = place.rows[0], self._services.now(), self._services.redactor
         if redactor is not None and not redactor.is_idle:
             data = redactor.value(data)[0]
-        body = NewsBody([{"at": now, "event": f"tool.invocation.{outcome}", "data": data}])
+        level = header_of(first.segment()).audit_level
+        body = NewsBody([{"at": now, "event": f"tool.invocation.{outcome}", "data": data}], audit_level=level)
         await self._store.commit(Entry("news", first.call, now, first.tool, outcome, body))
 
     async def end(

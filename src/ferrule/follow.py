@@ -13,11 +13,14 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
+import msgspec
+
 from ferrule.contracts.sink import Sink, SinkBusy, SinkMaker
 from ferrule.contracts.store import Store
-from ferrule.history.details import Level
+from ferrule.history.details import LEVELS, Level
 from ferrule.history.expand import events_of
 from ferrule.model.event import Event
+from ferrule.model.journal import audit_level_of
 from ferrule.registry import Registry
 from ferrule.settings import SinkSettings
 from ferrule.sinks.builtin import SINKS
@@ -37,6 +40,13 @@ def followers_of(sinks: Iterable[SinkSettings], store: Store, *, source: str, fo
     return [
         Follower(store, _sinks.get(said.kind)(said.given(), folder), source=source, level=said.level) for said in sinks
     ]
+
+
+def _lower(of_sink: Level, of_agent: str) -> Level:
+    """The level that both the sink and the agent's file allow; a word nobody knows counts as the strictest."""
+    if not of_agent:
+        return of_sink
+    return min(of_sink, msgspec.convert(of_agent if of_agent in LEVELS else "none", Level), key=LEVELS.index)
 
 
 class Follower:
@@ -106,7 +116,7 @@ class Follower:
         rows = await self._store.rows_after(cursor, BATCH_ROWS)
         events: list[Event] = []
         for number, row in enumerate(rows, start=1):
-            events += events_of(row, source=self._source, level=self._level)
+            events += events_of(row, source=self._source, level=_lower(self._level, audit_level_of(row)))
             if number % _ROWS_AT_ONCE == 0:
                 await asyncio.sleep(0)  # calls go first
         if events:

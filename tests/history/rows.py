@@ -431,7 +431,8 @@ def streaming(ledger: Ledger, call: str = "inv_streaming") -> str:
     writer.enter("partial_result", "running", "needs_input").row("parked", request=writer.request("input"))
     writer.enter("running").row("answered", answer=writer.answer("approve"))
     writer.through("emit_terminal", "map_result").enter("yielded", "succeeded")
-    notes = {"happened": [progress], "redaction_state": "partial", "persistence_refs": ("per_1",)}
+    part = {**progress, "event": "tool.invocation.partial_result"}
+    notes = {"happened": [progress, part], "redaction_state": "partial", "persistence_refs": ("per_1",)}
     writer.row("ended", status="succeeded", notes=notes)
     return call
 

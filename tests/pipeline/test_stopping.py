@@ -254,7 +254,7 @@ class _SlowToStart(MemoryStore):
 
     def _append(self, future: Any, entry: Any, condition: Any) -> None:
         if entry.kind == "started":
-            asyncio.get_running_loop().call_later(0.03, super()._append, future, entry, condition)
+            asyncio.get_running_loop().call_later(0.3, super()._append, future, entry, condition)
         else:
             super()._append(future, entry, condition)
 
@@ -266,7 +266,7 @@ async def test_a_call_may_end_while_it_is_written_down_that_it_runs(fate: str, h
     """AT-178, AT-112: the row comes first, then the end, with everything that happened meanwhile."""
     async with overtime(store=_SlowToStart(), hooks=hooks) as (app, surface):
         tool = "wander" if fate == "goes to the background" else "watch"
-        task, call = await under_way(app, surface.call(tool, {"seconds": 0.01}))
+        task, call = await under_way(app, surface.call(tool, {"seconds": 0.15}))
         live = app.services.live.calls[call]
         surfacing = asyncio.ensure_future(surface_call(live))
         if fate == "is canceled":

@@ -7,9 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from ferrule.follow import Follower
 from ferrule.model.result import Pending, Result
 from ferrule.surface_handle import SurfaceHandle
-from ferrule.testing import ScriptedApprover, memory_app
+from ferrule.testing import RecordingSink, ScriptedApprover, memory_app
 from tests.spec.scene import TRUSTED, Spy, played
 
 TOOL = """\
@@ -280,3 +281,25 @@ async def test_at_90_a_definition_file_becomes_a_call() -> None:
         assert isinstance(result, Result)
         assert result.structured_content == {"notes": []}
     assert [ran.tool_id for ran in executor.ran] == ["tool_notes"]
+
+
+@pytest.mark.parametrize(
+    ("level", "is_told", "has_arguments"), [("none", False, False), ("standard", True, False), ("full", True, True)]
+)
+def test_aml_107_an_agents_file_says_how_much_is_told(level: str, is_told: bool, has_arguments: bool) -> None:
+    """AML-107: a sink that wants everything gets no more of an agent's calls than the agent's file allows."""
+
+    @played
+    async def story() -> None:
+        sink = RecordingSink()
+        async with desk(Spy(default={}), more=f"policies: {{audit_level: {level}}}") as app:
+            follower = Follower(app.store, sink, source="test", level="full")
+            follower.start()
+            result = await result_of(app.surface(agent="desk"), "look")
+            await app.store.flush()
+            await follower.aclose()
+        told = [event for event in sink.events if event.invocation_id == result.invocation_id]
+        assert bool(told) is is_told
+        assert ("Bern" in str(told)) is has_arguments
+
+    story()

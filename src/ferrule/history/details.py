@@ -6,7 +6,7 @@ Level `full` adds them as the ledger has them: sensitive members are masked befo
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import msgspec
 
@@ -18,6 +18,8 @@ from ferrule.model.retry import Attempt
 from ferrule.model.timestamps import iso
 
 Level = Literal["none", "standard", "full"]
+LEVELS: tuple[Level, ...] = get_args(Level)
+"""From the least that is told to the most."""
 
 _PLANNED = (
     "tool_name", "tool_version", "tool_digest", "namespace", "surface_id", "catalog_digest", "policy_digest",

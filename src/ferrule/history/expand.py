@@ -38,7 +38,6 @@ _STATE_EVENTS: dict[State, EventType] = {
     "queued": "tool.invocation.queued",
     "running": "tool.invocation.started",
     "needs_input": "tool.invocation.needs_input",
-    "partial_result": "tool.invocation.partial_result",
     "yielded": "tool.invocation.yielded",
 }
 _TERMINAL_EVENTS: dict[State, EventType] = {

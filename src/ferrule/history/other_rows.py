@@ -9,7 +9,7 @@ from ferrule.history import details
 from ferrule.history.details import Level
 from ferrule.model.event import EVENT_TYPES, EventType
 from ferrule.model.journal import StoredEntry
-from ferrule.model.news import facts_in
+from ferrule.model.news import Fact, facts_in
 
 
 class Draft(NamedTuple):
@@ -36,12 +36,18 @@ _CHANGES: dict[str, EventType] = {
 
 def news_drafts(row: StoredEntry, level: Level) -> list[Draft]:
     """What news of a call stands for: an event each. Classes that a newer Ferrule wrote are passed over."""
-    known = [(_CLASSES[fact.event], fact) for fact in facts_in(row) if fact.event in _CLASSES]
+    known = [(_CLASSES[event], fact) for fact in facts_in(row) for event in _told(fact) if event in _CLASSES]
     payload = row.inputs() if level == "full" else None
     return [
         Draft(event, fact.at, details.news(event, fact.data, payload, level), invocation_id=row.call, tool_id=row.tool)
         for event, fact in known
     ]
+
+
+def _told(fact: Fact) -> tuple[str, ...]:
+    """The classes of one piece of news. Progress that brings a part of the result is both."""
+    is_part = fact.event == "tool.invocation.progress" and fact.data.get("status") == "partial_result"
+    return (fact.event, "tool.invocation.partial_result") if is_part else (fact.event,)
 
 
 def drafts_of(row: StoredEntry) -> list[Draft]:

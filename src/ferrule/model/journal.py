@@ -71,6 +71,8 @@ class Header(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """What the tool is called where it really lives."""
     lifecycle: str = ""
     """The tool's, where it is not `available`: a call of a deprecated tool is flagged by it (AT-16)."""
+    audit_level: str = ""
+    """How much of the call may be told outside the ledger, where the agent's file says so (AML-107)."""
     scheduling: tuple[Any, ...] = ()
     """The other facts that the scheduler goes by, where they are not the usual ones: whether the tool needs its context for
     itself, its policy for context modifiers, and its locks with True for shared ones (AT-159)."""
@@ -261,6 +263,8 @@ class NewsBody(msgspec.Struct, gc=False, array_like=True):
     """In order; each `at` (microseconds since 1970), `event` (its class) and `data`."""
     sequence: int = 0
     """Of progress: the number of the last record in it."""
+    audit_level: str = ""
+    """As in the headers of the call's own rows."""
 
 
 _decode_segment = msgspec.msgpack.Decoder(Segment).decode
@@ -276,6 +280,13 @@ encode = msgspec.msgpack.Encoder().encode
 def header_of(segment: Segment) -> Header:
     """The header of a segment that was read."""
     return _decode_header(segment.header)
+
+
+def audit_level_of(row: StoredEntry) -> str:
+    """How much of a row may be told outside the ledger; empty when nobody said. Raises LedgerDamaged."""
+    if row.kind == "news":
+        return row.news().audit_level
+    return header_of(row.segment()).audit_level if row.kind in CALL_KINDS else ""
 
 
 def _with_idle(phases: list[int]) -> list[int]:

@@ -132,6 +132,8 @@ class Surface(msgspec.Struct, frozen=True, kw_only=True):
     policy_refs: tuple[str, ...] = ()
     max_tool_calls: int | None = None
     """The agent's limit of calls per run, all tools together (AML-102)."""
+    audit_level: str = ""
+    """What the agent's file says of its calls may be told: `none`, `standard` or `full`; empty when it says nothing (AML-107)."""
     tool_choice: str = "auto"
     """`none`, `auto`, `required` or a tool's name."""
     instructions: str = ""

@@ -322,6 +322,7 @@ class Live:
 
     def _record(self, outcome: News, body: NewsBody, payload: Payload | None = None) -> bool:
         call, services = self.call, self.services
+        body.audit_level = call.session.surface.audit_level
         try:
             services.store.record(
                 Entry("news", call.invocation_id, services.now(), call.prepared.tool_id, outcome, body, payload)

@@ -43,7 +43,7 @@ from ferrule.pipeline.session import UNRESOLVED
 from ferrule.pipeline.supervise import BY_ITSELF, stopped_by
 from ferrule.pipeline.uncancelled import uncancelled
 from ferrule.pipeline.untold import without_secrets
-from ferrule.pipeline.waiting_news import tell_waiting
+from ferrule.pipeline.waiting_news import number_waiting, tell_waiting
 
 OPENING: tuple[tuple[int, Opening], ...] = (
     (0, resolve_tool),
@@ -330,7 +330,7 @@ async def _park(call: Call, services: Services, park: Park) -> Result | Pending 
         seq=recorded.seq if recorded is not None else None,
         key_is_free=call.key is not None and recorded is None,
     )
-    tell_waiting(call, services, park)
+    number_waiting(call)
     try:
         committed = await services.store.commit(parked_row(call, services, park), condition)
     except LedgerError as error:
@@ -338,6 +338,7 @@ async def _park(call: Call, services: Services, park: Park) -> Result | Pending 
         return await stop_call(call, services, Stop("dependency_unavailable", message, "ledger_unavailable"))
     match committed.outcome:
         case "written":
+            tell_waiting(call, services, park)
             services.parked(park.request)
             return Pending(
                 invocation_id=call.invocation_id,

@@ -332,6 +332,7 @@ class Session:
             facts=traits.facts if traits else (),
             ruling=ruling,
             external_mappings=(ref,) if entry and (ref := native_ref(entry.tool)) else (),
+            audit_level=surface.audit_level,
             lifecycle=entry.tool.lifecycle if entry and entry.tool.lifecycle != "available" else "",
             scheduling=scheduling,
         )

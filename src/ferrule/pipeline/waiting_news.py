@@ -14,16 +14,27 @@ from ferrule.pipeline.services import Services
 _log = logging.getLogger("ferrule.pipeline")
 
 
+PROGRESSED = "progressed"
+"""The note of a parked row with the number of the progress that tells of it: whoever goes on with the call, perhaps at once
+and elsewhere, counts on from there (AT-198)."""
+
+
+def number_waiting(call: Call) -> None:
+    """Take a number for the progress that will tell that the call waits; it stands in the row that parks the call."""
+    sequence = (call.sequence if call.live is None else call.live.sequence) + 1
+    call.notes = {**call.notes, PROGRESSED: sequence}
+
+
 def tell_waiting(call: Call, services: Services, park: Park) -> None:
-    """Write a piece of progress about a call that is about to be parked: before that, because whoever goes on with it, perhaps
-    at once and elsewhere, counts on from there (AT-198)."""
+    """Write a piece of progress about a call that was parked just now."""
     status = "waiting_for_permission" if park.waiting is None else "waiting_for_input"
-    now, sequence = services.now(), (call.sequence if call.live is None else call.live.sequence) + 1
+    now, sequence = services.now(), call.notes[PROGRESSED]
     elapsed = max(0, (now - call.created_at) // 1000)
     facts = {"status": status, "message": park.request.message}
     said = progress_of(call.invocation_id, sequence, now, elapsed, facts)
     happened = [{"at": now, "event": "tool.invocation.progress", "data": said.to_record()}]
     body, payload = progress_row(happened, sequence)
+    body.audit_level = call.session.surface.audit_level
     row = Entry("news", call.invocation_id, now, call.prepared.tool_id, "progress", body, payload)
     try:
         services.store.record(row)

@@ -64,6 +64,7 @@ def build_surface(
         catalog_digest=view.digest,
         policy_refs=() if engine is None else (f"policy:{engine.digest}",),
         max_tool_calls=selection.max_tool_calls,
+        audit_level=selection.audit_level,
         tool_choice=selection.tool_choice,
         instructions=selection.instructions,
         reason=selection.reason,

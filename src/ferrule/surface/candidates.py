@@ -54,6 +54,7 @@ class Selection(msgspec.Struct):
     tool_choice: str = "auto"
     instructions: str = ""
     max_tool_calls: int | None = None
+    audit_level: str = ""
 
 
 def candidates(view: CatalogView, request: SurfaceRequest) -> Selection:
@@ -88,12 +89,14 @@ def _of_agent(view: CatalogView, request: SurfaceRequest, record: Record) -> Sel
         if candidate is not None:
             found[candidate.tool.tool_id] = candidate
     calls = dig(payload, ("definition", "runtime", "max_tool_calls"))
+    level = dig(payload, ("definition", "policies", "audit_level"))
     return Selection(
         found,
         f"the tools of the agent {record.record_id!r}",
         payload.get("tool_choice", "auto"),
         payload.get("instructions", ""),
         calls if is_integer(calls) else None,
+        level if isinstance(level, str) else "",
     )
 
 
