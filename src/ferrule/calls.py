@@ -59,10 +59,19 @@ class Calls:
             is_theirs = caller is None or _is_same(live.call.session.surface.request, caller)
             found = Pending(invocation_id=call_id, state=live.call.state, message="it has not ended yet")
         else:
+            if place.open is not None and place.open.state == "running" and live is None:
+                place = await self._perhaps_lost(place.open, place)
             is_theirs, found = _is_of(place.rows, caller), _answer(place)
         if not is_theirs:
             return None
         return await self.waited(found, wait) if isinstance(found, Pending) and wait else found
+
+    async def _perhaps_lost(self, running: OpenCall, place: Place) -> Place:
+        """The place of a call that is said to run, looked at again if its process is gone."""
+        if any(lost.call == running.call for lost in await self._store.abandoned()):
+            await self._each([running], self._recover)
+            return await self._place(running.call)
+        return place
 
     async def is_of(self, call_id: str, caller: SurfaceRequest) -> bool:
         """True when there is such a call of this caller's, here or in the ledger."""
@@ -82,13 +91,15 @@ class Calls:
 
     async def waited(self, pending: Pending, wait: float) -> Result | Pending:
         """Wait for a call to end. Whoever waits also runs it, once it is answered and nobody else did."""
-        loop = asyncio.get_running_loop()
+        loop, live = asyncio.get_running_loop(), self._services.live
         until = loop.time() + wait
         found: Result | Pending = pending
         newest = await self._store.rows_before(None, 1)
-        while isinstance(found, Pending) and (left := until - loop.time()) > 0:
+        while isinstance(found, Pending) and (left := until - loop.time()) > 0 and not live.is_closing:
             found = await self._went_on(pending)
-            if isinstance(found, Pending) and await self._store.wait_after(newest[-1].seq, min(left, 1.0)):
+            if not isinstance(found, Pending):
+                break
+            if await live.unless_closing(self._store.wait_after(newest[-1].seq, min(left, 1.0))):
                 # Taken before the next look, so that whatever is written after it wakes us again, and nothing else does.
                 newest = await self._store.rows_after(newest[-1].seq) or newest
         return found

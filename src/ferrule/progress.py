@@ -47,10 +47,10 @@ async def followed(store: Store, calls: InFlight, call_id: str, after: int = 0) 
                 break  # those before it went to the ledger a moment ago, and come from there
             after = said.sequence
             yield said
-        if is_over:
+        if is_over or (live is None and calls.is_closing):
             return
         if live is None:
-            await store.wait_after(newest[0].seq if newest else 0, _LOOK_SECONDS)
+            await calls.unless_closing(store.wait_after(newest[0].seq if newest else 0, _LOOK_SECONDS))
         elif live.peek(after) or live.has_ended:
             await asyncio.sleep(0)
         else:

@@ -401,6 +401,19 @@ class InFlight:
         self.pulse: Any = None
         """Looks after calls that take long; started with the first of them. See `pulse.py`."""
         self._spawned: set[asyncio.Task[Any]] = set()
+        self._closing: asyncio.Future[None] | None = None
+
+    async def unless_closing(self, waiting: Coroutine[Any, Any, bool]) -> bool:
+        """What is waited for; False when the app closes before that."""
+        if self._closing is None:
+            self._closing = asyncio.get_running_loop().create_future()
+        task = asyncio.ensure_future(waiting)
+        either: set[asyncio.Future[Any]] = {task, self._closing}
+        try:
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            return task.done() and task.result()
+        finally:
+            task.cancel()
 
     def add(self, call: Call, services: Services) -> Live:
         """Take a call in."""
@@ -440,6 +453,9 @@ class InFlight:
         self.is_closing = True
         for live in list(self.calls.values()):
             live.ask_to_stop(Cancel("runtime_shutdown"))
+        if self._closing is not None and not self._closing.done():
+            self._closing.set_result(None)
+            await asyncio.sleep(0.01)  # whoever waits for the ledger leaves before it closes
         until = asyncio.get_running_loop().time() + within
         while (self.calls or self._spawned) and asyncio.get_running_loop().time() < until:
             await asyncio.sleep(0.01)

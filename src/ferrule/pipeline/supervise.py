@@ -199,17 +199,26 @@ async def _recorded_late(live: Live, runner: asyncio.Future[Any]) -> None:
 
 
 def tell_late_output(live: Live, given: Any) -> None:
-    """Record, without delivering it, what a tool gave too late."""
+    """Record, without delivering it, what a tool gave too late. What is private or large is not kept in the ledger."""
     output = given if type(given) is Output else Output(None if type(given) is Waiting else given)
+    facts: dict[str, Any] = {"status": "succeeded"}
+    keeping = live.call.prepared.traits.keeping
+    if output.is_private or (keeping is not None and keeping.is_private):
+        live.tell("late_result", {**facts, "withheld": "private"})
+        return
     try:
         content, structured = mapped(output)
         content = tuple(dropped_block(block, "late") if has_raw(block) else block for block in content)
         content, structured = live.clean((content, structured))
-        payload = Payload(result=packed_plain(content, structured))
+        packed = packed_plain(content, structured)
     except Exception as error:  # whatever a tool gives too late does no more harm
         _log.warning("a late result of %s cannot be kept: %s", live.call.invocation_id, type(error).__name__)
-        payload = None
-    live.tell("late_result", {"status": "succeeded"}, payload)
+        live.tell("late_result", facts)
+        return
+    if len(packed) > 4 * live.services.results.max_inline_chars:
+        live.tell("late_result", {**facts, "withheld": "too_large", "size_bytes": len(packed)})
+    else:
+        live.tell("late_result", facts, Payload(result=packed))
 
 
 GoingOn = Coroutine[Any, Any, Stop | Park | Detached | None]
