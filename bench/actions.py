@@ -34,7 +34,7 @@ Rates = dict[str, list[float]]
 
 async def action_rate(folder: Path, waiting: int, actions: int) -> float:
     """Governed actions a second, so many in flight, every row durable."""
-    async with opened(folder, [add_as_action], ALLOW) as app:
+    async with opened(folder, [add_as_action], ALLOW, settings=f"[scheduler]\nmax_parallel = {waiting}\n") as app:
         handle = app.surface(principal="ann")
         numbers = iter(range(actions))
         before = (await app.store.rows_before(None, 1))[0].seq
