@@ -63,7 +63,8 @@ class NetworkSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`[network]`"""
 
     allow: tuple[str, ...] = ()
-    """Hosts that may be reached although they have private addresses, or without TLS. Today webhooks obey it."""
+    """Hosts that may be reached although they have private addresses, or without TLS: `host` or `host:port`. Webhooks, hooks
+    and the built-in fetch obey it."""
 
 
 class NotifySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

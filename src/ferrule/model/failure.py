@@ -204,6 +204,8 @@ def tool_error(stop: Stop, *, has_run: bool, is_repeatable: bool) -> ToolError:
     may_have_acted = has_run and not is_repeatable
     if may_have_acted and recoverability in ("retry", "retry_later"):
         recoverability = "not_recoverable"
+    if has_run and kind == "hook_blocked":  # the tool did its work; other arguments would have it done once more
+        recoverability = "not_recoverable"
     retry = Retry(
         retry_safe=not may_have_acted,
         arguments_must_change=recoverability in ("change_arguments", "change_arguments_or_policy"),

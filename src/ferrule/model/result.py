@@ -133,3 +133,8 @@ class Pending(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
     is_pending = True
     is_error = False
+
+    @property
+    def status(self) -> str:
+        """Its state, where a result would have its status."""
+        return self.state

@@ -212,7 +212,7 @@ def stopped_by(call: Call, services: Services, hook: Hook, output: HookOutput) -
 def blocked(hook: Hook, how: str) -> Stop:
     """A hook that failed before anything ran: the call may not run (AT-158)."""
     message = f"the hook {hook.hook_id!r} failed ({how}), so the call may not run; its owner has to mend or remove it"
-    return Stop("hook_blocked", message, "hook_failed", status="failed")
+    return Stop("hook_blocked", message, "hook_failed", status="failed", recoverability="complete_setup")
 
 
 async def persistence_hooks(call: Call, services: Services, persistence: dict[str, Any]) -> Stop | None:

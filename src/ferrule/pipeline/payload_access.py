@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from typing import Any, NoReturn
 
-from ferrule.contracts.payloads import Kept, PayloadGone, address_of
+from ferrule.contracts.payloads import Kept, PayloadGone, address_of, uri_of
 from ferrule.model.journal import StoredEntry, header_of
 from ferrule.model.timestamps import iso, parse_iso
 from ferrule.pipeline.services import Services
@@ -78,7 +78,10 @@ async def stream_payload(
 def payloads_of(rows: Sequence[StoredEntry]) -> tuple[str, ...]:
     """The addresses of everything that was stored for a call: what has to be removed when the call is erased."""
     records = [record for row in rows for record in row.segment().notes.get("persistence", ())]
-    return tuple(record["persisted_ref"]["uri"] for record in records if record.get("persisted_ref"))
+    named = [record["persisted_ref"]["uri"] for record in records if record.get("persisted_ref")]
+    # What a tool stored itself is named inside of what was stored later; a call's payloads are numbered as they are made.
+    last = max((address.number for uri in named if (address := address_of(uri)) is not None), default=-1)
+    return tuple(dict.fromkeys((*(uri_of(rows[0].call, number) for number in range(last + 1)), *named)))
 
 
 async def _gone(services: Services, uri: str, gone: PayloadGone, principal: str | None, tenant: str) -> NoReturn:
