@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ferrule.model.redaction import RedactionSettings
@@ -39,6 +39,7 @@ def test_a_secret_is_found_at_every_level(spelling: str, levels: int) -> None:
         assert found_in(json.dumps(value)) is None, canary
 
 
+@settings(deadline=None)
 @given(
     st.sampled_from(CANARIES),
     st.sampled_from(sorted(SPELLINGS)),

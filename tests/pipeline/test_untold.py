@@ -12,12 +12,15 @@ import pytest
 
 from ferrule.contracts.executor import Context, ExecutionFailed, Output, Waiting
 from ferrule.contracts.hook import HookFailed, HookOutput
+from ferrule.contracts.payloads import PayloadOwner
 from ferrule.errors import InboxError
 from ferrule.functions import tool
 from ferrule.model.approval import APPROVE, Identity
 from ferrule.model.result import Pending, Result
 from ferrule.payloads.memory import MemoryPayloads
+from ferrule.pipeline.redacting_writer import RedactingWriter
 from ferrule.pipeline.redactor_logging import guard_logs
+from ferrule.pipeline.streaming import drained
 from tests.pipeline.hooked import act, hook, look
 from tests.pipeline.test_redacted_calls import ANY, KNOWN, SECRET, guarded, is_clean
 from tests.spec.scene import Scene, made, played
@@ -326,3 +329,29 @@ async def test_log_lines_of_a_tool_have_none_of_its_own_secrets() -> None:
     text = "\n".join(written)
     assert text.count("no money on [REDACTED]") >= 4
     assert "4111" not in text
+
+
+@played
+async def test_a_stream_of_crumbs_is_looked_through_in_pieces() -> None:
+    """However small the chunks are, looking through them costs no more."""
+    looked: list[int] = []
+
+    class Counting:
+        found: tuple[str, ...] = ()
+
+        def feed(self, chunk: bytes) -> bytes:
+            looked.append(len(chunk))
+            return chunk
+
+        def finish(self) -> bytes:
+            return b""
+
+    payloads = MemoryPayloads(lambda: 0)
+    owner = PayloadOwner("inv_1", "ann", "default")
+    writer = RedactingWriter(payloads.begin(owner), Counting())
+    for _ in range(50_000):
+        writer.write(b"x")
+    assert writer.size == writer.close().size == 50_000
+    kept = await drained(Output(stream=iter([b"x"] * 50_000)), payloads.begin(owner), Counting())
+    assert kept.size == 50_000
+    assert len(looked) < 20

@@ -18,6 +18,7 @@ from ferrule.contracts.payloads import Kept, PayloadOwner, PayloadWriter, kept_b
 from ferrule.contracts.redactor import RedactingStream
 from ferrule.pipeline.call import Call
 from ferrule.pipeline.keeping import NO_KEEPING, Limits, limits_of
+from ferrule.pipeline.redacting_writer import PIECE
 from ferrule.pipeline.result_redaction import redacting as redacting_stream
 from ferrule.pipeline.services import Services
 from ferrule.pipeline.untold import without_secrets
@@ -96,6 +97,7 @@ class _Sink:
         self._on_bytes = on_bytes
         self._most = most
         self._beginning = beginning
+        self._held = bytearray()
         self.came = 0
         self.is_over = False
         """True when nobody wants more."""
@@ -117,7 +119,7 @@ class _Sink:
     def finish(self) -> Kept:
         """The end has come."""
         if self._redacting is not None:
-            self._pass_on(self._redacting.finish())
+            self._pass_on(self._redacting.feed(bytes(self._held)) + self._redacting.finish())
         try:
             return self._writer.close()
         except OSError as error:
@@ -127,7 +129,13 @@ class _Sink:
         self.came += len(data)
         if self._most is not None and self.came > self._most:
             raise OutputTooLarge
-        self._pass_on(data if self._redacting is None else self._redacting.feed(data))
+        if self._redacting is None:
+            self._pass_on(data)
+        else:  # what comes in crumbs is looked through in pieces: each look has its price
+            self._held += data
+            if len(self._held) >= PIECE:
+                self._pass_on(self._redacting.feed(bytes(self._held)))
+                self._held.clear()
         if self._on_bytes is not None:
             self._on_bytes(self.came)
 
