@@ -95,9 +95,10 @@ class Calls:
         until = loop.time() + wait
         found: Result | Pending = pending
         newest = await self._store.rows_before(None, 1)
-        while isinstance(found, Pending) and (left := until - loop.time()) > 0 and not live.is_closing:
+        while isinstance(found, Pending) and (left := until - loop.time()) > 0:
             found = await self._went_on(pending)
-            if not isinstance(found, Pending):
+            is_left = live.is_closing and pending.invocation_id not in live.calls  # nobody here goes on with it
+            if not isinstance(found, Pending) or is_left:
                 break
             if await live.unless_closing(self._store.wait_after(newest[-1].seq, min(left, 1.0))):
                 # Taken before the next look, so that whatever is written after it wakes us again, and nothing else does.

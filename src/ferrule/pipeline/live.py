@@ -407,6 +407,10 @@ class InFlight:
         """What is waited for; False when the app closes before that."""
         if self._closing is None:
             self._closing = asyncio.get_running_loop().create_future()
+        if self._closing.done():
+            waiting.close()
+            await asyncio.sleep(0.01)
+            return False
         task = asyncio.ensure_future(waiting)
         either: set[asyncio.Future[Any]] = {task, self._closing}
         try:
