@@ -376,7 +376,7 @@ async def test_at_168_a_policy_decides_for_all_tools() -> None:
         calling = asyncio.create_task(on.surface.call("look", {"city": "a"}))
         await until(lambda: bench.has_begun("a"))
         assert on.surface.interrupt() == in_flight(on.app)
-        assert (await calling).status == "canceled"  # type: ignore[union-attr]
+        assert (await calling).status == "canceled"
 
 
 @tool(name="stubborn", destructive=False)
