@@ -105,7 +105,7 @@ def requests_of(calls: Iterable[Given]) -> list[CallRequest]:
                     found.append(given)
                 case str():
                     found.append(CallRequest(name=given))
-                case (name, arguments):
+                case (str(name), arguments):
                     found.append(CallRequest(name=name, arguments=arguments))
                 case Mapping():
                     found.append(msgspec.convert(dict(given), CallRequest))

@@ -79,7 +79,7 @@ class SurfaceHandle:
         app = self._app
         session = self._session
         options = NO_OPTIONS
-        if idempotency_key or timeout_seconds or native_call_id or retry_of or priority:
+        if idempotency_key or timeout_seconds is not None or native_call_id or retry_of or priority:
             options = CallOptions(
                 idempotency_key=idempotency_key,
                 timeout_seconds=timeout_seconds,

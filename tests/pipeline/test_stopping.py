@@ -9,6 +9,7 @@ import pytest
 
 from ferrule.audit.records import invocation_record
 from ferrule.contracts.hook import HookOutput
+from ferrule.errors import BatchError
 from ferrule.model.approval import ADMIN, APPROVE, Identity
 from ferrule.model.result import Pending, Result
 from ferrule.model.scheduling import SchedulerPolicy
@@ -427,3 +428,13 @@ async def test_a_part_of_a_result_is_a_state_of_its_call() -> None:
 
 async def states(app: Any, call: str) -> list[str]:
     return [move["to"] for move in invocation_record(await app.store.rows_of(call))["status_transitions"]]
+
+
+@pytest.mark.parametrize("name", [None, 5, b"act"])
+@played
+async def test_a_name_that_is_no_text_leads_nowhere(name: Any) -> None:
+    """AT-90, AT-105: by itself it is an unknown tool like any other; in a batch it makes no sense."""
+    async with overtime() as (_, surface):
+        assert ended(await surface.call(name)) == ("failed", "unknown_tool", None)
+        with pytest.raises(BatchError):
+            await surface.call_many([(name, {})])

@@ -36,6 +36,12 @@ class CallOptions(msgspec.Struct, frozen=True, kw_only=True):
     priority: int = 0
     """Higher goes first among calls that wait for a limit."""
 
+    def __post_init__(self) -> None:
+        """A time limit that is no number of seconds is over already."""
+        limit = self.timeout_seconds
+        if limit is not None and not limit >= 0:
+            msgspec.structs.force_setattr(self, "timeout_seconds", 0.0)
+
 
 NO_OPTIONS = CallOptions()
 OWN_NOTES = frozenset({"batch", "scheduler"})

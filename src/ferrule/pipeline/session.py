@@ -179,7 +179,7 @@ class Session:
 
     def nowhere(self, name: str) -> Prepared:
         """The refusal of a name that leads nowhere (AT-91)."""
-        name = self._told(name.encode("utf-8", "backslashreplace").decode())[:_LONGEST_NAME]  # on record
+        name = self._told(str(name).encode("utf-8", "backslashreplace").decode())[:_LONGEST_NAME]  # on record
         tool_id = f"unknown:{name}"
         if self.surface.is_ambiguous(name):
             ids = ", ".join(self.surface.names[name])

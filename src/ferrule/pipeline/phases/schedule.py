@@ -135,6 +135,8 @@ def _started(call: Call, services: Services) -> Stop | Awaitable[Stop | Replay |
         call.deadline = _smallest(call.deadline, asyncio.get_running_loop().time() + own)
     if prepared.is_plain and call.options is NO_OPTIONS and call.recorded is None and services.records_behind:
         return None
+    if call.deadline is not None and asyncio.get_running_loop().time() >= call.deadline:
+        return stopped_by(call, Cancel("timeout", "its time was over before it could begin"))
     stop = take(call)
     if stop is not None:
         return stop
