@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
+from functools import partial
 from typing import Any
 
 from ferrule.errors import LedgerError
 from ferrule.model.failure import Stop
 from ferrule.model.lifecycle import PHASES, STATES
 from ferrule.model.result import Pending, Result
-from ferrule.pipeline.arguments import Parsed
+from ferrule.pipeline.arguments import Parsed, Problem
 from ferrule.pipeline.call import NO_OPTIONS, Call, Opening, Replay, Step
 from ferrule.pipeline.phases.emit_terminal import untold
 from ferrule.pipeline.phases.execute import execute
 from ferrule.pipeline.phases.map_result import map_result
+from ferrule.pipeline.phases.parse_schema import take_arguments
 from ferrule.pipeline.phases.persist_result import persist_result
 from ferrule.pipeline.phases.post_hooks import post_hooks
 from ferrule.pipeline.phases.pre_hooks import pre_hooks
@@ -60,10 +62,11 @@ def at_once(call: Call, services: Services) -> Ended | None:
     ended: Ended | None = None
     try:
         at = _parsed(call, prepared)
-        if at is None:
-            ended = (
-                _placed(call, services, OPENING) if prepared.is_hooked else run_call(call, services, _OPENING, _CLOSING)
-            )
+        if not isinstance(at, int):
+            if prepared.is_hooked:
+                ended = _placed(call, services, _with(at, OPENING))
+            else:
+                ended = run_call(call, services, _with(at, _OPENING), _CLOSING)
         elif prepared.is_hooked:
             ended = _hooked(call, services, prepared, at)
         else:
@@ -92,8 +95,8 @@ async def in_turn(call: Call, services: Services) -> Result | Pending | Replay:
     call.prepared = prepared
     try:
         at = _parsed(call, prepared)
-        if at is None:
-            return await run_call(call, services)
+        if not isinstance(at, int):
+            return await run_call(call, services, _with(at, OPENING))
         call.state = "arguments_ready"
         call.phases += [at << 4 | number for number in range(_LOADED + 1, _TURN)]
         try:
@@ -102,7 +105,7 @@ async def in_turn(call: Call, services: Services) -> Result | Pending | Replay:
         except BaseException as error:
             return await run_call(call, services, ((_TURN, _raising(error)), OPENING[_EXECUTED]), _CLOSING)
         if step is not None or live.cancel is not None:
-            return await run_call(call, services, ((_TURN, lambda *_: _given(step)), OPENING[_EXECUTED]), _CLOSING)
+            return await run_call(call, services, ((_TURN, partial(_given, step)), OPENING[_EXECUTED]), _CLOSING)
         at = call.tick() - call.origin
         call.phases.append(at << 4 | _TURN)
         ended = _ran(call, services, prepared, at)
@@ -112,16 +115,17 @@ async def in_turn(call: Call, services: Services) -> Result | Pending | Replay:
             let_go(call, services)
 
 
-def _parsed(call: Call, prepared: Prepared) -> int | None:
-    """Take the arguments; gives when that was. None when there is something to mend or to complain about."""
-    assert prepared.arguments is not None
+def _parsed(call: Call, prepared: Prepared) -> int | Opening:
+    """Take the arguments; gives when that was. Where there is something to mend or to complain about, what is left to do."""
+    arguments = prepared.arguments
+    assert arguments is not None
     found = call.tick() - call.origin
     try:
-        parsed = prepared.arguments.parse(call.model_input)
-    except Exception:  # a mistake of ours: the runner meets it again and knows what to say
-        return None
+        parsed = arguments.parse(call.model_input)
+    except Exception as error:
+        return _raising(error)
     if parsed.__class__ is not Parsed or parsed.changes:
-        return None
+        return partial(_take, parsed)
     call.arguments = parsed.arguments
     at = call.tick() - call.origin
     call.states = [0, found << 5 | _SELECTED, at << 5 | _READY]
@@ -135,7 +139,7 @@ def _hooked(call: Call, services: Services, prepared: Prepared, at: int) -> Ende
     call.phases += [at << 4 | number for number in range(_LOADED + 1, _HOOKED)]
     asked = pre_hooks(call, services)
     if asked is not None or call.live is not None or call.call_input is not None or call.hook_permission:
-        return _placed(call, services, ((_HOOKED, lambda call, services: asked), *OPENING[_HOOKED + 1 :]))
+        return _placed(call, services, ((_HOOKED, _saying(asked)), *OPENING[_HOOKED + 1 :]))
     at = call.tick() - call.origin
     call.phases.append(at << 4 | _HOOKED)
     return _ran(call, services, prepared, at)
@@ -153,7 +157,7 @@ def _ran(call: Call, services: Services, prepared: Prepared, at: int) -> Ended:
         return run_call(call, services, ((_EXECUTED, _raising(error)),), closing)
     if said is not None:
         phases += [at << 4 | number for number in range((phases[-1] & 15) + 1, _EXECUTED)]
-        return run_call(call, services, ((_EXECUTED, lambda call, services: said),), closing)
+        return run_call(call, services, ((_EXECUTED, _saying(said)),), closing)
     phases.append((tick() - origin) << 4 | _EXECUTED)
     if call.live is not None:
         call.live.close()
@@ -180,7 +184,7 @@ def _ran(call: Call, services: Services, prepared: Prepared, at: int) -> Ended:
         or call.surfacing is not None
         or call.output.context_modifiers
     ):
-        return run_call(call, services, (), ((closing[0][0], lambda call, services: waiting), *closing[1:]))
+        return run_call(call, services, (), ((closing[0][0], _saying(waiting)), *closing[1:]))
     if call.live is not None:
         call.live.hush()
     ended = tick() - origin
@@ -209,6 +213,20 @@ def _placed(
     return run_call(call, services, opening)
 
 
+def _with(parsing: Opening, opening: tuple[tuple[int, Opening], ...]) -> tuple[tuple[int, Opening], ...]:
+    """The phases, with something else to do about the arguments."""
+    return tuple((number, parsing if number == _PARSED else phase) for number, phase in opening)
+
+
+def _take(parsed: Parsed | Problem, call: Call, services: Services) -> Step:
+    return take_arguments(call, parsed)
+
+
+def _saying(said: Any) -> Any:
+    """A phase that has done its work, and says what it said."""
+    return lambda call, services: said
+
+
 def _raising(error: BaseException) -> Opening:
     """A phase that fails as it did before."""
 
@@ -218,5 +236,6 @@ def _raising(error: BaseException) -> Opening:
     return phase
 
 
-async def _given(step: Step) -> Step:
+async def _given(step: Step, call: Call, services: Services) -> Step:
+    """Another phase that has done its work: the runner looks whether it was told to stop meanwhile."""
     return step

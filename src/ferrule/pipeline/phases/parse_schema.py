@@ -17,7 +17,11 @@ def parse_schema(call: Call, services: Services) -> Stop | None:
         return None
     if call.recorded is not None:
         return _again(call, prepared.arguments)
-    parsed = prepared.arguments.parse(call.model_input)
+    return take_arguments(call, prepared.arguments.parse(call.model_input))
+
+
+def take_arguments(call: Call, parsed: Parsed | Problem) -> Stop | None:
+    """Use what parsing gave; what was mended is on record."""
     if parsed.__class__ is Parsed and not parsed.changes:
         call.arguments = parsed.arguments
         return None
