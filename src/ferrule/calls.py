@@ -29,7 +29,7 @@ from ferrule.pipeline.run import APPROVED, RECEIVED, run_call, stop_call
 from ferrule.pipeline.services import Services
 from ferrule.pipeline.session import Session
 from ferrule.pipeline.waiting import question
-from ferrule.pipeline.waiting_news import PROGRESSED
+from ferrule.pipeline.waiting_news import count_on
 
 GOES_ON = frozenset({"approved"})
 """States in which a call only waits for a process that can run it."""
@@ -122,13 +122,13 @@ class Calls:
             past = past_of(place.rows, self._services)
             session = await self._session_for(past.context)
             call = revived(call_id, past, open_call, session, self._services)
-            told = (row.news().sequence for row in await self._store.news_of(call_id))
-            call.sequence = max(past.notes.get(PROGRESSED, 0), *told, 0)
+            told = max((row.news().sequence for row in await self._store.news_of(call_id)), default=0)
         except (ValueError, SurfaceError) as error:
             return await self.end(call_id, _cannot_go_on(error)) or _answer(await self._place(call_id))
         prepared = session.find(call.tool_name)
         if prepared.unready is not None and prepared.refusal is None:
             return _answer(place)
+        count_on(call, self._services, told, past.notes, past.request)
         is_received = past.request is not None and past.request.purpose == "input"
         return await self.settled(await run_call(call, self._services, RECEIVED if is_received else APPROVED))
 

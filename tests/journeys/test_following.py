@@ -214,5 +214,23 @@ async def test_numbers_go_on_after_a_question(restarts: bool) -> None:
     assert words[:3] == ["0", "1", "2"] and words[-1] == "got this one"
 
 
+@played
+async def test_numbers_go_on_where_somebody_answers_at_once_elsewhere() -> None:
+    """AT-198, AT-199, AT-204: what the first process said stands before what the second one says."""
+    key, store = ApprovalKey.in_memory(), MemoryStore()
+    async with (
+        memory_app(tools=TOOLS, policy=ALLOW, store=store, key=key) as first,
+        memory_app(tools=TOOLS, policy=ALLOW, store=store.sibling(), key=key) as second,
+    ):
+        pending = await first.surface().call("ask")
+        await second.inbox(BOB).answer(pending.invocation_id, "this one")
+        assert isinstance(await second.result(pending.invocation_id), Result)
+        await first.store.flush()
+        check_lives(await second.store.rows_after(0, 1000))
+        heard = await _all(second, pending.invocation_id)
+        assert [number for number, _ in heard] == list(range(1, len(heard) + 1)) and len(heard) > 4
+        assert {row.tool for row in await second.store.news_of(pending.invocation_id)} == {"test_following.ask"}
+
+
 async def _all(app: App, call: str) -> list[tuple[int, str]]:
     return [(said.sequence, said.message) async for said in app.follow(call)]

@@ -338,8 +338,8 @@ async def _park(call: Call, services: Services, park: Park) -> Result | Pending 
         return await stop_call(call, services, Stop("dependency_unavailable", message, "ledger_unavailable"))
     match committed.outcome:
         case "written":
-            tell_waiting(call, services, park)
             services.parked(park.request)
+            await tell_waiting(call, services, park.request, committed.seq)
             return Pending(
                 invocation_id=call.invocation_id,
                 state=call.state,
