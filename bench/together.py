@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import redaction
+from bench.call import YARDSTICK, yardstick
 from bench.check import WORK, Bench
 from bench.measure import Goal, Row, Sample, at_most, run
 from bench.together_calls import AT_ONCE, SECONDS
@@ -42,7 +43,10 @@ def run_group(bench: Bench) -> Iterator[Row]:
     """All of it."""
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(parents=True)
+    paces = [yardstick()]
     ours, peers = _calls(bench), _peers(bench)
+    paces.append(yardstick())
+    yield from _rows("the machine itself, before and after", {YARDSTICK: paces}, "µs")
     yield from side_by_side(bench, ours["parallel"], peers)
     yield from queued(bench, ours["queue"])
     yield from hooked(ours["hook"])
