@@ -379,9 +379,14 @@ async def test_at_168_a_policy_decides_for_all_tools() -> None:
         assert (await calling).status == "canceled"
 
 
+BEGUN: list[str] = []
+"""What `stubborn` was called with."""
+
+
 @tool(name="stubborn", destructive=False)
 async def stubborn(city: str) -> str:
     """Does not hear that it should stop."""
+    BEGUN.append(city)
     waiting = asyncio.ensure_future(GATES[city].wait())
     while not waiting.done():
         try:
@@ -398,7 +403,7 @@ async def test_at_177_what_a_discarded_call_gives_is_recorded_and_not_delivered(
     async with scene(stubborn) as on:
         calling = asyncio.create_task(on.surface.call("stubborn", {"city": "x"}))
         await until(lambda: in_flight(on.app))
-        await until(lambda: next(iter(on.app.services.live.calls.values())).stage == "running")
+        await until(lambda: "x" in BEGUN)
         on.surface.discard(in_flight(on.app), "the model began its turn again")
         result = await calling
         assert isinstance(result, Result)
