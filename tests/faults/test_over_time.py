@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import subprocess
 import time
@@ -133,7 +134,7 @@ def test_progress_is_followed_from_another_process(place: Place) -> None:
     said = 600
     one, other = opened(place, "begin"), opened(place, "follow")
     call = begun(one, "count", said)
-    until(lambda: _open(place))
+    until_running(place)
     other.say(f"{call} 0")
     first: list[int] = []
     while len(first) < said:  # all that it says before it waits; written down within a moment, not when it ends
@@ -192,7 +193,7 @@ def test_a_process_that_dies_leaves_nothing_in_doubt_but_its_actions(place: Plac
     """AT-105, AT-198: what only read is ended; whether an action happened, somebody has to say; numbers go on."""
     worker = opened(place, "begin")
     calls = {tool: begun(worker, tool) for tool in ("count", "watch", "work", "toil", "depart", "wander")}
-    until(lambda: len(_open(place)) == len(calls))
+    until_running(place, len(calls))
     worker.kill()
     found = played(_recovered(place, calls))
     for tool in ("count", "watch", "wander"):
@@ -203,12 +204,15 @@ def test_a_process_that_dies_leaves_nothing_in_doubt_but_its_actions(place: Plac
     checked(place)
 
 
-def _open(place: Place) -> list[str]:
-    async def look() -> list[str]:
-        async with ferrule.open(place.root, tends=False) as app:
-            return [call.call for call in await app.store.open_calls("running")]
+def until_running(place: Place, number: int = 1) -> None:
+    """Wait until so many calls run, as another process sees them."""
 
-    return played(look())
+    async def look() -> None:
+        async with ferrule.open(place.root, tends=False) as app:
+            while len(await app.store.open_calls("running")) < number:
+                await asyncio.sleep(0.02)
+
+    played(look())
 
 
 async def _recovered(place: Place, calls: dict[str, str]) -> dict[str, Any]:
@@ -261,7 +265,7 @@ def test_a_command_that_is_told_to_end_tells_its_call(place: Place, tool: str, f
     """AT-208: SIGTERM. What can stop is canceled; a thread leaves somebody to find out."""
     command = place.command("call", tool, "--n", "1", "--json", *follow)
     try:
-        until(lambda: _open(place))
+        until_running(place)
     finally:
         command.send_signal(signal.SIGTERM)
     code, out, err = ended(command)
@@ -292,7 +296,7 @@ def test_a_batch_that_is_told_to_end_tells_its_calls(place: Place) -> None:
     )
     command: subprocess.Popen[bytes] = place.command("batch", "batch.json", "--json")
     try:
-        until(lambda: _open(place))
+        until_running(place)
     finally:
         command.send_signal(signal.SIGTERM)
     code, out, err = ended(command)

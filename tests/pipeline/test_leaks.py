@@ -24,7 +24,7 @@ from ferrule.stores.sqlite.store import SqliteStore
 from ferrule.surface_handle import SurfaceHandle
 from tests.pipeline.overtime import overtime, under_way, until
 
-_CALLS = 20_000 if os.environ.get("FERRULE_SOAK") else 100
+_CALLS = 20_000 if os.environ.get("FERRULE_SOAK") else 60
 _NOISE = 40_000
 """Bytes that come and go, whatever is called."""
 _PULSE = "ferrule looks after long calls"
