@@ -246,6 +246,12 @@ def _check(given: Play, course: Course) -> None:
     calls = check_lives(course.rows)
     ends = {call: rows[-1] for call, rows in calls.items()}
     troupe: Troupe = course.troupe
+    for call, rows in calls.items():
+        inputs = rows[0].inputs()
+        assert inputs is not None and inputs.model_input is not None
+        span = troupe.spans.get(msgspec.json.decode(inputs.model_input)["n"])
+        if span is not None:
+            span.call = call
     for call, row in ends.items():
         assert row.kind in LAST_KINDS, f"{call} never ended: {row.outcome}"
     made = {number for number in troupe.parts if number not in troupe.parents} | {

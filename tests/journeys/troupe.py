@@ -34,7 +34,11 @@ TOOLS = (
     _tool("share", safe=True, interface={"resource_locks": [{"key": "order:{key}", "mode": "shared"}]}),
     _tool("maybe", safe="classifier:calm", classifier_input="input.key"),
     _tool("stop", safe=True, interrupt_behavior="cancel"),
+    _tool("glance", safe=True, reads=True),
+    _tool("glimpse", safe=False, reads=True),
 )
+QUIET = frozenset({"shop.glance", "shop.glimpse"})
+"""Tools that look at no context: they take the short ways through the pipeline."""
 NAMES = tuple(tool.name for tool in TOOLS)
 
 
@@ -75,10 +79,11 @@ class Span(msgspec.Struct):
 
     number: int
     part: Part
-    call: str
     parent: int | None
     begin: int
     end: int | None = None
+    call: str = ""
+    """Filled from the ledger when all is over."""
 
 
 class Seen(NamedTuple):
@@ -106,12 +111,11 @@ class Troupe:
     def prepare(self, tool: Tool) -> Run:
         """The runner of one tool."""
 
-        def run(arguments: dict[str, Any], context: Context) -> Any:
-            number = arguments["n"]
-            part = self.parts[number]
-            return self._at_once(number, context) if part.at_once else self._played(number, context)
+        return _Runner(self, wants_context=tool.tool_id not in QUIET)
 
-        return run
+    def run(self, number: int, context: Context) -> Any:
+        """Play a part."""
+        return self._at_once(number, context) if self.parts[number].at_once else self._played(number, context)
 
     async def aclose(self) -> None:
         """Nothing to let go of."""
@@ -129,7 +133,7 @@ class Troupe:
         return self._count
 
     def _enters(self, number: int, context: Context) -> Span:
-        span = Span(number, self.parts[number], context.invocation_id, self.parents.get(number), self._next())
+        span = Span(number, self.parts[number], self.parents.get(number), self._next())
         assert number not in self.spans, f"call {number} ran twice"
         self.spans[number] = span
         return span
@@ -160,9 +164,9 @@ class Troupe:
 
     async def _calls(self, number: int, context: Context) -> None:
         part = self.parts[number]
-        calls = [self.cast(each, number) for each in part.inside]
-        options = [{"timeout_seconds": each.timeout} for each in part.inside]
-        given = [context.session.call(*call, **more) for call, more in zip(calls, options, strict=True)]
+        calls = [self.cast(each, number) for each in part.inside if context.session is not None]
+        limits = [{"timeout_seconds": self.parts[call[1]["n"]].timeout} for call in calls]
+        given = [context.session.call(*call, **limit) for call, limit in zip(calls, limits, strict=True)]
         if part.is_gathering:
             await asyncio.gather(*given)
             return
@@ -218,13 +222,22 @@ class Troupe:
         return ""
 
 
+class _Runner:
+    def __init__(self, troupe: Troupe, *, wants_context: bool) -> None:
+        self._troupe = troupe
+        self.wants_context = wants_context
+
+    def __call__(self, arguments: dict[str, Any], context: Context) -> Any:
+        return self._troupe.run(arguments["n"], context)
+
+
 _LOCKING = frozenset({"order", "share"})
 
 
 def is_alone(part: Part, policy: SchedulerPolicy) -> bool:
     """True when a part may not overlap with its siblings."""
-    reads = part.tool in ("look", "peek")
-    is_safe = part.tool not in ("peek", "act") and not (part.tool == "maybe" and part.key != "a")
+    reads = part.tool in ("look", "peek", "glance", "glimpse")
+    is_safe = part.tool not in ("peek", "act", "glimpse") and not (part.tool == "maybe" and part.key != "a")
     return (
         not is_safe
         or policy.ordering_policy == "serial"
