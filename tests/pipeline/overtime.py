@@ -22,6 +22,8 @@ ALLOW = '[[rules]]\nid = "all"\ndecision = "allow"\ntool = "*"\n'
 READS: dict[str, Any] = {"read_only": True, "concurrency_safe": True, "destructive": False}
 HELD = threading.Event()
 """Lets threads go that wait for it."""
+BEGUN: list[str] = []
+"""The tools that began in a thread."""
 
 
 @ferrule.tool(**READS)
@@ -42,6 +44,7 @@ async def watch(seconds: float, context: Context) -> str:
 @ferrule.tool(**READS)
 def stare(seconds: float = 0.0) -> str:
     """Look at something in a thread, which nothing can stop."""
+    BEGUN.append("stare")
     time.sleep(seconds)
     return "seen"
 
@@ -72,6 +75,7 @@ async def idle(context: Context) -> str:
 @ferrule.tool(destructive=False)
 def toil(context: Context) -> str:
     """Do something in a thread until it is let go; nothing can stop it."""
+    BEGUN.append("toil")
     context.progress("begun")
     HELD.wait(10)
     return "done"
@@ -80,6 +84,7 @@ def toil(context: Context) -> str:
 @ferrule.tool(destructive=False)
 def listen(context: Context) -> str:
     """Do something in a thread that looks whether it should stop."""
+    BEGUN.append("listen")
     context.progress("begun")
     while True:
         context.raise_if_aborted()
@@ -130,6 +135,13 @@ async def fail(seconds: float = 0.0) -> str:
 @ferrule.tool(destructive=False)
 async def trip_now(context: Context) -> str:
     """Fail after having said something."""
+    context.progress("begun")
+    raise ToolFailed("no")
+
+
+@ferrule.tool(destructive=False)
+def drop(context: Context) -> str:
+    """Fail in a thread, after having said something."""
     context.progress("begun")
     raise ToolFailed("no")
 
@@ -216,7 +228,7 @@ async def forsake() -> str:
     return "never"
 
 
-TOOLS = (look, watch, stare, act, work, idle, toil, listen, ignore, trip, stumble, fail, trip_now, depart, wander, trickle,
+TOOLS = (look, watch, stare, act, work, idle, toil, listen, ignore, trip, stumble, fail, trip_now, drop, depart, wander, trickle,
          ask, doubt, both, keep, put, through, forsake)  # fmt: skip
 
 
@@ -243,7 +255,7 @@ async def until(condition: Callable[[], object]) -> None:
 
 async def under_way(app: App, calling: Awaitable[Any], stage: str = "running") -> tuple[asyncio.Task[Any], str]:
     """A call in a task of its own, and its id, once it is there."""
-    before = set(app.services.live.calls)
+    before, begun = set(app.services.live.calls), len(BEGUN)
     task = asyncio.ensure_future(calling)
 
     def new() -> list[str]:
@@ -252,8 +264,11 @@ async def under_way(app: App, calling: Awaitable[Any], stage: str = "running") -
     await until(lambda: new() or task.done())
     for _ in range(3):  # and its tool has begun
         await asyncio.sleep(0)
+    call = new()[0]
+    if stage == "running" and app.services.live.calls[call].call.tool_name in ("stare", "toil", "listen"):
+        await until(lambda: len(BEGUN) > begun)
     assert not task.done(), task.result()
-    return task, new()[0]
+    return task, call
 
 
 async def news(app: App, call: str) -> list[str]:

@@ -7,16 +7,18 @@ from typing import Any
 
 import pytest
 
+import ferrule
 from ferrule.audit.records import invocation_record
 from ferrule.contracts.hook import HookOutput
 from ferrule.errors import BatchError
+from ferrule.functions.threads import DEFAULT_SIZE
 from ferrule.model.approval import ADMIN, APPROVE, Identity
 from ferrule.model.result import Pending, Result
 from ferrule.model.scheduling import SchedulerPolicy
 from ferrule.pipeline.live import Cancel
 from ferrule.pipeline.pulse import surface_call
 from ferrule.stores.memory.store import MemoryStore
-from tests.pipeline.overtime import ALLOW, HELD, ended, news, overtime, said, under_way, until
+from tests.pipeline.overtime import ALLOW, BEGUN, HELD, ended, news, overtime, said, under_way, until
 from tests.spec.scene import TestHook, played
 
 CANCELED = ("canceled", "canceled", "user_interruption")
@@ -153,6 +155,7 @@ async def test_nothing_begins_that_was_told_to_stop_before(tool: str) -> None:
 
 async def _canceled_after(steps: int, tool: str) -> str:
     """Where the call was then."""
+    before = len(BEGUN)
     async with overtime(records_behind=False) as (app, surface):
         arguments: Any = {} if tool == "toil" else {"seconds": 0.2}
         running = await surface.begin(tool, arguments)
@@ -161,11 +164,12 @@ async def _canceled_after(steps: int, tool: str) -> str:
         call = running.invocation_ids[0]
         live = app.services.live.calls[call]
         stage = live.stage
+        if stage == "running" and tool in ("toil", "stare") and steps % 2:
+            await until(lambda: len(BEGUN) > before)
         live.ask_to_stop(Cancel())
-        is_thread = stage == "running" and tool in ("toil", "stare")
-        if is_thread:
-            HELD.set()
+        HELD.set()
         (outcome,) = await asyncio.wait_for(running.ended(), 3)
+        is_thread = len(BEGUN) > before  # a thread that has begun is not called canceled, one that is never begins
         assert ended(outcome) == (("succeeded", None, None) if is_thread else CANCELED)
         assert (await app.store.rows_of(call))[-1].outcome == ended(outcome)[0]
         assert await news(app, call) == ["cancel_requested", "cancel_failed" if is_thread else "cancel_acknowledged"]
@@ -438,3 +442,40 @@ async def test_a_name_that_is_no_text_leads_nowhere(name: Any) -> None:
         assert ended(await surface.call(name)) == ("failed", "unknown_tool", None)
         with pytest.raises(BatchError):
             await surface.call_many([(name, {})])
+
+
+# More threads wanted than there are
+
+
+@pytest.mark.parametrize("fate", ["canceled", "timed_out", "discarded", "left"])
+@played
+async def test_what_still_waits_for_a_thread_never_begins_after_its_end(fate: str) -> None:
+    """AT-178, AT-207, AT-209: it has not begun, so it can be stopped, and nothing happens after that was told."""
+    ran: list[int] = []
+
+    @ferrule.tool(destructive=False, concurrency_safe=True)
+    def strike(number: int) -> int:
+        """Hold a thread until it is let go."""
+        ran.append(number)
+        HELD.wait(10)
+        return number
+
+    policy = SchedulerPolicy(max_parallel=DEFAULT_SIZE + 8)
+    async with overtime(tools=(strike,), scheduler=policy) as (app, surface):
+        holding = [asyncio.ensure_future(surface.call("strike", {"number": each})) for each in range(DEFAULT_SIZE)]
+        await until(lambda: len(ran) == DEFAULT_SIZE)
+        limit = 0.05 if fate == "timed_out" else None
+        task, call = await under_way(app, surface.call("strike", {"number": -1}, timeout_seconds=limit))
+        if fate == "canceled":
+            told = await surface.cancel(call)
+            assert told is not None and told.outcome == "canceled"
+        elif fate == "discarded":
+            surface.discard([call])
+        elif fate == "left":
+            task.cancel()
+        await asyncio.wait([task])
+        HELD.set()
+        await asyncio.gather(*holding)
+        outcome = await surface.result(call, wait=2)
+        assert ended(outcome)[0] == ("canceled" if fate == "left" else fate)
+        assert -1 not in ran

@@ -223,9 +223,14 @@ class AsyncRun(FunctionRun):
 
 
 class ThreadRun(FunctionRun):
-    """A plain function in a thread. Nothing can stop it: who waits for it may stop waiting, and `context.aborted` says so."""
+    """A plain function in a thread. Nothing can stop it once it has begun: who waits for it may stop waiting, and
+    `context.aborted` says so. One that still waits for a thread when it should stop never begins."""
 
     support = replace(FunctionRun.support, partial_results=True, background=True)
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.wants_context = True  # it says when to stop, whether or not the function looks at it
 
     async def __call__(self, arguments: dict[str, Any], context: Context) -> Any:
         """What the function returned."""
@@ -233,7 +238,9 @@ class ThreadRun(FunctionRun):
             if self._injection is not None:
                 await self._injection.resolve()
             ready = self._ready(arguments, context)
-            value = await self._threads.run(lambda: self._call(**ready))
+            given = self._threads.give(lambda: self._call(**ready))
+            context.on_abort(given.withdraw)
+            value = await given.future
             if type(value) is CoroutineType:
                 value = await value
             return self._given(value, is_json=self._gives_json)

@@ -23,6 +23,22 @@ class _Work(NamedTuple):
     future: asyncio.Future[Any]
     loop: asyncio.AbstractEventLoop
     context: contextvars.Context
+    chance: list[None]
+    """Holds one thing: whoever takes it out decides whether the function begins."""
+
+
+class Given(NamedTuple):
+    """A function that was given to the threads."""
+
+    future: asyncio.Future[Any]
+    chance: list[None]
+
+    def withdraw(self) -> None:
+        """Have it never begin; nothing happens when it has begun. In the event loop."""
+        if self.chance:
+            with suppress(IndexError):
+                self.chance.pop()
+                self.future.cancel()
 
 
 class Threads:
@@ -40,6 +56,10 @@ class Threads:
 
     def run(self, function: Callable[[], Any]) -> asyncio.Future[Any]:
         """Run a function in a thread, in a copy of the caller's context variables."""
+        return self.give(function).future
+
+    def give(self, function: Callable[[], Any]) -> Given:
+        """The same, for whoever may want it back as long as it has not begun."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
         with self._lock:
@@ -49,8 +69,9 @@ class Threads:
             if self._idle < 0 and self._started < self._size:
                 self._idle += 1
                 self._start()
-        self._queue.put(_Work(function, future, loop, contextvars.copy_context()))
-        return future
+        given = Given(future, [None])
+        self._queue.put(_Work(function, future, loop, contextvars.copy_context(), given.chance))
+        return given
 
     def close(self) -> None:
         """Let every thread end after what it does now and what is queued."""
@@ -72,6 +93,10 @@ class Threads:
 
 
 def _perform(work: _Work) -> None:
+    try:
+        work.chance.pop()
+    except IndexError:
+        return  # it was withdrawn
     if work.future.cancelled():
         return
     value: Any = None

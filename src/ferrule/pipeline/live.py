@@ -435,6 +435,8 @@ class InFlight:
         self.calls.pop(live.call.invocation_id, None)
         # They hold one another, and calls and contexts are nothing the garbage collector looks at; a function's context is
         # among its arguments.
+        if live.context is not None:
+            live.context.abort_callbacks = []
         live.call.live = live.call.arguments = live.context = live.task = live.runner = live.detached = None
 
     def spawn(self, going_on: Coroutine[Any, Any, Any]) -> None:

@@ -116,7 +116,10 @@ async def _told_to_stop(live: Live, reason: str) -> None:
         live.context.abort(reason)
     if live.support.cancel:
         runner.cancel()
-        await uncancelled(asyncio.wait({runner}, timeout=_GRACE_SECONDS))
+    grace = (
+        _GRACE_SECONDS if live.support.cancel else 0
+    )  # what has not begun does not begin any more: that shows at once
+    await uncancelled(asyncio.wait({runner}, timeout=grace))
 
 
 async def _timed_out(call: Call, services: Services, live: Live) -> Stop:
