@@ -21,7 +21,7 @@ from ferrule.model.result import Pending
 from ferrule.stores.sqlite.store import SqliteStore
 from ferrule.testing import memory_app
 from tests.pipeline.overtime import ALLOW, HELD, TOOLS, ended, news, overtime, under_way, until
-from tests.spec.scene import played
+from tests.spec.scene import TestHook, played
 
 SECRET, HIDDEN = "hunter2-hunter2", "whispered-to-the-tool"
 TIMED_OUT = ("timed_out", "timeout", "timeout")
@@ -232,3 +232,27 @@ async def test_a_time_limit_that_is_none_is_over(limit: float) -> None:
         batch = await surface.call_many([{"name": "act", "timeout_seconds": limit}])
         assert ended(batch[0]) == TIMED_OUT
         assert ended(await surface.call("act", timeout_seconds=float("inf")))[0] == "succeeded"
+
+
+@pytest.mark.parametrize("event", ["pre_tool_use", "post_tool_use"])
+@pytest.mark.parametrize("tool", ["look", "act"])
+@played
+async def test_closing_while_hooks_run(event: Any, tool: str) -> None:
+    """AT-208, AT-178: one that runs before the tool is cut short, and the tool never runs; one after it is waited for."""
+    entered = asyncio.Event()
+
+    async def slowly(told: Any) -> None:
+        entered.set()
+        await asyncio.sleep(10 if event == "pre_tool_use" else 0.1)
+
+    async with overtime(hooks=(TestHook(slowly, event),)) as (app, surface):
+        waiting = asyncio.ensure_future(surface.call(tool))
+        await entered.wait()
+        await app.services.live.aclose()
+        outcome = await asyncio.wait_for(waiting, 1)
+        if event == "pre_tool_use":
+            assert ended(outcome) == ("canceled", "canceled", "runtime_shutdown")
+        else:
+            assert ended(outcome)[0] == "succeeded"
+        told = await news(app, outcome.invocation_id)
+        assert told == ["cancel_requested", "cancel_acknowledged" if event == "pre_tool_use" else "cancel_failed"]

@@ -9,6 +9,7 @@ import pytest
 
 import ferrule
 from ferrule.audit.records import invocation_record
+from ferrule.contracts.executor import Context
 from ferrule.contracts.hook import HookOutput
 from ferrule.errors import BatchError
 from ferrule.functions.threads import DEFAULT_SIZE
@@ -18,7 +19,7 @@ from ferrule.model.scheduling import SchedulerPolicy
 from ferrule.pipeline.live import Cancel
 from ferrule.pipeline.pulse import surface_call
 from ferrule.stores.memory.store import MemoryStore
-from tests.pipeline.overtime import ALLOW, BEGUN, HELD, ended, news, overtime, said, under_way, until
+from tests.pipeline.overtime import ALLOW, BEGUN, HELD, TOOLS, ended, news, overtime, said, under_way, until
 from tests.spec.scene import TestHook, played
 
 CANCELED = ("canceled", "canceled", "user_interruption")
@@ -479,3 +480,36 @@ async def test_what_still_waits_for_a_thread_never_begins_after_its_end(fate: st
         outcome = await surface.result(call, wait=2)
         assert ended(outcome)[0] == ("canceled" if fate == "left" else fate)
         assert -1 not in ran
+
+
+# Calls out of threads
+
+
+@pytest.mark.parametrize("is_safe", [True, False])
+@pytest.mark.parametrize("fate", ["ends", "is canceled", "times out"])
+@played
+async def test_a_thread_may_call_other_tools(is_safe: bool, fate: str) -> None:
+    """AT-161, AT-178: inside its own call, so that it does not wait for itself; what it calls has its own end."""
+    loop = asyncio.get_running_loop()
+
+    @ferrule.tool(destructive=False, concurrency_safe=is_safe)
+    def command(context: Context) -> list[str]:
+        """Have others do the work."""
+        seconds = 0.0 if fate == "ends" else 0.2
+        asked = [context.session.call(name, {"seconds": seconds}) for name in ("act", "look", "act")]
+        given = [asyncio.run_coroutine_threadsafe(each, loop) for each in asked]
+        return [each.result(5).status for each in given]
+
+    async with overtime(tools=(*TOOLS, command)) as (app, surface):
+        limit = 0.1 if fate == "times out" else None
+        running = await surface.begin("command", timeout_seconds=limit)
+        if fate == "is canceled":
+            await until(lambda: len(app.services.live.calls) > 1)
+            await surface.cancel(running.invocation_ids[0], within=0)
+        behind = asyncio.ensure_future(surface.call("act"))
+        (outcome,) = await running.ended()
+        assert ended(outcome)[0] == ("timed_out" if fate == "times out" else "succeeded")
+        await behind
+        await until(lambda: not app.services.live.calls and not app.services.live._spawned)
+        ends = await app.store.rows_before(None, 20, kinds=("call", "ended"))
+        assert len(ends) == 5 and {row.outcome for row in ends} <= {"succeeded", "timed_out"}
