@@ -6,8 +6,7 @@ it is missing also after the store has forgotten it: records outlive bytes (AT-2
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import aclosing
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from ferrule.contracts.payloads import Kept, PayloadGone, address_of, uri_of
@@ -61,18 +60,6 @@ async def read_payload(
     kept = await find_payload(services, uri, principal=principal, tenant=tenant, is_person=is_person)
     assert services.payloads is not None  # what was found is there
     return await services.payloads.read(kept.uri, offset, limit)
-
-
-async def stream_payload(
-    services: Services, uri: str, *, principal: str | None, tenant: str = "", is_person: bool = False
-) -> AsyncIterator[bytes]:
-    """All of a payload, a chunk at a time, checked at the end. Raises PayloadGone."""
-    kept = await find_payload(services, uri, principal=principal, tenant=tenant, is_person=is_person)
-    assert services.payloads is not None
-    stream: Any = services.payloads.stream(kept.uri)
-    async with aclosing(stream):
-        async for chunk in stream:
-            yield chunk
 
 
 def payloads_of(rows: Sequence[StoredEntry]) -> tuple[str, ...]:

@@ -222,6 +222,3 @@ def tell_late_output(live: Live, given: Any) -> None:
         live.tell("late_result", {**facts, "withheld": "too_large", "size_bytes": len(packed)})
     else:
         live.tell("late_result", facts, Payload(result=packed))
-
-
-GoingOn = Coroutine[Any, Any, Stop | Park | Detached | None]
