@@ -29,6 +29,7 @@ LATCH: dict[str, threading.Event] = {}
 @tool(name="thread", destructive=False)
 def thread(city: str) -> str:
     """Runs in a thread, which nobody can stop."""
+    LATCH["begun"].set()
     LATCH["go"].wait(10)
     return f"done with {city}"
 
@@ -80,9 +81,10 @@ async def test_at_194_what_a_runner_cannot_do_is_said(name: str, can_cancel: boo
 @played
 async def test_at_205_a_tool_that_cannot_be_stopped_is_not_said_to_be() -> None:
     """AT-205, AT-194, AT-277, AT-206, AT-207: the answer says so, the call goes on, and its real result is delivered."""
-    LATCH["go"] = threading.Event()
+    LATCH.update(go=threading.Event(), begun=threading.Event())
     async with scene(thread) as on:
         calling, call_id = await running(on, "thread")
+        await until(LATCH["begun"].is_set)
         answer = await on.surface.cancel(call_id, "enough", within=0.05)
         assert answer is not None
         assert (answer.outcome, answer.is_supported, answer.is_acknowledged) == ("requested", False, False)
