@@ -167,7 +167,7 @@ async def test_at_206_a_request_that_comes_too_late_is_on_record() -> None:
 @played
 async def test_at_206_every_request_is_told() -> None:
     """AT-206: the second one too, although the first one counts."""
-    LATCH["go"] = threading.Event()
+    LATCH.update(go=threading.Event(), begun=threading.Event())
     async with scene(thread) as on:
         calling, call_id = await running(on, "thread")
         await on.surface.cancel(call_id, "once", within=0)
