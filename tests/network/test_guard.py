@@ -54,7 +54,7 @@ def wrapped(address: str) -> list[str]:
 
 @pytest.mark.parametrize("host", [spelling for address in FORBIDDEN_4 for spelling in spellings(address)])
 def test_every_spelling_of_a_forbidden_address_is_refused(host: str) -> None:
-    """DESIGN promise 9: odd spellings of an address included. No name server is asked."""
+    """DESIGN promise 9 (MCP-286): odd spellings of an address included. No name server is asked."""
     for url in (f"http://{host}/", f"https://{host}:8443/x", f"http://{host}?x"):
         with pytest.raises(Forbidden, match=r"\[network\] allow"):
             Guard(resolver=never).addresses(parse_url(url))

@@ -44,6 +44,14 @@ class Guard:
         """True when `[network] allow` names the host, or the host with this port."""
         return (target.host, None) in self._allowed or (target.host, target.port) in self._allowed
 
+    def demand_listed(self, target: Target) -> None:
+        """Raises Forbidden for a target that `[network] allow` does not name."""
+        if not self.lists(target):
+            raise Forbidden(
+                f"{target.host} is not in [network] allow of ferrule.toml, and this agent reaches nothing else; name the"
+                " host there, or set policies.allow_external_http of the agent"
+            )
+
     def addresses(self, target: Target) -> list[str]:
         """The addresses to dial, in order; nothing else may be dialled for this target. Blocks while the name is resolved.
 
