@@ -13,6 +13,9 @@ from typing import Any, Protocol
 import msgspec
 
 from ferrule.contracts.payloads import PayloadWriter
+from ferrule.contracts.receiver import Receiver
+from ferrule.model.client_questions import whole
+from ferrule.model.decision import Requirement
 from ferrule.model.failure import ErrorClass
 from ferrule.model.tool import Tool
 
@@ -30,6 +33,7 @@ class ExecutionFailed(Exception):
         native_error_ref: str | None = None,
         output: Output | None = None,
         is_retryable: bool | None = None,
+        is_untouched: bool = False,
     ) -> None:
         super().__init__(message)
         self.error_class = error_class
@@ -41,6 +45,8 @@ class ExecutionFailed(Exception):
         """What was achieved before a `partial_failure`."""
         self.is_retryable = is_retryable
         """Whether another attempt makes sense; None leaves it to the class."""
+        self.is_untouched = is_untouched
+        """True when it is certain that nothing happened at the other side: the same call can be made again."""
 
 
 class Output(msgspec.Struct, frozen=True, gc=False):
@@ -68,6 +74,10 @@ class Output(msgspec.Struct, frozen=True, gc=False):
     """What a search over transcripts may find of this result."""
     is_private: bool = False
     """True: the model gets a summary and a protected reference, not the content (AT-234)."""
+    is_acknowledgement: bool = False
+    """True: the work was handed over and nobody waits for its result, so `value` is no output of the tool's (AML-51)."""
+    cache: dict[str, Any] | None = None
+    """Set when no system behind was asked for it: `age_seconds` of what was kept, or `shared_with`, the call that asked."""
 
 
 class Waiting(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,6 +89,11 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True):
     """Whatever `resume` needs; stored with the call."""
     answer_schema: dict[str, Any] = {}
     expires_seconds: int = 24 * 3600
+    requirement: Requirement = Requirement()
+    """Who may answer: people and groups, and the channel by which an answer may come from outside."""
+    client_requests: dict[str, dict[str, Any]] = {}
+    """Questions for the calling client itself, by key, in MCP's words: `{"method": "elicitation/create", "params": {…}}`. The
+    answer is an object with what the client gave for each key. Nobody else can answer, and it approves nothing."""
 
 
 class Support(msgspec.Struct, frozen=True, kw_only=True):
@@ -143,6 +158,14 @@ class Context(msgspec.Struct, gc=False):
     native_call_id: str | None = None
     credentials: Mapping[str, str] = {}
     """Secrets by name. Never logged, never stored."""
+    handed: Mapping[str, str] = {}
+    """Those of `credentials` that the caller brought for this call alone."""
+    client: frozenset[str] = frozenset()
+    """What the calling client can be asked for: `elicitation`, `elicitation.url`, `sampling`, `sampling.tools`, `roots`."""
+    run_id: str = ""
+    """The piece of agent work it belongs to; secrets are read once for each."""
+    is_confined: bool = False
+    """True when only hosts in `[network] allow` may be reached: the agent's file does not allow others (AML-105)."""
     sandbox: str | None = None
     aborted: bool = False
     """True once the call should stop: timed out or canceled."""
@@ -155,6 +178,9 @@ class Context(msgspec.Struct, gc=False):
     wire: Wire | None = None
     """Where what is said here goes; None for a call that nobody follows."""
     abort_callbacks: list[Callable[[], None]] = []
+
+    def __repr__(self) -> str:
+        return f"Context({self.invocation_id!r})"  # it holds secrets, and tracebacks print it
 
     def progress(self, message: str = "", **facts: Any) -> None:
         """Tell how far the work is: `progress("reading", percent=40)`; also `current_step`, `total_steps`, `bytes_read`,
@@ -176,6 +202,31 @@ class Context(msgspec.Struct, gc=False):
                     expires_seconds: int = 24 * 3600) -> Waiting:  # fmt: skip
         """What a tool returns to park its call until somebody answers: `return context.needs_input("Which account?")`."""
         return Waiting(message=message, state=state, answer_schema=answer_schema or {}, expires_seconds=expires_seconds)
+
+    def ask_client(
+        self, requests: dict[str, dict[str, Any]], *, state: bytes = b"", expires_seconds: int = 3600
+    ) -> Waiting:
+        """What a tool returns to ask the calling client: `return context.ask_client({"name": {"method": "elicitation/create",
+        "params": {"message": "Your name?", "requestedSchema": {…}}}})`. `context.client` tells what may be asked."""
+        return Waiting(
+            message="the calling client is asked",
+            state=state,
+            expires_seconds=expires_seconds,
+            client_requests={key: whole(asked) for key, asked in requests.items()},
+        )
+
+    def log(self, level: str, data: Any, logger: str = "") -> None:
+        """Tell whoever follows the call something that is no progress: `log("warning", "the index is old")`. Levels are
+        those of syslog, `debug` to `emergency`."""
+        if self.wire is not None:
+            said = {"level": level, "data": data, **({"logger": logger} if logger else {})}
+            self.wire.progress({"message": data if isinstance(data, str) else "", "log": said})
+
+    def announce(self, what: str) -> None:
+        """Tell clients that listen of a change: of the list of `tools`, `prompts` or `resources`, or of a resource by
+        its address. Safe from any thread."""
+        if self.session is not None:
+            self.session.announce(what)
 
     def add_native_ref(self, **ref: Any) -> None:
         """Keep a native id of this call: `add_native_ref(source="mcp", jsonrpc_request_id=7)` (AT-258)."""
@@ -234,7 +285,13 @@ class Executor(Protocol):
 
 
 class Run(Protocol):
-    """Runs one tool."""
+    """Runs one tool.
+
+    It may also say, as attributes: `support`, where it can do other than its executor; `wants_context = False`, when it never
+    looks at its context; `upstream`, the name of the system behind it, which all its tools leave alone together when it fails
+    again and again; `is_repeatable = True`, when another attempt cannot do something twice; `runs_in_place = True`, when it
+    ends by its context's deadline itself, stops at once when its task is canceled, and never goes to the background.
+    """
 
     def __call__(self, arguments: dict[str, Any], context: Context) -> Any:
         """An `Output` or `Waiting`, a plain JSON value (meaning `Output(value)`), or an awaitable of one of these.
@@ -248,6 +305,28 @@ class Resumable(Protocol):
 
     async def resume(self, state: bytes, answer: Any, context: Context) -> Output | Waiting:
         """Go on with the answer."""
+
+
+class Probed(Protocol):
+    """A runner that can find out whether its tool would work, without calling it."""
+
+    async def probe(self, context: Context) -> str:
+        """What was found, in a few words: "connected to db.internal as app". Raises ExecutionFailed with what is wrong and what
+        to do. Nothing is changed at the other side, and no secret is told."""
+
+
+class Receiving(Protocol):
+    """An executor whose parked calls are answered from outside."""
+
+    def receiver(self, tool: Tool) -> Receiver | None:
+        """What brings the answers for this tool; equal channels mean one receiver for all of them."""
+
+
+class ReadsReplies(Protocol):
+    """An executor for which what a receiver brings is not yet the answer."""
+
+    def reply_value(self, tool: Tool, value: Any) -> Any:
+        """The answer in what a receiver brought for this tool."""
 
 
 class Preflight(Protocol):

@@ -136,6 +136,10 @@ class Closed(msgspec.Struct, frozen=True):
     """What to say about particular unknown keys."""
     elsewhere: frozenset[str] = frozenset()
     """Keys that another rule speaks about: not reported here, and never suggested."""
+    extensions: str = ""
+    """How keys begin that the standard does not know and somebody else does: not reported. Empty: there are none."""
+    own: frozenset[str] = frozenset()
+    """Extensions that Ferrule knows: one that is almost spelt like them is reported, for it would say nothing to anybody."""
 
 
 class Rule(Protocol):
