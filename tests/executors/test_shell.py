@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from ferrule.contracts.executor import ExecutionFailed
 from ferrule.executors.shell import CommandLine, ShellExecutor, filled
 from ferrule.model.result import Result
 from ferrule.testing import memory_app
+from ferrule.workspace import Workspace
 from tests.processes.surroundings import sandboxed
 from tests.spec.scene import TRUSTED, made, played
 
@@ -29,9 +32,11 @@ def declared(
     )  # fmt: skip
 
 
-async def called(root: Path, tool: Any, **arguments: Any) -> Result:
+async def called(
+    root: Path, tool: Any, *, env: dict[str, str] | None = None, vault: Any = None, **arguments: Any
+) -> Result:
     sandboxed()
-    executor = ShellExecutor(root, protected=(root / ".ferrule",))
+    executor = ShellExecutor(root, protected=(root / ".ferrule",), env=env, vault=vault)
     async with memory_app(tools=(tool,), policy=TRUSTED, executors=[executor]) as app:
         result = await app.surface(principal="ann").call("tool", arguments)
         assert isinstance(result, Result), result
@@ -117,3 +122,127 @@ def test_other_tools_are_left_to_others(tmp_path: Path) -> None:
     assert not executor.can_run(made("tool"))
     assert not executor.can_run(made("tool", tool_kind="shell_command"))
     assert not executor.can_run(made("tool", tool_kind="shell_command", external_mappings=[{"source": "cli"}]))
+
+
+@played
+async def test_a_program_sees_the_variables_its_declaration_names_and_no_others(tmp_path: Path) -> None:
+    """AT-195: the environment is the declaration's to say."""
+    tool = declared("env", env={"allow": ["SHOWN", "ABSENT"], "set": {"FIXED": "1", "LANG": "de_DE.UTF-8"}})
+    result = await called(tmp_path, tool, env={"SHOWN": "yes", "HIDDEN": "no"})
+    lines = content(result)["output"].splitlines()
+    assert {"SHOWN=yes", "FIXED=1", "LANG=de_DE.UTF-8"} <= set(lines)
+    assert not any(line.startswith(("HIDDEN", "ABSENT")) for line in lines)
+    alone = await called(tmp_path, declared("env", env=["SHOWN"]), env={"SHOWN": "yes"})
+    assert "SHOWN=yes" in content(alone)["output"]
+
+
+class OneSecret:
+    """A vault with one thing in it."""
+
+    async def secret(self, ref: Any, context: Any) -> str:
+        if ref.name != "TOKEN":
+            raise ExecutionFailed("credential_missing", f"the secret {ref.label} is not set")
+        return "s3cret-of-the-shell"
+
+
+@played
+async def test_a_secret_reaches_the_program_and_nobody_else(tmp_path: Path) -> None:
+    tool = declared("env", env={"secrets": {"API_TOKEN": {"source": "env", "name": "TOKEN"}}})
+    result = await called(tmp_path, tool, vault=OneSecret())
+    assert "API_TOKEN=" in content(result)["output"]
+    assert "s3cret-of-the-shell" not in str(result.to_record())
+    missing = declared("env", env={"secrets": {"API_TOKEN": {"source": "env", "name": "OTHER"}}})
+    refused = await called(tmp_path, missing, vault=OneSecret())
+    assert refused.error is not None and refused.error.error_class == "credential_missing"
+
+
+@pytest.mark.parametrize(
+    ("number", "error_class", "code", "words"),
+    [
+        (3, "rate_limited", "busy", "come back later"),
+        (9, "invalid_arguments", "exit_code", "exit code 9"),
+        (4, "dependency_unavailable", "exit_code", "something is down"),
+    ],
+)
+@played
+async def test_exit_codes_mean_what_the_declaration_says(
+    tmp_path: Path, number: int, error_class: str, code: str, words: str
+) -> None:
+    """AT-195"""
+    codes = {
+        "3": {"class": "rate_limited", "message": "come back later", "code": "busy", "retry_after": 1.5},
+        "9": {"class": "invalid_arguments"},
+        "*": {"class": "dependency_unavailable", "message": "something is down"},
+    }
+    result = await called(tmp_path, declared("sh", "-c", f"echo said; exit {number}", exit_codes=codes))
+    assert result.error is not None
+    assert (result.error.error_class, result.error.error_code) == (error_class, code)
+    assert words in result.error.message
+    assert result.error.native_error_ref == f"exit_code:{number}"
+    assert content(result)["output"] == "said\n"
+
+
+@played
+async def test_json_of_the_standard_output_is_the_result(tmp_path: Path) -> None:
+    (tmp_path / "found.json").write_text('{"found": [1, 2]}', encoding="utf-8")
+    tool = declared("sh", "-c", "cat found.json; echo warning >&2", output="json")
+    assert content(await called(tmp_path, tool)) == {"found": [1, 2]}
+    broken = await called(tmp_path, declared("echo", "no json", output="json"))
+    assert broken.error is not None and broken.error.error_code == "output_not_json"
+    assert "no json" not in broken.error.message
+
+
+@played
+async def test_what_a_program_writes_is_read_along(tmp_path: Path) -> None:
+    sandboxed()
+    tool = declared("sh", "-c", "echo one; sleep 0.3; echo two; printf three")
+    executor = ShellExecutor(tmp_path)
+    async with memory_app(tools=(tool,), policy=TRUSTED, executors=[executor]) as app:
+        result = await app.surface(principal="ann").call("tool", {})
+        assert isinstance(result, Result)
+        told = [said async for said in app.follow(result.invocation_id)]
+    parts = [block["text"] for said in told if said.status == "partial_result" for block in said.extra["content"]]
+    assert "".join(parts) == "one\ntwo\nthree"
+    assert len(parts) >= 2
+
+
+@pytest.mark.parametrize(
+    "mapping",
+    [
+        {"env": {"allow": ["A=B"]}},
+        {"env": {"set": {"": "x"}}},
+        {"env": {"sett": {}}},
+        {"env": {"secrets": {"A": {"source": "env", "name": "B"}}}},
+        {"exit_codes": {"many": {}}},
+        {"exit_codes": {"3": {"class": "unheard_of"}}},
+        {"output": "xml"},
+    ],
+)
+def test_a_mapping_with_a_mistake_is_told(tmp_path: Path, mapping: dict[str, Any]) -> None:
+    with pytest.raises(ExecutionFailed) as told:
+        ShellExecutor(tmp_path).prepare(declared("true", **mapping))
+    assert told.value.error_class == "setup_required"
+
+
+@played
+async def test_the_exported_profile_says_all_eight_facts(tmp_path: Path) -> None:
+    """AT-194, AT-195"""
+    tool = declared("git", "log", cwd="repo", exit_codes={"3": {"class": "rate_limited"}}, env=["LANG"])
+    async with memory_app(tools=(tool,), executors=[ShellExecutor(tmp_path)]) as app:
+        profile = app.execution_profile(tool.tool_id)
+    facts = {"command_parsing", "working_directory", "environment", "sandbox_profile", "supports_background"}
+    facts |= {"timeout_behavior", "exit_code_interpretation", "classifier_input"}
+    assert facts <= profile.keys()
+    assert profile["working_directory"] == "workspace:/repo"
+    assert profile["supports_background"] is False and profile["supports_resume"] is False
+    assert profile["exit_code_interpretation"]["failures"]["3"]["class"] == "rate_limited"
+    assert "AT-195" not in _rules_broken(profile)
+    assert "AT-195" in _rules_broken({"execution_profile_id": "x", "execution_kind": "shell"})
+
+
+def _rules_broken(profile: dict[str, Any]) -> set[str]:
+    """What the linter says about such a profile, as a file of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "ferrule.toml").write_text('namespace = "t"\n', encoding="utf-8")
+        (Path(folder) / "git.json").write_text(json.dumps({"schema_version": "0.2.0", **profile}), encoding="utf-8")
+        return {found.rule for found in Workspace.open(folder).check().diagnostics}

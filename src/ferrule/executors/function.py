@@ -1,4 +1,5 @@
-"""Runs Python functions as tools. Async ones are awaited, plain ones get a thread, quick ones run where they are.
+"""Runs Python functions as tools. Async ones are awaited, plain ones get a thread, quick ones run where they are, and those that
+say so run in a process of their own.
 
 Plain JSON goes straight into the function; only parameters and results that need it are converted. What a function raises
 becomes an error class by one table; its text stays out of what the model and the log see, for it may hold a secret.
@@ -6,14 +7,18 @@ becomes an error class by one table; its text stays out of what the model and th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Mapping
 
 from ferrule.contracts.executor import ExecutionFailed, Support
 from ferrule.errors import BindingError
+from ferrule.executors.credentialed import CredentialedRun, Delegation, credentialed
 from ferrule.functions.binding import Binding
+from ferrule.functions.children import DEFAULT_PROCESSES, Children
 from ferrule.functions.companions import Check, resume_wants
 from ferrule.functions.fitting import fit
-from ferrule.functions.running import AsyncRun, FunctionRun, InlineRun, ThreadRun
+from ferrule.functions.isolation import place_of
+from ferrule.functions.running import AsyncRun, FunctionRun, InlineRun, ProcessRun, ThreadRun
 from ferrule.functions.services import Injections
 from ferrule.functions.threads import DEFAULT_SIZE, Threads
 from ferrule.model.tool import Tool
@@ -26,20 +31,41 @@ class FunctionExecutor:
     """Of async functions. A thread cannot be stopped: `run.support` says it for each tool."""
 
     def __init__(
-        self, bindings: Iterable[Binding], *, threads: int = DEFAULT_SIZE, injections: Injections | None = None
+        self,
+        bindings: Iterable[Binding],
+        *,
+        threads: int = DEFAULT_SIZE,
+        injections: Injections | None = None,
+        isolate: Iterable[str] = (),
+        processes: int = DEFAULT_PROCESSES,
+        environment: Mapping[str, str] | None = None,
     ) -> None:
-        """`injections`: what functions are given besides their arguments; without it, a logger."""
+        """`injections`: what functions are given besides their arguments; without it, a logger. `isolate`: tools, by id or name,
+        whose functions run in processes of their own, though they do not say so."""
         self._threads = Threads(threads)
+        self._children = Children(os.environ if environment is None else environment, processes)
         self._injections = Injections() if injections is None else injections
+        self.delegation: Delegation | None = None
+        """Where the secrets and tokens come from that OXP tools require; whoever puts the process together says it."""
         self._made: dict[str, Binding] = {}
         self._bound: dict[str, Binding] = {}
-        for binding in bindings:
+        wanted = set(isolate)
+        for each in bindings:
+            names = _names(each) if wanted else set()
+            binding = each.isolated() if wanted & names else each
+            wanted -= names
             if binding.check is not None:
                 Check(binding, binding.check)
+            if binding.isolation == "process":
+                place_of(binding)
             if binding.tool is not None:
                 self._add(self._made, binding.tool.tool_id, binding)
             elif binding.binds is not None:
                 self._add(self._bound, binding.binds, binding)
+        if wanted:
+            raise BindingError(
+                f"[functions] isolate names {min(wanted)!r}, and no function is bound to a tool of that name"
+            )
 
     @property
     def tools(self) -> tuple[Tool, ...]:
@@ -70,7 +96,7 @@ class FunctionExecutor:
                     " with facts to make a tool of the function itself"
                 )
 
-    def prepare(self, tool: Tool) -> FunctionRun:
+    def prepare(self, tool: Tool) -> FunctionRun | CredentialedRun:
         """The runner of one tool. Raises ExecutionFailed (`setup_required`) when no function fits it."""
         binding = self._binding(tool)
         if binding is None:
@@ -79,17 +105,22 @@ class FunctionExecutor:
             )
         try:
             fitted = fit(binding, tool)
+            if binding.isolation == "process":
+                isolated = ProcessRun(binding, tool, fitted, self._threads, self._children)
+                return credentialed(isolated, tool, self.delegation)
             injection = self._injections.of(tool, fitted.injected, self._threads)
             wanted = resume_wants(binding.resume, fitted.injected) if binding.resume is not None else {}
             going_on = self._injections.of(tool, wanted, self._threads)
             kind = AsyncRun if binding.signature.is_async else InlineRun if binding.inline else ThreadRun
-            return kind(binding, tool, fitted, self._threads, injection, going_on)
+            run = kind(binding, tool, fitted, self._threads, injection, going_on)
+            return credentialed(run, tool, self.delegation)
         except BindingError as error:
             raise ExecutionFailed("setup_required", str(error)) from error
 
     async def aclose(self) -> None:
         """Let go of services, and let the threads end. One that is stuck in a function does not keep the program from ending."""
         await self._injections.aclose()
+        await self._children.aclose()
         self._threads.close()
 
     def _binding(self, tool: Tool) -> Binding | None:
@@ -104,7 +135,14 @@ class FunctionExecutor:
     @staticmethod
     def _add(bindings: dict[str, Binding], key: str, binding: Binding) -> None:
         other = bindings.setdefault(key, binding)
-        if other is not binding:
+        if other is not binding and other.function is not binding.function:
             raise BindingError(
                 f"{other.label} and {binding.label} are both the tool {key!r}; rename or unbind one of them"
             )
+
+
+def _names(binding: Binding) -> set[str]:
+    """What settings may call the tool of a function."""
+    if binding.tool is not None:
+        return {binding.tool.tool_id, binding.tool.name}
+    return {binding.binds} if binding.binds is not None else set()

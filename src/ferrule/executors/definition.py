@@ -1,0 +1,68 @@
+"""What executors read of an AML definition besides their own settings: its transport as a typed record, its credentials, and
+what it says about failing responses (AML-36)."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import msgspec
+
+from ferrule.contracts.executor import ExecutionFailed
+from ferrule.model.credentials import BadCredentials, Credentials, read_credentials
+from ferrule.model.misfits import in_words
+from ferrule.model.tool import Tool
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+
+class ErrorCode(msgspec.Struct, frozen=True):
+    """What one failing status means, and what the agent should do about it."""
+
+    meaning: str = ""
+    agent_action: str = ""
+
+    def __str__(self) -> str:
+        meaning = self.meaning.rstrip(". ")
+        return f"{meaning}. {self.agent_action}".strip() if meaning else self.agent_action
+
+
+class _Definition(msgspec.Struct):
+    type: str = ""
+    transport: dict[str, Any] = {}
+    error_codes: dict[str, ErrorCode] = {}
+
+
+def read_transport(tool: Tool, settings: type[T]) -> T:
+    """The tool's transport as an executor's settings record. Raises ExecutionFailed (`setup_required`)."""
+    try:
+        return msgspec.convert(_definition(tool).transport, settings)
+    except msgspec.ValidationError as error:
+        told = in_words(str(error))
+        raise ExecutionFailed("setup_required", f"the transport of {tool.tool_id!r} cannot be used: {told}") from None
+
+
+def read_tool_credentials(tool: Tool) -> Credentials:
+    """The tool's credentials: references, no value. Raises ExecutionFailed (`setup_required`)."""
+    try:
+        return read_credentials(_definition(tool).transport.get("credentials"))
+    except BadCredentials as error:
+        raise ExecutionFailed(
+            "setup_required", f"the credentials of {tool.tool_id!r} cannot be used: {error}"
+        ) from None
+
+
+def error_codes(tool: Tool) -> dict[str, ErrorCode]:
+    """What the definition says about statuses, by status."""
+    return _definition(tool).error_codes
+
+
+def tool_type(tool: Tool) -> str:
+    """`retrieval`, `action`, `function` or `human`."""
+    return _definition(tool).type
+
+
+def _definition(tool: Tool) -> _Definition:
+    try:
+        return msgspec.json.decode(tool.payload, type=_Definition)
+    except msgspec.DecodeError as error:
+        raise ExecutionFailed("setup_required", f"the definition of {tool.tool_id!r} cannot be used: {error}") from None

@@ -1,0 +1,1 @@
+"""Cloud functions: AWS Lambda, and functions of Google Cloud and Azure over HTTP."""

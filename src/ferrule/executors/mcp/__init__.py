@@ -1,0 +1,1 @@
+"""Tools that live on MCP servers, called with the official client."""

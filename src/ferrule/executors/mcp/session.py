@@ -1,0 +1,147 @@
+"""The official client's session as it is used here: requests with known numbers, answers as they came, revisions agreed on."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+from importlib import metadata
+from typing import Any
+
+import mcp_types as types
+from mcp.client.session import ClientRequestContext, ClientSession
+from mcp.shared.dispatcher import CallOptions, OnNotify, OnNotifyIntercept, OnRequest
+from mcp.shared.exceptions import MCPError
+from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION
+from pydantic import ValidationError
+
+for _name in ("mcp", "client"):  # the client's own names; what goes wrong is told by the call it went wrong for
+    if logging.getLogger(_name).level == logging.NOTSET:
+        logging.getLogger(_name).setLevel(logging.CRITICAL)
+
+UNSUPPORTED_VERSION = -32022
+
+
+class Sent:
+    """One request: its number, and its answer before anybody looked at it."""
+
+    __slots__ = ("number", "raw")
+
+    def __init__(self) -> None:
+        self.number: int | str = ""
+        self.raw: dict[str, Any] | None = None
+
+
+SENDING: ContextVar[Sent | None] = ContextVar("ferrule_mcp_sending", default=None)
+
+
+class Dispatcher(JSONRPCDispatcher[Any]):
+    """Gives requests their numbers, and tells when the connection ended."""
+
+    def __init__(self, read: Any, write: Any, on_end: Callable[[], None]) -> None:
+        super().__init__(read, write)
+        self._numbers = itertools.count(1)
+        self._on_end = on_end
+
+    async def send_raw_request(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None,
+        opts: CallOptions | None = None,
+        *,
+        _related_request_id: types.RequestId | None = None,
+    ) -> dict[str, Any]:
+        """Send a request and wait for its answer."""
+        sent = SENDING.get()
+        options: CallOptions = {**opts} if opts else {}
+        if "request_id" not in options:
+            options["request_id"] = next(self._numbers)
+        if sent is not None:
+            sent.number = options["request_id"]
+        raw = await super().send_raw_request(method, params, options, _related_request_id=_related_request_id)
+        if sent is not None:
+            sent.raw = dict(raw)
+        return raw
+
+    async def run(
+        self,
+        on_request: OnRequest,
+        on_notify: OnNotify,
+        on_notify_intercept: OnNotifyIntercept | None = None,
+        **options: Any,
+    ) -> None:
+        """Listen until the connection ends."""
+        try:
+            await super().run(on_request, on_notify, on_notify_intercept, **options)
+        finally:
+            self._on_end()
+
+
+def session_over(dispatcher: Dispatcher, on_message: Callable[[Any], None]) -> ClientSession:
+    """A session that offers nothing but answers of people, and those only where the server can wait for them."""
+
+    async def hear(message: Any) -> None:
+        on_message(message)
+
+    return ClientSession(
+        dispatcher=dispatcher,
+        client_info=types.Implementation(name="ferrule", version=_version()),
+        elicitation_callback=_refuse_elicitation,
+        message_handler=hear,
+    )
+
+
+async def negotiate(session: ClientSession, wanted: str, is_final: Callable[[Exception], bool]) -> None:
+    """Agree on a revision: the wanted one, or the newest both know. Raises MCPError, ValidationError, RuntimeError.
+
+    A revision with sessions begins with `initialize`; the newest has none and is asked with `server/discover`. A server that
+    knows no such question is one of the older ones, unless it could not be asked at all (`is_final`).
+    """
+    if wanted not in HANDSHAKE_PROTOCOL_VERSIONS:
+        try:
+            await session.discover()
+            return
+        except (MCPError, ValidationError, RuntimeError) as error:
+            if is_final(error):
+                raise
+    try:
+        await _initialize(session, wanted if wanted in HANDSHAKE_PROTOCOL_VERSIONS else LATEST_HANDSHAKE_VERSION)
+    except MCPError as error:
+        if error.code != UNSUPPORTED_VERSION:
+            raise
+        await session.discover()  # it answered the first question too late, and is of the newest after all
+
+
+async def _initialize(session: ClientSession, version: str) -> None:
+    """The handshake. Nothing is offered: a session cannot wait for people as long as they take."""
+    result = await session.send_request(
+        types.InitializeRequest(
+            params=types.InitializeRequestParams(
+                protocol_version=version,
+                capabilities=types.ClientCapabilities(),
+                client_info=session._client_info,
+            )
+        ),
+        types.InitializeResult,
+    )
+    if result.protocol_version not in HANDSHAKE_PROTOCOL_VERSIONS:
+        raise MCPError(UNSUPPORTED_VERSION, f"the server chose the revision {result.protocol_version[:40]!r}")
+    session.adopt(result)
+    await session.send_notification(types.InitializedNotification())
+
+
+async def _refuse_elicitation(context: ClientRequestContext, params: Any) -> types.ElicitResult | types.ErrorData:
+    """Asked in a revision that cannot wait: the newest asks by giving the call back, and is never heard here."""
+    return types.ErrorData(
+        code=types.METHOD_NOT_FOUND,
+        message="elicitation was not offered: in this revision nobody can be waited for; serve 2026-07-28 to ask people",
+    )
+
+
+def _version() -> str:
+    try:
+        return metadata.version("ferrule")
+    except metadata.PackageNotFoundError:  # run from its source without being installed
+        return "0"

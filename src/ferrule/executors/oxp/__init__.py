@@ -1,0 +1,1 @@
+"""Tools that live on OXP servers."""

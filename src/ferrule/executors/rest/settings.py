@@ -1,0 +1,69 @@
+"""The `transport` of a `rest-api` tool as a record: AML's own keys, and our extensions, which begin with `x-`."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+BodyKind = Literal["json", "form", "multipart", "text", "binary", "none"]
+Style = Literal["repeat", "comma", "space", "pipe", "deep", "json"]
+"""How a list or an object stands in a query or a form."""
+Scalar = str | int | float | bool
+
+
+class ParameterPlace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename={"place": "in"}):
+    """Where one argument goes: an entry of `x-mapping`."""
+
+    place: Literal["path", "query", "header", "body", "file"]
+    name: str = ""
+    """What it is called there; its own name when not said. In a JSON body also a JSON pointer: `/customer/id`."""
+    style: Style = "repeat"
+    """Of `query`, and of `body` in a form."""
+    whole: bool = False
+    """Of `body`: it is the body, not a member of it."""
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename={"member": "as"}):
+    """What of an answer is the tool's output: `x-response`."""
+
+    pointer: str = ""
+    """JSON pointer into the answer: `/data/items`."""
+    member: str = ""
+    """Put what was found into an object under this name. Of a text answer: the member that holds it, `text` when not said."""
+    type: Literal["", "json", "text", "binary"] = ""
+    """What the answer is, whatever its content type says."""
+
+
+class Retries(msgspec.Struct, frozen=True, kw_only=True):
+    """The `retry_policy`, as far as it concerns the executor; attempts are the pipeline's business."""
+
+    max_attempts: int = 3
+    on_status: list[int] | None = None
+
+    @property
+    def is_off(self) -> bool:
+        """True when its author wants one request and no more (AML-43, AML-44)."""
+        return self.max_attempts <= 1 or self.on_status == []
+
+
+class RestTransport(msgspec.Struct, frozen=True, kw_only=True):
+    """One endpoint. Keys that are not here mean nothing to this executor."""
+
+    base_url: str
+    endpoint: str
+    retry_policy: Retries = Retries()
+    query: dict[str, Scalar | list[Scalar]] = msgspec.field(name="x-query", default_factory=dict)
+    """Fixed query parameters; `{name}` stands for an argument."""
+    headers: dict[str, Scalar] = msgspec.field(name="x-headers", default_factory=dict)
+    """Fixed headers; `{name}` stands for an argument."""
+    body: BodyKind | None = msgspec.field(name="x-body", default=None)
+    """How arguments are written that are not said to go elsewhere; `none`: they go to the query."""
+    mapping: dict[str, ParameterPlace] = msgspec.field(name="x-mapping", default_factory=dict)
+    """Where single arguments go, by their names."""
+    answer: Answer = msgspec.field(name="x-response", default_factory=Answer)
+    idempotency_header: str = msgspec.field(name="x-idempotency-header", default="Idempotency-Key")
+    """Where the call's idempotency key is sent."""
+    probe: str = msgspec.field(name="x-probe", default="")
+    """A harmless request for `ferrule doctor`: `GET /health`."""
+    credentials: dict[str, Any] = {}

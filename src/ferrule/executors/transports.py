@@ -1,0 +1,96 @@
+"""Finds the executor of a tool's transport. Each is loaded when its first tool is called; its drivers are loaded with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from ferrule.contracts.executor import ExecutionFailed, Executor, Run, Support
+from ferrule.contracts.receiver import Receiver
+from ferrule.executors.builtin import TRANSPORTS
+from ferrule.executors.surroundings import Surroundings
+from ferrule.locking.oxp_tools import SERVER_DIALECT
+from ferrule.model.tool import Tool
+from ferrule.registry import Registry
+
+_registry: Registry[Callable[[Surroundings], Executor]] = Registry("transport", TRANSPORTS)
+HUMAN = "human"
+MCP = "mcp"
+OXP = "oxp"
+
+
+class _Transport(msgspec.Struct):
+    type: Any = None
+
+
+class _Payload(msgspec.Struct):
+    type: Any = None
+    transport: _Transport | None = None
+
+
+_decode = msgspec.json.Decoder(_Payload).decode
+
+
+def transport_of(tool: Tool) -> str | None:
+    """What a tool's definition says about how it is reached; None when it says nothing, or nothing that is known."""
+    if tool.dialect == "mcp":
+        return MCP
+    if tool.dialect == SERVER_DIALECT:
+        return OXP
+    if tool.dialect != "aml":
+        return None
+    try:
+        payload = _decode(tool.payload)
+    except msgspec.DecodeError:
+        return None
+    if payload.type == HUMAN:
+        return HUMAN
+    kind = payload.transport.type if payload.transport is not None else None
+    return kind if isinstance(kind, str) and kind in TRANSPORTS else None
+
+
+class TransportExecutor:
+    """All transports, behind one door."""
+
+    support = Support(cancel=True)
+
+    def __init__(self, surroundings: Surroundings) -> None:
+        self._surroundings = surroundings
+        self._made: dict[str, Executor] = {}
+
+    def can_run(self, tool: Tool) -> bool:
+        """True for a tool whose definition names a transport."""
+        return transport_of(tool) is not None
+
+    def prepare(self, tool: Tool) -> Run:
+        """The tool's runner. Raises ExecutionFailed (`setup_required`, with what is missing)."""
+        return self.behind(tool).prepare(tool)
+
+    def receiver(self, tool: Tool) -> Receiver | None:
+        """What brings answers from outside for a tool; None when nothing does."""
+        find: Callable[[Tool], Receiver | None] | None = getattr(self.behind(tool), "receiver", None)
+        return find(tool) if find is not None else None
+
+    def reply_value(self, tool: Tool, value: Any) -> Any:
+        """The answer in what a receiver brought for a tool."""
+        read: Callable[[Tool, Any], Any] | None = getattr(self.behind(tool), "reply_value", None)
+        return value if read is None else read(tool, value)
+
+    def behind(self, tool: Tool) -> Executor:
+        """The executor of a tool's transport. Raises ExecutionFailed when its driver is not installed."""
+        kind = transport_of(tool)
+        if kind is None:
+            raise ExecutionFailed("setup_required", f"the definition of {tool.tool_id!r} names no transport")
+        made = self._made.get(kind)
+        if made is None:
+            made = self._made[kind] = _registry.get(kind)(self._surroundings)
+        return made
+
+    async def aclose(self) -> None:
+        """Let go of every connection and process."""
+        made, self._made = list(self._made.values()), {}
+        for executor in made:
+            await executor.aclose()
+        await self._surroundings.client.aclose()
