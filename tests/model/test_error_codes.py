@@ -21,6 +21,10 @@ MAKERS = {
     "_unavailable": "dependency_unavailable",
 }
 """What makes a tool's failure of one class, with the code as its second argument."""
+ROWS = {"Meaning": 1, "Mishap": 2, "_failed": 2}
+"""Rows of the tables of executors: where the code stands. The class is their first argument."""
+BLOCKED = "blocked"
+"""What refuses a tool of an MCP server that changed; its code is an argument with a default."""
 _CODE = re.compile(r"[a-z]+(_[a-z]+)+")
 
 
@@ -44,8 +48,10 @@ def named_texts(tree: ast.Module) -> dict[str, str]:
 
 
 def emitted() -> Iterator[tuple[str, str]]:
-    """Class and code of every error the sources make."""
+    """Class and code of every error the sources make. What servers tell of requests that are no calls has codes of its own."""
     for path in SOURCES.rglob("*.py"):
+        if path.is_relative_to(SOURCES / "servers"):
+            continue
         tree = ast.parse(path.read_text(encoding="utf-8"))
         named = named_texts(tree)
         for node in ast.walk(tree):
@@ -67,27 +73,64 @@ def given_by_tools() -> Iterator[tuple[str, str]]:
         tree = ast.parse(path.read_text(encoding="utf-8"))
         named = named_texts(tree)
         for node in ast.walk(tree):
-            if isinstance(node, ast.Tuple):
-                yield from of_tuple(node)
-            elif isinstance(node, ast.Call):
-                yield from of_call(node, named)
+            found = of_tuple(node) if isinstance(node, ast.Tuple) else of_call(node, named)
+            yield from ((kind, code) for kind, code in found if kind != code)
 
 
-def of_call(node: ast.Call, named: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """`ExecutionFailed(class, message, code=…)` and what stands for it."""
-    name = str(getattr(node.func, "attr", "") or getattr(node.func, "id", ""))
-    said = {keyword.arg: keyword.value for keyword in node.keywords}
-    if name in ("ExecutionFailed", "ToolFailed"):
-        kinds = texts(node.args[0] if name == "ExecutionFailed" else said.get("error_class"), named)
-        kinds = kinds or (["execution_failed"] if name == "ToolFailed" else [])
-        yield from ((kind, code) for kind in kinds for code in texts(said.get("code"), named))
-    elif name in MAKERS and len(node.args) > 1:
-        yield from ((MAKERS[name], code) for code in texts(node.args[1], named))
+def of_call(node: ast.AST, named: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """`ExecutionFailed(class, message, code=…)`, what stands for it, and the defaults of records and functions."""
+    match node:
+        case ast.ClassDef():
+            yield from of_record(node)
+        case ast.FunctionDef(name=name) if name == BLOCKED:
+            yield from (("policy_blocked", code) for each in node.args.defaults for code in texts(each, named))
+        case ast.Call():
+            name = str(getattr(node.func, "attr", "") or getattr(node.func, "id", ""))
+            said = {keyword.arg: keyword.value for keyword in node.keywords}
+            if name in ("ExecutionFailed", "ToolFailed"):
+                kinds = texts(node.args[0] if name == "ExecutionFailed" else said.get("error_class"), named)
+                kinds = kinds or (["execution_failed"] if name == "ToolFailed" else [])
+                yield from ((kind, code) for kind in kinds for code in texts(said.get("code"), named))
+            elif name == BLOCKED:
+                yield from (("policy_blocked", code) for code in texts(said.get("code"), named))
+            elif name in MAKERS and len(node.args) > 1:
+                yield from ((MAKERS[name], code) for code in texts(node.args[1], named))
+            elif name in ROWS:
+                yield from of_row(node, ROWS[name], named)
+
+
+def of_row(node: ast.Call, place: int, named: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """A record of a table of failures. One that holds nothing but words of a vocabulary is none."""
+    if len(node.args) > place and any(" " in text for each in node.args for text in texts_of_any(each, named)):
+        for kind in texts(node.args[0], named):
+            yield from ((kind, code) for code in texts(node.args[place], named) if kind in ERROR_CLASSES)
+
+
+def texts_of_any(node: ast.expr, named: dict[str, str]) -> list[str]:
+    """Like `texts`; what is put together as the program runs counts as a sentence."""
+    return texts(node, named) or ([" "] if isinstance(node, ast.JoinedStr | ast.Name) else [])
+
+
+def of_record(node: ast.ClassDef) -> Iterator[tuple[str, str]]:
+    """The defaults of a record that has a class and a code."""
+    defaults = {
+        each.target.id: each.value.value
+        for each in node.body
+        if isinstance(each, ast.AnnAssign)
+        and isinstance(each.target, ast.Name)
+        and isinstance(each.value, ast.Constant)
+    }
+    kind, code = defaults.get("error_class"), defaults.get("code")
+    if isinstance(kind, str) and isinstance(code, str):
+        yield kind, code
 
 
 def of_tuple(node: ast.Tuple) -> Iterator[tuple[str, str]]:
-    """A row of a table: a class, a code and a message, the last two in either order."""
+    """A row of a table: a class and a code, or these and a message, the last two in either order."""
     match [each.value if isinstance(each, ast.Constant) else None for each in node.elts]:
+        case [str() as kind, str() as code] if kind in ERROR_CLASSES and code not in ERROR_CLASSES:
+            if _CODE.fullmatch(code):
+                yield kind, code
         case [str() as kind, one, other] if kind in ERROR_CLASSES:
             if any(isinstance(word, str) and word.isalpha() for word in (one, other)):
                 return  # words of a vocabulary, and no message among them
@@ -97,7 +140,7 @@ def of_tuple(node: ast.Tuple) -> Iterator[tuple[str, str]]:
 
 
 def test_at_238_every_code_of_a_tool_is_in_a_table_and_the_other_way_round() -> None:
-    """AT-238: of built-in tools, declared programs, streams and functions too."""
+    """AT-238: of built-in tools, declared programs, streams, functions, transports and credentials too."""
     known = {(kind, code) for table in (CODES, TOOL_CODES) for kind, codes in table.items() for code in codes}
     listed = {(kind, code) for kind, codes in TOOL_CODES.items() for code in codes}
     found = {*given_by_tools()}

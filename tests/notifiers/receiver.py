@@ -20,6 +20,8 @@ class Got(NamedTuple):
 class Receiver(HTTPServer):
     """Answers with the given statuses in turn, the last one for ever, and keeps what it got."""
 
+    request_queue_size = 128
+
     def __init__(self, *statuses: int) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.statuses = list(statuses or (204,))

@@ -58,6 +58,7 @@ def test_fitting_arguments_come_back_unchanged() -> None:
         (b'{"a": 1e999, "b": 1}', "not valid JSON"),
         (b'{"a": "\\ud800", "b": 1}', "not valid JSON"),
         (b"\xff\xfe", "not valid JSON"),
+        (b'{"a": 1, "b": "\xff"}', "not valid JSON"),
     ],
 )
 def test_refusals_say_which_field_and_what_to_change(raw: bytes, told: str) -> None:

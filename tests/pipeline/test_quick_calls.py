@@ -310,8 +310,15 @@ async def waits(a: int) -> Waiting:
     return Waiting(message="which one?", state=b"took")
 
 
+@ferrule.tool(read_only=True, concurrency_safe=True, timeout_seconds=0.02)
+async def hurries(a: float, context: Context) -> bool:
+    """Take some time, of which there is little."""
+    await asyncio.sleep(a)
+    return context.deadline is not None
+
+
 HANDLES: list[Any] = []
-QUICK = (plain, tells, asks, large, changes, at_once, soon, breaks, waits)
+QUICK = (plain, tells, asks, large, changes, at_once, soon, breaks, waits, hurries)
 _UNLIKE = re.compile(r"inv_[0-9a-f]+|[0-9-]+T[0-9:.]+Z")
 LONG = (("native_call_id", "n1"),)
 """What makes a call take the whole way."""
@@ -328,6 +335,7 @@ def test_nobody_can_tell_which_way_a_call_took() -> None:
                 ("plain", {"a": 3}), ("plain", {"a": "3"}), ("plain", {"a": "x"}), ("tells", {"a": 1}), ("asks", {"a": 2}),
                 ("at_once", {"a": 1}), ("soon", {"a": 2}), ("breaks", {"when": "at once"}), ("breaks", {"when": "later"}),
                 ("changes", {"a": 4}), ("large", {"a": 60_000}), ("waits", {"a": 1}),
+                ("hurries", {"a": 5}), ("hurries", {"a": 0}), ("hurries", {"a": "5"}), ("hurries", {"a": "0"}),
             ]  # fmt: skip
             for name, arguments in cases:
                 await surface.call(name, arguments)  # the first call of a tool prepares it, and takes the whole way

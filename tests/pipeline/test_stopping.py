@@ -9,7 +9,7 @@ import pytest
 
 import ferrule
 from ferrule.audit.records import invocation_record
-from ferrule.contracts.executor import Context
+from ferrule.contracts.executor import Context, Waiting
 from ferrule.contracts.hook import HookOutput
 from ferrule.errors import BatchError
 from ferrule.functions.threads import DEFAULT_SIZE
@@ -19,7 +19,7 @@ from ferrule.model.scheduling import SchedulerPolicy
 from ferrule.pipeline.live import Cancel
 from ferrule.pipeline.pulse import surface_call
 from ferrule.stores.memory.store import MemoryStore
-from tests.pipeline.overtime import ALLOW, BEGUN, HELD, TOOLS, ended, news, overtime, said, under_way, until
+from tests.pipeline.overtime import ALLOW, BEGUN, HELD, READS, TOOLS, ended, news, overtime, said, under_way, until
 from tests.spec.scene import TestHook, played
 
 CANCELED = ("canceled", "canceled", "user_interruption")
@@ -288,6 +288,82 @@ async def test_a_call_may_end_while_it_is_written_down_that_it_runs(fate: str, h
         assert rows[-1].outcome == ("canceled" if fate == "is canceled" else "succeeded")
         has_run = fate != "is canceled"
         assert len([hook for row in rows for hook in row.segment().hooks]) == len(hooks) * has_run
+
+
+class _Holding(MemoryStore):
+    """Writes nothing while it holds; then everything, in the order in which it came."""
+
+    held: list[Any] | None = None
+
+    def _append(self, *row: Any) -> None:
+        if self.held is None:
+            super()._append(*row)
+        else:
+            self.held.append(row)
+
+    def let_go(self) -> None:
+        held, self.held = self.held or (), None
+        for row in held:
+            super()._append(*row)
+
+
+def _asking(go: asyncio.Event, asked: asyncio.Event) -> tuple[Any, Any]:
+    """Two tools that look at something, then ask somebody: one in a task of its own, one in that of its call."""
+
+    async def go_on(state: bytes, answer: Any, context: Context) -> str:
+        return f"{state.decode()} {answer}"
+
+    async def question() -> Waiting:
+        await go.wait()
+        asked.set()
+        return Waiting(message="Which?", state=b"saw")
+
+    @ferrule.tool(**READS, resume=go_on)
+    async def wonder(context: Context) -> str | Waiting:
+        """Look, then ask."""
+        return await question()
+
+    @ferrule.tool(**READS, resume=go_on)
+    async def ponder() -> str | Waiting:
+        """Look, then ask."""
+        return await question()
+
+    return wonder, ponder
+
+
+@pytest.mark.parametrize("tool", ["wonder", "ponder"])
+@pytest.mark.parametrize("fate", ["waits", "its caller leaves", "is canceled", "is canceled and its caller leaves"])
+@played
+async def test_a_call_may_begin_to_wait_while_it_is_written_down_that_it_runs(fate: str, tool: str) -> None:
+    """AT-178, AT-209: the row comes first, then the one that parks it; what nobody wants any more does not wait."""
+    store, go, asked = _Holding(), asyncio.Event(), asyncio.Event()
+    is_canceled, is_left = "is canceled" in fate, "caller leaves" in fate
+    async with overtime(store=store, tools=_asking(go, asked)) as (app, surface):
+        task, call = await under_way(app, surface.call(tool))
+        live = app.services.live.calls[call]
+        store.held = []
+        surfacing = asyncio.ensure_future(surface_call(live))
+        await until(lambda: store.held)
+        go.set()
+        await asked.wait()
+        for _ in range(10):  # it is about to wait
+            await asyncio.sleep(0)
+        if is_canceled:
+            live.ask_to_stop(Cancel())
+        if is_left:
+            task.cancel()
+        await asyncio.sleep(0)
+        store.let_go()
+        await asyncio.wait([task, surfacing])
+        assert task.cancelled() is is_left
+        rows = [(row.kind, row.outcome) for row in await app.store.rows_of(call)]
+        assert rows == [("started", "running"), ("ended", "canceled") if is_canceled else ("parked", "needs_input")]
+        if is_canceled:
+            assert ended(await surface.result(call)) == CANCELED
+            assert await news(app, call) == ["cancel_requested", "cancel_acknowledged"]
+        else:
+            await app.inbox(BOB).answer(call, "this")
+            assert ended(await surface.result(call, wait=5)) == ("succeeded", None, None)
 
 
 # Batches

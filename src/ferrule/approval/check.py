@@ -102,7 +102,7 @@ def _flaw_of_request(request: ApprovalRequest, key: bytes, now: int) -> Unsatisf
 
 
 def _flaw_of_answer(request: ApprovalRequest, answer: Answer, key: bytes) -> Unsatisfied | None:
-    if not _is_genuine(request, answer, key):
+    if not is_genuine(request, answer, key):
         return Unsatisfied("unsealed_answer", f"an answer by {answer.by} was not given here, or was changed since")
     if answer.invocation_id != request.invocation_id:
         return Unsatisfied("foreign_answer", f"an answer by {answer.by} was given to {answer.invocation_id}")
@@ -113,7 +113,7 @@ def _flaw_of_answer(request: ApprovalRequest, answer: Answer, key: bytes) -> Uns
     return None
 
 
-def _is_genuine(request: ApprovalRequest, answer: Answer, key: bytes) -> bool:
+def is_genuine(request: ApprovalRequest, answer: Answer, key: bytes) -> bool:
     """The seal covers everything but the edited input, which is personal and can be erased; the binding covers that."""
     if not is_sealed(key, msgspec.structs.replace(answer, edited_input=None)):
         return False

@@ -15,15 +15,16 @@ import msgspec
 
 from ferrule.approval.answering import answer_of, answered_row, input_row, rejection, settlement
 from ferrule.approval.check import Unsatisfied, binding_for, is_satisfied
+from ferrule.approval.delegation import delegation_of, delegation_row, delegations_in, handed_on, name_problem
 from ferrule.approval.inputs import Inputs, answer_payload, edit, edit_payload, hidden_values
 from ferrule.approval.key import ApprovalKey
 from ferrule.approval.story import WAITING_STATES, Question, question_of, what_became_of
-from ferrule.approval.waiting import Waiting, item, missing, objected, refusal
+from ferrule.approval.waiting import Waiting, item, missing, objected, refusal, why_no_answer
 from ferrule.contracts.store import Condition, Store
-from ferrule.errors import AccessError, FerruleError, InboxError, LedgerDamaged
-from ferrule.model.approval import ADMIN, APPROVE, Answer, Identity
+from ferrule.errors import AccessError, FerruleError, InboxError, LedgerDamaged, UnfitAnswer
+from ferrule.model.approval import ADMIN, APPROVE, Answer, ApprovalRequest, Delegation, Identity
 from ferrule.model.failure import Stop
-from ferrule.model.journal import OpenCall, Payload
+from ferrule.model.journal import OpenCall, Payload, header_of
 from ferrule.model.result import Pending, Result
 from ferrule.model.timestamps import iso
 from ferrule.validation.compiled import compiled_schema
@@ -43,6 +44,9 @@ Told: TypeAlias = Callable[..., Any]
 """A text or JSON value without secrets; takes more values that must not be told."""
 MaskAnswer: TypeAlias = Callable[[bytes, dict[str, Any]], bytes]
 """An answer as it may be stored and shown, by the schema a tool wants it to fit."""
+
+TellDelegated: TypeAlias = Callable[[ApprovalRequest, Delegation], None]
+"""Tells people that a task was handed on to them."""
 
 _log = logging.getLogger("ferrule.inbox")
 
@@ -88,6 +92,7 @@ class Inbox:
         *,
         told: Told = lambda value, also=(): value,
         mask_answer: MaskAnswer = lambda given, schema: given,
+        tell_delegated: TellDelegated = lambda request, delegation: None,
     ) -> None:
         self._store = store
         self._keys = keys
@@ -101,10 +106,13 @@ class Inbox:
         self._describe = describe
         self._told = told
         self._mask_answer = mask_answer
+        self._tell_delegated = tell_delegated
 
     async def pending(self) -> list[Waiting]:
-        """What waits for a person, oldest first. Without the approve or admin scope: one's own calls."""
-        found = [await self._read(opened) for opened in await self._store.open_calls(*WAITING_STATES)]
+        """What waits for a person, oldest first: of this identity's tenant, or of all. Without the approve or admin scope:
+        one's own calls."""
+        opened = [one for one in await self._store.open_calls(*WAITING_STATES) if self._is_told_of(one.tenant)]
+        found = [await self._read(one) for one in opened]
         visible = [question for question in found if question is not None and self._may_see(question)]
         return sorted(map(self._item, visible), key=lambda waiting: waiting.request.requested_at)
 
@@ -173,21 +181,40 @@ class Inbox:
         question = await self._question(call)
         if question.request.purpose != "input":
             raise InboxError(f"the tool of {call} asked for nothing; it is {question.open.state}")
-        if self._identity.channel == question.request.channel:
-            raise AccessError(
-                f"the channel {self._identity.channel} made the call {call}, so it cannot answer its question"
-            )
-        if question.answers:
-            raise InboxError(f"{call} was answered by {question.answers[-1].by} already")
-        self._demand_unexpired(question)
+        self._demand_answerable(question)
         given = self._written(value, question.answer_schema)
         payload = answer_payload(self._keys, call, given, self._mask_answer(given, question.answer_schema))
-        answer = self._answer(question, "approve", reason, question.binding)
+        binding = binding_for(self._keys.secret, question.request, given)
+        answer = self._answer(question, "approve", reason, binding)
         condition = Condition(states=frozenset({question.open.state}), seq=question.open.seq)
         if (await self._store.commit(input_row(question, answer, payload), condition)).outcome != "written":
             raise InboxError(f"others are answering {call} at this very moment; look at it again")
         result = await self._resume(call) if resume else None
         return Answered(invocation_id=call, state=question.open.state, people_missing=0, result=result)
+
+    async def delegate(self, call: str, to: str, *, reason: str | None = None) -> Delegation:
+        """Hand a task on: `to`, a person or `group:NAME`, may answer it from now on, and so may whoever could before.
+
+        Only who may answer may delegate. Raises AccessError or InboxError, and then nothing was recorded.
+        """
+        self._demand_approve()
+        question = await self._question(call)
+        if question.request.purpose != "input":
+            raise InboxError(
+                f"{call} is no task that could be handed on: who may approve a call is for the policy to say"
+            )
+        self._demand_answerable(question)
+        problem = name_problem(to)
+        if problem is not None:
+            raise InboxError(f"{call} cannot be handed on: {problem}")
+        told, now = self._told(reason, self._hidden(question)), self._now(question)
+        delegation = delegation_of(self._identity, call, self._keys, to=to, reason=told, now=now)
+        condition = Condition(states=frozenset({question.open.state}), seq=question.open.seq)
+        row = delegation_row(delegation, question.tool, question.audit_level)
+        if (await self._store.commit(row, condition)).outcome != "written":
+            raise InboxError(what_became_of(call, await self._store.rows_of(call)))
+        self._tell_delegated(handed_on(question.request, (*question.delegations, delegation)), delegation)
+        return delegation
 
     async def settle(self, call: str, *, happened: bool, note: str) -> Result:
         """Say what a crash left unknown: whether the tool acted. Raises AccessError or InboxError."""
@@ -283,6 +310,8 @@ class Inbox:
             return []
         if ADMIN not in self._identity.scopes or self._accept is None:
             raise AccessError(f"{self._identity.principal} may not change rules: that takes the admin scope")
+        if self._identity.tenant is not None:
+            raise AccessError(f"{self._identity.principal} may not change rules: they hold for other tenants too")
         offered = question.request.suggested_updates
         for place in places:
             if not 0 <= place < len(offered):
@@ -305,21 +334,31 @@ class Inbox:
         opened = await self._store.find_open(call)
         question = await self._read(opened) if opened is not None and opened.state in WAITING_STATES else None
         if question is None or not self._may_see(question):
-            is_known = {APPROVE, ADMIN} & self._identity.scopes
-            raise InboxError(what_became_of(call, await self._store.rows_of(call) if is_known else ()))
+            rows = await self._store.rows_of(call) if {APPROVE, ADMIN} & self._identity.scopes else []
+            is_known = bool(rows) and self._is_told_of(header_of(rows[0].segment()).tenant)
+            raise InboxError(what_became_of(call, rows if is_known else ()))
         return question
 
     async def _read(self, opened: OpenCall) -> Question | None:
         """The question of a call. None when it has none, or its rows cannot be read: no reason to hide all others."""
         try:
-            return question_of(opened, await self._store.rows_of(opened.call))
+            question = question_of(opened, await self._store.rows_of(opened.call))
+            if question is None or question.request.purpose != "input":
+                return question
+            news = await self._store.news_of(opened.call)
+            return msgspec.structs.replace(question, delegations=delegations_in(news, question.request, self._keys))
         except LedgerDamaged as error:
             _log.warning("%s is not in the inbox: %s", opened.call, error)
             return None
 
     def _may_see(self, question: Question) -> bool:
         is_own = question.request.channel == self._identity.channel
-        return is_own or bool({APPROVE, ADMIN} & self._identity.scopes)
+        is_let = is_own or bool({APPROVE, ADMIN} & self._identity.scopes)
+        return is_let and self._is_told_of(question.request.tenant)
+
+    def _is_told_of(self, tenant: str) -> bool:
+        """Nobody who belongs to one tenant learns anything of another."""
+        return self._identity.tenant in (None, tenant)
 
     def _item(self, question: Question) -> Waiting:
         says = self._describe(question.request.tool_id) or question.request.tool_title
@@ -339,20 +378,32 @@ class Inbox:
         try:
             given = msgspec.json.encode(value)
         except (TypeError, ValueError, RecursionError, OverflowError):
-            raise InboxError("an answer has to be JSON") from None
+            raise UnfitAnswer("an answer has to be JSON") from None
         if schema:
             validator = compiled_schema(msgspec.json.encode(schema))
             problem = next((error.message for error in validator.iter_errors(msgspec.json.decode(given))), None)
             if problem is not None:
                 if self._mask_answer(given, schema) != given:
                     problem = "it does not fit the schema; the answer is sensitive, so no more is told"
-                raise InboxError(f"this is not what the tool asked for: {problem}")
+                raise UnfitAnswer(f"this is not what the tool asked for: {problem}")
         return given
 
     def _demand_allowed(self, question: Question, now: int, *, has_edit: bool) -> None:
         error = refusal(question, self._identity, now, has_edit=has_edit)
         if error is not None:
             raise type(error)(f"{self._identity.principal} cannot approve {question.open.call}: {error}")
+
+    def _demand_answerable(self, question: Question) -> None:
+        """Raises AccessError or InboxError when this identity may not answer a tool's question, or nobody may any more."""
+        call = question.open.call
+        error = why_no_answer(question, self._identity, self._now(question))
+        if error is not None:
+            raise error
+        if question.answers:
+            raise InboxError(f"{call} was answered by {question.answers[-1].by} already")
+        damage = question.damage(self._keys)
+        if damage is not None:
+            raise InboxError(f"{call} cannot be answered: {damage}; 'ferrule audit verify' tells more")
 
     def _demand_unexpired(self, question: Question) -> None:
         expires_at = question.request.expires_at

@@ -13,8 +13,8 @@ from pathlib import Path
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from ferrule.approval.keyfile import create_private, read_private
 from ferrule.errors import AccessError
+from ferrule.keyfile import create_private, read_private
 
 KEY_FILE = ".ferrule/keys/approval.key"
 _BYTES = 32

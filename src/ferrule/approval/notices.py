@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, NamedTuple
 
 from ferrule.contracts.notifier import Notifier, NotTaken
-from ferrule.model.approval import ApprovalRequest
+from ferrule.model.approval import ApprovalRequest, Delegation
 from ferrule.model.timestamps import iso
 
 ATTEMPTS = 6
@@ -51,8 +51,23 @@ class Notices:
 
     def tell(self, request: ApprovalRequest) -> None:
         """Tell everybody of a request. Returns at once; needs a running event loop."""
+        self._put(notice_of(request, self._source))
+
+    def remind(self, request: ApprovalRequest, at: int) -> None:
+        """Tell everybody again. Receivers that tell notices apart by their ids take it for another one."""
+        notice = notice_of(request, self._source)
+        self._put({**notice, "id": f"{request.invocation_id}.{at}", "type": "reminder"})
+
+    def tell_delegated(self, request: ApprovalRequest, delegation: Delegation) -> None:
+        """Tell everybody that a task was handed on, and to whom."""
+        notice = notice_of(request, self._source)
+        told = {"by": delegation.by, "to": delegation.to, "reason": delegation.reason}
+        notice |= {"id": f"{request.invocation_id}.{delegation.delegated_at}", "type": "task_delegated"}
+        self._put({**notice, "delegated": told})
+
+    def _put(self, notice: dict[str, Any]) -> None:
         for line in self._lines:
-            line.put(notice_of(request, self._source))
+            line.put(notice)
 
     async def aclose(self) -> None:
         """Give what is waiting one more moment, then let go."""
@@ -120,11 +135,18 @@ class _Line:
         return self._recipient.notifier.name
 
 
+_ANSWERS = {
+    "approval": "ferrule approve {}",
+    "input": "ferrule answer {} ANSWER",
+    "outcome": "ferrule settle {} --reason HOW",
+}
+
+
 def notice_of(request: ApprovalRequest, source: str) -> dict[str, Any]:
     """What people are told of a request: everything but the arguments."""
     return {
         "id": f"{request.invocation_id}.{request.requested_at}",
-        "type": "approval_requested",
+        "type": "task_waiting" if request.purpose == "input" else "approval_requested",
         "source": source,
         "purpose": request.purpose,
         "invocation_id": request.invocation_id,
@@ -141,5 +163,5 @@ def notice_of(request: ApprovalRequest, source: str) -> dict[str, Any]:
         "approvers": list(request.requirement.approvers),
         "requested_at": iso(request.requested_at),
         "expires_at": iso(request.expires_at),
-        "answer_with": f"ferrule approve {request.invocation_id}",
+        "answer_with": _ANSWERS[request.purpose].format(request.invocation_id),
     }

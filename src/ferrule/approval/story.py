@@ -13,7 +13,7 @@ import msgspec
 from ferrule.approval.check import binding_for, current
 from ferrule.approval.inputs import Inputs, edited_inputs, parked_inputs
 from ferrule.approval.key import ApprovalKey
-from ferrule.model.approval import Answer, ApprovalRequest, is_sealed
+from ferrule.model.approval import Answer, ApprovalRequest, Delegation, is_sealed
 from ferrule.model.decision import Requirement
 from ferrule.model.journal import LAST_KINDS, OpenCall, Payload, StoredEntry, header_of, state_times
 from ferrule.model.timestamps import iso
@@ -39,6 +39,9 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     header: msgspec.Raw
     answer_schema: dict[str, Any] = {}
     """What a tool that waits wants its answer to be like."""
+    delegations: tuple[Delegation, ...] = ()
+    """By whom it was handed on, and to whom; only those that count."""
+    audit_level: str = ""
     created_at: int
     entered: int
     """When it came to its present state: nanoseconds since it was planned."""
@@ -63,8 +66,11 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
     def damage(self, key: ApprovalKey) -> str | None:
         """What is wrong with the stored question: somebody wrote the ledger past us. None when it is whole."""
-        if self.request.purpose != "approval":
+        if self.request.purpose == "outcome":
             return None
+        if self.request.purpose == "input":
+            is_whole = is_sealed(key.secret, self.request)
+            return None if is_whole else "its request was changed after it was made"
         if self.is_erased:
             return "its input was erased"
         try:
@@ -88,8 +94,10 @@ def question_of(opened: OpenCall, rows: Sequence[StoredEntry]) -> Question | Non
         return None
     row, segment = rows[asking], rows[asking].segment()
     answers = (later.segment().answer for later in rows[asking + 1 :] if later.kind == "answered")
-    asked_about = asking if row.kind == "parked" else _with_input(rows, asking)
-    edits = (later.inputs() for later in rows[asked_about + 1 :] if later.kind == "answered")
+    asked_about = _with_input(rows, asking)
+    is_task = segment.request is not None and segment.request.purpose == "input"
+    until = asking if is_task else len(rows)  # what is answered to a tool changes nothing of its input
+    edits = (later.inputs() for later in rows[asked_about + 1 : until] if later.kind == "answered")
     return Question(
         open=msgspec.structs.replace(opened, seq=rows[-1].seq),
         request=segment.request or _outcome_request(row),
@@ -99,6 +107,7 @@ def question_of(opened: OpenCall, rows: Sequence[StoredEntry]) -> Question | Non
         is_erased=any(later.is_erased for later in rows[asking:]),
         header=segment.header,
         answer_schema=segment.notes.get("answer_schema", {}),
+        audit_level=header_of(segment).audit_level,
         created_at=segment.created_at,
         entered=max((at for later in rows for _, at in state_times(later.segment())), default=0),
         tool=row.tool,
@@ -106,7 +115,7 @@ def question_of(opened: OpenCall, rows: Sequence[StoredEntry]) -> Question | Non
 
 
 def _with_input(rows: Sequence[StoredEntry], asking: int) -> int:
-    """The row that holds the input a tool was running with: the row written after the crash has none itself."""
+    """The row that holds the input a tool was running with: a row after the one that says it began has none itself."""
     for number in reversed(range(asking + 1)):
         payload = rows[number].inputs()
         if payload is not None and payload.model_input is not None:
@@ -139,7 +148,7 @@ def _outcome_request(row: StoredEntry) -> ApprovalRequest:
 def what_became_of(call: str, rows: Sequence[StoredEntry]) -> str:
     """Why a call cannot be answered any more, in one sentence."""
     if not rows:
-        return f"there is no call {call}; 'ferrule pending' lists those that wait"
+        return f"there is no call {call} that waits; 'ferrule pending' lists those that do, 'ferrule log' all"
     last = rows[-1]
     people = _people(rows)
     at = iso(last.at)

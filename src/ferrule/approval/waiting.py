@@ -6,11 +6,12 @@ from typing import Any
 
 import msgspec
 
+from ferrule.approval.delegation import handed_on
 from ferrule.approval.key import ApprovalKey
-from ferrule.approval.people import Objection, objection, person
+from ferrule.approval.people import Objection, named, objection, person
 from ferrule.approval.story import Question
 from ferrule.errors import AccessError, FerruleError, InboxError
-from ferrule.model.approval import APPROVE, Answer, ApprovalRequest, Identity
+from ferrule.model.approval import APPROVE, Answer, ApprovalRequest, Delegation, Identity
 from ferrule.model.timestamps import MICROSECONDS, iso
 
 
@@ -38,6 +39,10 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True):
     """What is wrong with it in the ledger; it cannot be approved then."""
     answer_schema: dict[str, Any] = {}
     """What a tool that waits for an answer takes; empty when it does not say."""
+    assignees: tuple[str, ...] = ()
+    """Of a task: everybody who may answer it, those it was handed on to last; empty for anybody with the approve scope."""
+    delegations: tuple[Delegation, ...] = ()
+    """Of a task: who handed it on to whom, oldest first."""
 
     @property
     def people_missing(self) -> int:
@@ -67,6 +72,11 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True):
             "approvals": [{"by": answer.by, "at": iso(answer.answered_at)} for answer in self.approvals],
             "people": request.requirement.people,
             "approvers": list(request.requirement.approvers),
+            "assignees": list(self.assignees),
+            "delegations": [
+                {"by": each.by, "to": each.to, "at": iso(each.delegated_at), "reason": each.reason}
+                for each in self.delegations
+            ],
             "requested_at": iso(request.requested_at),
             "expires_at": None if self.expires_in_seconds is None else iso(request.expires_at),
             "suggested_updates": list(request.suggested_updates),
@@ -105,17 +115,42 @@ _OTHER_PURPOSES = {
 }
 
 
+def why_no_answer(question: Question, identity: Identity, now: int) -> FerruleError | None:
+    """Why this identity cannot answer a tool that waits; None when it can. Checked in this order."""
+    request, channel = question.request, identity.channel
+    call, demanded = request.invocation_id, request.requirement
+    if APPROVE not in identity.scopes:
+        return AccessError(f"{identity.principal} came by {channel}, which does not hold the approve scope")
+    is_reply = bool(demanded.reply_channel) and channel == demanded.reply_channel
+    if demanded.is_reply_only and not is_reply:
+        return AccessError(f"{call} waits for a reply by {demanded.reply_channel}, not for a person")
+    told = None if is_reply else objected(question, identity)
+    if told is not None and told.flaw == "own_channel":
+        return AccessError(f"the channel {channel} made the call {call}, so it cannot answer its question")
+    if told is not None and told.flaw == "requester":
+        return AccessError(f"{identity.principal} cannot answer {call}: {told.message}")
+    if told is not None:
+        people = named(handed_on(request, question.delegations).requirement)
+        return AccessError(f"{call} is for {people}, not for {identity.principal}; FERRULE_TOKEN says who you are")
+    if now >= request.expires_at:
+        return InboxError(f"{call} expired at {iso(request.expires_at)}; the caller has to ask again")
+    return None
+
+
 def objected(question: Question, identity: Identity) -> Objection | None:
     """What the rules about people, groups and channels have against this identity."""
-    return objection(question.request, name=identity.principal, channel=identity.channel, groups=identity.groups)
+    standing = handed_on(question.request, question.delegations)
+    return objection(standing, name=identity.principal, channel=identity.channel, groups=identity.groups)
 
 
 def item(question: Question, key: ApprovalKey, identity: Identity, *, now: int, says: str) -> Waiting:
     """The question as an item of the inbox."""
     request = question.request
     damage = question.damage(key)
-    why_not = refusal(question, identity, now)
+    is_task = request.purpose == "input"
+    why_not = why_no_answer(question, identity, now) if is_task else refusal(question, identity, now)
     lasts = request.purpose != "outcome"
+    standing = handed_on(request, question.delegations)
     edits = [answer for before, answer in _steps(question) if before != answer.binding]
     return Waiting(
         request=request,
@@ -130,6 +165,8 @@ def item(question: Question, key: ApprovalKey, identity: Identity, *, now: int, 
         why_not=str(why_not) if why_not is not None else damage,
         damage=damage,
         answer_schema=question.answer_schema,
+        assignees=standing.requirement.approvers if is_task else (),
+        delegations=question.delegations,
     )
 
 

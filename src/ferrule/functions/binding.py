@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, get_args
 
 import msgspec
 
@@ -14,7 +14,7 @@ from ferrule.functions.docstring import read_docstring
 from ferrule.functions.schemas import input_schema, output_schema
 from ferrule.functions.signature import Signature, label, read_signature
 from ferrule.model.decision import RISKS
-from ferrule.model.tool import Flag, Tool, inferred, raw
+from ferrule.model.tool import TASK_USES, Flag, TaskUse, Tool, inferred, raw
 
 
 class Stated(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,8 +40,10 @@ class Stated(msgspec.Struct, frozen=True, kw_only=True):
     locks: tuple[str, ...] = ()
     exclusive: bool = False
     max_attempts: int | None = None
+    task: TaskUse | None = None
 
 
+Isolation = Literal["none", "process"]
 UNSTATED = Stated()
 _FACTS = {
     "is_read_only": "read_only",
@@ -54,6 +56,9 @@ _FACTS = {
 class Binding:
     """One function as a tool. Signature and definition are read when somebody asks for them."""
 
+    shape: Callable[[Any], Any] | None = None
+    """What is made of the function's value before it is the tool's; None: nothing."""
+
     def __init__(
         self,
         function: Callable[..., Any],
@@ -63,6 +68,8 @@ class Binding:
         inline: bool = False,
         check: Callable[..., Any] | None = None,
         resume: Callable[..., Any] | None = None,
+        isolation: Isolation = "none",
+        env: tuple[str, ...] = (),
     ) -> None:
         if not callable(function):
             raise BindingError(f"{function!r} is no function, so it cannot be a tool")
@@ -75,6 +82,10 @@ class Binding:
             raise BindingError(
                 f"{stated.risk!r} is no risk level; choose one of {', '.join(RISKS)} for {label(function)}"
             )
+        if stated.task is not None and stated.task not in TASK_USES:
+            raise BindingError(
+                f"{stated.task!r} is no use of tasks; choose one of {', '.join(TASK_USES)} for {label(function)}"
+            )
         self.function = function
         self.binds = binds
         """The definition it runs: a tool id, a name or `namespace.name`, perhaps with `@version`. None: its own."""
@@ -85,7 +96,20 @@ class Binding:
         """Looks at the arguments before anything happens; gives what is wrong with them."""
         self.resume = resume
         """Goes on after `Waiting`: gets its state and the answer."""
+        self.isolation = isolation
+        """`process`: it runs in a process of its own."""
+        self.env = env
+        """The environment variables such a process may see."""
+        if isolation not in get_args(Isolation):
+            raise BindingError(f"{isolation!r} is no isolation; write 'process' or nothing for {label(function)}")
         self._namespace: str | None = None
+
+    def isolated(self) -> Binding:
+        """The same binding, in a process of its own."""
+        other = copy.copy(self)
+        other.__dict__.pop("tool", None)
+        other.isolation = "process"
+        return other
 
     def within(self, namespace: str | None) -> Binding:
         """The same binding with this namespace, unless it states one itself."""
@@ -93,6 +117,10 @@ class Binding:
         other.__dict__.pop("tool", None)
         other._namespace = namespace
         return other
+
+    def with_companions(self) -> tuple[Binding, ...]:
+        """The binding, and those that come with it."""
+        return (self,)
 
     @property
     def label(self) -> str:
@@ -123,7 +151,7 @@ class Binding:
         namespace = stated.namespace or self._namespace or self._module()
         schema = input_schema(self.function, self.signature, docs, frozenset(stated.sensitive))
         self._refuse_unknown_sensitive(schema)
-        output = output_schema(self.function, self.signature)
+        output = self._output_schema()
         return Tool(
             tool_id=f"{namespace}.{name}",
             namespace=namespace,
@@ -144,6 +172,9 @@ class Binding:
             payload=raw(self._payload()),
         )
 
+    def _output_schema(self) -> dict[str, Any] | None:
+        return output_schema(self.function, self.signature)
+
     def _module(self) -> str:
         module = self.label.partition(":")[0].rpartition(".")[2]
         return module.strip("_") or "python"
@@ -163,7 +194,11 @@ class Binding:
             "retry_policy": {"max_attempts": stated.max_attempts} if stated.max_attempts is not None else None,
             "tool_interface": {"timeout_ms": round(stated.timeout_seconds * 1000)} if stated.timeout_seconds else None,
             "permission_profile": {"risk_level": stated.risk} if stated.risk else None,
-            "execution_profile": {"execution_kind": "embedded_runtime", "supports_cancel": self.signature.is_async},
+            "execution_profile": {
+                "execution_kind": "embedded_runtime",
+                "supports_cancel": self.signature.is_async or self.isolation == "process",
+                **({"task": stated.task} if stated.task is not None else {}),
+            },
         }
         return {key: part for key, part in parts.items() if part not in (None, {}, [])}
 

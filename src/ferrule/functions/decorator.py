@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
 
 from ferrule.errors import BindingError
-from ferrule.functions.binding import Binding, Stated
+from ferrule.functions.binding import Binding, Isolation, Stated
 from ferrule.functions.signature import label
-from ferrule.model.tool import Flag
+from ferrule.model.tool import Flag, TaskUse
 
 MARK = "__ferrule_tool__"
 """The attribute that holds a marked function's `Binding`."""
@@ -61,7 +61,10 @@ def tool(
     locks: Sequence[str] = (),
     exclusive: bool = False,
     max_attempts: int | None = None,
+    task: TaskUse | None = None,
     inline: bool = False,
+    isolation: Isolation = "none",
+    env: Sequence[str] = (),
     check: Callable[..., Any] | None = None,
     resume: Callable[..., Any] | None = None,
 ) -> Callable[[Callable[P, R_co]], ToolFunction[P, R_co]]: ...
@@ -76,6 +79,8 @@ def tool(
     sensitive: Sequence[str] = (),
     locks: Sequence[str] = (),
     inline: bool = False,
+    isolation: Isolation = "none",
+    env: Sequence[str] = (),
     check: Callable[..., Any] | None = None,
     resume: Callable[..., Any] | None = None,
     **stated: Any,
@@ -84,9 +89,11 @@ def tool(
 
     `@tool` and `@tool(read_only=True, …)` make the tool from signature and docstring; `@tool("refund-order")` runs the tool
     that a definition of this id or name describes. What is not stated is taken for unsafe. `inline`: a plain function that
-    never waits may run in the event loop itself instead of a thread. `locks`: calls that share a key never overlap, such as
-    `"order:{order_id}"`; `exclusive`: every call runs alone; `max_attempts`: what fails for lack of a dependency is tried
-    again. Mistakes show when an app is opened: BindingError.
+    never waits may run in the event loop itself instead of a thread. `isolation="process"`: it runs in a process of its own,
+    killed when the call should stop, which sees no environment variables but the usual ones and those in `env`. `locks`: calls
+    that share a key never overlap, such as `"order:{order_id}"`; `exclusive`: every call runs alone; `max_attempts`: what fails
+    for lack of a dependency is tried again; `task`: `required` for a tool whose callers must be able to come back for the
+    result, `never` for one that they always wait for. Mistakes show when an app is opened: BindingError.
     """
     if isinstance(target, str):
         binds = target
@@ -98,7 +105,17 @@ def tool(
     )
 
     def mark(function: Callable[..., Any]) -> Any:
-        return marked(function, Binding(function, binds=binds, stated=said, inline=inline, check=check, resume=resume))
+        binding = Binding(
+            function,
+            binds=binds,
+            stated=said,
+            inline=inline,
+            check=check,
+            resume=resume,
+            isolation=isolation,
+            env=_words("env", env),
+        )
+        return marked(function, binding)
 
     return mark(target) if callable(target) else mark
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
@@ -27,7 +27,7 @@ def functions_in(source: Any, namespace: str | None = None) -> list[Binding]:
     found: dict[int, Binding] = {}
     for binding in _bindings(source):
         found.setdefault(id(binding), binding)
-    return [binding.within(namespace) for binding in found.values()]
+    return [one for binding in found.values() for one in binding.within(namespace).with_companions()]
 
 
 def _bindings(source: Any) -> Iterable[Binding]:
@@ -50,6 +50,39 @@ def _mark(value: Any) -> Any:
         return vars(value).get(MARK)
     except TypeError:  # nothing that could carry one
         return None
+
+
+def bound_functions(root: Path, bind: Mapping[str, str]) -> list[Binding]:
+    """The functions that the settings bind to definitions: `refund-order = "shop.orders:refund"`, or a file of the workspace
+    before the colon. Raises BindingError."""
+    found = []
+    for tool, reference in bind.items():
+        where, _, name = reference.rpartition(":")
+        if not where or not name:
+            raise BindingError(f"[functions] bind of {tool!r} must be 'module:function', not {reference!r}")
+        function: Any = load_modules(root, [where])[0]
+        for part in name.split("."):
+            function = getattr(function, part, None)
+        if function is None:
+            raise BindingError(f"[functions] bind of {tool!r}: there is no {name!r} in {where!r}; correct it")
+        found.append(_bound(tool, function))
+    return found
+
+
+def _bound(tool: str, function: Any) -> Binding:
+    """A function, bound; what its own mark says about running it counts on."""
+    mark = _mark(function)
+    if not isinstance(mark, Binding):
+        return Binding(function, binds=tool)
+    return Binding(
+        function,
+        binds=tool,
+        inline=mark.inline,
+        check=mark.check,
+        resume=mark.resume,
+        isolation=mark.isolation,
+        env=mark.env,
+    )
 
 
 def load_modules(root: Path, names: Iterable[str]) -> list[ModuleType]:

@@ -12,15 +12,20 @@ from msgspec.structs import replace
 
 from ferrule.contracts.executor import EMPTY, Context, ExecutionFailed, Output, Support, Waiting
 from ferrule.functions.binding import Binding
+from ferrule.functions.children import Children
 from ferrule.functions.companions import Check, Companion, Resume
 from ferrule.functions.conversion import is_plain, reader, takes_whole_number, to_json
 from ferrule.functions.failure import ToolFailed
 from ferrule.functions.fitting import Fit
+from ferrule.functions.frames import Asked
+from ferrule.functions.isolation import place_of, refuse_injected
 from ferrule.functions.raised import fail
 from ferrule.functions.services import Injection
 from ferrule.functions.threads import Threads
 from ferrule.model.tool import Tool
 
+_PLAIN = ("invocation_id", "principal", "agent", "tenant", "idempotency_key", "native_call_id", "run_id", "attempt")
+"""What another process is told of a call's context."""
 _RAISED = (Exception, SystemExit)
 """What a function may raise without ending more than its call. Cancellation and Ctrl-C go on their way."""
 
@@ -53,7 +58,8 @@ class FunctionRun:
         readers = {parameter.name: reader(parameter) for parameter in parameters}
         self._readers = tuple((name, read) for name, read in readers.items() if read is not None)
         self._is_direct = not (self._readers or fitted.renamed or fitted.text or self._context or injection)
-        self._gives_json = is_plain(signature.returns, known=True)
+        self._shape = binding.shape
+        self._gives_json = self._shape is None and is_plain(signature.returns, known=True)
         self._is_simple = self._is_direct and not self._whole and self._gives_json
         """Nothing has to be converted on the way in or out."""
         self.wants_context = self._context is not None
@@ -116,7 +122,7 @@ class FunctionRun:
         if is_json or kind is Output or value is EMPTY:
             return value
         try:
-            return to_json(value)
+            return to_json(value if self._shape is None else self._shape(value))
         except (TypeError, ValueError, RecursionError) as error:
             message = (
                 f"tool {self._name!r} returned a {kind.__qualname__} that is not JSON; its author has to convert it"
@@ -246,3 +252,27 @@ class ThreadRun(FunctionRun):
             return self._given(value, is_json=self._gives_json)
         except _RAISED as error:
             fail(error, self._name)
+
+
+class ProcessRun(FunctionRun):
+    """A function in a process of its own. It is killed when the call should stop, and its death is the call's failure alone."""
+
+    support = replace(FunctionRun.support, cancel=True, partial_results=True, background=True, resume=False)
+
+    def __init__(self, binding: Binding, tool: Tool, fitted: Fit, threads: Threads, children: Children) -> None:
+        """Raises BindingError."""
+        refuse_injected(binding, fitted.injected)
+        super().__init__(binding, tool, fitted, threads)
+        self.wants_context = True
+        self._place = place_of(binding)
+        self._children = children
+
+    async def __call__(self, arguments: dict[str, Any], context: Context) -> Any:
+        """What the function returned there."""
+        if self._fit.text is not None:
+            arguments = {self._fit.text: arguments}
+        named = {self._fit.renamed.get(field, field): value for field, value in arguments.items()}
+        plain = {name: getattr(context, name) for name in _PLAIN}
+        told = {**plain, "credentials": dict(context.credentials), "values": dict(context.values)}
+        asked = Asked(self._place, self._name, named, told)
+        return await self._children.run(asked, self._binding.env, context)

@@ -23,9 +23,10 @@ SCOPES = (CALL, APPROVE, ADMIN)
 _BINDING = b"ferrule approval binding 1"
 _SEAL = b"ferrule approval answer 1"
 _REQUEST_SEAL = b"ferrule approval request 1"
+_DELEGATION_SEAL = b"ferrule delegation 1"
 
 
-class Identity(msgspec.Struct, frozen=True):
+class Identity(msgspec.Struct, frozen=True, cache_hash=True):
     """An authenticated person or program, and the channel it came by."""
 
     principal: str
@@ -33,6 +34,8 @@ class Identity(msgspec.Struct, frozen=True):
     """Names the credential and the connection; the channel that made a call never approves it."""
     scopes: frozenset[str] = frozenset({CALL})
     groups: frozenset[str] = frozenset()
+    tenant: str | None = None
+    """The one tenant it belongs to, and learns of; None: the whole workspace."""
 
 
 class ApprovalRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,6 +83,21 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     seal: bytes = b""
 
 
+class Delegation(msgspec.Struct, frozen=True, kw_only=True):
+    """One person hands a task on: whoever they name may answer it too."""
+
+    invocation_id: str
+    by: str
+    channel: str
+    to: str
+    """A person, or a group as `group:finance`."""
+    delegated_at: int
+    groups: tuple[str, ...] = ()
+    """The groups the person was in who handed it on."""
+    reason: str | None = None
+    seal: bytes = b""
+
+
 def binding_of(
     key: bytes,
     *,
@@ -95,22 +113,22 @@ def binding_of(
     return _keyed(key, _BINDING, *(part.encode() if isinstance(part, str) else part for part in parts))
 
 
-Sealed = TypeVar("Sealed", Answer, ApprovalRequest)
+Sealed = TypeVar("Sealed", Answer, ApprovalRequest, Delegation)
+_SEALS: dict[type, bytes] = {Answer: _SEAL, ApprovalRequest: _REQUEST_SEAL, Delegation: _DELEGATION_SEAL}
 
 
 def sealed(key: bytes, record: Sealed) -> Sealed:
-    """The request or answer with its seal."""
+    """The request, answer or delegation with its seal."""
     return msgspec.structs.replace(record, seal=_seal(key, record))
 
 
-def is_sealed(key: bytes, record: Answer | ApprovalRequest) -> bool:
+def is_sealed(key: bytes, record: Answer | ApprovalRequest | Delegation) -> bool:
     """True when it was sealed by a holder of the key, and nothing in it was changed since."""
     return hmac.compare_digest(_seal(key, record), record.seal)
 
 
-def _seal(key: bytes, record: Answer | ApprovalRequest) -> bytes:
-    word = _SEAL if isinstance(record, Answer) else _REQUEST_SEAL
-    return _keyed(key, word, msgspec.json.encode(msgspec.structs.replace(record, seal=b"")))
+def _seal(key: bytes, record: Answer | ApprovalRequest | Delegation) -> bytes:
+    return _keyed(key, _SEALS[type(record)], msgspec.json.encode(msgspec.structs.replace(record, seal=b"")))
 
 
 def _keyed(key: bytes, *parts: bytes) -> bytes:

@@ -40,6 +40,8 @@ RULE_SOURCES: tuple[RuleSource, ...] = get_args(RuleSource)
 Risk = Literal["low", "medium", "high", "critical"]
 RISKS: tuple[Risk, ...] = get_args(Risk)
 
+CLIENT_CHANNEL = "client"
+"""The reply channel of a tool that asks the client which called it."""
 DEFAULT_EXPIRY_SECONDS = 24 * 3600
 
 
@@ -55,6 +57,12 @@ class Requirement(msgspec.Struct, frozen=True, omit_defaults=True):
     channels: tuple[str, ...] = ()
     """Calling channels that may carry the answer although they made the call (elicitation)."""
     expires_seconds: int = DEFAULT_EXPIRY_SECONDS
+    reply_channel: str = ""
+    """Of a tool that waits: the channel outside by which an answer may come, besides the inbox."""
+    is_reply_only: bool = False
+    """True when nobody but that channel may answer: a reply queue, where no person is asked."""
+    remind_seconds: int = 0
+    """Of a tool that waits: how long nobody has to have answered before people are told again; 0 for never."""
 
 
 class ClassifierNote(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -45,6 +45,9 @@ EventType = Literal[
     "tool.switched",
     "tool.policy.changed",
     "tool.invocation.late_result",
+    "tool.invocation.delegated",
+    "tool.invocation.reminded",
+    "tool.invocation.input_given",
 ]
 EVENT_TYPES: tuple[EventType, ...] = get_args(EventType)
 STANDARD_EVENT_TYPES: tuple[EventType, ...] = EVENT_TYPES[:27]
@@ -94,6 +97,9 @@ MEANINGS: dict[EventType, str] = {
     "tool.switched": "a tool was disabled or enabled",
     "tool.policy.changed": "another policy came into force",
     "tool.invocation.late_result": "a tool that was given up answered after all; recorded, not delivered",
+    "tool.invocation.delegated": "somebody handed a task on: `by` whom, and `to` whom",
+    "tool.invocation.reminded": "nobody has answered a task for a while, and people were told again",
+    "tool.invocation.input_given": "the calling client gave a part of what a tool asked it for; `keys` names the parts",
 }
 """When each class is told; the reference page is written from this."""
 

@@ -195,13 +195,15 @@ class Stop(msgspec.Struct, frozen=True, gc=False):
     state: State | None = None
     recoverability: Recoverability | None = None
     policy_refs: tuple[str, ...] = ()
+    is_untouched: bool = False
+    """True when it is certain that the tool did nothing although it was run."""
 
 
 def tool_error(stop: Stop, *, has_run: bool, is_repeatable: bool) -> ToolError:
     """The error a stopped call reports. `is_repeatable`: read-only, or declared idempotent (AT-242)."""
     kind = stop.error_class
     recoverability = stop.recoverability or MEANINGS[kind].recoverability
-    may_have_acted = has_run and not is_repeatable
+    may_have_acted = has_run and not (is_repeatable or stop.is_untouched)
     if may_have_acted and recoverability in ("retry", "retry_later"):
         recoverability = "not_recoverable"
     if has_run and kind == "hook_blocked":  # the tool did its work; other arguments would have it done once more

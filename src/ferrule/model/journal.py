@@ -40,7 +40,10 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 CALL_KINDS: frozenset[Kind] = frozenset({"call", "parked", "answered", "started", "ended", "unknown"})
 LAST_KINDS: frozenset[Kind] = frozenset({"call", "ended"})
 
-News = Literal["progress", "cancel_requested", "cancel_acknowledged", "cancel_failed", "late_result"]
+News = Literal[
+    "progress", "cancel_requested", "cancel_acknowledged", "cancel_failed", "late_result", "delegated", "reminded",
+    "input_given",
+]  # fmt: skip
 """What a `news` row is about; stands in its `outcome`."""
 
 

@@ -27,17 +27,24 @@ _decode = msgspec.json.Decoder(_Payload).decode
 
 
 def native_ref(tool: Tool) -> dict[str, Any]:
-    """The first external mapping, else the interface's native ids, else the name at an MCP server; empty when none is known.
+    """The first of `native_refs`; empty when none is known."""
+    return next(iter(native_refs(tool)), {})
 
-    An address is never part of it: it may hold a credential, and nobody who searches needs it.
+
+def native_refs(tool: Tool) -> tuple[dict[str, Any], ...]:
+    """The external mappings, else the interface's native ids, else the name at an MCP server.
+
+    An address of ours is never part of it: it may hold a credential, and nobody who searches needs it.
     """
     try:
         payload = _decode(tool.payload)
     except msgspec.DecodeError:  # no mapping, or something else where a mapping is usual
-        return {}
+        return ()
     mappings = payload.external_mappings
-    if isinstance(mappings, list) and mappings and isinstance(mappings[0], dict):
-        return mappings[0]
+    found = tuple(each for each in mappings if isinstance(each, dict)) if isinstance(mappings, list) else ()
+    if found:
+        return found
     if isinstance(payload.tool_interface.native_ids, dict):
-        return payload.tool_interface.native_ids
-    return {"tool_name": payload.transport.tool_name} if isinstance(payload.transport.tool_name, str) else {}
+        return (payload.tool_interface.native_ids,)
+    named = payload.transport.tool_name
+    return ({"source": "mcp", "tool_name": named},) if isinstance(named, str) else ()

@@ -55,6 +55,8 @@ class Result(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Set when a hook stopped the call: `reason`, `hook_id`, and `continue` (false: the turn should end here) (AT-155)."""
     native_output: Any = None
     """The tool's own structured output where a hook replaced or withheld it; for the record, never for the model (AT-157)."""
+    native_meta: dict[str, Any] | None = None
+    """What an MCP server said beside its result (`_meta`), for clients of the same protocol."""
 
     is_pending = False
     """A result is final; see `Pending` for the other answer a call can get."""
@@ -112,12 +114,10 @@ def _plain(value: Any) -> Any:
     return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
 
 
-_OPTIONAL = tuple(
-    name
-    for name in Result.__struct_fields__
-    if name
-    not in ("invocation_id", "status", "created_at", "content", "structured_content", "error", "redaction_state")
+_ALWAYS = frozenset(
+    {"invocation_id", "status", "created_at", "content", "structured_content", "error", "redaction_state"}
 )
+_OPTIONAL = tuple(name for name in Result.__struct_fields__ if name not in _ALWAYS and name != "native_meta")
 
 
 class Pending(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -130,6 +130,12 @@ class Pending(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What it waits for and where that can be given."""
     expires_at: int | None = None
     """Microseconds since 1970, after which it ends as `timed_out`."""
+    client_requests: dict[str, dict[str, Any]] = {}
+    """What the calling client is asked, by key, in MCP's words; `surface.answer` takes what it gave."""
+    channels: tuple[str, ...] = ()
+    """Calling channels by which an approval may come although they made the call: the policy names them."""
+    round: int = 0
+    """Counts what the call has waited for: another round is another question."""
 
     is_pending = True
     is_error = False

@@ -30,6 +30,8 @@ HoldReason = Literal[
 HOLD_REASONS: tuple[HoldReason, ...] = get_args(HoldReason)
 
 LoadingState = Literal["loaded", "deferred", "discoverable", "pending_provider", "unavailable"]
+DEFAULT_TENANT = "default"
+"""Whoever names no tenant belongs to this one."""
 
 
 class SurfaceRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,7 +43,7 @@ class SurfaceRequest(msgspec.Struct, frozen=True, kw_only=True):
     """The credential and connection calls come by."""
     agent: str | None = None
     """The software that calls: an agent of the catalog."""
-    tenant: str = "default"
+    tenant: str = DEFAULT_TENANT
     run_id: str = ""
     """The piece of agent work calls belong to; limits count per run."""
     is_shared_run: bool = False
@@ -66,6 +68,8 @@ class SurfaceRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Feature gates that are open."""
     pins: dict[str, str] = {}
     """Versions to use instead of the newest, by tool id."""
+    brings_credentials: bool = False
+    """True when what OXP tools require may come with each call, so that no tool is held back for want of it (OXP-38, OXP-39)."""
     defer_above: int | None = None
     """How many tools are shown with their schemas before the rest is deferred; None: the workspace's setting."""
     rules: tuple[dict[str, Any], ...] = ()
@@ -134,6 +138,8 @@ class Surface(msgspec.Struct, frozen=True, kw_only=True):
     """The agent's limit of calls per run, all tools together (AML-102)."""
     audit_level: str = ""
     """What the agent's file says of its calls may be told: `none`, `standard` or `full`; empty when it says nothing (AML-107)."""
+    is_confined: bool = False
+    """True when the agent's file does not allow its calls to leave the hosts in `[network] allow` (AML-105)."""
     tool_choice: str = "auto"
     """`none`, `auto`, `required` or a tool's name."""
     instructions: str = ""
@@ -193,6 +199,11 @@ class Surface(msgspec.Struct, frozen=True, kw_only=True):
 
     def _own_refs(self) -> list[str]:
         return [f"catalog:{self.catalog_digest}"] if self.catalog_digest else []
+
+
+def principal_key(request: SurfaceRequest) -> str:
+    """Tells principals apart, also those of one name in two tenants."""
+    return request.principal if request.tenant == DEFAULT_TENANT else f"{request.tenant}\n{request.principal}"
 
 
 def request_key(request: SurfaceRequest) -> str:

@@ -10,6 +10,8 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
+from ferrule.model.exposure import Exposure
+
 Lifecycle = Literal["draft", "available", "disabled", "requires_setup", "deferred", "deprecated", "retired"]
 ToolKind = Literal[
     "function",
@@ -38,6 +40,10 @@ CLOSED_WORLD_KINDS = frozenset({"file_operation", "policy_check", "artifact_oper
 
 Flag = bool | str
 """A safety fact: a plain answer, or an expression asked per call (`classifier:<name>`, `same_as:<field>`)."""
+
+TaskUse = Literal["auto", "required", "never"]
+"""Whether callers that know tasks get one for a call: when it takes long, always (others are refused), or never."""
+TASK_USES: tuple[TaskUse, ...] = get_args(TaskUse)
 
 EMPTY = msgspec.Raw(b"{}")
 
@@ -95,6 +101,8 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """References to secrets, never their values."""
     payload: msgspec.Raw = EMPTY
     """The dialect's own compiled form, unknown fields included; what executors and emitters read."""
+    exposed_as: Exposure | None = None
+    """A resource, a prompt or a completion: what is reached in another way than by a model that calls it. None for a tool."""
 
 
 def inferred(stated: dict[str, Any], **derived: Any) -> tuple[SafetyFacts, tuple[str, ...]]:

@@ -113,7 +113,7 @@ class Arguments:
             return self._too_long(raw)
         try:
             arguments = _decode(raw)
-        except (msgspec.MsgspecError, RecursionError) as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             return self._nothing(raw) or self._unreadable(error)
         # The first half is what `is_tame` would say of a short flat object, without asking.
         if self._takes(arguments) and (
@@ -122,13 +122,28 @@ class Arguments:
             return Parsed(arguments)
         return self._carefully(raw, arguments)
 
+    def parse_exact(self, raw: bytes) -> Parsed | Problem:
+        """What a model sent, judged by the model-facing schema as it is: nothing is mended. The contract's defaults count."""
+        if len(raw) > self._limit:
+            return self._too_long(raw)
+        try:
+            arguments = _decode(raw)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            return self._unreadable(error)
+        problem = self._hostility(raw, arguments)
+        if problem is not None:
+            return problem
+        if self._contract.takes_text:
+            return self._text(raw, arguments)
+        return self._misfit(raw, arguments, self._model) or self._with_defaults(arguments, ())
+
     def parse_runtime(self, raw: bytes) -> Parsed | Problem:
         """An input that a hook or an approver changed, judged by the runtime schema (AT-81). Nothing is mended."""
         if len(raw) > self._limit:
             return self._too_long(raw)
         try:
             arguments = _decode(raw)
-        except (msgspec.MsgspecError, RecursionError) as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             return self._unreadable(error)
         problem = self._hostility(raw, arguments) or self._misfit(raw, arguments, self._runtime)
         return Parsed(arguments) if problem is None else problem
@@ -239,6 +254,7 @@ class Unusable(Arguments):
         """No."""
         return self._problem
 
+    parse_exact = parse
     parse_runtime = parse
 
 

@@ -25,7 +25,7 @@ from ferrule.pipeline.phases.parse_schema import take_arguments
 from ferrule.pipeline.phases.persist_result import persist_result
 from ferrule.pipeline.phases.post_hooks import post_hooks
 from ferrule.pipeline.phases.pre_hooks import pre_hooks
-from ferrule.pipeline.phases.schedule import schedule
+from ferrule.pipeline.phases.schedule import limit_time, schedule
 from ferrule.pipeline.rows import plain_row
 from ferrule.pipeline.run import CLOSING, OPENING, let_go, run_call
 from ferrule.pipeline.services import Services
@@ -66,6 +66,7 @@ def at_once(call: Call, services: Services) -> Ended | None:
             if prepared.is_hooked:
                 ended = _placed(call, services, _with(at, OPENING))
             else:
+                limit_time(call)
                 ended = run_call(call, services, _with(at, _OPENING), _CLOSING)
         elif prepared.is_hooked:
             ended = _hooked(call, services, prepared, at)
@@ -151,6 +152,7 @@ def _ran(call: Call, services: Services, prepared: Prepared, at: int) -> Ended:
     closing = CLOSING if prepared.is_hooked else _CLOSING
     call.states.append(at << 5 | _RUNNING)
     call.state = "running"
+    limit_time(call)
     try:
         said = execute(call, services)
     except BaseException as error:
@@ -200,7 +202,7 @@ def _ran(call: Call, services: Services, prepared: Prepared, at: int) -> Ended:
         assert call.result is not None
         result = call.result
     if services.breakers:
-        services.breakers.ended(prepared.tool_id, None, call.ticket)
+        services.breakers.ended(prepared.upstream, None, call.ticket)
     return result
 
 

@@ -43,7 +43,7 @@ async def again(call: Call, services: Services, context: Context, failed: Execut
             services.retries,
             error_class=failed.error_class,
             attempt=number,
-            is_repeatable=call.prepared.traits.is_repeatable or call.options.idempotency_key is not None,
+            is_repeatable=call.prepared.is_repeatable or call.options.idempotency_key is not None,
             chance=services.chance,
             budget=budget,
             retry_after=failed.retry_after,
@@ -58,7 +58,7 @@ async def again(call: Call, services: Services, context: Context, failed: Execut
         code, native = without_secrets(call, services, (failed.code or "", failed.native_error_ref))
         _note(call, Attempt(number, started, call.offset(), failed.error_class, code,
                             round(following.wait_seconds, 3), native))  # fmt: skip
-        services.breakers.ended(tool_id, failed.error_class, call.ticket, retry_after=failed.retry_after)
+        services.breakers.ended(call.prepared.upstream, failed.error_class, call.ticket, retry_after=failed.retry_after)
         await asyncio.sleep(following.wait_seconds)
         if _is_told_to_stop(call, context):
             raise failed
@@ -73,7 +73,7 @@ async def again(call: Call, services: Services, context: Context, failed: Execut
 
 def _admit(call: Call, services: Services) -> None:
     """Have the breaker let another attempt through. Raises ExecutionFailed while the tool is left alone."""
-    ticket = services.breakers.admit(call.prepared.tool_id)
+    ticket = services.breakers.admit(call.prepared.upstream)
     if isinstance(ticket, Stop):
         raise ExecutionFailed(ticket.error_class, ticket.message, code=ticket.code, retry_after=ticket.retry_after)
     call.ticket = ticket

@@ -15,6 +15,7 @@ from ferrule.contracts.executor import Waiting
 from ferrule.model.approval import Answer, ApprovalRequest
 from ferrule.model.decision import Decision
 from ferrule.model.failure import Stop
+from ferrule.model.handed import NOTHING, Handed
 from ferrule.model.journal import HookRun, Mutation, Payload
 from ferrule.model.lifecycle import STATES, TRANSITIONS, State, check_transition
 from ferrule.model.result import Result
@@ -35,6 +36,14 @@ class CallOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The invocation this one repeats (AT-103)."""
     priority: int = 0
     """Higher goes first among calls that wait for a limit."""
+    client: frozenset[str] = frozenset()
+    """What the calling client can be asked for."""
+    handed: Handed = NOTHING
+    """Credentials that the caller gives its tool with this call. Never stored."""
+    is_exact: bool = False
+    """True: arguments that do not fit the schema are refused, also where it is plain what was meant."""
+    trace_id: str | None = None
+    """The trace that the caller counts this call among; for the record."""
 
     def __post_init__(self) -> None:
         """A time limit that is no number of seconds is over already."""
@@ -139,6 +148,8 @@ class Call(msgspec.Struct, gc=False):
     request: ApprovalRequest | None = None
     answer: Answer | None = None
     notes: dict[str, Any] = {}
+    clean_notes: dict[str, Any] | None = None
+    """The notes, once they were looked through with the result and have nothing to hide."""
     recorded: Recorded | None = None
     key: tuple[bytes, bytes] | None = None
     """The idempotency key, scoped, and the input's digest."""

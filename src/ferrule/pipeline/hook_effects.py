@@ -93,5 +93,5 @@ def _ended(call: Call, stop: Stop, status: ResultStatus) -> Result:
     assert call.result is not None
     call.stop = stop
     call.is_plain_result = False
-    error = tool_error(stop, has_run=call.has_run, is_repeatable=call.prepared.traits.is_repeatable)
+    error = tool_error(stop, has_run=call.has_run, is_repeatable=call.prepared.is_repeatable)
     return replace(call.result, status=status, error=error, policy_refs=stop.policy_refs)

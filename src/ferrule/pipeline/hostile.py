@@ -50,7 +50,7 @@ def what_is_wrong(raw: bytes | str, value: Any) -> str | None:
         _pack(value)
     except OverflowError:
         return "they hold a whole number past 64 bits; send it as text, if the schema allows that, or a smaller one"
-    name = _repeated_name(raw)
+    name = repeated_name(raw)
     return None if name is None else f"they give the name {name[:60]!r} twice in one object; give it once"
 
 
@@ -73,7 +73,8 @@ class _RepeatedError(Exception):
     """Unwinds the reading."""
 
 
-def _repeated_name(raw: bytes | str) -> str | None:
+def repeated_name(raw: bytes | str) -> str | None:
+    """A name that some object of a JSON text gives twice; None when there is none."""
     try:
         json.loads(raw, object_pairs_hook=_distinct)
     except _RepeatedError as repeated:

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
@@ -38,6 +38,7 @@ _MOST_UNWRITTEN = 10_000
 _LOCK = threading.Lock()
 _log = logging.getLogger("ferrule.pipeline")
 
+T = TypeVar("T")
 Stage = Literal["planned", "opening", "queued", "running", "closing"]
 
 STOPS: dict[AbortReason, ErrorClass] = {
@@ -118,6 +119,7 @@ class Live:
         self.unwritten: list[Progress] = []
         self.watchers: list[asyncio.Future[None]] = []
         self.sequence = call.sequence
+        self.secrets = call.secrets
 
     # What a tool says
 
@@ -250,6 +252,10 @@ class Live:
         """The call is about to end: it cannot be stopped any more, and what was said of it so far comes before its end."""
         self.stage = "closing"
         self.flush()
+        self.note_refs()
+
+    def note_refs(self) -> None:
+        """Put the native ids that were told into the call's notes."""
         if self.native_refs:
             call = self.call
             call.notes = {**call.notes, "native_refs": [*call.notes.get("native_refs", ()), *self.native_refs]}
@@ -265,18 +271,21 @@ class Live:
         """The call has ended: tell what became of a request to stop it, and what was said last."""
         if self.has_ended:
             return
-        self.absorbed()
+        if self._is_task_cancelled:
+            self.absorbed()
         asked, runner = self.cancel or self.given_up, self.runner
         if asked is not None:
             is_stopped = self.call.state == "canceled" and (runner is None or runner.done())
             outcome: News = "cancel_acknowledged" if is_stopped else "cancel_failed"
             self.tell(outcome, {"abort_reason": asked.abort_reason, "state": self.call.state})
-        self.hush()
+        if not self.is_hushed or self.unwritten or self._timer is not None:
+            self.hush()
         self.has_ended = True
         self.call.sequence = self.sequence
         for writer in self.outputs:
             writer.discard()
-        self._notify()
+        if self.watchers:
+            self._notify()
 
     # News on their way
 
@@ -376,8 +385,6 @@ class Live:
             self._timer = self.loop.call_later(1.0, self._on_time)
 
     def _notify(self) -> None:
-        if not self.watchers:
-            return
         watchers, self.watchers = self.watchers, []
         for watcher in watchers:
             _set(watcher)
@@ -439,11 +446,12 @@ class InFlight:
             live.context.abort_callbacks = []
         live.call.live = live.call.arguments = live.context = live.task = live.runner = live.detached = None
 
-    def spawn(self, going_on: Coroutine[Any, Any, Any]) -> None:
-        """Go on with a call that nobody waits for."""
+    def spawn(self, going_on: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """Go on with a call that nobody has to wait for."""
         task = asyncio.get_running_loop().create_task(going_on)
         self._spawned.add(task)
         task.add_done_callback(self._done)
+        return task
 
     def _done(self, task: asyncio.Task[Any]) -> None:
         self._spawned.discard(task)

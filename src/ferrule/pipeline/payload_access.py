@@ -15,9 +15,11 @@ from ferrule.model.timestamps import iso, parse_iso
 from ferrule.pipeline.services import Services
 
 
-def readable_by(kept: Kept, principal: str, tenant: str) -> bool:
-    """True for whoever the call was made for."""
-    return kept.owner.principal == principal and kept.owner.tenant == tenant
+def _may_read(owner: str, owned_in: str, principal: str | None, tenant: str) -> bool:
+    """True for whoever the call was made for, for whoever runs its tenant, and for whoever owns the workspace."""
+    if principal is None:
+        return tenant in ("", owned_in)
+    return (owner, owned_in) == (principal, tenant)
 
 
 async def find_payload(
@@ -25,8 +27,8 @@ async def find_payload(
 ) -> Kept:
     """What is known of a payload. Raises PayloadGone.
 
-    `principal` None: whoever owns the workspace, who may read everything. `is_person`: True where no model reads along;
-    private output is given to nobody else.
+    `principal` None: whoever owns the workspace, who may read everything; with a `tenant`, everything of that.
+    `is_person`: True where no model reads along; private output is given to nobody else.
     """
     store = services.payloads
     if store is None:
@@ -35,7 +37,7 @@ async def find_payload(
         kept = await store.describe(uri)
     except PayloadGone as gone:
         await _gone(services, uri, gone, principal, tenant)
-    if principal is not None and not readable_by(kept, principal, tenant):
+    if not _may_read(kept.owner.principal, kept.owner.tenant, principal, tenant):
         raise _unknown(uri)
     if kept.access == "protected" and not (is_person or principal is None):
         raise PayloadGone(
@@ -78,7 +80,7 @@ async def _gone(services: Services, uri: str, gone: PayloadGone, principal: str 
     if not rows:
         raise _unknown(uri)
     header = header_of(rows[0].segment())
-    if principal is not None and (header.principal, header.tenant) != (principal, tenant):
+    if not _may_read(header.principal, header.tenant, principal, tenant):
         raise _unknown(uri)
     raise why_gone(rows, uri, gone, services.wall())
 

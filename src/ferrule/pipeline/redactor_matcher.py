@@ -93,6 +93,16 @@ class Matcher:
                 found.append(span)
         return found
 
+    def beginnings(self, data: bytes, mark: bytes) -> Iterator[tuple[int, int]]:
+        """Where the beginning of a secret, of six bytes or more, stands right before a mark."""
+        yield from self._plain.beginnings(data, mark)
+        bare = blanked(data)
+        view = bare.translate(None, LEFT_OUT)
+        places = _Places(bare, len(view))
+        for start, end in self._compact.beginnings(view, mark):
+            # The character before may hold the first bits of a secret.
+            yield places.of(max(0, start - 1)), places.of(end - 1) + 1
+
     def open_from(self, data: bytes, since: int) -> int:
         """Where the first text begins, from `since` on, that may turn out to be a secret once more bytes are there."""
         begin = max(since, len(data) - _limit(self._compact.longest) - _GAP)
@@ -162,15 +172,35 @@ class _Finder:
                 yield start, entry
                 start = within.find(entry.spelling.text, start + 1)
 
+    def beginnings(self, data: bytes, mark: bytes) -> Iterator[tuple[int, int]]:
+        """Where the beginning of a spelling stands right before a mark."""
+        last = end = -1
+        for start in self._opened(data):
+            if not last <= start <= end - _OPENING:  # looked for once for all that stands before it
+                end = data.find(mark, start + _OPENING)
+                end = end if end >= 0 else len(data) + self.longest + _OPENING
+            last = start
+            if end < start + self.longest and self._opens(data[start:end]):
+                yield start, end
+
+    def _opened(self, data: bytes) -> Iterator[int]:
+        """Where something begins like a spelling."""
+        if self._automaton is not None:
+            yield from (start for _, start, _ in self._automaton.find_matches_as_indexes(data, overlapping=True))
+            return
+        lowered = data.lower() if any(entry.spelling.folds for entry in self._entries) else data
+        for entry in self._entries:
+            within, opening = lowered if entry.spelling.folds else data, entry.spelling.text[:_OPENING]
+            start = within.find(opening)
+            while start >= 0:
+                yield start
+                start = within.find(opening, start + 1)
+
     def open_from(self, data: bytes, since: int) -> int:
         """Where the first text begins that is the beginning of a spelling; the end, when none is."""
         if not self._entries:
             return len(data)
-        if self._sorted is None:
-            exact = sorted({entry.spelling.text for entry in self._entries if not entry.spelling.folds})
-            folded = sorted({entry.spelling.text for entry in self._entries if entry.spelling.folds})
-            self._firsts = frozenset(text[:2] for text in exact) | frozenset(text[:2] for text in folded)
-            self._sorted = exact, folded
+        self._sort()
         end = len(data)
         for start in range(max(since, end - self.longest + 1), end):
             first = data[start : start + 2]
@@ -178,9 +208,16 @@ class _Finder:
                 return start
         return end
 
+    def _sort(self) -> tuple[list[bytes], list[bytes]]:
+        if self._sorted is None:
+            exact = sorted({entry.spelling.text for entry in self._entries if not entry.spelling.folds})
+            folded = sorted({entry.spelling.text for entry in self._entries if entry.spelling.folds})
+            self._firsts = frozenset(text[:2] for text in exact) | frozenset(text[:2] for text in folded)
+            self._sorted = exact, folded
+        return self._sorted
+
     def _opens(self, text: bytes) -> bool:
-        assert self._sorted is not None
-        for known, wanted in zip(self._sorted, (text, text.lower()), strict=True):
+        for known, wanted in zip(self._sort(), (text, text.lower()), strict=True):
             at = bisect_left(known, wanted)
             if at < len(known) and known[at].startswith(wanted):
                 return True

@@ -17,10 +17,6 @@ _APART = b"\xff\xfe\xff\xfe"
 
 _CUT_OFF = "…".encode()
 """Where a message was cut short: what stands before it may be the beginning of a secret."""
-_BEGINNING = 6
-"""So many bytes of a secret are too many."""
-_BEFORE_CUT = 512
-_MOST_CUTS = 64
 CUT_OFF = "cut_off"
 """The name under which the beginning of a secret is told; of which, is not known for certain."""
 
@@ -55,16 +51,10 @@ class Search(NamedTuple):
         return found
 
     def _cut_off(self, data: bytes) -> Iterator[Span]:
-        """Beginnings of secrets where a text was cut short, at the first places where one was."""
-        at = data.find(_CUT_OFF)
-        for _ in range(_MOST_CUTS):
-            if at < 0:
-                return
-            before = data[max(0, at - _BEFORE_CUT) : at]
-            start = min((matcher.open_from(before, 0) for matcher in self.matchers), default=len(before))
-            if len(before) - start >= _BEGINNING:
-                yield Span(at - len(before) + start, at, CUT_OFF)
-            at = data.find(_CUT_OFF, at + len(_CUT_OFF))
+        """Beginnings of secrets where a text was cut short: however long they are, and however often that happened."""
+        for matcher in self.matchers:
+            for start, end in matcher.beginnings(data, _CUT_OFF):
+                yield Span(start, end, CUT_OFF)
 
     def _openings(self, data: bytes, noticed: list[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
         is_noticed = any(matcher.notices for matcher in self.matchers)

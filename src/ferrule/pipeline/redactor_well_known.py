@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 
 from ahocorasick_rs import BytesAhoCorasick, Implementation, MatchKind
 
@@ -29,18 +30,30 @@ _HEADER = rb"[A-Z][A-Za-z-]{1,20}: [A-Za-z0-9 ,.()/+-]{0,80}"
 
 
 class _Shape:
-    """One shape: how it begins, what the whole looks like, and what may still become one."""
-
-    __slots__ = ("core", "is_open", "name", "openings", "whole")
+    """One shape: how it begins, what the whole looks like, and what may still become one. Made ready when it is first looked
+    for: most processes never meet one."""
 
     def __init__(
         self, name: str, openings: tuple[bytes, ...], core: bytes, still_open: bytes, edge: bytes, end: bytes = b""
     ) -> None:
         self.name = f"pattern:{name}"
         self.openings = openings
-        self.core = re.compile(core)
-        self.whole = re.compile(edge + core + end)
-        self.is_open = re.compile(rb"(?:" + still_open + rb")\Z")
+        self._core, self._still_open, self._edge, self._end = core, still_open, edge, end
+
+    @cached_property
+    def core(self) -> re.Pattern[bytes]:
+        """The shape itself."""
+        return re.compile(self._core)
+
+    @cached_property
+    def whole(self) -> re.Pattern[bytes]:
+        """The shape where it may stand."""
+        return re.compile(self._edge + self._core + self._end)
+
+    @cached_property
+    def is_open(self) -> re.Pattern[bytes]:
+        """What may become one with more bytes."""
+        return re.compile(rb"(?:" + self._still_open + rb")\Z")
 
 
 def _token(name: str, *openings: bytes, body: bytes, rest: bytes, edge: bytes = _EDGE, end: bytes = b"") -> _Shape:

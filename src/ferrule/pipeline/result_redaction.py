@@ -23,6 +23,7 @@ from ferrule.pipeline.views import has_raw
 _FIELDS = (
     "content", "structured_content", "model_facing_content", "ui_facing_summary", "summary", "transcript_search_text",
     "artifact_refs", "resource_refs", "additional_context", "native_output", "hook_stop", "native_output_ref", "native_call_id",
+    "native_meta",
 )  # fmt: skip
 _TUPLES = frozenset({"content", "model_facing_content", "artifact_refs", "resource_refs", "additional_context"})
 CONTRACT = "output_contract"

@@ -37,7 +37,7 @@ def stopped_result(call: Call, services: Services, output: Output | None = None)
         stop = call.stop = replace(stop, message=without_secrets(call, services, stop.message))
     if len(stop.message) > _LONGEST_MESSAGE:
         stop = call.stop = replace(stop, message=f"{stop.message[:_LONGEST_MESSAGE]}… (cut off)")
-    error = tool_error(stop, has_run=call.has_run, is_repeatable=call.prepared.traits.is_repeatable)
+    error = tool_error(stop, has_run=call.has_run, is_repeatable=call.prepared.is_repeatable)
     content, structured = _achieved(output) if output is not None else ((), None)
     result = Result(
         invocation_id=call.invocation_id,
@@ -77,7 +77,13 @@ def with_references(result: Result, call: Call, output: Output) -> Result:
         resource_refs=resource_refs(output.resource_refs, content),
         ui_facing_summary=output.ui_summary or keeping.ui_summary,
         transcript_search_text=output.search_text or keeping.search_text,
+        native_meta=_native_meta(output),
     )
+
+
+def _native_meta(output: Output) -> dict[str, Any] | None:
+    said = (ref.get("_meta") for ref in output.native_refs if ref.get("source") == "mcp")
+    return next((as_json(meta) for meta in said if isinstance(meta, dict)), None)
 
 
 def mutation_notes(call: Call) -> tuple[MutationNote, ...]:

@@ -116,7 +116,13 @@ def revived_to_end(call_id: str, past: Past, open_call: OpenCall, services: Serv
     )
     call = _call(call_id, past, open_call, Session(surface, None, lambda tool: None, 0), services)
     traits = ToolTraits(is_read_only=past.header.is_read_only, is_repeatable=past.header.is_read_only)
-    call.prepared = Prepared(entry=None, header=past.raw_header, tool_id=past.header.tool_id, traits=traits)
+    call.prepared = Prepared(
+        entry=None,
+        header=past.raw_header,
+        tool_id=past.header.tool_id,
+        traits=traits,
+        is_repeatable=traits.is_repeatable,
+    )
     return call
 
 
@@ -131,7 +137,11 @@ def _call(call_id: str, past: Past, open_call: OpenCall, session: Session, servi
         created_at=past.created_at,
         origin=services.tick() - since,
         tick=services.tick,
-        options=CallOptions(native_call_id=past.notes.get("native_call_id"), retry_of=past.notes.get("retry_of")),
+        options=CallOptions(
+            native_call_id=past.notes.get("native_call_id"),
+            retry_of=past.notes.get("retry_of"),
+            client=frozenset(past.notes.get("client", ())),
+        ),
         state=past.state,
         states=[],
         phases=[],

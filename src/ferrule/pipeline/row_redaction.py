@@ -23,6 +23,7 @@ _FOREIGN = frozenset(
     {
         "native_call_id",
         "retry_of",
+        "trace_id",
         "tool_name",
         "native_refs",
         "output_mismatch",
@@ -30,6 +31,7 @@ _FOREIGN = frozenset(
         "facts_unknown",
         "approval_void",
         "answer_schema",
+        "client_requests",
         "task_id",
     }
 )
@@ -45,8 +47,10 @@ def clean_segment(call: Call, services: Services, segment: Segment) -> None:
     foreign: dict[str, Any] = {}
     if segment.notes and not _FOREIGN.isdisjoint(segment.notes):
         foreign = {name: note for name, note in segment.notes.items() if name in _FOREIGN}
-    told = ([each for each in segment.decisions if not _is_ours(each)], segment.mutations, foreign)
-    if not any(told) or not _may_hold(call, services, told):
+    decisions = [each for each in segment.decisions if not _is_ours(each)] if segment.decisions else ()
+    if not (decisions or segment.mutations or foreign):
+        return
+    if not _may_hold(call, services, (decisions, segment.mutations, foreign)):
         return
     try:
         segment.decisions = tuple(_decision(call, services, each) for each in segment.decisions)

@@ -51,6 +51,11 @@ def parked_row(call: Call, services: Services, park: Park) -> Entry:
         segment.notes = {**segment.notes, "waiting": kept}
         if schema:
             segment.notes["answer_schema"] = without_secrets(call, services, schema)
+        if park.waiting.client_requests:
+            segment.notes["client_requests"] = without_secrets(call, services, park.waiting.client_requests)
+            segment.notes["client"] = sorted(call.options.client)
+    if call.options.handed:  # their names alone: whoever goes on with it has to bring them
+        segment.notes = {**segment.notes, "handed": sorted(call.options.handed)}
     mark = _mark(call, call.state)
     mark.expires_at = park.request.expires_at
     payload = with_sealed_input(call, services, inputs_of(call, services))
@@ -68,7 +73,7 @@ def last_row(call: Call, services: Services) -> Entry:
         and call.recorded is None
         and call.key is None
         and not call.decisions
-        and (not call.notes or call.notes.keys() <= OWN_NOTES)
+        and (not call.notes or call.notes is call.clean_notes or call.notes.keys() <= OWN_NOTES)
     ):
         return plain_row(call, result)
     segment = _segment(call, services)
@@ -105,16 +110,18 @@ def _segment(call: Call, services: Services) -> Segment:
         segment.hooks = call.hooks
     if call.answer is not None:
         segment.answer = call.answer
-    if call.notes or (call.recorded is None and call.options is not NO_OPTIONS):
+    if call.options is NO_OPTIONS:
+        segment.notes = call.notes
+    elif call.notes or call.recorded is None:
         segment.notes = _notes(call)
-    if segment.decisions or segment.mutations or segment.notes:
+    if segment.decisions or segment.mutations or (segment.notes and segment.notes is not call.clean_notes):
         clean_segment(call, services, segment)
     return segment
 
 
 def _notes(call: Call) -> dict[str, Any]:
     options = call.options
-    said = {"native_call_id": options.native_call_id, "retry_of": options.retry_of, "tool_name": None}
+    said = {"native_call_id": options.native_call_id, "retry_of": options.retry_of, "trace_id": options.trace_id}
     notes = {key: value for key, value in said.items() if value is not None}
     return {**notes, **call.notes}
 

@@ -127,7 +127,7 @@ async def run_call(
                 break
         if step is None:
             if services.breakers:
-                services.breakers.ended(call.prepared.tool_id, None, call.ticket)
+                services.breakers.ended(call.prepared.upstream, None, call.ticket)
             ended = close(call, services, closing)
             return ended if ended.__class__ is Result else await whole(ended)
         return await _otherwise(call, services, step)
@@ -207,7 +207,7 @@ async def _carried_on(call: Call, services: Services, going_on: Awaitable[Step])
             step = _crashed(call, _EXECUTE, error)
         call.phases.append((call.tick() - call.origin) << 4 | _EXECUTE)
         if step is None:
-            services.breakers.ended(call.prepared.tool_id, None, call.ticket)
+            services.breakers.ended(call.prepared.upstream, None, call.ticket)
             await whole(close(call, services, CLOSING))
         else:
             await _otherwise(call, services, step)
@@ -239,6 +239,8 @@ async def _otherwise(
     if isinstance(step, Again):
         _leave(call)
         return await run_call(call, services, JUDGED_AGAIN)
+    if isinstance(step, Park) and call.surfacing is not None:
+        await _surfaced(call)
     if isinstance(step, Park) and call.live is not None and call.live.cancel is not None:
         step = stopped_by(call, call.live.cancel)  # whatever it would wait for, nobody wants it any more
     if isinstance(step, Park):
@@ -247,8 +249,22 @@ async def _otherwise(
         return await _in_background(call, services, step)
     if call.has_run:
         kind = "canceled" if step.error_class == "timeout" and call.is_hurried else step.error_class
-        services.breakers.ended(call.prepared.tool_id, kind, call.ticket, retry_after=step.retry_after)
+        services.breakers.ended(call.prepared.upstream, kind, call.ticket, retry_after=step.retry_after)
     return await stop_call(call, services, step)
+
+
+async def _surfaced(call: Call) -> None:
+    """A row that says the call runs is on its way to the disk; the one that parks it comes after it, and knows of it. A
+    cancellation that came meanwhile goes on its way, unless it was a request to stop the call."""
+    while call.surfacing is not None:
+        await uncancelled(asyncio.wait({call.surfacing}))
+        try:
+            await asyncio.sleep(0)  # where it arrives
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if not call.live.absorbed() and task is not None:
+                task.uncancel()
+                task.cancel()
 
 
 async def stop_call(call: Call, services: Services, stop: Stop) -> Result | Replay:
@@ -318,6 +334,7 @@ async def _park(call: Call, services: Services, park: Park) -> Result | Pending 
     """Save the call where it stands and let go of it."""
     if call.live is not None:
         call.live.hush()  # whoever goes on with it counts on
+        call.live.note_refs()
     recorded = call.recorded
     is_input = park.waiting is not None
     used_up = None if is_input else take(call)
@@ -347,6 +364,9 @@ async def _park(call: Call, services: Services, park: Park) -> Result | Pending 
                 if not is_input
                 else park.request.message,
                 expires_at=park.request.expires_at,
+                client_requests=park.waiting.client_requests if park.waiting is not None else {},
+                channels=park.request.requirement.channels if not is_input else (),
+                round=committed.seq,
             )
         case "key_conflict":
             return await stop_call(call, services, key_conflict(committed.holder))

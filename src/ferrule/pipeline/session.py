@@ -5,6 +5,7 @@ Preparing a tool (validator, runner, policy program, row header) happens once pe
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Mapping
 from typing import Any, get_args
 
@@ -17,11 +18,11 @@ from ferrule.model.decision import Ruling
 from ferrule.model.failure import BLOCK_CLASSES, Stop
 from ferrule.model.journal import Header, encode
 from ferrule.model.lifecycle import State
-from ferrule.model.native_ref import native_ref
+from ferrule.model.native_ref import native_refs
 from ferrule.model.nearest import nearest
 from ferrule.model.retry import NO_RETRIES, RetryPolicy, RetrySettings
 from ferrule.model.scheduling import DEFAULT_POLICY, Claim, ModifierPolicy, stricter
-from ferrule.model.surface import Surface, SurfaceEntry
+from ferrule.model.surface import Surface, SurfaceEntry, principal_key
 from ferrule.model.tool import Tool
 from ferrule.pipeline.arguments import Arguments
 from ferrule.pipeline.locks import NO_LOCKS, LockPlan, claim_of, lock_plan
@@ -71,6 +72,10 @@ class Prepared(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """The output schema's validator, where there is a schema."""
     support: Support = Support()
     """What its runner can do."""
+    upstream: str = ""
+    """The system behind it, which is left alone when it fails again and again; the tool itself where its runner names none."""
+    is_repeatable: bool = False
+    """True when another attempt cannot do something twice: it only reads, or its definition or its runner says so."""
     claim: Claim | None = None
     """What the scheduler wants to know, where it is the same for every call; None: it depends on the input."""
     locks: LockPlan = NO_LOCKS
@@ -80,9 +85,11 @@ class Prepared(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What its definition says about context modifiers."""
     retry: RetryPolicy = NO_RETRIES
     is_plain: bool = False
-    """True when nothing has to be arranged before it runs: it only reads, and has no limit of time or number."""
+    """True when nothing has to be arranged before it runs, except its deadline: it only reads, and nobody counts its calls."""
     is_direct: bool = False
     """True when, besides, its runner can be awaited where it is: it stops when told to, says nothing, and is tried once."""
+    runs_in_place: bool = False
+    """True when it only reads and its runner keeps to its deadline itself: it needs no task of its own."""
     is_express: bool = False
     """True when, besides, nothing in it is to be checked, masked or decided per call."""
     is_hooked: bool = False
@@ -106,17 +113,19 @@ class Session:
         "_counts",
         "_engine",
         "_executor_of",
+        "_handle",
         "_hooks",
         "_is_known",
+        "_opened",
         "_retries",
         "_told",
         "generation",
-        "handle",
         "lane",
         "prepared",
         "stamp",
         "surface",
         "values",
+        "views",
     )
 
     def __init__(
@@ -138,19 +147,32 @@ class Session:
         """Who runs beside whom."""
         self.values: dict[str, Any] = {}
         """The context that tools of this run may change (`context_modifiers.py`)."""
+        self.views: dict[str, Any] = {}
+        """What servers made of the surface, to show it; it lasts as long as the session."""
         self._retries = retries
         self.generation = generation
         self.prepared: dict[str, Prepared] = {}
         self.stamp: Any = None
         """What it was made from: another stamp means another session is due."""
-        self.handle: Any = None
-        """What a tool that works on the surface itself gets to see (tool search)."""
+        self._handle: weakref.ref[Any] | None = None
+        self._opened: Callable[[Session], Any] | None = None
         self._engine = engine
         self._executor_of = executor_of
         self._is_known = is_known
         self._hooks = hooks
         self._told = told
         self._counts: dict[str, int] = {}
+
+    @property
+    def handle(self) -> Any:
+        """What a tool that works on the surface itself gets to see (tool search); None where nobody can have one."""
+        found = self._handle() if self._handle is not None else None
+        return self._opened(self) if found is None and self._opened is not None else found
+
+    def held_by(self, handle: Any, opened: Callable[[Session], Any]) -> None:
+        """Who holds it. It is not held in turn: a surface that nobody uses any more goes at once, not when garbage is looked for.
+        `opened`: makes another handle, for a call that outlives its own."""
+        self._handle, self._opened = weakref.ref(handle), opened
 
     def find(self, name: str) -> Prepared:
         """The tool of that name, prepared. A name that leads nowhere gives a refusal, which is not kept."""
@@ -209,7 +231,15 @@ class Session:
         if refusal is not None:
             header = self._header(tool.tool_id, name, entry, traits)
             mask = Mask.of(tool)
-            return Prepared(entry=entry, header=header, tool_id=tool.tool_id, refusal=refusal, traits=traits, mask=mask)
+            return Prepared(
+                entry=entry,
+                header=header,
+                tool_id=tool.tool_id,
+                refusal=refusal,
+                traits=traits,
+                is_repeatable=traits.is_repeatable,
+                mask=mask,
+            )
         assert self._engine is not None  # only sessions that end calls have none
         program = self._engine.program(entry, self.surface.request)
         fixed = program.fixed if not traits.has_expressions else None
@@ -219,7 +249,7 @@ class Session:
         locks = lock_plan(said, tool.tool_id, self.lane.policy)
         claim = self._claim(tool, traits, locks, is_exclusive=_says(said, "requires_exclusive_context") is True)
         mask, preflight = Mask.of(tool), getattr(run, "preflight", None)
-        is_plain = traits.is_read_only and traits.timeout_seconds is None and not self._is_limited(entry)
+        is_plain = traits.is_read_only and not self._is_limited(entry)
         hooks = _chosen(self._hooks, tool)
         is_idle = (
             mask is None and preflight is None and unready is None and hooks is not None and hooks.keys() <= _AROUND
@@ -245,6 +275,8 @@ class Session:
             traits=traits,
             validates_output=traits.output_validator(tool),
             support=support,
+            upstream=getattr(run, "upstream", "") or tool.tool_id,
+            is_repeatable=traits.is_repeatable or getattr(run, "is_repeatable", False),
             claim=claim,
             locks=locks,
             is_exclusive=_says(said, "requires_exclusive_context") is True,
@@ -252,6 +284,7 @@ class Session:
             retry=retry,
             is_plain=is_plain,
             is_direct=is_plain and support.cancel and not wants_context and retry is NO_RETRIES,
+            runs_in_place=traits.is_read_only and support.cancel and getattr(run, "runs_in_place", False),
             is_express=is_plain and is_idle and in_header is not None and entry.standing == "loaded" and may_slip,
             may_slip=may_slip,
             is_alone=is_alone,
@@ -278,7 +311,7 @@ class Session:
             tool.facts,
             locks,
             {},
-            principal=self.surface.request.principal,
+            principal=principal_key(self.surface.request),
             requires_exclusive_context=is_exclusive,
         )
 
@@ -331,7 +364,7 @@ class Session:
             is_read_only=bool(traits and traits.is_read_only),
             facts=traits.facts if traits else (),
             ruling=ruling,
-            external_mappings=(ref,) if entry and (ref := native_ref(entry.tool)) else (),
+            external_mappings=native_refs(entry.tool) if entry else (),
             audit_level=surface.audit_level,
             lifecycle=entry.tool.lifecycle if entry and entry.tool.lifecycle != "available" else "",
             scheduling=scheduling,

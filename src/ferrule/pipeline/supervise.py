@@ -13,6 +13,8 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 from ferrule.contracts.executor import ExecutionFailed, Output, Waiting
+from ferrule.model.client_questions import flaw_in
+from ferrule.model.client_requests import MISSING, undeclared
 from ferrule.model.failure import Stop
 from ferrule.model.journal import Payload
 from ferrule.pipeline.call import Call, Detached, Park
@@ -158,12 +160,25 @@ def _outcome(call: Call, services: Services, live: Live, runner: asyncio.Future[
     return taken(call, services, runner.result())
 
 
-def taken(call: Call, services: Services, output: Any) -> Park | None:
-    """Keep what a tool gave; one that waits for somebody parks the call."""
+def taken(call: Call, services: Services, output: Any) -> Stop | Park | None:
+    """Keep what a tool gave; one that waits for somebody parks the call, if there is somebody who could answer."""
     if type(output) is Waiting:
+        missing = undeclared(output.client_requests, call.options.client) if output.client_requests else None
+        if missing:
+            words = ", ".join(missing)
+            message = f"tool {call.prepared.tool_id!r} asks its caller for {words}, which that has not declared"
+            return Stop("capability_gap", message, MISSING, native_error_ref=words)
+        flaw = flaw_in(output.client_requests)
+        if flaw is not None:
+            message = (
+                f"tool {call.prepared.tool_id!r} asks its caller what cannot be asked: {flaw}; its owner must mend it"
+            )
+            return Stop("execution_failed", message, "result_mapping_failed")
         return Park(waiting_request(call, services, output), output)
     call.is_bare = type(output) is not Output
     call.output = Output(output) if call.is_bare else output
+    if not call.is_bare and output.cache is not None:
+        call.notes = {**call.notes, "cache": output.cache}
     return None
 
 
@@ -176,6 +191,7 @@ def failed_stop(call: Call, failed: ExecutionFailed) -> Stop:
         failed.code,
         retry_after=failed.retry_after,
         native_error_ref=failed.native_error_ref,
+        is_untouched=failed.is_untouched,
     )
 
 

@@ -8,7 +8,7 @@ import msgspec
 
 from ferrule.model.decision import RISKS, Risk
 from ferrule.model.surface import SurfaceEntry
-from ferrule.model.tool import FACT_NAMES, Tool
+from ferrule.model.tool import FACT_NAMES, TASK_USES, TaskUse, Tool
 from ferrule.pipeline.keeping import Keeping, keeping_of
 from ferrule.validation.compiled import compiled_schema
 
@@ -32,6 +32,8 @@ class ToolTraits(msgspec.Struct, frozen=True, kw_only=True):
     facts: tuple[Any, ...] = ()
     """The first four safety facts, in the order of `FACT_NAMES`."""
 
+    task: TaskUse = "auto"
+    """Whether a caller that knows tasks gets one."""
     keeping: Keeping | None = None
     """What it says about its results; None when it says nothing."""
 
@@ -58,6 +60,7 @@ def traits_of(entry: SurfaceEntry) -> ToolTraits:
         timeout_seconds=_timeout(payload),
         risk=_risk(tool, payload),
         facts=tuple(getattr(facts, name) for name in FACT_NAMES[:4]),
+        task=_task(payload),
         keeping=keeping_of(tool, payload),
     )
 
@@ -98,6 +101,11 @@ def _timeout(payload: dict[str, Any]) -> float | None:
     stated += [_part(payload, part).get(key) for part, key in _TIMEOUTS]
     limits = [value / 1000 for value in stated if isinstance(value, int | float) and value > 0 and value is not True]
     return min(limits) if limits else None
+
+
+def _task(payload: dict[str, Any]) -> TaskUse:
+    stated = _part(payload, "execution_profile").get("task")
+    return next((use for use in TASK_USES if use == stated), "auto")
 
 
 def _risk(tool: Tool, payload: dict[str, Any]) -> Risk:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ferrule.contracts.executor import Waiting
-from ferrule.model.approval import ApprovalRequest
-from ferrule.model.decision import Requirement
+from ferrule.model.approval import ApprovalRequest, sealed
+from ferrule.model.decision import CLIENT_CHANNEL, Requirement
 from ferrule.model.timestamps import MICROSECONDS
 from ferrule.pipeline.call import Call
 from ferrule.pipeline.services import Services
@@ -12,12 +12,23 @@ from ferrule.pipeline.untold import without_secrets
 
 
 def waiting_request(call: Call, services: Services, waiting: Waiting) -> ApprovalRequest:
-    """What is asked of a person so that the tool can go on."""
+    """What is asked of a person so that the tool can go on, sealed: who may answer is not for the ledger to change."""
     expires = services.wall() + waiting.expires_seconds * MICROSECONDS
-    return question(call, services, "input", waiting.message, expires)
+    requirement = waiting.requirement
+    if waiting.client_requests:
+        requirement = Requirement(reply_channel=CLIENT_CHANNEL, is_reply_only=True)
+    asked = question(call, services, "input", waiting.message, expires, requirement)
+    return sealed(services.sealing.secret, asked)
 
 
-def question(call: Call, services: Services, purpose: str, message: str, expires_at: int) -> ApprovalRequest:
+def question(
+    call: Call,
+    services: Services,
+    purpose: str,
+    message: str,
+    expires_at: int,
+    requirement: Requirement = Requirement(),  # noqa: B008  # frozen
+) -> ApprovalRequest:
     """A question about a call that has begun to run."""
     entry = call.prepared.entry
     request = call.session.surface.request
@@ -34,7 +45,7 @@ def question(call: Call, services: Services, purpose: str, message: str, expires
         requested_at=services.wall(),
         expires_at=expires_at,
         binding=b"",
-        requirement=Requirement(),
+        requirement=requirement,
         message=without_secrets(call, services, message),
         risk=call.prepared.traits.risk,
         purpose="input" if purpose == "input" else "outcome",

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable
 from inspect import isawaitable
-from types import CoroutineType
+from types import CoroutineType, NoneType
 from typing import Any, cast
 
 from ferrule.contracts.executor import Context, ExecutionFailed, Output, Resumable, Run
@@ -20,18 +20,21 @@ from ferrule.model.retry import NO_RETRIES
 from ferrule.pipeline.attempts import again, attempted
 from ferrule.pipeline.call import NO_OPTIONS, NO_STATE, Call, Detached, Park
 from ferrule.pipeline.first_step import rest_of
-from ferrule.pipeline.live import Live
+from ferrule.pipeline.live import Cancel, Live
 from ferrule.pipeline.nesting import RUNNING
 from ferrule.pipeline.services import Services
 from ferrule.pipeline.session import Prepared
 from ferrule.pipeline.supervise import failed_stop, stopped_by, supervised, taken, tell_late_output, whole_output
+
+_VALUES = frozenset({bool, int, float, str, list, dict, tuple, NoneType, Output})
+"""What most tools give: nothing to be awaited."""
 
 
 def execute(call: Call, services: Services) -> Stop | Park | Awaitable[Stop | Park | Detached | None] | None:
     """Adds the native output. Stops with whatever class the executor gives, `timeout` or `canceled`."""
     prepared = call.prepared
     if services.breakers:
-        ticket = services.breakers.admit(prepared.tool_id)
+        ticket = services.breakers.admit(prepared.upstream)
         if isinstance(ticket, Stop):
             return ticket
         call.ticket = ticket
@@ -58,17 +61,18 @@ def execute(call: Call, services: Services) -> Stop | Park | Awaitable[Stop | Pa
         return supervised(call, services, _live(call, services, context), again(call, services, context, failed))
     is_coroutine = type(output) is CoroutineType
     if is_coroutine and prepared.is_direct and call.deadline is None:
+        if asyncio.current_task() is None:
+            return _begun_later(call, services, context, output)
         return _begun(call, services, context, output)
-    if is_coroutine or isawaitable(output):
-        is_in_place = context is NO_CONTEXT and call.deadline is None and _only_reads(prepared)
-        live, running = _live(call, services, context), output
-        if prepared.retry is not NO_RETRIES:
-            running = attempted(call, services, context, output)
-        return (
-            _in_place(call, services, live, running)
-            if is_in_place
-            else supervised(call, services, live, running, output)
+    if is_coroutine or (type(output) not in _VALUES and isawaitable(output)):
+        is_in_place = prepared.runs_in_place or (
+            context is NO_CONTEXT and call.deadline is None and _only_reads(prepared)
         )
+        live = _live(call, services, context)
+        if is_in_place:
+            return _in_place(call, services, live, output)
+        running = output if prepared.retry is NO_RETRIES else attempted(call, services, context, output)
+        return supervised(call, services, live, running, output)
     if type(output) is Output and output.stream is not None:
         return supervised(call, services, _live(call, services, context), _given(output))
     return taken(call, services, output)
@@ -102,6 +106,14 @@ def _begun(
     return taken(call, services, output)
 
 
+async def _begun_later(
+    call: Call, services: Services, context: Context, running: CoroutineType[Any, Any, Any]
+) -> Stop | Park | Detached | None:
+    """The same for a call that has no task yet: a tool may need one from its first step on."""
+    said = _begun(call, services, context, running)
+    return await said if isinstance(said, Awaitable) else said
+
+
 def _known_to_run(call: Call, run: Run, context: Context) -> Any:
     """Run a tool that has secrets of its own, or may have, so that what it logs can be looked through for them."""
     before = RUNNING.set(call)
@@ -114,15 +126,23 @@ def _known_to_run(call: Call, run: Run, context: Context) -> Any:
 async def _in_place(
     call: Call, services: Services, live: Live, running: Awaitable[Any]
 ) -> Stop | Park | Detached | None:
-    """Await a tool that only reads and says nothing, in the task of its call."""
+    """Await a tool that only reads, and keeps to its deadline where it has one, in the task of its call."""
     before = RUNNING.set(call)
     try:
-        output = await running
+        try:
+            output = await running
+        except ExecutionFailed as failed:
+            output = await again(call, services, live.context or NO_CONTEXT, failed)
         if type(output) is Output and output.stream is not None:
-            output = await whole_output(call, services, _given(output))
+            async with asyncio.timeout_at(call.deadline):
+                output = await whole_output(call, services, _given(output))
+    except TimeoutError:
+        return stopped_by(call, Cancel("timeout", "its output did not come in time"))
     except ExecutionFailed as failed:
         if live.cancel is not None and failed.error_class in ("canceled", "timeout"):
             return stopped_by(call, live.cancel)
+        if failed.error_class == "timeout":
+            call.notes = {**call.notes, "abort_reason": "timeout"}
         return failed_stop(call, failed)
     finally:
         RUNNING.reset(before)
@@ -156,9 +176,12 @@ def _context(call: Call, services: Services) -> Context:
     request, options = call.session.surface.request, call.options
     context = Context(call.invocation_id, request.principal, request.agent, request.tenant, call.session.handle)
     context.values = call.session.values
+    context.run_id, context.is_confined = request.run_id, call.session.surface.is_confined
     context.wire = call.live if call.live is not None else services.live.add(call, services)
     if options is not NO_OPTIONS or call.deadline is not None:
         context.deadline = call.deadline
         context.idempotency_key = options.idempotency_key
         context.native_call_id = options.native_call_id
+        context.client = options.client
+        context.handed = context.credentials = options.handed
     return context

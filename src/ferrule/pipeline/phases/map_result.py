@@ -14,6 +14,8 @@ from ferrule.pipeline.mapping import Unmappable
 from ferrule.pipeline.results import EMPTY_CONTENT, mapped, mutation_notes, stopped_result, with_references
 from ferrule.pipeline.services import Services
 
+_BESIDE = OWN_NOTES | {"native_refs"}
+"""Notes that say nothing about the result itself; what others said in them is looked through with the row."""
 _NOTHING = {"status": "empty"}
 """The structured form of an output that is empty on purpose, for tools that want one (`empty_result_policy`)."""
 
@@ -27,7 +29,7 @@ def map_result(call: Call, services: Services) -> None:
     try:
         content, structured = mapped(output)
         validator = call.prepared.validates_output
-        if validator is not None and "stored" not in call.notes:
+        if validator is not None and "stored" not in call.notes and not output.is_acknowledgement:
             value = output.value if structured is None else structured
             if not validator.is_valid(None if value is EMPTY else value):
                 _misfit(call, services, validator, value)
@@ -42,7 +44,7 @@ def map_result(call: Call, services: Services) -> None:
             call.prepared.traits.keeping is None
             and call.options is NO_OPTIONS
             and not call.mutations
-            and (not call.notes or call.notes.keys() <= OWN_NOTES)
+            and (not call.notes or call.notes.keys() <= _BESIDE)
             and (call.is_bare or _is_plain(output))
         ):
             call.is_plain_result = True

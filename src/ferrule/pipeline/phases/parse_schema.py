@@ -17,6 +17,8 @@ def parse_schema(call: Call, services: Services) -> Stop | None:
         return None
     if call.recorded is not None:
         return _again(call, prepared.arguments)
+    if call.options.is_exact:
+        return take_arguments(call, prepared.arguments.parse_exact(call.model_input))
     return take_arguments(call, prepared.arguments.parse(call.model_input))
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 
+import msgspec
 from msgspec.structs import replace
 
+from ferrule.contracts.redactor import Redactor
 from ferrule.model.journal import Payload
 from ferrule.model.result import Result
 from ferrule.pipeline.call import Call
@@ -16,8 +18,11 @@ from ferrule.pipeline.result_payload import packed, packed_plain
 from ferrule.pipeline.result_redaction import redact
 from ferrule.pipeline.services import Services
 
+_encode = msgspec.msgpack.Encoder().encode
 _APART = b"\xff\xfe\xff\xfe"
 """Stands in no text, so that nothing goes across it."""
+_SHORT = 500
+"""So many bytes are looked through together: the redactor has a quick way for what is short."""
 
 
 def persist_result(call: Call, services: Services) -> Awaitable[None] | None:
@@ -50,20 +55,30 @@ def _plain(call: Call, services: Services, result: Result) -> Payload | None:
     """The payload of a result that has nothing but its content; None when that must be looked at: a secret, half characters."""
     try:
         packed = packed_plain(result.content, result.structured_content)
-    except UnicodeEncodeError:
+        refs = _encode(call.notes["native_refs"]) if "native_refs" in call.notes else b""
+    except (TypeError, ValueError, OverflowError):
         return None
     redactor, given = services.redactor, call.model_input
     is_idle = redactor is None or redactor.is_idle
     if call.recorded is None and call.call_input is None and (is_idle or b"\\" not in given):
         # Nothing changed on the way, and without escapes texts stand in the input as they are: one look is enough.
-        if redactor is None or is_idle or not redactor.may_hold(given + _APART + packed):
-            return Payload(given, None, None, None, packed)
-        return None
-    if redactor is not None and not is_idle and redactor.may_hold(packed):
-        return None
-    payload = inputs_of(call, services)
-    payload.result = packed
+        if redactor is not None and not is_idle and _may_hold(redactor, given + _APART + packed, refs):
+            return None
+        payload = Payload(given, None, None, None, packed)
+    else:
+        if redactor is not None and not is_idle and _may_hold(redactor, packed, refs):
+            return None
+        payload = inputs_of(call, services)
+        payload.result = packed
+    call.clean_notes = call.notes
     return payload
+
+
+def _may_hold(redactor: Redactor, told: bytes, refs: bytes) -> bool:
+    """False when there is nothing to hide in texts, nor in what others told of the call."""
+    if refs and len(told) + len(refs) <= _SHORT:
+        return redactor.may_hold(told + _APART + refs)
+    return redactor.may_hold(told) or (bool(refs) and redactor.may_hold(refs))
 
 
 async def _packed_after(call: Call, payload: Payload, waiting: Awaitable[None]) -> None:

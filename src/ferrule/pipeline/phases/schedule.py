@@ -11,6 +11,7 @@ from ferrule.contracts.store import Committed, Condition
 from ferrule.errors import LedgerUnavailable, OutcomeUnrecorded
 from ferrule.model.failure import Stop
 from ferrule.model.scheduling import Claim
+from ferrule.model.surface import principal_key
 from ferrule.pipeline.call import NO_OPTIONS, Again, Call, Replay
 from ferrule.pipeline.idempotency import key_conflict
 from ferrule.pipeline.inputs import storable
@@ -59,8 +60,17 @@ def _slipped_in(call: Call, services: Services) -> bool:
         and (lane.slip_in_alone() if prepared.is_alone else lane.slip_in())
     ):
         call.slipped = lane
+        limit_time(call)
         return True
     return False
+
+
+def limit_time(call: Call) -> None:
+    """Have the tool's own time begin. It counts from the call's turn: waiting is not the tool's doing."""
+    own = call.prepared.traits.timeout_seconds
+    if own is not None:
+        end = asyncio.get_running_loop().time() + own
+        call.deadline = end if call.deadline is None else min(end, call.deadline)
 
 
 def _entered(call: Call, services: Services) -> Place:
@@ -85,7 +95,7 @@ def _claim(call: Call, services: Services) -> Claim:
         facts,
         prepared.locks,
         arguments,
-        principal=call.session.surface.request.principal,
+        principal=principal_key(call.session.surface.request),
         requires_exclusive_context=prepared.is_exclusive,
     )
     noted = {"facts_unknown": failures} if failures else {}
@@ -130,9 +140,7 @@ async def _in_turn(call: Call, services: Services, place: Place) -> Stop | Repla
 
 def _started(call: Call, services: Services) -> Stop | Awaitable[Stop | Replay | None] | None:
     prepared = call.prepared
-    own = prepared.traits.timeout_seconds
-    if own is not None:  # what a tool may take counts from its turn: waiting is not its doing
-        call.deadline = _smallest(call.deadline, asyncio.get_running_loop().time() + own)
+    limit_time(call)
     if prepared.is_plain and call.options is NO_OPTIONS and call.recorded is None and services.records_behind:
         return None
     if call.deadline is not None and asyncio.get_running_loop().time() >= call.deadline:
@@ -189,7 +197,3 @@ def _lost(call: Call, committed: Committed) -> Stop | Replay:
             return Stop("policy_blocked", f"the tool {call.prepared.tool_id!r} was disabled", "tool_disabled")
         case _:
             return Replay(call.invocation_id)
-
-
-def _smallest(*limits: float | None) -> float | None:
-    return min((limit for limit in limits if limit is not None), default=None)

@@ -1,0 +1,127 @@
+"""What a definition says about secrets: the scheme, and where the value is kept. References, never a value (AML-58 to 72)."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from ferrule.model.misfits import in_words
+
+Scheme = Literal["none", "iam-role", "api-key", "bearer-token", "oauth2", "service-account"]
+SourceName = Literal["env", "aws_secrets_manager", "gcp_secret_manager", "azure_key_vault"]
+SECRET_SCHEMES: frozenset[Scheme] = frozenset({"api-key", "bearer-token", "service-account"})
+TOKEN_URL = "x-token-url"
+"""Our own key of `oauth2`: where tokens are asked for with a client's secret."""
+_STAGE = "x-version-stage"
+_FIELDS: dict[SourceName, tuple[str, ...]] = {
+    "env": ("name",),
+    "aws_secrets_manager": ("secret_id",),
+    "gcp_secret_manager": ("project", "secret"),
+    "azure_key_vault": ("vault_url", "secret_name"),
+}
+
+
+class SecretRef(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Where one secret is kept."""
+
+    source: SourceName
+    name: str = ""
+    """Of `env`: the variable."""
+    secret_id: str = ""
+    """Of `aws_secrets_manager`: the name or ARN."""
+    region: str = ""
+    """Of `aws_secrets_manager`."""
+    version_stage: str = ""
+    """Of `aws_secrets_manager`: which version, `AWSCURRENT` when not said; in a definition, `x-version-stage`."""
+    project: str = ""
+    """Of `gcp_secret_manager`."""
+    secret: str = ""
+    """Of `gcp_secret_manager`."""
+    version: str = ""
+    """Of `gcp_secret_manager` (`latest` when not said), `azure_key_vault` and `aws_secrets_manager` (the newest)."""
+    vault_url: str = ""
+    """Of `azure_key_vault`."""
+    secret_name: str = ""
+    """Of `azure_key_vault`."""
+    key: str = ""
+    """The member to read of a secret that is a JSON map."""
+
+    @property
+    def absent(self) -> tuple[str, ...]:
+        """What it has to say and does not (AML-63)."""
+        return tuple(name for name in _FIELDS[self.source] if not getattr(self, name))
+
+    @property
+    def label(self) -> str:
+        """What the secret is called, for messages and records: never its value."""
+        match self.source:
+            case "env":
+                return self.name
+            case "aws_secrets_manager":
+                label = self.secret_id
+            case "gcp_secret_manager":
+                label = f"{self.project}/{self.secret}"
+            case "azure_key_vault":
+                label = f"{self.vault_url.rstrip('/')}/{self.secret_name}"
+        return f"{label}#{self.key}" if self.key else label
+
+
+class Credentials(msgspec.Struct, frozen=True):
+    """The `credentials` of a transport, read."""
+
+    scheme: Scheme = "none"
+    ref: SecretRef | None = None
+    """Of `api-key`, `bearer-token` and `service-account`; of our own `oauth2` with client credentials: the client's secret."""
+    header: str = ""
+    """Of `api-key`."""
+    provider: str = ""
+    """Of `oauth2`: the cloud of the token broker."""
+    function_id: str = ""
+    """Of `oauth2`: the token broker."""
+    scopes: tuple[str, ...] = ()
+    written: dict[str, Any] = {}
+    """The whole object as written: connection members of `iam-role` on a database, extension keys."""
+
+    @property
+    def label(self) -> str:
+        """What is needed, for messages."""
+        if self.ref is not None:
+            return self.ref.label
+        return self.function_id or self.scheme
+
+
+class BadCredentials(ValueError):
+    """Credentials that cannot be read; the message names the member."""
+
+
+def read_credentials(written: Any) -> Credentials:
+    """The credentials of a compiled payload. Raises BadCredentials. Nothing is fetched."""
+    if written is None:
+        return NOTHING
+    if not isinstance(written, dict):
+        raise BadCredentials("'credentials' is no object")
+    try:
+        head = msgspec.convert(written, _Head)
+        ref = msgspec.convert(written, SecretRef) if "source" in written and _is_secret(head.scheme, written) else None
+    except msgspec.ValidationError as error:
+        raise BadCredentials(in_words(str(error))) from None
+    if ref is not None and isinstance(written.get(_STAGE), str):
+        ref = msgspec.structs.replace(ref, version_stage=written[_STAGE])
+    return Credentials(head.scheme, ref, head.header, head.provider, head.function_id, head.scopes, written)
+
+
+def _is_secret(scheme: Scheme, written: dict[str, Any]) -> bool:
+    """True for a scheme that shows a secret, and for a client's own when tokens are asked for without a broker."""
+    return scheme in SECRET_SCHEMES or (scheme == "oauth2" and TOKEN_URL in written)
+
+
+class _Head(msgspec.Struct):
+    scheme: Scheme = "none"
+    header: str = ""
+    provider: str = ""
+    function_id: str = ""
+    scopes: tuple[str, ...] = ()
+
+
+NOTHING = Credentials()

@@ -1,0 +1,97 @@
+"""Work that often ends with its first step, begun without a task. Only what has to wait for something becomes one.
+
+Whoever takes many calls a second from one wire saves a task and a turn of the event loop for each that is answered at once.
+While such a first step is made, no task is the current one: whatever needs one (it can be told to stop, it has time limits)
+awaits `own_task` before it begins.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import types
+from asyncio.tasks import _enter_task, _leave_task
+from collections.abc import Coroutine, Generator
+from contextvars import Context, copy_context
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+def begun(work: Coroutine[Any, Any, T], loop: asyncio.AbstractEventLoop) -> T | asyncio.Task[T]:
+    """Make the first step: gives what the work gave, or the task that goes on with it. Raises what the work raises."""
+    context = copy_context()
+    current = asyncio.current_task(loop)
+    if current is not None:
+        _leave_task(loop, current)
+    try:
+        waited = context.run(work.send, None)
+    except StopIteration as ended:
+        given: T = ended.value
+        return given
+    finally:
+        if current is not None:
+            _enter_task(loop, current)
+    return loop.create_task(_Begun(work, waited), context=context)
+
+
+class _Begun(Coroutine[Any, Any, T]):
+    """A coroutine after its first step, for a task: what is thrown in before the task goes on reaches the coroutine, too."""
+
+    def __init__(self, work: Coroutine[Any, Any, T], waited: Any) -> None:
+        self._work = work
+        self._waited = [waited]
+
+    def send(self, value: Any) -> Any:
+        """The next step; the first one was made, so what that waits for is given."""
+        return self._waited.pop() if self._waited else self._work.send(value)
+
+    def throw(self, *error: Any) -> Any:
+        """The next step, with an error."""
+        self._waited.clear()
+        return self._work.throw(*error)
+
+    def close(self) -> None:
+        """Make no more steps."""
+        self._work.close()
+
+    def __await__(self) -> Generator[Any, Any, T]:
+        raise NotImplementedError("it belongs to a task")
+
+
+@types.coroutine
+def rest_in(context: Context, running: Coroutine[Any, Any, T], waited: Any) -> Generator[Any, Any, T]:
+    """What is left of a coroutine after its first step, made in a context of its own, which waits for `waited`."""
+    step, fail = running.send, running.throw
+    try:
+        while True:
+            try:
+                sent = yield waited
+            except GeneratorExit:
+                context.run(running.close)
+                raise
+            except BaseException as error:
+                waited = context.run(fail, error)
+            else:
+                waited = context.run(step, sent)
+    except StopIteration as ended:
+        given: T = ended.value
+        return given
+
+
+@types.coroutine
+def _stepped() -> Generator[None, None, None]:
+    yield
+
+
+async def own_task() -> None:
+    """Go on in a task, from here. It is in one already, most of the time."""
+    if asyncio.current_task() is not None:
+        return
+    try:
+        await _stepped()
+    except asyncio.CancelledError:
+        # What comes next has to begin, so that it can end in its own way; then it hears of it.
+        task = asyncio.current_task()
+        if task is not None:
+            task.uncancel()
+            task.cancel()
