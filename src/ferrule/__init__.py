@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from ferrule.errors import FerruleError as FerruleError
     from ferrule.functions import Inject as Inject
     from ferrule.functions import ToolFailed as ToolFailed
+    from ferrule.functions import prompt as prompt
+    from ferrule.functions import resource as resource
     from ferrule.functions import service as service
     from ferrule.functions import tool as tool
     from ferrule.hooks.function import hook as hook
@@ -47,6 +49,8 @@ _PUBLIC = {
     "Workspace": "ferrule.workspace",
     "open": "ferrule.assembly:open_app",
     "open_sync": "ferrule.assembly",
+    "prompt": "ferrule.functions",
+    "resource": "ferrule.functions",
     "service": "ferrule.functions",
     "tool": "ferrule.functions",
 }

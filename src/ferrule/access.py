@@ -7,24 +7,36 @@ of tokens are stored, besides the two that the command line uses itself.
 
 from __future__ import annotations
 
-import fcntl
 import getpass
-import hashlib
-import hmac
 import os
-import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
-from ferrule.approval.keyfile import read_private, replace_private
-from ferrule.approval.people import GROUP, person
 from ferrule.errors import AccessError
-from ferrule.model.approval import ADMIN, APPROVE, CALL, SCOPES, Identity
-from ferrule.model.nearest import nearest
+from ferrule.key_use import KeyUse, locked
+from ferrule.keyfile import read_private, replace_private
+from ferrule.model.approval import ADMIN, APPROVE, CALL, Identity
+from ferrule.tokens import (
+    Limits,
+    NotValid,
+    Token,
+    TokenFile,
+    demand_distinct,
+    demand_name,
+    demand_scopes,
+    demand_sound,
+    digest_of,
+    found,
+    id_in,
+    new_secret,
+    new_token,
+    stamp,
+)
 
 KEYS_FOLDER = ".ferrule/keys"
 TOKENS_FILE = "tokens.json"
@@ -34,51 +46,48 @@ LOCK_FILE = "tokens.lock"
 TOKEN_VARIABLE = "FERRULE_TOKEN"
 AGENTS = "agents"
 """The person the agents' token stands for."""
-_PREFIX = "frl"
+GRACE_SECONDS = 24 * 3600
+"""How long the secret before still counts, after a key got a new one."""
+_ANYTHING = Limits()
 
 
-class Token(msgspec.Struct, frozen=True, kw_only=True):
-    """One token, without its secret."""
+class Presented(NamedTuple):
+    """A token that somebody came with."""
 
-    id: str
-    person: str
-    """Whom it stands for."""
-    scopes: tuple[str, ...]
-    """`call`, `approve`, `admin`."""
-    groups: tuple[str, ...] = ()
-    created: str
-    """When it was made, RFC 3339."""
-    revoked: str | None = None
-    digest: str
-    """SHA-256 of the token, in hex. Tokens are long and random, so it gives nothing away."""
-
-    @property
-    def identity(self) -> Identity:
-        """Who comes with it."""
-        return Identity(self.person, f"token:{self.id}", frozenset(self.scopes), frozenset(self.groups))
-
-
-class _File(msgspec.Struct, frozen=True):
-    version: int
-    tokens: tuple[Token, ...]
+    token: Token
+    ends: float | None
+    """When it stops to count, in seconds since 1970; None: never."""
 
 
 class Access:
     """The tokens of one workspace. The file is read again whenever it was changed, so a revoked token ends at once."""
 
-    def __init__(self, root: str | Path, environment: Mapping[str, str] = os.environ) -> None:
+    def __init__(
+        self,
+        root: str | Path,
+        environment: Mapping[str, str] = os.environ,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         self._folder = Path(root) / KEYS_FOLDER
+        self._file = str(self._folder / TOKENS_FILE)
+        self._clock = clock
+        self.use = KeyUse(self._folder)
         self._environment = environment
         self._known: tuple[tuple[int, ...], dict[str, Token]] | None = None
 
     def authenticate(self, token: str) -> Identity:
-        """Who comes with a token. Raises AccessError, which never tells what was wrong with it."""
-        found = self._tokens().get(_id_of(token))
-        expected = found.digest if found is not None else _digest("")
-        is_right = hmac.compare_digest(_digest(token), expected)
-        if found is None or not is_right or found.revoked is not None:
-            raise AccessError("the token is not valid here; 'ferrule token list' shows those that are")
-        return found.identity
+        """Who comes with a token. Raises NotValid, and AccessError when the tokens cannot be read."""
+        return self.present(token).token.identity
+
+    def present(self, secret: str) -> Presented:
+        """The token that a secret belongs to, and how long it counts. Raises AccessError as `authenticate` does."""
+        token, digest = self._tokens().get(id_in(secret)), digest_of(secret)
+        if token is None:
+            raise NotValid
+        ends = token.ends(digest)
+        if ends is not None and ends <= self._clock():
+            raise NotValid
+        return Presented(token, ends)
 
     def local_owner(self) -> Identity:
         """Whoever runs a command here: FERRULE_TOKEN where it is set, else the owner's token. Raises AccessError."""
@@ -92,65 +101,106 @@ class Access:
         """Every token, oldest first, the revoked ones too."""
         return tuple(self._tokens().values())
 
-    def add(self, by: Identity, name: str, scopes: Sequence[str], groups: Sequence[str] = ()) -> tuple[Token, str]:
+    def add(
+        self, by: Identity, name: str, scopes: Sequence[str], groups: Sequence[str] = (), limits: Limits = _ANYTHING
+    ) -> tuple[Token, str]:
         """Make a token; gives it with its secret, which is never seen again. Raises AccessError."""
-        _demand_admin(by)
-        _demand_name(name)
-        for group in groups:
-            _demand_name(group)
-        _demand_scopes(scopes)
+        _demand_admin(by, limits.tenant)
+        for one in (name, *groups):
+            demand_name(one)
+        demand_scopes(scopes)
+        demand_sound(limits, self._clock())
         with self._locked() as tokens:
-            _demand_distinct(name, tokens.values())
-            token, secret = _made(name, scopes, groups, _now(), taken=tokens)
+            demand_distinct(name, tokens.values())
+            token, secret = new_token(name, scopes, groups, self._now(), limits, taken=tokens)
             self._write((*tokens.values(), token))
         return token, secret
 
     def revoke(self, by: Identity, prefix: str) -> Token:
         """End a token, named by its id or the beginning of it. Raises AccessError."""
-        _demand_admin(by)
+        _demand_admin(by, by.tenant)
         with self._locked() as tokens:
-            token = _found(prefix, tokens)
+            token = self._theirs(by, prefix, tokens)
             if token.revoked is not None:
                 raise AccessError(f"the token {token.id} of {token.person} was revoked at {token.revoked} already")
-            left = [other for other in tokens.values() if other.id != token.id and other.revoked is None]
-            if ADMIN in token.scopes and not any(ADMIN in other.scopes for other in left):
+            now = self._clock()
+            left = [other for other in tokens.values() if other.id != token.id and not other.is_over(now)]
+            if _is_whole(token) and not any(map(_is_whole, left)):
                 raise AccessError(f"{token.id} is the last token with the admin scope; add another one first")
-            ended = msgspec.structs.replace(token, revoked=_now())
+            ended = msgspec.structs.replace(token, revoked=self._now(), previous=None, previous_until=None)
             self._write(ended if other.id == token.id else other for other in tokens.values())
         return ended
+
+    def rotate(self, by: Identity, prefix: str, grace_seconds: float = GRACE_SECONDS) -> tuple[Token, str]:
+        """Give a token a new secret. The one before counts for a while, so that nobody has to change it at that very moment;
+        one before that ends now. Raises AccessError."""
+        _demand_admin(by, by.tenant)
+        with self._locked() as tokens:
+            token = self._theirs(by, prefix, tokens)
+            if token.is_over(self._clock()):
+                raise AccessError(f"the token {token.id} of {token.person} has ended; add a new one instead")
+            secret, has_grace = new_secret(token.id), grace_seconds > 0
+            turned = msgspec.structs.replace(
+                token,
+                digest=digest_of(secret),
+                rotated=self._now(),
+                previous=token.digest if has_grace else None,
+                previous_until=stamp(self._clock() + grace_seconds) if has_grace else None,
+            )
+            for name in (OWNER_FILE, AGENT_FILE):  # what commands here use themselves
+                stored = read_private(self._folder / name)
+                if stored is not None and digest_of(stored.decode("utf-8", "replace").strip()) == token.digest:
+                    replace_private(self._folder / name, f"{secret}\n".encode())
+            self._write(turned if other.id == token.id else other for other in tokens.values())
+        return turned, secret
+
+    def _theirs(self, by: Identity, prefix: str, tokens: Mapping[str, Token]) -> Token:
+        """The token that begins so, among those that this administrator may know of."""
+        known = {key: token for key, token in tokens.items() if by.tenant in (None, token.tenant)}
+        return found(prefix, known)
 
     def _local(self, file: str) -> Identity:
         given = self._environment.get(TOKEN_VARIABLE)
         if given:
-            return self.authenticate(given.strip())
+            return self._named(given, TOKEN_VARIABLE)
         self._tokens()
         stored = read_private(self._folder / file)
         if stored is None:
             raise AccessError(f"{self._folder / file} is not there; set {TOKEN_VARIABLE} to a token of yours")
-        return self.authenticate(stored.decode("utf-8", "replace").strip())
+        return self._named(stored.decode("utf-8", "replace"), f"{KEYS_FOLDER}/{file}")
+
+    def _named(self, secret: str, where: str) -> Identity:
+        """Who the token is that somebody finds there. Raises AccessError."""
+        try:
+            return self.authenticate(secret.strip())
+        except NotValid:
+            raise AccessError(
+                f"the token in {where} is not valid here; 'ferrule key list' shows those that are, 'ferrule key add NAME' makes"
+                f" one, and {TOKEN_VARIABLE} takes it"
+            ) from None
 
     def _tokens(self) -> dict[str, Token]:
         """The tokens by id; made on first use."""
-        stamp = self._stamp()
-        if stamp is None:
+        state = self.state()
+        if state is None:
             with self._locked() as tokens:
                 return tokens
-        if self._known is None or self._known[0] != stamp:
-            self._known = (stamp, self._read())
+        if self._known is None or self._known[0] != state:
+            self._known = (state, self._read())
         return self._known[1]
 
     @contextmanager
     def _locked(self) -> Iterator[dict[str, Token]]:
         """The tokens as they are now, while no other process changes them."""
-        with _lock(self._folder / LOCK_FILE):
-            if self._stamp() is None:
+        with locked(self._folder / LOCK_FILE):
+            if self.state() is None:
                 self._begin()
             yield self._read()
 
-    def _stamp(self) -> tuple[int, ...] | None:
-        """Changes with every write, since each writes another file."""
+    def state(self) -> tuple[int, ...] | None:
+        """Changes with every write, since each writes another file; None before the first."""
         try:
-            facts = os.stat(self._folder / TOKENS_FILE)
+            facts = os.stat(self._file)
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -161,7 +211,7 @@ class Access:
         file = self._folder / TOKENS_FILE
         data = read_private(file) or b""
         try:
-            stored = msgspec.json.decode(data, type=_File)
+            stored = msgspec.json.decode(data, type=TokenFile)
         except msgspec.MsgspecError as error:
             raise AccessError(
                 f"{file} is damaged ({error}); restore it, or remove it to begin with new tokens"
@@ -170,87 +220,32 @@ class Access:
 
     def _begin(self) -> None:
         """The first two tokens. The list is written last: without it everything begins anew."""
-        at = _now()
-        owner, owner_secret = _made(_user(), (APPROVE, ADMIN), (), at, taken={})
-        agent, agent_secret = _made(AGENTS, (CALL,), (), at, taken={owner.id: owner})
+        at = self._now()
+        owner, owner_secret = new_token(_user(), (APPROVE, ADMIN), (), at, _ANYTHING, taken=())
+        agent, agent_secret = new_token(AGENTS, (CALL,), (), at, _ANYTHING, taken=(owner.id,))
         replace_private(self._folder / OWNER_FILE, f"{owner_secret}\n".encode())
         replace_private(self._folder / AGENT_FILE, f"{agent_secret}\n".encode())
         self._write((owner, agent))
 
     def _write(self, tokens: Iterable[Token]) -> None:
-        data = msgspec.json.encode(_File(1, tuple(tokens)))
+        data = msgspec.json.encode(TokenFile(1, tuple(tokens)))
         replace_private(self._folder / TOKENS_FILE, msgspec.json.format(data, indent=2) + b"\n")
 
-
-@contextmanager
-def _lock(file: Path) -> Iterator[None]:
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError as error:
-        raise AccessError(f"cannot write {file}: {error.strerror}") from None
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
+    def _now(self) -> str:
+        return stamp(self._clock())
 
 
-def _made(
-    name: str, scopes: Sequence[str], groups: Sequence[str], at: str, *, taken: Mapping[str, Token]
-) -> tuple[Token, str]:
-    number = secrets.token_hex(4)
-    while number in taken:
-        number = secrets.token_hex(4)
-    secret = f"{_PREFIX}_{number}_{secrets.token_urlsafe(32)}"
-    ordered = tuple(scope for scope in SCOPES if scope in scopes)
-    token = Token(
-        id=number, person=name, scopes=ordered, groups=tuple(dict.fromkeys(groups)), created=at, digest=_digest(secret)
-    )
-    return token, secret
+def _is_whole(token: Token) -> bool:
+    """True for an administrator of everything."""
+    return ADMIN in token.scopes and token.tenant is None
 
 
-def _id_of(token: str) -> str:
-    parts = token.split("_", 2)
-    return parts[1] if len(parts) == 3 and parts[0] == _PREFIX else ""
-
-
-def _digest(token: str) -> str:
-    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _found(prefix: str, tokens: Mapping[str, Token]) -> Token:
-    found = [token for token in tokens.values() if prefix and token.id.startswith(prefix)]
-    if len(found) != 1:
-        which = f"{len(found)} tokens begin with {prefix!r}" if found else f"there is no token {prefix!r}"
-        raise AccessError(f"{which}; 'ferrule token list' shows their ids")
-    return found[0]
-
-
-def _demand_admin(by: Identity) -> None:
+def _demand_admin(by: Identity, tenant: str | None) -> None:
+    """Whoever administers one tenant changes nothing of another. Raises AccessError."""
     if ADMIN not in by.scopes:
         raise AccessError(f"{by.principal} came by {by.channel}, which does not hold the admin scope")
-
-
-def _demand_scopes(scopes: Sequence[str]) -> None:
-    if not scopes:
-        raise AccessError(f"a token needs a scope: {', '.join(SCOPES)}")
-    for scope in scopes:
-        if scope not in SCOPES:
-            hint = nearest(scope, SCOPES) or f"known: {', '.join(SCOPES)}"
-            raise AccessError(f"there is no scope {scope!r}; {hint}")
-
-
-def _demand_name(name: str) -> None:
-    if not person(name) or not name.isprintable() or name != name.strip() or name.startswith(GROUP):
-        raise AccessError(f"{name!r} is no name for a person or group; write it without odd spaces, signs or 'group:'")
-
-
-def _demand_distinct(name: str, tokens: Iterable[Token]) -> None:
-    """Two spellings of one person would look like two people in the record."""
-    for token in tokens:
-        if token.person != name and person(token.person) == person(name):
-            raise AccessError(f"there is a token of {token.person!r} already; write the same person the same way")
+    if by.tenant is not None and by.tenant != tenant:
+        raise AccessError(f"{by.principal} administers the tenant {by.tenant!r} alone")
 
 
 def _user() -> str:
@@ -258,7 +253,3 @@ def _user() -> str:
         return getpass.getuser()
     except (KeyError, OSError):  # a container without a name for its user
         return "owner"
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

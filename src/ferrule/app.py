@@ -16,21 +16,30 @@ from typing import Any, get_args
 
 import msgspec
 
+from ferrule.approval.callback import CHANNEL, call_of
 from ferrule.approval.inbox import Accept, Inbox
 from ferrule.approval.key import ApprovalKey
+from ferrule.approval.notices import Notices
+from ferrule.approval.reminders import Reminders
 from ferrule.calls import Calls
 from ferrule.clock import Clock, MakeId
 from ferrule.contracts.catalog import CatalogView
 from ferrule.contracts.executor import Executor
 from ferrule.contracts.policy import PolicyEngine
 from ferrule.contracts.readiness import Readiness
+from ferrule.contracts.receiver import Fate
 from ferrule.contracts.store import Store
-from ferrule.errors import FerruleError, LedgerUnavailable, SurfaceError
+from ferrule.credentials.oauth import Authorizations
+from ferrule.credentials.oauth_tokens import UserTokens
+from ferrule.delivery import Deliveries
+from ferrule.errors import FerruleError, LedgerUnavailable, SettingsError, SurfaceError
+from ferrule.executors.caching import Cache
+from ferrule.executors.profile import profile_of
 from ferrule.hooks.guardrail_runs import FiredRuns
 from ferrule.model.approval import Identity
 from ferrule.model.cancellation import Cancellation
 from ferrule.model.failure import Stop
-from ferrule.model.journal import Entry, Kind, Mark, Payload
+from ferrule.model.journal import Entry, Kind, Mark, OpenCall, Payload
 from ferrule.model.progress import Progress
 from ferrule.model.result import Pending, Result
 from ferrule.model.surface import Standing, Surface, SurfaceRequest, SurfaceSettings, request_key
@@ -49,19 +58,18 @@ from ferrule.pipeline.session import Session
 from ferrule.pipeline.tool_facts import is_input_fixed
 from ferrule.policy.refusing import RefusingPolicy
 from ferrule.progress import followed
+from ferrule.receiving import Receivers
 from ferrule.surface.build import build_surface
 from ferrule.surface.changes import difference
 from ferrule.surface.scheduling import scheduler_policy_of
 from ferrule.surface_handle import SurfaceHandle
+from ferrule.tending import Tending
 
 STANDINGS: tuple[Standing, ...] = get_args(Standing)
 _SESSIONS_KEPT = 64
-_TEND_SECONDS = 1.0
-_TEND_LOOKS = 10
 _log = logging.getLogger("ferrule.app")
 _LOOK_EVERY = 1_000_000_000
 """How often, in nanoseconds, the policy files are looked at for changes."""
-_SWEEP_EVERY = 60_000_000_000
 
 
 class Parts(msgspec.Struct, kw_only=True):
@@ -76,9 +84,15 @@ class Parts(msgspec.Struct, kw_only=True):
     policy_state: Callable[[], Any] = lambda: None
     """Changes when a policy file does."""
     executors: tuple[Executor, ...] = ()
+    installed: Callable[[], tuple[Executor, ...]] = tuple
+    """Makes the executors that other packages brought, when a tool comes that none of ours can run: finding them takes long."""
     key: ApprovalKey
     services: Services
+    remake_catalog: Callable[[], CatalogView] | None = None
+    """Builds the catalog from the definitions as they are now; slow, and safe in a thread. Raises FerruleError."""
     readiness: Readiness | None = None
+    readiness_state: Callable[[], Any] = lambda: None
+    """Changes when tools may have become ready, or stopped being so: a file of secrets was changed."""
     name: str = "ferrule"
     """The workspace, as events and records name it."""
     root: Path | None = None
@@ -88,6 +102,14 @@ class Parts(msgspec.Struct, kw_only=True):
     """Takes a suggested rule into the policy, in the name of whoever accepts it."""
     fired: FiredRuns | None = None
     """The runs whose input guardrail fired."""
+    cache: Cache | None = None
+    """Results of retrievals that are kept for a while."""
+    notices: Notices | None = None
+    """Everybody who is told of what waits; reminders and tasks that are handed on go there too."""
+    authorizations: Authorizations | None = None
+    """What users authorized, and how they do."""
+    user_tokens: UserTokens | None = None
+    """Gives tools what users authorized."""
     tends: bool = True
     """True for a process that stays: it finds lost calls, ends what expired and goes on with what was answered."""
     closing: tuple[Callable[[], Any], ...] = ()
@@ -111,16 +133,28 @@ class App:
         self.surface_settings = parts.surface_settings
         self._engine: PolicyEngine = RefusingPolicy("the policy is not loaded yet")
         self._policy_state: Any = None
+        self._readiness_state: Any = parts.readiness_state()
         self._told_policy = ""
+        self._installed: tuple[Executor, ...] = ()
+        self._is_looked_for = False
         self._epoch = 0
         self._next_look = 0
-        self._next_sweep = 0
         self._off: frozenset[str] = frozenset()
         self._off_at = -1
-        self._tending: asyncio.Task[None] | None = None
         self._sessions: dict[str, Session] = {}
+        self.announcing: list[Callable[[str, str], None]] = []
+        """Whoever tells clients of changes: called with what a tool announced, and for which tenant."""
+        self.patience_seconds = 2.0
+        """How long tools that are told to stop are waited for when the app closes."""
         self.services.live.pulse = Pulse(self.services.live, self.services)
         self.calls = Calls(self.store, self.services, self._session_again)
+        self._deliveries = deliveries = Deliveries(self.store, self.inbox, self._tool, self.executor_of)
+        receivers = Receivers(deliveries.reply_channel, deliveries.receiver_of, deliveries.deliver)
+        notices = parts.notices
+        self._reminders = (
+            Reminders(self.store, parts.key, self.services.wall, notices.remind) if notices is not None else None
+        )
+        self._tending = Tending(self.store, self.calls, self.services, receivers, self._reminders)
 
     async def __aenter__(self) -> App:
         await self.store.open()
@@ -131,24 +165,29 @@ class App:
             self._tell_catalog(None, self.catalog)
         await self._look_at_switches(self.generation())
         if self._parts.tends:
-            await self.calls.recover()
-            self._tending = asyncio.create_task(self._tend(), name="ferrule tends its ledger")
+            await self._tending.begin()
         return self
 
     async def __aexit__(self, *error: object) -> None:
-        await self.services.live.aclose()
-        if self._tending is not None:
-            self._tending.cancel()
-            await asyncio.gather(self._tending, return_exceptions=True)
+        await self.services.live.aclose(self.patience_seconds)
+        await self._tending.aclose()
+        if self._parts.user_tokens is not None:
+            await self._parts.user_tokens.aclose()
+        if self._parts.authorizations is not None:
+            await self._parts.authorizations.aclose()
         for let_go in self._parts.closing:
             waiting = let_go()
             if waiting is not None:
                 await waiting
-        for executor in self._parts.executors:
+        for executor in (*self._parts.executors, *self._installed):
             await executor.aclose()
         if self.services.payloads is not None:
             await self.services.payloads.aclose()
         await self.store.aclose()
+
+    def listen(self) -> None:
+        """Receive the replies that calls wait for. Processes that tend their ledger do so anyway."""
+        self._tending.listen()
 
     # What agents get
 
@@ -178,13 +217,21 @@ class App:
         self.tell_surface(session.surface, "created")
         return SurfaceHandle(self, request, session)
 
+    def handle_on(self, session: Session) -> SurfaceHandle:
+        """Another handle on a surface in use."""
+        return SurfaceHandle(self, session.surface.request, session)
+
     def generation(self) -> int:
-        """Changes when the catalog, the policy or a switch may have changed: surfaces are then looked at again."""
+        """Changes when the catalog, the policy, a switch or what tools need may have changed: surfaces are looked at again."""
         tick = self.services.tick()
         if tick > self._next_look:
             self._next_look = tick + _LOOK_EVERY
             if self._parts.policy_state() != self._policy_state:
                 self._load_policy()
+            ready = self._parts.readiness_state()
+            if ready != self._readiness_state:
+                self._readiness_state = ready
+                self._epoch += 1
         return self.store.generation() + (self._epoch << 48)
 
     async def session_for(
@@ -230,7 +277,7 @@ class App:
         return Session(
             surface,
             self._engine,
-            self.executor_of,
+            self._runs,
             generation,
             self._is_known,
             hooks=self.services.hooks,
@@ -261,7 +308,7 @@ class App:
 
     def inbox(self, identity: Identity) -> Inbox:
         """The inbox, as one authenticated person may use it; the policy's groups count like those of their token."""
-        groups = identity.groups | self._engine.groups_of(identity.principal)
+        groups, notices = identity.groups | self._engine.groups_of(identity.principal), self._parts.notices
         return Inbox(
             self.store,
             self._parts.key,
@@ -275,6 +322,7 @@ class App:
             self._description,
             told=self._told,
             mask_answer=self._masked_answer,
+            tell_delegated=notices.tell_delegated if notices is not None else lambda request, delegation: None,
         )
 
     def _accepting(self, identity: Identity) -> Accept | None:
@@ -288,6 +336,17 @@ class App:
             self._load_policy()
 
         return accept_now
+
+    async def deliver(self, invocation_id: str, value: Any, channel: str, by: str = "", *, resume: bool = True) -> Fate:
+        """Give a waiting call what came for it from outside by a channel, and let it go on, unless `resume` is False: then it is
+        for `calls.resume` to do that. `by`: who gave it, if known."""
+        return await self._deliveries.deliver(invocation_id, value, channel, by, resume=resume)
+
+    async def answer_callback(self, token: str, value: Any) -> Fate:
+        """Take the answer to a task that was posted with this token. `refused` for a token that was not made here, was changed
+        or is too old, and for an answer that does not fit: then another may still come."""
+        call = call_of(self._parts.key, token, self.services.wall())
+        return "refused" if call is None else await self.deliver(call, value, CHANNEL)
 
     async def result(self, invocation_id: str, *, wait: float | None = None) -> Result | Pending | None:
         """How a call ended, or what it waits for; None when there is no such call."""
@@ -314,6 +373,25 @@ class App:
     ) -> bytes:
         """The bytes of a stored result, or a range of them. `principal`: who asks; None for an operator. Raises PayloadGone."""
         return await read_payload(self.services, uri, offset=offset, limit=limit, principal=principal, tenant=tenant)
+
+    @property
+    def readiness(self) -> Readiness | None:
+        """What this process has for its tools."""
+        return self._parts.readiness
+
+    @property
+    def authorizations(self) -> Authorizations:
+        """What users authorized (OAuth), for servers and commands: begin, complete, status, connections, disconnect."""
+        if self._parts.authorizations is None:
+            raise SettingsError("this app has no place for what users authorize")
+        return self._parts.authorizations
+
+    @property
+    def user_tokens(self) -> UserTokens:
+        """Gives tools what users authorized."""
+        if self._parts.user_tokens is None:
+            raise SettingsError("this app has no place for what users authorize")
+        return self._parts.user_tokens
 
     # What operators do
 
@@ -348,7 +426,35 @@ class App:
 
     def executor_of(self, tool: Tool) -> Executor | None:
         """The first executor that can run a tool."""
-        return next((executor for executor in self._parts.executors if executor.can_run(tool)), None)
+        found = next((executor for executor in self._parts.executors if executor.can_run(tool)), None)
+        if found is None:
+            if not self._is_looked_for:
+                self._installed, self._is_looked_for = self._parts.installed(), True
+            found = next((executor for executor in self._installed if executor.can_run(tool)), None)
+        return found
+
+    def execution_profile(self, tool_id: str) -> dict[str, Any]:
+        """How a tool runs here, as the standard's execution profile. Raises SurfaceError for a tool that is not there."""
+        tool = self._tool(tool_id)
+        if tool is None:
+            raise SurfaceError(f"there is no tool {tool_id!r}")
+        return profile_of(tool, self.executor_of(tool))
+
+    def _runs(self, tool: Tool) -> Executor | None:
+        """What runs a tool's calls: its executor, with the cache before it where results are kept."""
+        executor, cache = self.executor_of(tool), self._parts.cache
+        return executor if executor is None or cache is None else cache.around(executor, tool)
+
+    async def rebuild(self) -> bool:
+        """Build the catalog from the definitions as they are now, and adopt it. False when nothing of it changed. Raises
+        FerruleError: then the one in force stays."""
+        if self._parts.remake_catalog is None:
+            return False
+        catalog = await asyncio.to_thread(self._parts.remake_catalog)
+        if catalog.digest == self.catalog.digest:
+            return False
+        self.adopt(catalog)
+        return True
 
     def adopt(self, catalog: CatalogView) -> None:
         """Swap the catalog whole: calls in flight finish on the old one, surfaces are made again."""
@@ -357,13 +463,17 @@ class App:
         self._tell_catalog(before, catalog)
 
     def _load_policy(self) -> None:
+        was_refused = self._policy_state is not None and isinstance(self._engine, RefusingPolicy)
         self._policy_state = self._parts.policy_state()
         before = self._engine.digest
         try:
             self._engine = self._parts.load_policy()
+            if was_refused:
+                _log.warning("the policy can be used again")
         except FerruleError as error:
             _log.error("the policy cannot be used, so every call is refused: %s", error)
-            self._engine = RefusingPolicy(str(error))
+            # Callers read the reason; where the files lie on this machine is not for them.
+            self._engine = RefusingPolicy(str(error).replace(os.path.join(self.root.absolute(), ""), ""))
         if self._engine.digest != before:
             self._epoch += 1
         if self._engine.digest != self._told_policy:
@@ -375,30 +485,10 @@ class App:
         rows = await self.store.rows_before(None, 1, kinds=(kind,))
         return str(rows[0].facts().get("digest", "")) if rows else ""
 
-    async def _tend(self) -> None:
-        """What a process that stays does now and then; one task, however many calls wait."""
-        while True:
-            try:
-                await self.calls.sweep()
-                await self.calls.resume_answered()
-                await self.calls.recover()
-                await self._sweep_payloads()
-            except FerruleError as error:
-                _log.warning("the ledger could not be tended: %s", error)
-            except Exception:  # a mistake of ours with one call must not end the tending of all others
-                _log.exception("the ledger could not be tended")
-            generation = self.store.generation()
-            for _ in range(_TEND_LOOKS):
-                await asyncio.sleep(_TEND_SECONDS / _TEND_LOOKS)
-                if self.store.generation() != generation:
-                    break
-
-    async def _sweep_payloads(self) -> None:
-        """Remove stored results whose time is over, now and then."""
-        tick = self.services.tick()
-        if self.services.payloads is not None and tick > self._next_sweep:
-            self._next_sweep = tick + _SWEEP_EVERY
-            await self.services.payloads.sweep(self.services.now())
+    async def remind(self, waiting: Iterable[OpenCall]) -> None:
+        """Tell people again of those of these tasks that nobody has answered for long enough."""
+        if self._reminders is not None:
+            await self._reminders.look(waiting)
 
     async def _look_at_switches(self, generation: int) -> None:
         if generation != self._off_at:
@@ -461,6 +551,7 @@ class App:
             "scope": request.scope,
             "agent": request.agent,
             "principal": request.principal,
+            "tenant": request.tenant,
             "counts": {standing: len(surface.standing(standing)) for standing in STANDINGS},
             **facts,
         }

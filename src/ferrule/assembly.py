@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import os
-import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
@@ -34,20 +33,28 @@ from ferrule.contracts.policy import Classifier, PolicyEngine
 from ferrule.contracts.sink import Sink
 from ferrule.contracts.store import Store
 from ferrule.contracts.witness import Witness
+from ferrule.credentials.oauth_tokens import UserTokens
 from ferrule.errors import LedgerError, SealError, SettingsError, WorkspaceError
 from ferrule.executors.builtin import EXECUTORS, FUNCTION
 from ferrule.executors.builtin import GROUP as EXECUTOR_GROUP
+from ferrule.executors.caching import Cache
+from ferrule.executors.credentialed import Delegation
+from ferrule.executors.function import FunctionExecutor
 from ferrule.executors.shell import ShellExecutor
+from ferrule.executors.transports import TransportExecutor
 from ferrule.follow import Follower, followers_of
-from ferrule.function_tools import joined
-from ferrule.functions import load_modules
+from ferrule.function_tools import joined, rejoined
+from ferrule.functions import bound_functions, load_modules
 from ferrule.hooks.builtin import hooks_of
 from ferrule.hooks.guardrail_agents import agents_in
 from ferrule.hooks.guardrail_runs import FiredRuns
 from ferrule.hooks.guardrail_set import around, guardrails_of
+from ferrule.locking.oxp_tools import imported_oxp_tools
+from ferrule.locking.tools import imported_tools
 from ferrule.model.approval import Identity
 from ferrule.model.redaction import RedactionSettings
 from ferrule.model.timestamps import iso
+from ferrule.model.tool import Tool
 from ferrule.notifiers.builtin import GROUP as NOTIFIER_GROUP
 from ferrule.notifiers.builtin import NOTIFIERS
 from ferrule.payloads.files import FilePayloads
@@ -64,15 +71,16 @@ from ferrule.policy.engine import engine_of
 from ferrule.policy.facts import call_facts
 from ferrule.policy.load import LOCAL_FILE, homes, load_policy, read_project
 from ferrule.policy.shell_classifier import BUILTIN
+from ferrule.protection import fixed_files, protected_files
 from ferrule.readiness import Here
-from ferrule.registry import Registry
-from ferrule.releases import CATALOG_FILE, load_catalog
-from ferrule.releases import build as build_catalog
+from ferrule.registry import Registry, late
+from ferrule.sealed import CATALOG_FILE, load_catalog
 from ferrule.searching import SearchExecutor
 from ferrule.settings import FILE_NAME, Settings, load_settings
 from ferrule.stores.sqlite.store import SqliteStore
 from ferrule.stores.witness import FileWitness, WebhookWitness
 from ferrule.surface.catalogs import EmptyCatalog, SealedCatalog
+from ferrule.surroundings import authorizations_of, missing_secrets, surroundings_of
 from ferrule.sync import SyncApp
 from ferrule.workspace import Workspace
 
@@ -80,6 +88,8 @@ LEDGER_KEY = ".ferrule/keys/ledger.key"
 LEDGER_PUBLIC = ".ferrule/keys/ledger.pub"
 
 _log = logging.getLogger("ferrule.approval")
+_build_catalog: Callable[[Workspace], Any] = late("ferrule.releases:build")
+_memory_store: Callable[..., Store] = late("ferrule.stores.memory.store:MemoryStore")
 _executors: Registry[Callable[[], Executor]] = Registry("executor", EXECUTORS, EXECUTOR_GROUP)
 _notifiers: Registry[Callable[..., Notifier]] = Registry("notifier", NOTIFIERS, NOTIFIER_GROUP)
 
@@ -132,6 +142,20 @@ async def open_app(
             stack.push_async_callback(follower.aclose)
         stack.push_async_callback(store.flush)
         yield app
+
+
+@asynccontextmanager
+async def open_to_look(workspace: Workspace, catalog: CatalogView, env: Mapping[str, str]) -> AsyncIterator[App]:
+    """An app on a catalog of the moment, whose ledger and key are thrown away: for whoever looks at tools and calls none.
+    Nothing is written into the workspace. Raises FerruleError."""
+    clock = Clock()
+    store = _memory_store(clock=clock.now)
+    parts = _parts(workspace, store, clock, env, catalog, tools=(), executors=(), hooks=(), classifiers=(), rules=(),
+                   tends=False, key=ApprovalKey.in_memory())  # fmt: skip
+    async with AsyncExitStack() as stack:
+        if parts.services.redactor is not None:
+            stack.callback(guard_logs(parts.services.redactor))
+        yield await stack.enter_async_context(App(parts))
 
 
 def open_sync(path: str | Path = ".", **options: Any) -> SyncApp:
@@ -188,7 +212,7 @@ def _witness(workspace: Workspace, where: str) -> Witness | None:
 
 def _parts(
     workspace: Workspace,
-    store: SqliteStore,
+    store: Store,
     clock: Clock,
     env: Mapping[str, str],
     under: CatalogView,
@@ -199,20 +223,108 @@ def _parts(
     classifiers: Iterable[Classifier],
     rules: Sequence[Mapping[str, Any]],
     tends: bool,
+    key: ApprovalKey | None = None,
 ) -> Parts:
     settings = workspace.settings
     new_id = id_maker(clock)
     modules = load_modules(workspace.root, settings.functions.modules)
     redactor = KnownSecrets(_with_signing(settings), env)
-    catalog, functions = joined(under, (*modules, *tools), workspace.namespace, environment=env, on_secret=redactor.add)
+    bound = bound_functions(workspace.root, settings.functions.bind)
+    given = (*modules, *bound, *tools, *_imported(workspace.root, settings))
+    catalog, functions = joined(
+        under,
+        given,
+        workspace.namespace,
+        environment=env,
+        on_secret=redactor.add,
+        threads=settings.functions.threads,
+        processes=settings.functions.processes,
+        isolate=settings.functions.isolate,
+    )
     fired = FiredRuns()
     allowed = settings.network.allow
     rails = guardrails_of(settings.guardrails, agents_in(catalog), workspace.root, env, allowed, fired)
     around_calls = around((*hooks_of(settings.hooks, workspace.root, env, allowed), *hooks), rails)
     known = {**BUILTIN, **{classifier.name: classifier for classifier in classifiers}}
-    key = ApprovalKey.load(workspace.root / KEY_FILE)
+    key = key or ApprovalKey.load(workspace.root / KEY_FILE)
     notices = Notices(_recipients(workspace, env), workspace.namespace, input_of=lambda call: _shown_input(store, call))
-    services = Services(
+    services = _services(
+        settings, store, clock, key, redactor, notices, known, around_calls, _payloads(workspace, clock)
+    )
+    reach = surroundings_of(
+        settings,
+        env,
+        workspace.root,
+        redactor.add,
+        tick=clock.seconds,
+        now=clock.now,
+        key=key,
+        redactor=redactor,
+    )
+    authorizations = authorizations_of(settings, reach, tick=clock.seconds)
+    user_tokens = UserTokens(authorizations, redactor.add)
+    reach = msgspec.structs.replace(reach, users=user_tokens, bindings=settings.secrets.bindings)
+    functions.delegation = Delegation(vault=reach.vault, bindings=settings.secrets.bindings, users=user_tokens)
+    fixed = partial(fixed_files, workspace)
+    builtins = _builtins(workspace, env, fixed)
+    shell = ShellExecutor(
+        workspace.root,
+        sandbox=settings.builtins.sandbox,
+        protected=protected_files(workspace, env),
+        fixed=fixed,
+        max_output_bytes=settings.builtins.max_output_bytes,
+        env=env,
+        vault=reach.vault,
+    )
+    search = SearchExecutor(new_id, settings.surface)
+    runs = (search, *executors, functions, builtins, shell, TransportExecutor(reach))
+    return Parts(
+        store=store,
+        clock=clock,
+        new_id=new_id,
+        catalog=catalog,
+        load_policy=_policy_loader(workspace, env, known, rules),
+        policy_state=_policy_state(workspace, env),
+        remake_catalog=lambda: _remade(workspace.root, functions),
+        readiness_state=_secrets_state(workspace),
+        executors=runs,
+        installed=_installed,
+        key=key,
+        services=services,
+        readiness=Here(
+            functions.can_run, builtins.is_enabled, lambda tool: missing_secrets(tool, reach.vault, settings, executors)
+        ),
+        name=workspace.namespace,
+        root=workspace.root,
+        surface_settings=settings.surface,
+        accept_rule=_accepting(workspace, clock, store),
+        authorizations=authorizations,
+        user_tokens=user_tokens,
+        tends=tends,
+        notices=notices,
+        cache=Cache(settings.cache, clock.seconds),
+        closing=(notices.aclose, *(hook.aclose for hook in around_calls if hasattr(hook, "aclose"))),
+        fired=fired,
+    )
+
+
+def _imported(root: Path, settings: Settings) -> tuple[Tool, ...]:
+    """The tools of other servers, as they were accepted."""
+    return (*imported_tools(root, settings.mcp), *imported_oxp_tools(root, settings.oxp))
+
+
+def _services(
+    settings: Settings,
+    store: Store,
+    clock: Clock,
+    key: ApprovalKey,
+    redactor: KnownSecrets,
+    notices: Notices,
+    classifiers: Mapping[str, Classifier],
+    hooks: Sequence[Hook],
+    payloads: PayloadStore | None,
+) -> Services:
+    return Services(
         store=store,
         now=clock.now,
         tick=clock.tick,
@@ -222,50 +334,15 @@ def _parts(
         scheduler=Scheduler(settings.scheduler),
         live=InFlight(),
         budgets=RetryBudgets(settings.retries),
-        breakers=Breakers(settings.retries, lambda: clock.tick() / 1e9),
-        classifiers=known,
-        hooks=around_calls,
+        breakers=Breakers(settings.retries, clock.seconds),
+        classifiers=classifiers,
+        hooks=tuple(hooks),
         redactor=redactor,
-        payloads=_payloads(workspace, clock),
+        payloads=payloads,
         results=settings.results,
         retries=settings.retries,
         records_behind=settings.ledger.read_only == "behind",
         parked=notices.tell,
-    )
-    fixed = partial(_fixed, workspace)
-    builtins = _builtins(workspace, env, fixed)
-    runs = (
-        SearchExecutor(new_id, settings.surface),
-        *executors,
-        functions,
-        builtins,
-        ShellExecutor(
-            workspace.root,
-            sandbox=settings.builtins.sandbox,
-            protected=_protected(workspace, env),
-            fixed=fixed,
-            max_output_bytes=settings.builtins.max_output_bytes,
-        ),
-        *_installed(),
-    )
-    return Parts(
-        store=store,
-        clock=clock,
-        new_id=new_id,
-        catalog=catalog,
-        load_policy=_policy_loader(workspace, env, known, rules),
-        policy_state=_policy_state(workspace, env),
-        executors=runs,
-        key=key,
-        services=services,
-        readiness=Here(functions.can_run, builtins.is_enabled),
-        name=workspace.namespace,
-        root=workspace.root,
-        surface_settings=settings.surface,
-        accept_rule=_accepting(workspace, clock, store),
-        tends=tends,
-        closing=(notices.aclose, *(hook.aclose for hook in around_calls if hasattr(hook, "aclose"))),
-        fired=fired,
     )
 
 
@@ -274,6 +351,7 @@ def _with_signing(settings: Settings) -> RedactionSettings:
     signing = [hook.secret_env for hook in settings.hooks]
     signing += [guardrail.secret_env for guardrail in settings.guardrails]
     signing += [notify.secret_env for notify in settings.approval.notify]
+    signing.append(settings.serve.oxp.jwt_secret_env)
     names = dict.fromkeys((*settings.redaction.secrets_env, *filter(None, signing)))
     return msgspec.structs.replace(settings.redaction, secrets_env=tuple(names))
 
@@ -283,57 +361,13 @@ def _payloads(workspace: Workspace, clock: Clock) -> PayloadStore | None:
     return FilePayloads(workspace.root / settings.path, clock.now) if settings.store == "files" else None
 
 
-def _protected(workspace: Workspace, env: Mapping[str, str]) -> list[Path]:
-    """Files of the workspace that no tool may touch: its records, its rules, and the code that its settings name."""
-    settings, root = workspace.settings, workspace.root
-    ledger_file = root / settings.ledger.path
-    named = [ledger_file, *(ledger_file.with_name(ledger_file.name + end) for end in ("-wal", "-shm"))]
-    named += [
-        root / settings.results.path,
-        *(file for name in (*settings.functions.modules, *_functions_named(settings)) for file in _code(root, name)),
-    ]
-    with suppress(SettingsError):  # a policy that cannot be read refuses every call anyway
-        choices = read_project(root, settings.policy).choices
-        named += [home.path for home in homes(root, choices, env)]
-        named += [root / name for name in (choices.shadow, choices.cedar) if name]
-    words = [word for hook in settings.hooks for word in hook.command]
-    words += [word for guardrail in settings.guardrails for word in guardrail.command]
-    scripts = [root / word for word in words if (root / word).is_file()]
-    return named + scripts + [script.parent for script in scripts if _is_below(script.parent, root)]
-
-
-def _functions_named(settings: Settings) -> list[str]:
-    """The modules of functions that hooks, guardrails and sinks are."""
-    named = [hook.function for hook in settings.hooks] + [guardrail.function for guardrail in settings.guardrails]
-    named += [sink.function or "" for sink in settings.sinks]
-    return [reference.rpartition(":")[0] for reference in named if reference]
-
-
-def _code(root: Path, name: str) -> list[Path]:
-    """The file of a module in the workspace, and where Python keeps it compiled: it believes what it finds there."""
-    file = root / (name if name.endswith(".py") else f"{name.replace('.', '/')}.py")
-    return [file, file.parent / "__pycache__"] if name.endswith(".py") or file.is_file() else []
-
-
-def _is_below(path: Path, root: Path) -> bool:
-    """True for what is in the workspace and not the workspace itself. A script imports what lies in its folder."""
-    return os.path.realpath(path).startswith(os.path.join(os.path.realpath(root), ""))
-
-
-def _fixed(workspace: Workspace) -> list[Path]:
-    """Files that tools may read and not change: the definitions, and what this process has imported from the workspace."""
-    loaded = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
-    code = [Path(file) for file in loaded if file and _is_below(Path(file), workspace.root)]
-    return [Path(task.path) for task in workspace.select().everything] + code
-
-
 def _builtins(workspace: Workspace, env: Mapping[str, str], fixed: Callable[[], Iterable[Path]]) -> BuiltinExecutor:
     settings = workspace.settings
     return BuiltinExecutor(
         workspace.root,
         env,
         network_allow=settings.network.allow,
-        protected=_protected(workspace, env),
+        protected=protected_files(workspace, env),
         fixed=fixed,
         sandbox=settings.builtins.sandbox,
         max_output_bytes=settings.builtins.max_output_bytes,
@@ -341,9 +375,9 @@ def _builtins(workspace: Workspace, env: Mapping[str, str], fixed: Callable[[], 
     )
 
 
-def _installed() -> list[Executor]:
+def _installed() -> tuple[Executor, ...]:
     """The executors that other packages registered, after everything the caller brought."""
-    return [_executors.get(name)() for name in _executors.names() if name != FUNCTION]
+    return tuple(_executors.get(name)() for name in _executors.names() if name != FUNCTION)
 
 
 def built_catalog(workspace: Workspace, when: Build) -> CatalogView:
@@ -351,8 +385,15 @@ def built_catalog(workspace: Workspace, when: Build) -> CatalogView:
     if when == "always" or (when == "missing" and not (workspace.root / CATALOG_FILE).exists()):
         if not any(compiled.compiled for compiled in workspace.compile()):
             return EmptyCatalog()
-        build_catalog(workspace)
+        _build_catalog(workspace)
     return SealedCatalog(load_catalog(workspace))
+
+
+def _remade(root: Path, functions: FunctionExecutor) -> CatalogView:
+    """The catalog from the definitions, the settings and the lock as they are now, with the functions of this process."""
+    workspace = Workspace.open(root)
+    under = built_catalog(workspace, "always")
+    return rejoined(under, _imported(root, workspace.settings), functions)
 
 
 def is_stale(workspace: Workspace) -> bool:
@@ -397,6 +438,12 @@ def _policy_state(workspace: Workspace, env: Mapping[str, str]) -> Callable[[], 
         return tuple(_stamp(file) for file in (*files, *named))
 
     return state
+
+
+def _secrets_state(workspace: Workspace) -> Callable[[], Any]:
+    """What changes when the file of secrets does: tools that lacked one can be used then."""
+    name = workspace.settings.secrets.env_file
+    return (lambda: _stamp(workspace.root / name)) if name else lambda: None
 
 
 def _stamp(file: Path) -> tuple[int, int, int] | None:

@@ -46,6 +46,9 @@ class CallRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     native_call_id: str | None = None
     retry_of: str | None = None
     priority: int = 0
+    client: frozenset[str] = frozenset()
+    """What the calling client can be asked for."""
+    trace_id: str | None = None
 
 
 class Update(msgspec.Struct, frozen=True):
@@ -442,6 +445,8 @@ def _options(request: CallRequest) -> CallOptions:
         and request.native_call_id is None
         and request.retry_of is None
         and not request.priority
+        and not request.client
+        and request.trace_id is None
     ):
         return NO_OPTIONS
     return CallOptions(
@@ -450,6 +455,8 @@ def _options(request: CallRequest) -> CallOptions:
         native_call_id=request.native_call_id,
         retry_of=request.retry_of,
         priority=request.priority,
+        client=request.client,
+        trace_id=request.trace_id,
     )
 
 

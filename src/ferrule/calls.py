@@ -10,20 +10,24 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import NamedTuple
 
+import msgspec
+
+from ferrule.approval.check import is_genuine
 from ferrule.approval.sweep import expired, lapsed
 from ferrule.contracts.store import Condition, Store
 from ferrule.errors import FerruleError, LedgerDamaged, SurfaceError
-from ferrule.model.approval import Answer
+from ferrule.model.approval import Answer, is_sealed
 from ferrule.model.cancellation import Cancellation
 from ferrule.model.decision import Decision, Ruling
 from ferrule.model.failure import Stop
+from ferrule.model.handed import NOTHING, Handed
 from ferrule.model.journal import Entry, Header, News, NewsBody, OpenCall, StoredEntry, header_of
 from ferrule.model.result import Pending, Result
 from ferrule.model.surface import SurfaceRequest
 from ferrule.pipeline.answers import answer_of
 from ferrule.pipeline.call import Call, Park, Replay
 from ferrule.pipeline.live import Cancel, Live
-from ferrule.pipeline.revive import past_of, revived, revived_to_end
+from ferrule.pipeline.revive import Past, past_of, revived, revived_to_end
 from ferrule.pipeline.rows import unknown_row
 from ferrule.pipeline.run import APPROVED, RECEIVED, run_call, stop_call
 from ferrule.pipeline.services import Services
@@ -112,15 +116,19 @@ class Calls:
             return await self.resume(pending.invocation_id) or pending
         return found
 
-    async def resume(self, call_id: str) -> Answered:
-        """Go on with an answered call, if it can run in this process; else it stays for one where it can."""
+    async def resume(self, call_id: str, handed: Handed = NOTHING) -> Answered:
+        """Go on with an answered call, if it can run in this process; else it stays for one where it can. What its caller brought
+        for its tool is not kept while it waits: such a call goes on when the caller brings that again (`handed`)."""
         place = await self._place(call_id)
         open_call = place.open
         if open_call is None or not _goes_on(place):
             return _answer(place)
         try:
             past = past_of(place.rows, self._services)
+            _refuse_forged(past, self._services.sealing.secret)
             session = await self._session_for(past.context)
+            if not handed.keys() >= set(past.notes.get("handed", ())):
+                return _answer(place)
             call = revived(call_id, past, open_call, session, self._services)
             told = max((row.news().sequence for row in await self._store.news_of(call_id)), default=0)
         except (ValueError, SurfaceError) as error:
@@ -128,6 +136,9 @@ class Calls:
         prepared = session.find(call.tool_name)
         if prepared.unready is not None and prepared.refusal is None:
             return _answer(place)
+        if handed:
+            call.options = msgspec.structs.replace(call.options, handed=handed)
+            call.secrets |= handed.secrets
         count_on(call, self._services, told, past.notes, past.request)
         is_received = past.request is not None and past.request.purpose == "input"
         return await self.settled(await run_call(call, self._services, RECEIVED if is_received else APPROVED))
@@ -348,6 +359,16 @@ async def _heard(live: Live, within: float) -> Cancellation:
         state=call.state,
         message=message,
     )
+
+
+def _refuse_forged(past: Past, key: bytes) -> None:
+    """Raises ValueError when what a tool would be given is not what somebody answered it, or not to this question."""
+    request = past.request
+    if request is None or request.purpose != "input" or not past.answers:
+        return
+    answer = past.answers[-1]
+    if not is_sealed(key, request) or answer.edited_input is None or not is_genuine(request, answer, key):
+        raise ValueError(f"the answer to {request.invocation_id} was not given here, or was changed since")
 
 
 def _answer(place: Place) -> Answered:

@@ -20,6 +20,10 @@ class Clock:
     tick: Callable[[], int] = staticmethod(time.perf_counter_ns)
     """A clock that never goes back, in nanoseconds. Asked a score of times a call, so nothing stands around it."""
 
+    def seconds(self) -> float:
+        """The same clock in seconds."""
+        return self.tick() / 1e9
+
 
 def id_maker(clock: Clock) -> MakeId:
     """Ids that sort by the time they were made: `inv_` and 24 hexadecimal digits, 10 of them random."""

@@ -10,6 +10,7 @@ FerruleError                 anything below; the command line prints it and exit
 ├── SurfaceError             a surface cannot be made as asked: an agent, role or record is unknown or disabled
 ├── AccessError              whoever asks may not do this
 ├── InboxError               a request cannot be answered this way: decided already, expired, changed, unknown
+│   └── UnfitAnswer          what was answered is not what the tool asked for; nothing was recorded
 ├── BatchError               a batch cannot be run as written: an unknown dependency, a circle, two calls of one id
 ├── BindingError             a Python function does not fit the definition it is bound to
 └── LedgerError              the ledger cannot be used
@@ -62,6 +63,10 @@ class AccessError(FerruleError):
 
 class InboxError(FerruleError):
     """A request cannot be answered this way."""
+
+
+class UnfitAnswer(InboxError):
+    """An answer is not what the tool asked for."""
 
 
 class BatchError(FerruleError):

@@ -6,11 +6,18 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+import msgspec
+
 from ferrule.contracts.catalog import CatalogView
+from ferrule.errors import BindingError
 from ferrule.executors.function import FunctionExecutor
 from ferrule.functions import functions_in
+from ferrule.functions.children import DEFAULT_PROCESSES
 from ferrule.functions.config import OnSecret
 from ferrule.functions.services import Injections
+from ferrule.functions.threads import DEFAULT_SIZE
+from ferrule.model.exposure import ResourceExposure
+from ferrule.model.mirrored import mirrored
 from ferrule.model.tool import Tool
 from ferrule.surface.catalogs import JoinedCatalog
 
@@ -22,22 +29,65 @@ def joined(
     *,
     environment: Mapping[str, str] | None = None,
     on_secret: OnSecret | None = None,
+    threads: int = DEFAULT_SIZE,
+    processes: int = DEFAULT_PROCESSES,
+    isolate: Iterable[str] = (),
 ) -> tuple[CatalogView, FunctionExecutor]:
     """The catalog with the functions' own tools (and ready-made ones) added, and the executor that runs the functions.
 
     `environment`: what `${VAR}` in an agent's config stands for, the process's own where none is given; `on_secret` is told
-    each such value, whether or not a tool is ever given it. Raises BindingError for a function that does not fit the
+    each such value, whether or not a tool is ever given it. `threads`, `processes`: how many there are at most; `isolate`: tools
+    whose functions run in processes of their own. Raises BindingError for a function that does not fit the
     definition it is bound to, CatalogError for a name that is taken.
     """
     members = list(given)
     sources = [one for one in members if not isinstance(one, Tool)]
-    injections = Injections(catalog, sources, os.environ if environment is None else environment, on_secret)
+    env = os.environ if environment is None else environment
+    injections = Injections(catalog, sources, env, on_secret)
     injections.tell_secrets()
-    functions = FunctionExecutor(functions_in(sources, namespace), injections=injections)
+    functions = FunctionExecutor(
+        functions_in(sources, namespace),
+        threads=threads,
+        injections=injections,
+        isolate=isolate,
+        processes=processes,
+        environment=env,
+    )
+    _refuse_one_address(functions.tools)
+    _refuse_headers(functions.tools)
     ready = [one for one in members if isinstance(one, Tool)]
     view = JoinedCatalog(catalog, (*functions.tools, *ready)) if functions.tools or ready else catalog
     functions.check(_meant(view, functions.wanted))
     return view, functions
+
+
+def rejoined(catalog: CatalogView, ready: Iterable[Tool], functions: FunctionExecutor) -> CatalogView:
+    """Another catalog with the same functions' tools, and ready-made ones. Raises BindingError or CatalogError."""
+    tools = (*functions.tools, *ready)
+    view = JoinedCatalog(catalog, tools) if tools else catalog
+    functions.check(_meant(view, functions.wanted))
+    return view
+
+
+def _refuse_one_address(tools: Iterable[Tool]) -> None:
+    """Raises BindingError for two resources with one address: nobody could tell which is read."""
+    found: dict[str, Tool] = {}
+    for tool in tools:
+        if isinstance(tool.exposed_as, ResourceExposure):
+            other = found.setdefault(tool.exposed_as.uri, tool)
+            if other is not tool:
+                raise BindingError(
+                    f"the resources {other.tool_id!r} and {tool.tool_id!r} have one address, {tool.exposed_as.uri!r}; change one"
+                )
+
+
+def _refuse_headers(tools: Iterable[Tool]) -> None:
+    """Raises BindingError for parameters that are to be headers and cannot be: clients would refuse the whole tool."""
+    for tool in tools:
+        try:
+            mirrored(msgspec.json.decode(tool.input_schema))
+        except ValueError as problem:
+            raise BindingError(f"tool {tool.tool_id!r} cannot be used by MCP clients: {problem}") from None
 
 
 def _meant(view: CatalogView, names: Iterable[str]) -> Iterator[Tool]:

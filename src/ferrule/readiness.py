@@ -1,4 +1,4 @@
-"""What this process has for its tools. Functions bring what they need along; nothing else can be set up here yet."""
+"""What this process has for its tools: bound functions, the secrets that transports name, the tools that are switched on."""
 
 from __future__ import annotations
 
@@ -12,14 +12,19 @@ class Here:
     """The readiness of one process."""
 
     def __init__(
-        self, is_bound: Callable[[Tool], bool], is_switched_on: Callable[[Tool], bool] = lambda tool: False
+        self,
+        is_bound: Callable[[Tool], bool],
+        is_switched_on: Callable[[Tool], bool] = lambda tool: False,
+        missing: Callable[[Tool], Collection[str]] = lambda tool: (),
     ) -> None:
+        """`missing`: the secrets of a tool that are known not to be there, by name; nobody is asked for them."""
         self._is_bound = is_bound
         self._is_switched_on = is_switched_on
+        self._missing = missing
 
     def missing_credentials(self, tool: Tool, names: Sequence[str]) -> Collection[str]:
-        """None: a function has its own; a tool nobody here can run is refused for that instead."""
-        return ()
+        """Those that are known not to be here (AT-36). A function that is bound brings its own."""
+        return () if self._is_bound(tool) and tool.dialect == "aml" else self._missing(tool)
 
     def is_set_up(self, tool: Tool) -> bool:
         """True when a function was bound to the tool, which is how tools are set up here. That an executor takes tools of

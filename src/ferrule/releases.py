@@ -32,10 +32,11 @@ from ferrule.model.change import Comparison, Part
 from ferrule.model.diagnostic import Diagnostic, Severity
 from ferrule.model.report import Report, summarise
 from ferrule.parts import compat_rules, parts, rule_pages
+from ferrule.sealed import CATALOG_FILE as CATALOG_FILE
+from ferrule.sealed import load_catalog as load_catalog
 from ferrule.sides import Side, counted, side_of_catalog, side_of_path, side_of_revision
 from ferrule.workspace import Progress, Workspace, show_path
 
-CATALOG_FILE = ".ferrule/catalog.ferrule"
 _SECRETS = frozenset({"AML-71", "OXP-16"})
 """Rules that find secret values. No suppression lets those into a catalog."""
 _ROLELESS = "AML-93"
@@ -98,14 +99,6 @@ def build(
     write_whole(path, data)
     digest = Catalog.from_bytes(data, [public_half(key)]).digest
     return Built(path, digest, contents, report, new_key, is_newly_trusted, time.perf_counter() - started)
-
-
-def load_catalog(workspace: Workspace, path: str | Path | None = None) -> Catalog:
-    """The workspace's built catalog. Raises CatalogError when there is none, or its seal does not hold."""
-    file = Path(path) if path is not None else workspace.root / CATALOG_FILE
-    if not file.exists():
-        raise CatalogError(f"there is no catalog {show_path(str(file))}; make one with 'ferrule build'")
-    return Catalog.load(file, trusted_keys(workspace.root / PUBLIC_FILE))
 
 
 def catalog_in_memory(workspace: Workspace) -> Catalog:
@@ -257,7 +250,7 @@ def _compiled(workspace: Workspace, now: str | None, progress: Progress | None) 
     sources = [load(task.path, task.name) for task in tasks]
     report = workspace.check(now=now, progress=progress)
     if report.has_errors:
-        raise BuildRefused("the definitions have errors; nothing was built", report)
+        raise BuildRefused("the definitions have errors ('ferrule check' shows them); nothing was built", report)
     if not report.summary.files:
         raise WorkspaceError(f"there are no definitions in {show_path(str(workspace.root))}; nothing was built")
     _refuse_secrets(workspace, now)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -11,13 +12,29 @@ import msgspec
 
 from ferrule.errors import SettingsError
 from ferrule.model.choices import choices_at
+from ferrule.model.credentials import SecretRef
 from ferrule.model.guardrail import GuardrailSettings
+from ferrule.model.misfits import in_words, key_of
 from ferrule.model.nearest import nearest
+from ferrule.model.oauth import OAuthProvider
 from ferrule.model.persistence import ResultSettings
 from ferrule.model.redaction import RedactionPattern, RedactionSettings
 from ferrule.model.retry import RetrySettings
 from ferrule.model.scheduling import ResourceLock, SchedulerPolicy
+from ferrule.model.serving import GrantSettings, JwtSettings, LimitSettings, McpSettings, OxpSettings, ServeSettings
 from ferrule.model.surface import SurfaceSettings
+from ferrule.model.upstreams import (
+    CacheUpstreams,
+    DatabaseUpstreams,
+    HumanUpstreams,
+    McpServer,
+    McpUpstreams,
+    OxpServer,
+    OxpUpstreams,
+    QueueUpstreams,
+    RestUpstreams,
+    Upstreams,
+)
 from ferrule.registry import late
 
 _parse: Callable[[str], dict[str, Any]] = late("tomllib:loads")
@@ -106,6 +123,14 @@ class FunctionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     modules: tuple[str, ...] = ()
     """Python files (relative to the workspace) or modules with functions that are tools."""
+    bind: dict[str, str] = {}
+    """Functions that run definitions: `refund-order = "shop.orders:refund"`, or a file of the workspace before the colon."""
+    threads: Annotated[int, msgspec.Meta(ge=1)] = 32
+    """How many plain functions run at the same time; others wait."""
+    isolate: tuple[str, ...] = ()
+    """Tools, by id or name, whose functions run in processes of their own."""
+    processes: Annotated[int, msgspec.Meta(ge=1)] = 4
+    """How many such processes there are at most."""
 
 
 class SinkSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -171,6 +196,17 @@ class BuiltinSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     """What one command may write to its output; then it is ended."""
 
 
+class SecretSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`[secrets]`"""
+
+    env_file: str = ".env"
+    """A file of `NAME=value` lines, relative to the workspace, for development; the environment wins over it."""
+    cache_seconds: Annotated[float, msgspec.Meta(ge=0)] = 300.0
+    """How long a secret is kept before it is read again; a new run reads it anew in any case."""
+    bindings: dict[str, SecretRef] = {}
+    """Where the secrets are that OXP tools name in `requirements.secrets`, by their ids."""
+
+
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A workspace's settings."""
 
@@ -191,8 +227,31 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     redaction: RedactionSettings = RedactionSettings()
     retries: RetrySettings = RetrySettings()
     builtins: BuiltinSettings = BuiltinSettings()
+    secrets: SecretSettings = SecretSettings()
+    oauth: dict[str, OAuthProvider] = {}
+    rest: RestUpstreams = RestUpstreams()
+    mcp: McpUpstreams = McpUpstreams()
+    oxp: OxpUpstreams = OxpUpstreams()
+    database: DatabaseUpstreams = DatabaseUpstreams()
+    queue: QueueUpstreams = QueueUpstreams()
+    human: HumanUpstreams = HumanUpstreams()
+    cache: CacheUpstreams = CacheUpstreams()
+    serve: ServeSettings = ServeSettings()
     policy: dict[str, Any] = {}
     """Rules and modes: see the policy guide. Checked by `ferrule check`, so that mistakes in it have lines."""
+
+
+def upstreams_of(settings: Settings) -> Upstreams:
+    """What the settings say about the systems behind tools, for the executors."""
+    return Upstreams(
+        rest=settings.rest,
+        mcp=settings.mcp,
+        oxp=settings.oxp,
+        database=settings.database,
+        queue=settings.queue,
+        human=settings.human,
+        cache=settings.cache,
+    )
 
 
 def load_settings(root: Path) -> Settings:
@@ -202,15 +261,27 @@ def load_settings(root: Path) -> Settings:
         return Settings()
     if not file.is_file():
         raise SettingsError(f"{file} is not a file, or a link that leads nowhere; mend or remove it")
+    text = ""
     try:
-        values = _parse(file.read_text(encoding="utf-8-sig"))
+        text = file.read_text(encoding="utf-8-sig")
+        values = _parse(text)
         return msgspec.convert(values, Settings)
     except OSError as error:
         raise SettingsError(f"{file} cannot be read: {error.strerror}") from None
     except msgspec.ValidationError as error:
-        raise SettingsError(f"{file}: {error}{_advice(str(error))}") from None
+        told = str(error)
+        raise SettingsError(f"{file}{_line(text, key_of(told))}: {in_words(told)}{_advice(told)}") from None
     except ValueError as error:  # TOMLDecodeError and UnicodeDecodeError are kinds of it
         raise SettingsError(f"{file}: {error}") from None
+
+
+def _line(text: str, key: str) -> str:
+    """Where a key is written, as `:LINE`; nothing when that is not certain."""
+    if not key:
+        return ""
+    written = re.compile(rf"""\s*(?:\[+[^\]]*\b{re.escape(key)}\s*\]|["']?{re.escape(key)}["']?\s*=)""")
+    lines = [number for number, line in enumerate(text.splitlines(), 1) if written.match(line)]
+    return f":{lines[0]}" if len(lines) == 1 else ""
 
 
 def _advice(message: str) -> str:
@@ -241,6 +312,24 @@ def _advice(message: str) -> str:
         RedactionPattern,
         RetrySettings,
         BuiltinSettings,
+        SecretSettings,
+        SecretRef,
+        OAuthProvider,
+        RestUpstreams,
+        McpUpstreams,
+        McpServer,
+        OxpUpstreams,
+        OxpServer,
+        DatabaseUpstreams,
+        QueueUpstreams,
+        HumanUpstreams,
+        CacheUpstreams,
+        ServeSettings,
+        LimitSettings,
+        McpSettings,
+        OxpSettings,
+        JwtSettings,
+        GrantSettings,
     )
     known = [name for table in tables for name in table.__struct_fields__]
     hint = nearest(word, known)

@@ -6,7 +6,6 @@ import io
 import os
 import shutil
 import subprocess
-import tarfile
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
@@ -24,8 +23,10 @@ from ferrule.model.catalog import MAGIC, Catalog
 from ferrule.model.change import Part, Snapshot
 from ferrule.model.document import Source
 from ferrule.parts import parts
+from ferrule.registry import late
 from ferrule.workspace import Progress, Workspace, show_path
 
+_open_tar = late("tarfile:open")  # brings every compression
 T = TypeVar("T")
 
 CATALOG_ENDING = ".ferrule"
@@ -178,7 +179,7 @@ def _extracted(root: str, thing: str, folder: Path, name: str) -> Path:
         raise WorkspaceError(f"Git cannot give the files of {thing}")
     target = folder / "tree"
     target.mkdir()
-    with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+    with _open_tar(fileobj=io.BytesIO(data)) as archive:
         archive.extractall(target, filter="data")
     return target
 

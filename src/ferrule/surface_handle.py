@@ -10,6 +10,7 @@ import msgspec
 from ferrule.batches import Batch, BatchRun, CallRequest, Given, Update, request_of, requests_of
 from ferrule.errors import BatchError, FerruleError, LedgerError
 from ferrule.model.cancellation import Cancellation
+from ferrule.model.decision import CLIENT_CHANNEL
 from ferrule.model.failure import Stop
 from ferrule.model.progress import Progress
 from ferrule.model.result import Pending, Result
@@ -17,8 +18,9 @@ from ferrule.model.scheduling import SchedulerPolicy
 from ferrule.model.surface import SearchResult, Surface, SurfaceRequest
 from ferrule.pipeline.at_once import at_once
 from ferrule.pipeline.call import NO_OPTIONS, Call, CallOptions
-from ferrule.pipeline.live import Cancel
+from ferrule.pipeline.live import Cancel, Live
 from ferrule.pipeline.nesting import RUNNING
+from ferrule.pipeline.own_task import own_task
 from ferrule.pipeline.run import run_call, stop_call
 from ferrule.pipeline.session import Session
 from ferrule.pipeline.supervise import stopped_by
@@ -42,7 +44,7 @@ class SurfaceHandle:
         self._app = app
         self._request = request
         self._session = session
-        session.handle = self
+        session.held_by(self, app.handle_on)
 
     @property
     def surface(self) -> Surface:
@@ -70,22 +72,26 @@ class SurfaceHandle:
         retry_of: str | None = None,
         priority: int = 0,
         wait: float | None = None,
+        client: frozenset[str] = frozenset(),
+        options: CallOptions = NO_OPTIONS,
     ) -> Result | Pending:
         """Use a tool. Gives its result, or a `Pending` when the call waits for a person; never raises for what a call
         can go wrong with.
 
         `arguments`: an object, or its JSON as bytes. `wait`: how many seconds to wait for a pending call's result.
+        `client`: what the calling client can be asked for, where it can be asked at all; see `answer`.
+        `options`: all that can be said of one call, instead of the words before.
         """
         app = self._app
         session = self._session
-        options = NO_OPTIONS
-        if idempotency_key or timeout_seconds is not None or native_call_id or retry_of or priority:
+        if idempotency_key or timeout_seconds is not None or native_call_id or retry_of or priority or client:
             options = CallOptions(
                 idempotency_key=idempotency_key,
                 timeout_seconds=timeout_seconds,
                 native_call_id=native_call_id,
                 retry_of=retry_of,
                 priority=priority,
+                client=client,
             )
         try:
             written = arguments if type(arguments) is bytes else _encode({} if arguments is None else arguments)
@@ -104,6 +110,7 @@ class SurfaceHandle:
         ended = at_once(call, app.services)
         if isinstance(ended, Result):
             return ended
+        await own_task()
         outcome = await (run_call(call, app.services) if ended is None else ended)
         if isinstance(outcome, Result):
             return outcome
@@ -117,10 +124,13 @@ class SurfaceHandle:
         parent = RUNNING.get()
         if parent is not None:
             call.parent = parent
+        if options is not NO_OPTIONS and options.handed:
+            call.secrets = options.handed.secrets
         return call
 
     async def _stopped(self, call: Call, stop: Stop) -> Result | Pending:
         """End a call that cannot even begin; that it was made is still on record."""
+        await own_task()
         call.prepared = call.session.find(call.tool_name)
         return await self._app.calls.settled(await stop_call(call, self._app.services, stop))
 
@@ -167,6 +177,18 @@ class SurfaceHandle:
             async for said in followed(self._app.store, self._app.services.live, invocation_id, after):
                 yield said
 
+    async def answer(
+        self, invocation_id: str, given: dict[str, Any], wait: float | None = None, *, resume: bool = True
+    ) -> Result | Pending | None:
+        """Give a tool of this principal's call what it asked the calling client for: one member for each key of
+        `client_requests`. It goes on at once, unless `resume` is False: then it does when somebody looks after it. None for a
+        call of somebody else's, or one that asks its client nothing."""
+        app, request = self._app, self._request
+        if not await app.calls.is_of(invocation_id, request):
+            return None
+        fate = await app.deliver(invocation_id, given, CLIENT_CHANNEL, by=request.principal, resume=resume)
+        return None if fate in ("refused", "unknown") else await self.result(invocation_id, wait)
+
     async def cancel(self, invocation_id: str, reason: str = "", *, within: float = 1.0) -> Cancellation | None:
         """Ask that a call stops; gives what is known after `within` seconds. None for one that is not this principal's."""
         cancel = Cancel(reason=reason, by=self._request.principal)
@@ -177,6 +199,8 @@ class SurfaceHandle:
         for those (AT-168, AT-169). Gives the ids of what was told to stop."""
         lane, told = self._session.lane, []
         for live in self._app.services.live.on(lane):
+            if not self._is_own(live):
+                continue
             batch = live.call.batch
             policy = lane.policy if batch is None else batch.policy
             if (policy.interrupt_behavior or live.call.interrupt_behavior) == "cancel":
@@ -190,12 +214,23 @@ class SurfaceHandle:
         gives after that is recorded and not delivered (AT-177)."""
         for invocation_id in invocation_ids:
             live = self._app.services.live.calls.get(invocation_id)
-            if live is not None and live.call.session.lane is self._session.lane:
+            if live is not None and live.call.session.lane is self._session.lane and self._is_own(live):
                 live.give_up(Cancel("fallback", reason, self._request.principal))
+
+    def _is_own(self, live: Live) -> bool:
+        """True for a call of this principal's: a lane may be everybody's."""
+        of, own = live.call.session.surface.request, self._request
+        return (of.principal, of.tenant) == (own.principal, own.tenant)
 
     def guardrail_fired(self, guardrail_id: str, reason: str = "") -> None:
         """Tell that a guardrail of the agent's own runtime fired on its input, in this run (AML-104)."""
         self._app.guardrail_fired(self._request.run_id, guardrail_id, reason)
+
+    def announce(self, what: str) -> None:
+        """Tell the clients of this tenant that something changed: `tools`, `prompts`, `resources`, or a resource by its
+        address. Safe from any thread."""
+        for tell in tuple(self._app.announcing):
+            tell(what, self._request.tenant)
 
     @property
     def context(self) -> dict[str, Any]:
@@ -227,7 +262,7 @@ class SurfaceHandle:
         if selected is not before.surface:
             self._request = selected.request
             self._session = app.session_on(selected, before)
-            self._session.handle = self
+            self._session.held_by(self, app.handle_on)
             loaded = [key for key, entry in selected.entries.items() if entry is not before.surface.entries.get(key)]
             app.tell_surface(selected, "loaded", tools=loaded, search_id=ref)
         return selected
@@ -256,7 +291,7 @@ class SurfaceHandle:
         before = self._session
         session = await self._app.session_for(self._request, before, is_forced=is_forced)
         if session is not before:
-            session.handle = self
+            session.held_by(self, self._app.handle_on)
             self._session = session
         return session
 

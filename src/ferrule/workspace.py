@@ -42,6 +42,7 @@ from ferrule.worker import Checked, check_tasks, decode
 _check_shared: Callable[..., list[Checked]] = late("ferrule.compiler.pool:run")
 _check_policy: Callable[..., dict[str, tuple[Diagnostic, ...]]] = late("ferrule.policy.check:check_policy")
 _function_names: Callable[..., frozenset[str] | None] = late("ferrule.functions.names:names_in")
+_imported_names: Callable[..., frozenset[tuple[str, str]] | None] = late("ferrule.locking.tools:imported_names")
 _policy_files: Callable[..., dict[str, Path]] = late("ferrule.policy.check:policy_files")
 
 Progress = Callable[[int, int], None]
@@ -293,7 +294,9 @@ class Workspace:
     def _found_in_policy(self, library: Library) -> dict[str, tuple[Diagnostic, ...]]:
         modules = self.settings.functions.modules
         functions = _function_names(self.root, modules) if modules else frozenset()
-        return _check_policy(self.root, self.settings.policy, library, self.namespace, functions)
+        mcp = self.settings.mcp
+        imported = _imported_names(self.root, mcp) if mcp.servers else frozenset()
+        return _check_policy(self.root, self.settings.policy, library, self.namespace, functions, imported)
 
     def _policy_report(self, name: str, path: Path, found: tuple[Diagnostic, ...]) -> FileReport:
         text = load(str(path), name).data.decode("utf-8", errors="replace")

@@ -19,27 +19,14 @@ from ferrule.custody.check import verify_file, verify_ledger
 from ferrule.custody.copies import Restored, back_up, restore
 from ferrule.custody.erase import Erased, erase_call, erase_principal
 from ferrule.custody.exports import export_calls, export_rows
-from ferrule.custody.paths import LedgerPaths, public_keys
+from ferrule.custody.paths import LedgerPaths, ledger_paths, public_keys
 from ferrule.custody.prune import Pruned, prune
 from ferrule.errors import LedgerError
 from ferrule.model.timestamps import parse_iso
 from ferrule.payloads.files import FilePayloads
 from ferrule.workspace import Workspace
 
-KEYS = ".ferrule/keys"
 _EXIT = "Exit code: 0 nothing wrong, 1 something was found, 2 could not run."
-
-
-def audit_paths(workspace: Workspace, ledger: str | None = None) -> LedgerPaths:
-    """Where a workspace keeps its ledger, the ledger's key and the witness; `ledger` names another file."""
-    settings = workspace.settings.ledger
-    file = Path(ledger) if ledger is not None else workspace.root / settings.path
-    keys = workspace.root / KEYS
-    beside = file.absolute().parent / "keys"
-    if ledger is not None and (beside / "ledger.pub").is_file():
-        keys = beside
-    witness = settings.witness if ledger is None and "://" not in settings.witness else ""
-    return LedgerPaths(file, keys / "ledger.key", keys / "ledger.pub", workspace.root / witness if witness else None)
 
 
 def _paths_option(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -76,7 +63,7 @@ def verify_command(
     workspace: str, ledger: str | None, key: str | None, witness: str | None, export: str | None, is_json: bool
 ) -> int:
     """Check every row, the signed head, the tables that follow from the rows, and the witness."""
-    paths = audit_paths(Workspace.open(workspace), ledger)
+    paths = ledger_paths(Workspace.open(workspace), ledger)
     with ProgressBar("rows") as progress:
         if export is not None:
             verdict = _verified_export(Path(export), key, paths, progress)
@@ -111,7 +98,7 @@ def export_command(
     output: str,
 ) -> int:
     """Write rows to a file that 'audit verify --file' can check by itself."""
-    paths = audit_paths(Workspace.open(workspace), ledger)
+    paths = ledger_paths(Workspace.open(workspace), ledger)
     if is_calls:
         count = export_calls(paths, Path(output), first=first, last=last)
     else:
@@ -134,7 +121,7 @@ def erase_command(
         raise click.UsageError("say what to erase: either --call ID or --principal NAME")
     if call is not None and before is not None:
         raise click.UsageError("--before goes with --principal")
-    paths = audit_paths(Workspace.open(workspace), ledger)
+    paths = ledger_paths(Workspace.open(workspace), ledger)
     if call is not None:
         erased = erase_call(paths, call, reason=reason, by=_user())
         _forget_payloads(workspace, {*erased.calls, call})
@@ -153,7 +140,7 @@ def prune_command(workspace: str, ledger: str | None, before: int, archive: str 
     """Remove the oldest rows. What is left stays verifiable."""
     if keep_payloads and archive is None:
         raise click.UsageError("--keep-payloads needs --archive: a row's payload cannot stay where the row does not")
-    paths = audit_paths(Workspace.open(workspace), ledger)
+    paths = ledger_paths(Workspace.open(workspace), ledger)
     file = Path(archive) if archive is not None else None
     if file is not None and file.exists():
         raise LedgerError(f"{archive} exists already; an archive never overwrites anything")
@@ -167,7 +154,7 @@ def prune_command(workspace: str, ledger: str | None, before: int, archive: str 
 @click.argument("file")
 def backup_command(workspace: str, ledger: str | None, file: str) -> int:
     """Copy the ledger to FILE while others go on writing, and verify the copy."""
-    paths = audit_paths(Workspace.open(workspace), ledger)
+    paths = ledger_paths(Workspace.open(workspace), ledger)
     with ProgressBar("rows") as progress:
         verdict = back_up(paths, Path(file), progress=progress)
     if not verdict.is_clean:
@@ -184,7 +171,7 @@ def backup_command(workspace: str, ledger: str | None, file: str) -> int:
 @click.argument("file")
 def restore_command(workspace: str, ledger: str | None, force_older: bool, file: str) -> int:
     """Verify the backup FILE and put it in the place of the ledger. No process may have the ledger open."""
-    paths = audit_paths(Workspace.open(workspace), ledger)
+    paths = ledger_paths(Workspace.open(workspace), ledger)
     with ProgressBar("rows") as progress:
         restored = restore(paths, Path(file), may_lose=force_older, progress=progress)
     return _show_restored(restored, paths, file)

@@ -36,7 +36,7 @@ _OPTIONS = (
     click.option("--principal", help="On whose behalf; by default the holder of the agents' token."),
     click.option("--run", "run_id", help="The piece of work this belongs to; limits count per run."),
     click.option("--wait", type=float, metavar="SECONDS", callback=seconds,
-                 help="Wait so long for somebody to approve, where that is asked."),
+                 help="Stay so long for an approval, a person's answer or the reply of a queue."),
     click.option("--non-interactive", is_flag=True,
                  help="Nobody can be asked: what would wait for a person is refused."),
     click.option("--build", "is_built", is_flag=True,
@@ -68,6 +68,8 @@ async def calling(path: str, options: dict[str, Any]) -> AsyncIterator[Caller]:
             run_id=options["run_id"],
             is_interactive=not options["non_interactive"],
         )
+        if options["wait"]:
+            app.listen()
         with stopping_on_sigterm(app):
             yield Caller(app, surface)
 

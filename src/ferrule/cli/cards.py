@@ -43,6 +43,8 @@ def _fields(waiting: Waiting) -> Iterator[tuple[str, str]]:
         yield "input", json.dumps(waiting.input, indent=2, ensure_ascii=False) + edited
     if request.purpose == "approval":
         yield "needs", _needs(waiting)
+    if request.purpose == "input":
+        yield "for", _assigned(waiting)
     if waiting.answer_schema:
         yield "answer", json.dumps(waiting.answer_schema, ensure_ascii=False)
     if waiting.expires_in_seconds is not None:
@@ -54,7 +56,8 @@ def _fields(waiting: Waiting) -> Iterator[tuple[str, str]]:
     if waiting.damage is not None:
         yield "DAMAGED", f"{waiting.damage}; 'ferrule audit verify' tells more"
     elif waiting.why_not is not None:
-        yield "you", f"cannot approve it: {waiting.why_not}"
+        verb = "answer" if request.purpose == "input" else "approve"
+        yield "you", f"cannot {verb} it: {waiting.why_not}"
 
 
 def _needs(waiting: Waiting) -> str:
@@ -67,6 +70,17 @@ def _needs(waiting: Waiting) -> str:
         names = ", ".join(answer.by for answer in waiting.approvals)
         text += f"; approved so far by {names}"
     return text
+
+
+def _assigned(waiting: Waiting) -> str:
+    """Who a task is for, and who handed it on."""
+    requirement = waiting.request.requirement
+    who = f"a reply by {requirement.reply_channel}" if requirement.is_reply_only else named(requirement)
+    lines = [who]
+    for each in waiting.delegations:
+        because = f": {each.reason}" if each.reason else ""
+        lines.append(f"handed on to {each.to} by {each.by}{because}")
+    return "\n".join(lines)
 
 
 def duration(seconds: float) -> str:

@@ -110,7 +110,13 @@ def examine(workspace: Workspace, request: Request) -> Report:
 
 def _refuse_settings(workspace: Workspace) -> None:
     settings = workspace.settings
-    if settings.hooks or settings.guardrails or settings.redaction.patterns:  # the rest was judged when it was read
+    if (
+        settings.hooks
+        or settings.guardrails
+        or settings.redaction.patterns
+        or settings.mcp.servers
+        or settings.oxp.servers
+    ):  # the rest was judged when it was read
         _refuse_unusable(workspace)
 
 

@@ -10,6 +10,8 @@ import msgspec
 from ferrule.model.nearest import nearest
 
 _JSON_TYPES = frozenset({"integer", "number", "boolean", "object", "array", "null"})
+_MEANT = {"idempotency-key": "--key", "arguments": "--input", "args": "--input"}
+"""What options of the command are called elsewhere."""
 _FAR = 5
 """References that are followed, one inside the other; a schema that refers to itself has no end."""
 
@@ -53,7 +55,9 @@ def _field(name: str, fields: dict[str, Any], schema: dict[str, Any]) -> str:
             return spelt
     if schema.get("additionalProperties", True) is not False and not fields:
         return name
-    hint = nearest(name, fields) or "its fields are: " + ", ".join(fields)
+    option = _MEANT.get(name.replace("_", "-"))
+    hint = f"did you mean the option {option}?" if option else nearest(name, fields)
+    hint = hint or "its fields are: " + ", ".join(fields)
     raise click.UsageError(f"the tool has no field {name!r}; {hint}")
 
 

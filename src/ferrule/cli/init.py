@@ -18,7 +18,7 @@ FILES = {
     "ferrule.toml": "settings, each explained",
     "policy.toml": "who may do what: a first few rules",
     "functions.py": "what runs the tools: Python with sample data",
-    ".gitignore": "keeps what is built, and the key, out of Git",
+    ".gitignore": "keeps what is built, the key and .env out of Git",
     "tools/find-customer.tool.md": "an AML tool that reads",
     "tools/send-reply.tool.md": "an AML tool that acts, and waits for a person's approval",
     "tools/translate.json": "an OXP tool",
@@ -38,6 +38,7 @@ _NEXT = (
     ('ferrule call send-reply --to ana@example.org --subject Hello --body "Solved."', "this one waits for a person"),
     ("ferrule pending", "see what waits; 'ferrule approve ID' lets it run"),
     ("ferrule explain last", "the whole story of that call"),
+    ("ferrule doctor", "tells for each tool whether it would work, and why not"),
     ("ferrule build", "after a change: compile the definitions into a sealed catalog, which calls are made through"),
 )
 

@@ -16,7 +16,7 @@ from ferrule.cli.output import has_colour
 
 _ANSWERS = (
     ("approval", "'ferrule approve ID' or 'ferrule reject ID --reason WHY'"),
-    ("input", "'ferrule answer ID ANSWER'"),
+    ("input", "'ferrule answer ID ANSWER' or 'ferrule delegate ID PERSON'"),
     ("outcome", "'ferrule settle ID --happened --reason HOW' (or --did-not-happen)"),
 )
 """How to answer, by what is asked."""
@@ -60,7 +60,8 @@ async def _changed(desk: Desk, before: list[Waiting]) -> list[Waiting]:
 
 
 def _state(item: Waiting) -> tuple[object, ...]:
-    return item.request.invocation_id, item.request.requested_at, item.state, item.binding, len(item.approvals)
+    request, counts = item.request, (len(item.approvals), len(item.delegations))
+    return request.invocation_id, request.requested_at, item.state, item.binding, counts
 
 
 def show(items: list[Waiting], as_json: bool) -> None:

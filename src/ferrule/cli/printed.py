@@ -10,13 +10,14 @@ import msgspec
 
 from ferrule.cli.json_text import json_text
 from ferrule.cli.outcome import ENDED_WITH_ERROR, SUCCEEDED, WAITS
+from ferrule.model.failure import MEANINGS
 from ferrule.model.result import Pending, Result
 from ferrule.model.timestamps import iso
 from ferrule.reporters.excerpt import cleaned
 
 _WHERE_TO_LOOK = {
     "awaiting_approval": "what it would do: ferrule pending; ",
-    "needs_input": "what is asked, and how to answer: ferrule pending; ",
+    "needs_input": "who is waited for: ferrule pending; ",
 }
 
 
@@ -73,15 +74,39 @@ def readable(result: Result) -> str:
 
 
 def _advice(result: Result) -> str:
-    assert result.error is not None
-    words = {
-        "retry": "it can be tried again",
-        "retry_later": "it can be tried again later",
-        "change_arguments": "change the arguments and try again",
-        "change_arguments_or_policy": "change the arguments, or ask for another policy",
-        "discover_first": "find the tool first",
-        "request_approval": "it has to be asked for again",
-        "complete_setup": "the tool has to be set up first",
-        "not_recoverable": "trying again does not help",
-    }
-    return words.get(result.error.recoverability, result.error.recoverability)
+    error = result.error
+    assert error is not None
+    if error.error_code == "authorization_required":
+        return " and ".join(f"'ferrule connect {name}'" for name in _providers(result)) + " does it from here"
+    if error.error_code in _BY_CODE:
+        return _BY_CODE[error.error_code]
+    is_unsafe = error.recoverability == "not_recoverable" and not error.retry.retry_safe
+    if is_unsafe and MEANINGS[error.error_class].recoverability in ("retry", "retry_later"):
+        return "it may have acted; make sure before it is tried again"
+    if error.error_class in ("credential_missing", "setup_required"):
+        return "the tool has to be set up first; 'ferrule doctor' tells more"
+    return _BY_RECOVERY.get(error.recoverability, error.recoverability)
+
+
+def _providers(result: Result) -> list[str]:
+    """Whom the user has to authorize."""
+    told = result.structured_content
+    challenges = told.get("authorization", ()) if isinstance(told, dict) else ()
+    return [cleaned(str(each["id"])) for each in challenges] or ["PROVIDER"]
+
+
+_BY_CODE = {
+    "address_forbidden": "other arguments do not help, unless they name the address",
+    "upstream_changed": "other arguments do not help; somebody has to look at the change",
+    "upstream_denied": "whoever runs the system behind the tool has to allow it",
+}
+_BY_RECOVERY = {
+    "retry": "it can be tried again",
+    "retry_later": "it can be tried again later",
+    "change_arguments": "change the arguments and try again",
+    "change_arguments_or_policy": "change the arguments, or ask for another policy",
+    "discover_first": "find the tool first",
+    "request_approval": "it has to be asked for again",
+    "complete_setup": "the tool has to be set up first",
+    "not_recoverable": "trying again does not help",
+}

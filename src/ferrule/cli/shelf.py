@@ -10,6 +10,7 @@ from ferrule.compiler.discover import load
 from ferrule.compiler.gather import gather
 from ferrule.compiler.locate import locate
 from ferrule.compiler.read import read
+from ferrule.locking.file import LOCK_FILE
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.linkage import REFERRED_BY, linked
 from ferrule.model.outline import AgentOutline, BrokenOutline, RecordOutline, RoleOutline, ToolOutline
@@ -17,7 +18,11 @@ from ferrule.model.report import FileReport
 from ferrule.model.tool import Compiled, Tool
 from ferrule.model.value import is_integer
 from ferrule.parts import parts
+from ferrule.registry import late
 from ferrule.workspace import Workspace, show_path
+
+_imported_tools = late("ferrule.locking.tools:imported_tools")
+_imported_oxp_tools = late("ferrule.locking.oxp_tools:imported_oxp_tools")
 
 
 class Entry(NamedTuple):
@@ -120,8 +125,28 @@ def shelf_of(workspace: Workspace, is_wanted: Callable[[ToolOutline], bool] = la
             if any(isinstance(outline, RecordOutline) and outline.kind in REFERRED_BY for outline in report.outlines):
                 records.append((task.path, report.file))
         entries = _linked(workspace, entries, records)
+    if workspace.settings.mcp.servers:
+        entries += [_imported(tool) for tool in _imported_tools(workspace.root, workspace.settings.mcp)]
+    if workspace.settings.oxp.servers:
+        entries += [_imported(tool) for tool in _imported_oxp_tools(workspace.root, workspace.settings.oxp)]
     entries.sort(key=lambda entry: (entry.outline.namespace, entry.outline.name, entry.outline.version or ""))
     return Shelf(tuple(entries), tuple(reports), tuple(unreadable))
+
+
+def _imported(tool: Tool) -> Entry:
+    """A tool of another server, as it was accepted."""
+    outline = ToolOutline(
+        file=LOCK_FILE,
+        dialect=tool.dialect,
+        namespace=tool.namespace,
+        name=tool.name,
+        tool_id=tool.tool_id,
+        path=(),
+        version=tool.version,
+        status=tool.lifecycle,
+        type="function",
+    )
+    return Entry(LOCK_FILE, outline, tool, {}, 0)
 
 
 def _entries(
@@ -153,6 +178,8 @@ def _compiled(workspace: Workspace, path: str, name: str) -> list[Compiled]:
 
 def line_of(workspace: Workspace, entry: Entry) -> int:
     """The line on which a tool's definition begins."""
+    if entry.file == LOCK_FILE:
+        return 1
     documents = read(load(str(workspace.root / entry.outline.file), entry.outline.file))
     if entry.outline.document >= len(documents) or not entry.outline.path:
         return 1

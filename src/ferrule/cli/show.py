@@ -110,12 +110,34 @@ def _identity(tool: Tool, place: str) -> Iterator[str]:
     yield _row("written in", tool.dialect)
     yield _row("namespace", tool.namespace)
     yield _row("kind", tool.tool_kind)
+    if where := _transport(tool):
+        yield _row("behind it", where)
     yield _row("lifecycle", tool.lifecycle)
     yield _row("owner", tool.owner or "nobody named")
     if tool.aliases:
         yield _row("aliases", ", ".join(tool.aliases))
     if tool.tags:
         yield _row("tags", ", ".join(tool.tags))
+
+
+def _transport(tool: Tool) -> str:
+    """Where an AML tool says it lives, in one line. Secrets are never there."""
+    payload = json.loads(bytes(tool.payload))
+    said = payload.get("transport") if isinstance(payload, dict) else None
+    if not isinstance(said, dict):
+        return ""
+    names = (
+        "provider",
+        "engine",
+        "query_method",
+        "base_url",
+        "endpoint",
+        "url",
+        "tool_name",
+        "function_id",
+        "queue_url",
+    )
+    return " ".join(str(said[name]) for name in ("type", *names) if isinstance(said.get(name), str))
 
 
 def _use(use: Use) -> str:

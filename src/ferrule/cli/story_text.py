@@ -14,7 +14,7 @@ from ferrule.model.approval import Answer, ApprovalRequest
 from ferrule.model.decision import Decision
 from ferrule.model.failure import ToolError
 from ferrule.model.journal import Mutation
-from ferrule.model.timestamps import LAST
+from ferrule.model.timestamps import LAST, parse_iso
 from ferrule.reporters.excerpt import cleaned
 
 _NEWS_SHOWN = frozenset({"cancel_requested", "cancel_acknowledged", "cancel_failed", "late_result"})
@@ -35,6 +35,7 @@ def story_lines(story: Story, bold: Bold) -> Iterator[str]:
         ("approval", _approval(story)),
         ("scheduling", story_news.scheduling(story)),
         ("attempts", story_news.attempts(story)),
+        ("where it ran", _places(story)),
         ("progress", story_news.progress(story)),
         ("cancel", story_news.cancels(story)),
         ("phases", _phases(story)),
@@ -64,6 +65,17 @@ def _who(story: Story) -> Iterator[str]:
         yield from row("caller's id", str(notes["native_call_id"]))
     if "retry_of" in notes:
         yield from row("repeats", str(notes["retry_of"]))
+    if isinstance(kept := notes.get("cache"), dict):
+        shared = f"shared the call {kept['shared_with']}" if "shared_with" in kept else "kept from an earlier call"
+        age = f", {kept['age_seconds']} s before" if "age_seconds" in kept else ""
+        yield from row("result", f"{shared}{age}; the system behind was not asked")
+
+
+def _places(story: Story) -> Iterator[str]:
+    """What the call is called in the systems it went to (AT-258)."""
+    for ref in story.notes.get("native_refs", ()):
+        facts = ", ".join(f"{name} {value}" for name, value in ref.items() if name != "source")
+        yield from row(str(ref.get("source", "")), facts)
 
 
 def _inputs(story: Story) -> Iterator[str]:
@@ -145,6 +157,11 @@ def _approval(story: Story) -> Iterator[str]:
         until = f"until {clock(request.expires_at)}" if request.expires_at <= LAST else "without an end"
         yield from row("asked", f"{clock(request.requested_at)}, {until}: {request.message}")
         yield from row("who may answer", _approvers(request))
+    for handed in story.delegations:
+        because = f": {handed['reason']}" if handed["reason"] else ""
+        yield from row("handed on", f"{clock(parse_iso(handed['at']))} by {handed['by']} to {handed['to']}{because}")
+    for at in story.reminders:
+        yield from row("reminded", clock(at))
     for answer in story.answers:
         word = _verdict(story.requests[-1] if story.requests else None, answer)
         because = f": {answer.reason}" if answer.reason else ""

@@ -8,11 +8,10 @@ import time
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path
 
 from ferrule.cli.run import fail
 from ferrule.errors import FerruleError
-from ferrule.settings import FILE_NAME
+from ferrule.freshness import stamps_of
 from ferrule.workspace import Workspace
 
 _EVERY = 0.5
@@ -25,10 +24,10 @@ def watch(workspace: Workspace, once: Callable[[], int], output: str | None = No
     """Call `once` now and after every change below the workspace, until Ctrl-C. What it writes to `output` is none."""
     written = None if output is None else os.path.abspath(output)
     try:
-        seen = _look(workspace, written)
+        seen = stamps_of(workspace, written)
         _run(once)
         for _ in _moments(workspace):
-            now = _look(workspace, written)
+            now = stamps_of(workspace, written)
             if now != seen:
                 seen = now
                 _run(once)
@@ -58,16 +57,3 @@ def _moments(workspace: Workspace) -> Iterator[object]:
     while True:
         time.sleep(_EVERY)
         yield None
-
-
-def _look(workspace: Workspace, written: str | None) -> dict[str, tuple[int, int]]:
-    """Every file that could matter, with its time and size."""
-    seen = {}
-    for path in [str(workspace.root / FILE_NAME), *(task.path for task in workspace.select().everything)]:
-        try:
-            facts = Path(path).stat()
-        except OSError:  # gone, or never there
-            continue
-        if path != written:
-            seen[path] = (facts.st_mtime_ns, facts.st_size)
-    return seen

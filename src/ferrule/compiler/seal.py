@@ -12,20 +12,19 @@ from pathlib import Path
 
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.serialization import (
-    Encoding,
-    NoEncryption,
-    PrivateFormat,
-    PublicFormat,
-    load_pem_private_key,
-)
 
 from ferrule.compiler.write import write_whole
 from ferrule.errors import SealError
+from ferrule.registry import late
+
+_load_pem = late("cryptography.hazmat.primitives.serialization:load_pem_private_key")  # brings every other format
 
 KEY_FILE = ".ferrule/keys/workspace.key"
 PUBLIC_FILE = "ferrule.pub"
 _WORD = "ed25519"
+_PEM_BEGIN, _PEM_END = b"-----BEGIN PRIVATE KEY-----\n", b"\n-----END PRIVATE KEY-----\n"
+_PKCS8 = bytes.fromhex("302e020100300506032b657004220420")
+"""What stands before the 32 bytes of an Ed25519 key in the form we write (RFC 8410, section 7)."""
 _PREAMBLE = "# Public keys whose sealed catalogs this workspace trusts, one a line. Keep this file in Git.\n"
 
 
@@ -37,7 +36,7 @@ def make_key(path: str | os.PathLike[str]) -> bytes:
     if file.parent.name == "keys" and not ignore.exists():
         ignore.write_text("*\n", encoding="utf-8")
     key = Ed25519PrivateKey.generate()
-    pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    pem = _PEM_BEGIN + base64.b64encode(_PKCS8 + key.private_bytes_raw()) + _PEM_END
     try:
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
@@ -56,7 +55,8 @@ def make_key(path: str | os.PathLike[str]) -> bytes:
 def load_key(path: str | os.PathLike[str]) -> Ed25519PrivateKey:
     """The private key in a file. Raises SealError, which never shows what the file holds."""
     try:
-        key = load_pem_private_key(Path(path).read_bytes(), password=None)
+        pem = Path(path).read_bytes()
+        key = _own_form(pem) or _load_pem(pem, password=None)
     except OSError as error:
         raise SealError(f"the key {os.fspath(path)} cannot be read: {error.strerror}") from None
     except (ValueError, TypeError, UnsupportedAlgorithm):
@@ -66,9 +66,22 @@ def load_key(path: str | os.PathLike[str]) -> Ed25519PrivateKey:
     return key
 
 
+def _own_form(pem: bytes) -> Ed25519PrivateKey | None:
+    """The key in a file as `make_key` writes it; None for any other form, which the library reads."""
+    if not pem.startswith(_PEM_BEGIN) or not pem.endswith(_PEM_END):
+        return None
+    try:
+        written = base64.b64decode(pem[len(_PEM_BEGIN) : -len(_PEM_END)], validate=True)
+    except binascii.Error:
+        return None
+    if len(written) != len(_PKCS8) + 32 or not written.startswith(_PKCS8):
+        return None
+    return Ed25519PrivateKey.from_private_bytes(written[len(_PKCS8) :])
+
+
 def public_half(key: Ed25519PrivateKey) -> bytes:
     """The 32 bytes others verify with."""
-    return key.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
+    return key.public_key().public_bytes_raw()
 
 
 def trust(path: str | os.PathLike[str], public: bytes) -> bool:

@@ -15,6 +15,8 @@ _SELF_EVIDENT = frozenset({"a string", "a non-empty string", "a mapping", "a lis
 """Expectations that would tell nobody what to write in place of nothing."""
 _FEW_KEYS = 10
 """As many can be listed in a hint."""
+_ALMOST = 0.85
+"""How like an extension of ours a key has to be to be meant for it; others may have theirs."""
 
 
 class Condition:
@@ -173,7 +175,12 @@ class _Walk:
         """Add a finding for a key a closed mapping does not take."""
         self.decided.clear()
         closed: Closed = row.expect  # type: ignore[assignment]  # kept with closed rows only
-        hint = closed.hints.get(key) or nearest(key, closed.keys) or row.hint
+        if closed.extensions and key.startswith(closed.extensions):
+            hint = None if key in closed.own else nearest(key, closed.own, _ALMOST)
+            if hint is None:
+                return
+        else:
+            hint = closed.hints.get(key) or nearest(key, closed.keys) or row.hint
         if hint is None and len(closed.keys) <= _FEW_KEYS:
             hint = f"the keys here are {', '.join(sorted(closed.keys))}"
         where = f" in {_label(path)}" if path else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,13 @@ def export_rows(
 
     The private key seals the file if it is there; a part that ends before the ledger does needs it.
     """
+    return write_lines(target, exported_rows(paths, first=first, last=last, has_payloads=has_payloads)) - 2
+
+
+def exported_rows(
+    paths: LedgerPaths, *, first: int = 0, last: int | None = None, has_payloads: bool = False
+) -> Generator[bytes]:
+    """The lines of such a file: an opening, the rows, an ending. Raises LedgerError, on the first line where it can."""
     key = load_key(paths.key) if paths.key.is_file() else None
     public = public_keys(paths)[0] if key is None else public_half(key)
     with SqliteSource(paths.ledger) as source, damage_told(paths.ledger):
@@ -42,7 +49,7 @@ def export_rows(
         sign: Sign | None = None if key is None else key.sign
         rows = source.rows(opening.first, opening.last)
         try:
-            return write_lines(target, export_lines(rows, opening, head, sign)) - 2
+            yield from export_lines(rows, opening, head, sign)
         except UNREADABLE as error:
             raise SourceDamaged(f"a row cannot be written down: {type(error).__name__}") from None
 
@@ -82,8 +89,13 @@ def _hash_before(source: SqliteSource, seq: int) -> bytes:
 
 def export_calls(paths: LedgerPaths, target: Path, *, first: int = 0, last: int | None = None) -> int:
     """Write the `tool_invocation` record of every call whose last row is among these rows; gives how many."""
+    return write_lines(target, exported_calls(paths, first=first, last=last))
+
+
+def exported_calls(paths: LedgerPaths, *, first: int = 0, last: int | None = None) -> Generator[bytes]:
+    """The same, a line at a time. Raises LedgerError."""
     with SqliteSource(paths.ledger) as source, damage_told(paths.ledger):
-        return write_lines(target, _records(source, first, last))
+        yield from _records(source, first, last)
 
 
 def _records(source: SqliteSource, first: int, last: int | None) -> Iterator[bytes]:

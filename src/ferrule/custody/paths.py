@@ -17,6 +17,9 @@ from ferrule.errors import LedgerError
 from ferrule.stores.sqlite.connection import Keys
 from ferrule.stores.sqlite.raw import SqliteSource
 from ferrule.stores.witness import FileWitness
+from ferrule.workspace import Workspace
+
+KEYS = ".ferrule/keys"
 
 
 class LedgerPaths(NamedTuple):
@@ -29,6 +32,18 @@ class LedgerPaths(NamedTuple):
     """Its public half, and those of keys that were used before."""
     witness: Path | None = None
     """Where signed heads are written besides, when that is a file."""
+
+
+def ledger_paths(workspace: Workspace, ledger: str | None = None) -> LedgerPaths:
+    """Where a workspace keeps its ledger, the ledger's key and the witness; `ledger` names another file."""
+    settings = workspace.settings.ledger
+    file = Path(ledger) if ledger is not None else workspace.root / settings.path
+    keys = workspace.root / KEYS
+    beside = file.absolute().parent / "keys"
+    if ledger is not None and (beside / "ledger.pub").is_file():
+        keys = beside
+    witness = settings.witness if ledger is None and "://" not in settings.witness else ""
+    return LedgerPaths(file, keys / "ledger.key", keys / "ledger.pub", workspace.root / witness if witness else None)
 
 
 def now() -> int:

@@ -25,7 +25,7 @@ _PLANNED = (
     "tool_name", "tool_version", "tool_digest", "namespace", "surface_id", "catalog_digest", "policy_digest",
     "principal", "agent", "channel", "tenant", "run_id", "dialect", "lifecycle", "external_mappings",
 )  # fmt: skip
-_NOTED = ("native_call_id", "retry_of", "selection_ref", "instance")
+_NOTED = ("native_call_id", "retry_of", "trace_id", "selection_ref", "instance")
 _WORDS_OF_PEOPLE = ("accept_feedback", "blocked_path", "suggested_updates")
 _SAID = frozenset(
     {

@@ -24,13 +24,22 @@ from ferrule.model.decision import Decision
 from ferrule.model.failure import ToolError
 from ferrule.model.journal import Header, HookRun, Kind, Mutation, ResultPayload, Segment, StoredEntry, header_of
 from ferrule.model.lifecycle import TERMINAL, State
-from ferrule.model.news import Cancellation, LateResult, cancellations, facts_of, late_results, progress_records
+from ferrule.model.news import Cancellation, Fact, LateResult, cancellations, facts_of, late_results, progress_records
 from ferrule.model.retry import Attempt
 from ferrule.model.timestamps import iso
 
-_NOTED = ("scheduler", "batch", "abort_reason", "persistence", "redactions", "context_modifiers")
+_NOTED = (
+    "scheduler",
+    "batch",
+    "abort_reason",
+    "persistence",
+    "redactions",
+    "context_modifiers",
+    "cache",
+    "native_refs",
+)
 """Notes of which the story is told as they are."""
-_LISTS = frozenset({"attempts", "redactions", "context_modifiers"})
+_LISTS = frozenset({"attempts", "redactions", "context_modifiers", "native_refs"})
 INPUTS = ("model_input", "observable_input", "permission_input", "call_input")
 
 
@@ -117,6 +126,10 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
     late_results: tuple[LateResult, ...] = ()
     attempts: tuple[Attempt, ...] = ()
     """Those that failed and were followed by another."""
+    delegations: tuple[dict[str, Any], ...] = ()
+    """Of a task: who handed it on to whom, when and why."""
+    reminders: tuple[int, ...] = ()
+    """Of a task: when people were told again, in microseconds since 1970."""
 
     @property
     def duration_ms(self) -> float | None:
@@ -137,7 +150,7 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
             "ended_at": None if self.ended_at is None else iso(self.ended_at),
             "duration_ms": self.duration_ms,
             **who_and_what(self.header),
-            **{name: self.notes[name] for name in ("native_call_id", "retry_of") if name in self.notes},
+            **{name: self.notes[name] for name in ("native_call_id", "retry_of", "trace_id") if name in self.notes},
             "inputs": [msgspec.to_builtins(view) for view in self.inputs],
             "is_erased": self.is_erased,
             "mutations": mutation_records(self.mutations, self.invocation_id, self.created_at),
@@ -155,6 +168,8 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
             "cancellations": [one.to_record() for one in self.cancellations],
             "late_results": [late.to_record() for late in self.late_results],
             "attempts": [attempt_record(attempt) for attempt in self.attempts],
+            "delegations": list(self.delegations),
+            "reminders": [iso(at) for at in self.reminders],
             **{name: self.notes[name] for name in _NOTED if self.notes.get(name)},
         }
 
@@ -210,8 +225,14 @@ def story_of(rows: Sequence[StoredEntry], news: Sequence[StoredEntry] = (), *, r
         cancellations=tuple(cancellations(facts, status, ended_at)),
         late_results=tuple(late_results(news)),
         attempts=attempts_of(notes),
+        delegations=tuple(_delegation(fact) for fact in facts if fact.event == "tool.invocation.delegated"),
+        reminders=tuple(fact.at for fact in facts if fact.event == "tool.invocation.reminded"),
     )
     return story if rules is None else msgspec.structs.replace(story, considered=rules(story))
+
+
+def _delegation(fact: Fact) -> dict[str, Any]:
+    return {"at": iso(fact.at), **{name: fact.data.get(name) for name in ("by", "to", "reason")}}
 
 
 def _notes(segments: Sequence[Segment]) -> dict[str, Any]:

@@ -14,8 +14,10 @@ from ferrule.errors import BindingError, SettingsError
 from ferrule.functions.gather import load_modules
 from ferrule.functions.threads import Threads
 from ferrule.hooks.command import CommandReach
-from ferrule.hooks.http import HttpReach
 from ferrule.model.guardrail import GuardrailSettings
+from ferrule.registry import late
+
+_http_reach: Callable[..., Reach] = late("ferrule.hooks.http:HttpReach")
 
 _USUAL = ("PATH", "HOME", "LANG")
 _THREADS = 8
@@ -77,7 +79,7 @@ def reach_of(settings: GuardrailSettings, root: Path, env: Mapping[str, str], al
         # Not an error of the workspace: whoever only looks at it need not have what a caller's process uses.
         which = settings.secret_env or "that secret_env names"
         return Unreachable(f"set its secret in the environment variable {which}")
-    return HttpReach(settings.url, secret, settings.timeout_seconds, allowed_hosts)
+    return _http_reach(settings.url, secret, settings.timeout_seconds, allowed_hosts)
 
 
 def refuse_strangers(settings: GuardrailSettings) -> None:

@@ -37,10 +37,12 @@ def check_policy(
     library: Library,
     namespace: str = "",
     functions: frozenset[str] | None = frozenset(),
+    imported: frozenset[tuple[str, str]] | None = frozenset(),
 ) -> dict[str, tuple[Diagnostic, ...]]:
     """Everything wrong with the policy of a workspace that defines this, by file.
 
-    `functions`: names of tools that are made by Python functions, in `namespace`; None when nobody can tell them.
+    `functions`: names of tools that are made by Python functions, in `namespace`. `imported`: MCP
+    servers and their tools. None when nobody can tell them.
     """
     project = read_project(root, table)
     reads = {SETTINGS_FILE: project}
@@ -52,7 +54,7 @@ def check_policy(
             (watched if home.name == project.choices.shadow else reads)[home.name] = read
             found[home.name] = list(read.findings)
     groups = joined_groups(read.file for read in reads.values())
-    for name, finding in purposeless(reads, groups, known_of(library, namespace, functions)):
+    for name, finding in purposeless(reads, groups, known_of(library, namespace, functions, imported)):
         found[name].append(finding)
     checked = {name: tuple(_located(name, {**reads, **watched}[name], found[name])) for name in found}
     return {**checked, **_cedar(root, project.choices, groups)}

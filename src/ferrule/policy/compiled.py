@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ferrule.contracts.policy import Judged
 from ferrule.model.policy import GROUP, PolicyRule, Values
 from ferrule.model.surface import SurfaceRequest
-from ferrule.model.tool import SafetyFacts
+from ferrule.model.tool import SafetyFacts, Tool
 from ferrule.policy.commands import CommandMatcher
 from ferrule.policy.conditions import condition_test
 from ferrule.policy.globs import fits, is_literal
@@ -93,6 +93,13 @@ def _is_meant(name: str, principal: str, groups: Groups) -> bool:
 def is_possibly_destructive(facts: SafetyFacts, inferred: tuple[str, ...]) -> bool:
     """AT-49: an unstated "not destructive" proves nothing, unless the tool only reads."""
     return facts.is_destructive is not False or (facts.is_read_only is not True and "is_destructive" in inferred)
+
+
+def is_harmless(tool: Tool, facts: SafetyFacts) -> bool:
+    """True for what the usual mode lets run although it is not read-only: stated not to destroy, or a task for a person
+    (AML-21), who is asked by the call itself."""
+    is_task = tool.dialect == "aml" and facts.requires_user_interaction
+    return is_task or not is_possibly_destructive(facts, tool.inferred_facts)
 
 
 def facts_fit(wanted: dict[str, bool], facts: SafetyFacts, inferred: tuple[str, ...]) -> bool:

@@ -13,7 +13,7 @@ from ferrule.contracts.policy import Judged
 from ferrule.model.decision import ClassifierNote, Ruling, Shadow
 from ferrule.policy.classify import Panel
 from ferrule.policy.commands import parsed_of
-from ferrule.policy.compiled import CompiledRule, is_possibly_destructive
+from ferrule.policy.compiled import CompiledRule, is_harmless
 from ferrule.policy.facts import subject_of
 from ferrule.policy.modes import gate
 from ferrule.policy.ruling import Frame, Heard, ruling_of, suggestion
@@ -88,11 +88,11 @@ class RuleProgram:
     def _ruled(self, judged: Judged, hits: tuple[CompiledRule, ...], notes: Notes) -> Ruling:
         facts = judged.facts
         is_read_only = facts.is_read_only is True
-        is_harmless = not is_possibly_destructive(facts, self._view.tool.inferred_facts)
-        key = (is_read_only, is_harmless, notes, *map(id, hits))
+        harmless = is_harmless(self._view.tool, facts)
+        key = (is_read_only, harmless, notes, *map(id, hits))
         ruling = self._rulings.get(key)
         if ruling is None:
-            ruling = ruling_of(self._frame, Heard(hits, is_read_only, is_harmless, notes))
+            ruling = ruling_of(self._frame, Heard(hits, is_read_only, harmless, notes))
             is_kept = not notes and self._rules.table is None  # both are made anew for each call
             if is_kept and len(self._rulings) < _KEPT:
                 self._rulings[key] = ruling
@@ -136,8 +136,8 @@ class RuleProgram:
         if rules.perhaps or rules.table is not None or self._panel.uses or view.asks_facts:
             return None
         facts = view.tool.facts
-        is_harmless = not is_possibly_destructive(facts, view.tool.inferred_facts)
-        ruling = ruling_of(self._frame, Heard(rules.always, facts.is_read_only is True, is_harmless))
+        harmless = is_harmless(view.tool, facts)
+        ruling = ruling_of(self._frame, Heard(rules.always, facts.is_read_only is True, harmless))
         if ruling.suggested_updates and view.has_command:
             return None
         return ruling if self._shadow is None else self._shadow.fixed_beside(ruling)

@@ -30,20 +30,33 @@ class Known(NamedTuple):
     is_complete: bool = False
 
 
-def known_of(library: Library, namespace: str = "", functions: frozenset[str] | None = frozenset()) -> Known:
+def known_of(
+    library: Library,
+    namespace: str = "",
+    functions: frozenset[str] | None = frozenset(),
+    imported: frozenset[tuple[str, str]] | None = frozenset(),
+) -> Known:
     """What a set of files defines. A tool file that cannot be parsed hides names, so then nothing is complete."""
     tools = [tool for versions in library.tools.values() for tool in versions]
     defined = frozenset(name for tool in tools for name in (tool.tool_id, tool.name, f"{tool.namespace}.{tool.name}"))
     made = functions or frozenset()
+    pinned = imported or frozenset()
     return Known(
-        tools=defined | made | frozenset(f"{namespace}.{name}" for name in made),
+        tools=defined
+        | made
+        | frozenset(f"{namespace}.{name}" for name in made)
+        | frozenset(word for server, name in pinned for word in (name, f"{server}.{name}")),
         aliases=frozenset(
             name for tool in tools for alias in tool.aliases for name in (alias, f"{tool.namespace}.{alias}")
         ),
         agents=frozenset(library.agents),
-        namespaces=frozenset(tool.namespace for tool in tools) | made | (frozenset({namespace}) if made else made),
+        namespaces=frozenset(tool.namespace for tool in tools)
+        | made
+        | (frozenset({namespace}) if made else made)
+        | frozenset(server for server, _ in pinned),
         is_complete=library.is_closed
         and functions is not None
+        and imported is not None
         and not any(kind == "tool" for kind, _ in library.broken),
     )
 

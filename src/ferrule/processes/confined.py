@@ -47,6 +47,8 @@ class Confinement(msgspec.Struct, frozen=True, kw_only=True):
     has_network: bool = False
     is_writable: bool = True
     environment: Mapping[str, str] = ENVIRONMENT
+    stdout_bytes: int = 0
+    """How much of the standard output is also held apart."""
     limits: Limits = Limits()
 
 
@@ -80,8 +82,11 @@ async def check_program(argv: Sequence[str], confinement: Confinement) -> None:
         raise ExecutionFailed("setup_required", str(error)) from None
 
 
-async def run_confined(argv: Sequence[str], confinement: Confinement, context: Context) -> Finished:
-    """Run a program in its workspace. Raises ExecutionFailed as `check_program` does, and when it cannot be started."""
+async def run_confined(
+    argv: Sequence[str], confinement: Confinement, context: Context, *, is_streamed: bool = False
+) -> Finished:
+    """Run a program in its workspace. `is_streamed`: whoever follows the call reads along. Raises ExecutionFailed as
+    `check_program` does, and when it cannot be started."""
     await check_program(argv, confinement)
     context.raise_if_aborted()
     found = await _bubblewrap(confinement.mode)
@@ -102,6 +107,7 @@ async def run_confined(argv: Sequence[str], confinement: Confinement, context: C
                 on_abort=context.on_abort,
                 tell=lambda facts: _tell(facts, context),
                 keep=None if context.wire is None else lambda: _writer(context),
+                hear=context.partial if is_streamed and context.wire is not None else None,
             )
     except FolderRefused as error:
         raise ExecutionFailed("setup_required", str(error)) from None
@@ -175,13 +181,21 @@ def _confined(
         fds=(folder.fd, *covers.fds, theirs),
         status_fd=ours,
         keepers=_KEEPERS,
+        stdout_bytes=confinement.stdout_bytes,
     )
 
 
 def _unconfined(words: tuple[str, ...], folder: Folder, confinement: Confinement) -> Start:
     mark = secrets.token_hex(16)
     env = {**confinement.environment, "PWD": folder.path, _MARK: mark}
-    return Start(argv=words, cwd=folder.handle, env=env, fds=(folder.fd,), mark=f"{_MARK}={mark}")
+    return Start(
+        argv=words,
+        cwd=folder.handle,
+        env=env,
+        fds=(folder.fd,),
+        mark=f"{_MARK}={mark}",
+        stdout_bytes=confinement.stdout_bytes,
+    )
 
 
 def _program(argv: Sequence[str], is_limited: bool) -> tuple[str, ...]:

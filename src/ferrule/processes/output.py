@@ -100,3 +100,29 @@ class Capture:
             self.writer.write(chunk)
         except OSError:
             self.discard()
+
+
+class Lines:
+    """What a program writes, handed on while it runs: whole lines, so that nothing that must not be told comes in two halves,
+    and so much of it and no more."""
+
+    def __init__(self, hear: Callable[[str], None], most: int = 64 * 1024) -> None:
+        self._hear = hear
+        self._left = most
+        self._held = bytearray()
+
+    def feed(self, chunk: bytes) -> None:
+        """Take what was written."""
+        if self._left > 0 and len(self._held) <= self._left:
+            self._held += chunk
+
+    def tell(self, *, is_last: bool = False) -> None:
+        """Hand on the lines that are whole; at the end also one that is not."""
+        end = len(self._held) if is_last else self._held.rfind(b"\n") + 1
+        if not end or self._left <= 0:
+            return
+        piece, self._held = bytes(self._held[:end]), self._held[end:]
+        self._left -= len(piece)
+        if self._left < 0:
+            piece = piece[: piece.rfind(b"\n", 0, len(piece) + self._left) + 1] + b"[more is in the result]\n"
+        self._hear(piece.decode("utf-8", "replace"))

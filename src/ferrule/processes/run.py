@@ -17,7 +17,7 @@ import msgspec
 
 from ferrule.contracts.payloads import Kept, PayloadWriter
 from ferrule.processes.limits import Limits
-from ferrule.processes.output import Capture
+from ferrule.processes.output import Capture, Lines
 from ferrule.processes.patience import Patience
 from ferrule.processes.tree import Tree
 
@@ -45,6 +45,8 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
     """A text in `env` that everything it starts has too."""
     keepers: int = 0
     """How many generations of processes are the sandbox's."""
+    stdout_bytes: int = 0
+    """How much of its standard output is also held apart from what it writes to standard error."""
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,6 +68,8 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     """Where the whole of a long output is."""
     is_gone: bool
     """True when none of its processes is left."""
+    stdout: bytes = b""
+    """Its standard output alone, as far as `Start.stdout_bytes` goes."""
 
 
 class Facts(msgspec.Struct, frozen=True):
@@ -86,13 +90,15 @@ async def run_program(
     on_abort: Callable[[Callable[[], None]], None] | None = None,
     tell: Callable[[Facts], None] | None = None,
     keep: Callable[[], PayloadWriter] | None = None,
+    hear: Callable[[str], None] | None = None,
 ) -> Ended:
     """Run a program to its end. Raises OSError when it cannot be started.
 
     `until`: a moment of the loop's clock at which it must be over, if that is sooner. `on_abort`: takes what to call when it
-    should stop. `tell`: hears of progress. Cancelling ends all of its processes before the cancellation goes on its way.
+    should stop. `tell`: hears of progress; `hear`: gets what it writes, in whole lines. Cancelling ends all of its processes
+    before the cancellation goes on its way.
     """
-    run = _Run(start, limits, tell, keep)
+    run = _Run(start, limits, tell, keep, hear)
     patience = Patience()
     try:
         if on_abort is not None:
@@ -120,7 +126,10 @@ class _Run:
         limits: Limits,
         tell: Callable[[Facts], None] | None,
         keep: Callable[[], PayloadWriter] | None,
+        hear: Callable[[str], None] | None = None,
     ) -> None:
+        self._lines = None if hear is None else Lines(hear)
+        self._stdout = bytearray()
         self._start = start
         self._limits = limits
         self._tell = tell
@@ -223,6 +232,7 @@ class _Run:
             is_whole=self._capture.is_whole,
             kept=kept,
             is_gone=is_gone,
+            stdout=bytes(self._stdout),
         )
 
     def let_go(self) -> None:
@@ -256,7 +266,12 @@ class _Run:
             return
         room = self._limits.output_bytes - self._capture.total
         chunk, is_too_much = chunk[:room], len(chunk) > room
-        self._written[self._open[fd]] += len(chunk)
+        which = self._open[fd]
+        self._written[which] += len(chunk)
+        if which == 0 and len(self._stdout) < self._start.stdout_bytes:
+            self._stdout += chunk[: self._start.stdout_bytes - len(self._stdout)]
+        if self._lines is not None:
+            self._lines.feed(chunk)
         self._capture.feed(chunk)
         if is_too_much:
             self.stop("too_much_output")
@@ -299,6 +314,8 @@ class _Run:
             self._status_exit = said["exit-code"]
 
     def _progress(self, code: int | None = None, *, is_last: bool = False) -> None:
+        if self._lines is not None:
+            self._lines.tell(is_last=is_last)
         if self._tell is None:
             return
         timeout_ms = int(self._limits.seconds * 1000)

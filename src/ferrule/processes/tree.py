@@ -89,6 +89,9 @@ class Tree:
             is_reaped = exited.done()
             living = self.living(is_reaped=is_reaped)
             if is_reaped and not living:
+                # One that forks and ends between the list of processes and the look at it is seen by a second look.
+                living = self.living(is_reaped=True) if self._mark is not None else []
+            if is_reaped and not living:
                 return True
             if loop.time() > until:
                 return False

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -14,6 +13,10 @@ import msgspec
 
 from ferrule.contracts.witness import Witness
 from ferrule.errors import SettingsError
+from ferrule.registry import late
+
+_request = late("urllib.request:Request")
+_urlopen = late("urllib.request:urlopen")
 
 
 class Head(NamedTuple):
@@ -59,13 +62,13 @@ class WebhookWitness:
 
     def write(self, ledger: str, seq: int, row: bytes, at: int, signature: bytes) -> None:
         """Post one head as JSON; any answer of 200 to 299 means it is kept. Raises OSError."""
-        request = urllib.request.Request(
+        request = _request(
             self._url,
             data=line(Head(ledger, seq, row, at, signature)),
             headers={"Content-Type": "application/json"},
             method="POST",
         )
-        with urllib.request.urlopen(request, timeout=self._timeout) as answer:
+        with _urlopen(request, timeout=self._timeout) as answer:
             answer.read(1024)
 
 

@@ -65,6 +65,7 @@ def build_surface(
         policy_refs=() if engine is None else (f"policy:{engine.digest}",),
         max_tool_calls=selection.max_tool_calls,
         audit_level=selection.audit_level,
+        is_confined=selection.is_confined,
         tool_choice=selection.tool_choice,
         instructions=selection.instructions,
         reason=selection.reason,
@@ -142,6 +143,9 @@ class _Building:
                 candidate.max_calls_per_run = min(calls, candidate.max_calls_per_run or calls)
 
     def _is_offered(self, candidate: Candidate) -> bool:
+        """Resources and prompts are listed elsewhere; no model is shown them as tools."""
+        if candidate.tool.exposed_as is not None:
+            return False
         return candidate.is_named or candidate.tool.lifecycle != "deprecated"
 
     def _entry(self, weighed: _Weighed, is_crowded: bool) -> SurfaceEntry:
@@ -170,7 +174,7 @@ def _is_deferred(candidate: Candidate, stated: Availability, is_crowded: bool) -
     """A wish of the surface record counts most, then `always_load`, then whatever defers (AT-37)."""
     if candidate.wish in ("loaded", "deferred"):
         return candidate.wish == "deferred"
-    if stated.is_always_loaded:
+    if stated.is_always_loaded or candidate.tool.exposed_as is not None:
         return False
     return is_crowded or stated.is_deferred or candidate.tool.lifecycle == "deferred"
 

@@ -55,6 +55,7 @@ class Selection(msgspec.Struct):
     instructions: str = ""
     max_tool_calls: int | None = None
     audit_level: str = ""
+    is_confined: bool = False
 
 
 def candidates(view: CatalogView, request: SurfaceRequest) -> Selection:
@@ -97,6 +98,7 @@ def _of_agent(view: CatalogView, request: SurfaceRequest, record: Record) -> Sel
         payload.get("instructions", ""),
         calls if is_integer(calls) else None,
         level if isinstance(level, str) else "",
+        dig(payload, ("definition", "policies", "allow_external_http")) is not True,
     )
 
 

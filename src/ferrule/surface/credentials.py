@@ -54,4 +54,4 @@ def _name(written: dict[str, Any]) -> str:
     return next((name for key in _SOURCES if isinstance(name := written.get(key), str) and name), "?")
 
 
-_NAMES = {"aml": _aml, "adl": _adl, "oxp": _oxp}
+_NAMES = {"aml": _aml, "adl": _adl, "oxp": _oxp, "mcp": _aml}

@@ -24,6 +24,8 @@ from ferrule.surface.roles import Ceiling
 
 _SANDBOXED_KINDS = frozenset({"shell_command", "code_execution"})
 _KNOWN_CAPABILITIES = frozenset({"strict_schemas", "parallel_calls", "deferred_refs", "media"})
+_HANDED_TO = frozenset({"oxp", "oxp_server"})
+"""Dialects whose callers may bring what a tool requires."""
 _USABLE = frozenset({"available", "deprecated", "deferred", "requires_setup"})
 
 
@@ -170,7 +172,7 @@ def credentials(subject: Subject) -> Hold | None:
     if subject.tool.credentials is None and not subject.stated.required_credentials:
         return None
     names = credential_names(subject.tool, subject.stated)
-    if not names:
+    if not names or (subject.context.request.brings_credentials and subject.tool.dialect in _HANDED_TO):
         return None
     readiness = subject.context.readiness
     missing = names if readiness is None else readiness.missing_credentials(subject.tool, names)

@@ -1,6 +1,7 @@
 """What leads to which tool on a surface: names, ids, `namespace.name` and aliases, and which of them mean several (AT-4 to AT-6).
 
-A stronger claim silences weaker ones: the name or id of a tool, then a name with its namespace, then an alias. Within a
+A stronger claim silences weaker ones: the name or id of a tool, then a name with its namespace, then an alias. What is no tool
+to a model (a resource, a prompt) claims its name like an alias, so that it never costs a tool its own. Within a
 claim a tool the caller sees beats one held back. A held tool keeps its name against aliases, so that switching a tool
 off never sends its calls to another one.
 """
@@ -22,7 +23,7 @@ def names_of(entries: Iterable[SurfaceEntry]) -> dict[str, tuple[str, ...]]:
     names: dict[str, tuple[str, ...]] = {}
     for entry in entries:
         tool = entry.tool
-        _claim(primary, tool.name, entry)
+        _claim(primary if tool.exposed_as is None else aliases, tool.name, entry)
         if tool.tool_id != tool.name:
             _claim(primary, tool.tool_id, entry)
         _claim(qualified, f"{tool.namespace}.{tool.name}", entry)

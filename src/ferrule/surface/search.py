@@ -49,7 +49,7 @@ class SearchIndexes:
         known = self._by_surface.get(id(surface))
         if known is not None:  # the surface is held here too, so nothing else can have its id
             return known[1]
-        entries = [entry for entry in surface.entries.values() if entry.is_visible]
+        entries = [entry for entry in surface.entries.values() if _is_found(entry)]
         key = frozenset((entry.tool.tool_id, entry.digest, entry.is_offered) for entry in entries)
         index = self._by_tools.get(key)
         if index is None:
@@ -118,6 +118,11 @@ def select(surface: Surface, names: Sequence[str], search_id: str, *, new_id: Ca
     )
 
 
+def _is_found(entry: SurfaceEntry) -> bool:
+    """True for what a search may give: tools the caller sees. Resources and prompts are listed, not searched for."""
+    return entry.is_visible and entry.tool.exposed_as is None
+
+
 def _is_loadable(entry: SurfaceEntry) -> bool:
     return entry.standing == "deferred" and entry.loading_state in ("deferred", "discoverable")
 
@@ -128,7 +133,7 @@ def _selection(surface: Surface, query: str, search_id: str) -> SearchResult:
     ambiguous: dict[str, tuple[str, ...]] = {}
     for name in names_in(query):
         entry = surface.find(name)
-        if entry is not None and entry.is_visible:
+        if entry is not None and _is_found(entry):
             found[entry.tool.tool_id] = entry
         elif meant := _visible_meanings(surface, name):
             ambiguous[name] = meant
@@ -173,7 +178,7 @@ def _keywords(surface: Surface, query: str, search_id: str, limit: int, indexes:
 def _visible_meanings(surface: Surface, name: str) -> tuple[str, ...]:
     """The names to use instead of an ambiguous one, as far as the caller may know them."""
     entries = (surface.entries[tool_id] for tool_id in surface.names.get(name, ()))
-    return tuple(surface.shown_name(entry) for entry in entries if entry.is_visible)
+    return tuple(surface.shown_name(entry) for entry in entries if _is_found(entry))
 
 
 def _detail(surface: Surface, entry: SurfaceEntry, score: float, reason: str) -> dict[str, Any]:

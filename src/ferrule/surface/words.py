@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import chain
 from sys import intern
 
 _PARTS = re.compile(r"[^\W_]+")
 _HUMPS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+|[^A-Za-z]+")
-_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _FILLERS = frozenset(
     {"a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "i", "in", "is", "it", "its", "me", "my", "of", "on",
      "or", "that", "the", "this", "to", "with", "you", "your"}
@@ -25,11 +24,17 @@ def words(text: str) -> Iterator[str]:
 
 @lru_cache(maxsize=16_384)  # descriptions are made of few different words
 def _of_part(part: str) -> tuple[str, ...]:
-    if not part.isascii() and _UNSPACED.search(part):  # writing without spaces: every pair of characters is a word
+    if not part.isascii() and _unspaced().search(part):  # writing without spaces: every pair of characters is a word
         return tuple(part[at : at + 2] for at in range(max(1, min(len(part), _LONGEST) - 1)))
     humps = _HUMPS.findall(part) if part.isascii() and not part.islower() else (part,)
     lowered = (hump.casefold() for hump in humps)
     return tuple(intern(levelled(word)) for word in lowered if word not in _FILLERS)
+
+
+@cache
+def _unspaced() -> re.Pattern[str]:
+    """Letters of writing without spaces. Made when the first is met: such a large set takes milliseconds."""
+    return re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
 def levelled(word: str) -> str:

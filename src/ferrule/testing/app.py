@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from ferrule.app import App, Parts
 from ferrule.approval.check import unsatisfied
 from ferrule.approval.inbox import Accept
 from ferrule.approval.key import ApprovalKey
+from ferrule.approval.notices import Notices
 from ferrule.clock import Clock, id_maker
 from ferrule.contracts.catalog import CatalogView
 from ferrule.contracts.executor import Executor
 from ferrule.contracts.hook import Hook
+from ferrule.contracts.notifier import Notifier
 from ferrule.contracts.payloads import PayloadStore
 from ferrule.contracts.policy import Classifier, PolicyEngine
 from ferrule.contracts.sink import Sink
+from ferrule.credentials.oauth_tokens import UserTokens
+from ferrule.executors.caching import Cache
+from ferrule.executors.credentialed import Delegation
+from ferrule.executors.transports import TransportExecutor
 from ferrule.follow import Follower
 from ferrule.function_tools import joined
 from ferrule.model.approval import Identity
@@ -45,9 +54,14 @@ from ferrule.policy.shell_classifier import BUILTIN
 from ferrule.readiness import Here
 from ferrule.releases import catalog_in_memory
 from ferrule.searching import SearchExecutor
+from ferrule.settings import SecretSettings, Settings
 from ferrule.stores.memory.store import MemoryStore
 from ferrule.surface.catalogs import EmptyCatalog, SealedCatalog
+from ferrule.surroundings import authorizations_of, missing_secrets, surroundings_of
 from ferrule.workspace import Workspace
+
+_NO_FILES = Settings(secrets=SecretSettings(env_file=""))
+"""An app without a workspace reads no file of secrets."""
 
 
 @asynccontextmanager
@@ -72,12 +86,15 @@ async def memory_app(
     retries: RetrySettings | None = None,
     environment: Mapping[str, str] | None = None,
     payloads: PayloadStore | None = None,
+    settings: Settings | None = None,
+    notifiers: Sequence[Notifier] = (),
 ) -> AsyncIterator[App]:
     """An app without a workspace.
 
     `tools`: Python functions or canonical tools. `definitions`: definition files by name, compiled and refused like any.
     `policy`: the text of a policy.toml. `store`: one that another app has left, to see what a restart brings; pass the same
-    `key` then. A Python function is run by itself; other tools by `executors`, for example a `ScriptedExecutor`.
+    `key` then. A Python function is run by itself; other tools by `executors`, for example a `ScriptedExecutor`, or by the
+    transport they name. `settings`: what a ferrule.toml would say about the network, secrets and the systems behind tools.
     """
     time = clock or Clock()
     used = store or MemoryStore(clock=time.now)
@@ -86,7 +103,7 @@ async def memory_app(
         tools=tools, executors=executors, hooks=hooks, classifiers=classifiers, records_behind=records_behind, tends=tends,
         scheduler=scheduler, results=results or ResultSettings(), redaction=redaction,
         retries=retries or RetrySettings(), environment=environment,
-        payloads=payloads,
+        payloads=payloads, settings=settings or _NO_FILES, notifiers=notifiers,
     )  # fmt: skip
     async with AsyncExitStack() as stack:
         app = await stack.enter_async_context(App(parts))
@@ -117,14 +134,35 @@ def _parts(
     retries: RetrySettings,
     environment: Mapping[str, str] | None,
     payloads: PayloadStore | None,
+    settings: Settings,
+    notifiers: Sequence[Notifier],
 ) -> Parts:
     new_id = id_maker(clock)
     known = {**BUILTIN, **{classifier.name: classifier for classifier in classifiers}}
     env = os.environ if environment is None else environment
     redactor = KnownSecrets(redaction or RedactionSettings(well_known=False), env)
-    view, functions = joined(catalog, tools, environment=env, on_secret=redactor.add)
-    runs = (SearchExecutor(new_id, SurfaceSettings()), *executors, functions)
+    view, functions = joined(
+        catalog,
+        tools,
+        environment=env,
+        on_secret=redactor.add,
+        threads=settings.functions.threads,
+        processes=settings.functions.processes,
+        isolate=settings.functions.isolate,
+    )
+    around = surroundings_of(
+        settings, env, Path(tempfile.gettempdir()), redactor.add, tick=clock.seconds, now=clock.now,
+        key=key, redactor=redactor,
+    )  # fmt: skip
+    kept = Path(tempfile.gettempdir()) / f"ferrule-{os.urandom(8).hex()}"
+    authorizations = authorizations_of(settings, around, tick=clock.seconds, folder=kept)
+    user_tokens = UserTokens(authorizations, redactor.add)
+    around = msgspec.structs.replace(around, users=user_tokens, bindings=settings.secrets.bindings)
+    functions.delegation = Delegation(vault=around.vault, bindings=settings.secrets.bindings, users=user_tokens)
+    runs = (SearchExecutor(new_id, SurfaceSettings()), *executors, functions, TransportExecutor(around))
     accepted: list[dict[str, Any]] = []
+    notices = Notices(notifiers, "memory") if notifiers else None
+    let_go = () if notices is None else (notices.aclose,)
     services = Services(
         store=store,
         now=clock.now,
@@ -135,7 +173,7 @@ def _parts(
         scheduler=Scheduler(scheduler),
         live=InFlight(),
         budgets=RetryBudgets(retries),
-        breakers=Breakers(retries, lambda: clock.tick() / 1e9),
+        breakers=Breakers(retries, clock.seconds),
         classifiers=known,
         hooks=tuple(hooks),
         redactor=redactor,
@@ -143,6 +181,7 @@ def _parts(
         results=results,
         retries=retries,
         records_behind=records_behind,
+        parked=notices.tell if notices is not None else lambda request: None,
     )
     return Parts(
         store=store,
@@ -154,10 +193,17 @@ def _parts(
         executors=runs,
         key=key,
         services=services,
-        readiness=Here(functions.can_run),
+        readiness=Here(
+            functions.can_run, missing=lambda tool: missing_secrets(tool, around.vault, settings, executors)
+        ),
         name="memory",
+        notices=notices,
+        cache=Cache(settings.cache, clock.seconds),
         accept_rule=lambda identity: _accepting(accepted, store, identity),
+        authorizations=authorizations,
+        user_tokens=user_tokens,
         tends=tends,
+        closing=(*let_go, lambda: shutil.rmtree(kept, ignore_errors=True)),
     )
 
 

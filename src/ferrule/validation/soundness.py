@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
+from ferrule.model.mirrored import mirrored
 from ferrule.model.nearest import nearest
 from ferrule.model.value import MISSING, JsonValue, Path, dig, dotted
 from ferrule.validation.ecma import pattern_defect
@@ -133,6 +134,19 @@ def schema_defects(schema: Any) -> list[SchemaDefect]:
         return []
     if not isinstance(schema, dict):
         return [SchemaDefect((), "must be a schema: a mapping, true or false")]
+    return _defects(schema) or _header_defects(schema)
+
+
+def _header_defects(schema: dict[str, Any]) -> list[SchemaDefect]:
+    """What is wrong with parameters that are to be headers: clients would refuse the whole tool."""
+    try:
+        mirrored(schema)
+    except ValueError as problem:
+        return [SchemaDefect((), f"cannot be used by MCP clients: {problem}")]
+    return []
+
+
+def _defects(schema: dict[str, Any]) -> list[SchemaDefect]:
     address = schema.get("$schema")
     version = _ADDRESSES.get(address.removesuffix("#")) if isinstance(address, str) else None
     if version is not None:

@@ -60,6 +60,7 @@ def execution_rows(prefix: str = "") -> tuple[Row, ...]:
         *(Row(prefix + key, boolean(), rule) for key in _CAPABILITIES),
         Row(f"{prefix}sandbox_profile", string(), rule),
         Row(f"{prefix}timeout_ms", integer(0), rule),
+        Row(f"{prefix}task", one_of("auto", "required", "never"), rule),
         Row(f"{prefix}external_mappings", sequence(), rule),
         Row(f"{prefix}external_mappings[]", mapping(), rule),
     )

@@ -71,7 +71,8 @@ FIELD_PAGES = (
         "unknown-key",
         Severity.WARNING,
         "The blocks of a tool file take no other keys than the standard's; in `transport` those of its type.",
-        "Why: a misspelt key is silently without effect.\nBad:  use_guidence:\nGood: use_guidance:",
+        "Why: a misspelt key is silently without effect. In `transport` keys that begin with `x-` are an executor's extensions.\n"
+        "Bad:  use_guidence:\nGood: use_guidance:",
     ),
     RuleInfo(
         "AML-23",

@@ -9,7 +9,7 @@ from ferrule.contracts.rule import Subject
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.nearest import nearest
 from ferrule.rules.aml.transport import transport_of
-from ferrule.rules.aml.transport_fields import CONNECTION_KEYS, CREDENTIAL_KEYS, WRITTEN_SECRETS
+from ferrule.rules.aml.transport_fields import CONNECTION_KEYS, CREDENTIAL_KEYS, EXTENSION, WRITTEN_SECRETS
 
 _BLOCK = ("transport", "credentials")
 _BARE = frozenset({"scheme"}) | WRITTEN_SECRETS
@@ -42,13 +42,13 @@ class SuperfluousCredentialField:
 
     def _extra(self, credentials: dict[str, Any], scheme: str) -> Iterator[Finding]:
         for key in credentials:
-            if key not in _BARE:
+            if key not in _BARE and not key.startswith(EXTENSION):
                 message = f"the scheme {scheme} takes no `{key}`"
                 yield Finding(self.code, (*_BLOCK, key), message, Severity.WARNING, "remove it", on_key=True)
 
 
 def _unknown(credentials: dict[str, Any]) -> Iterator[Finding]:
     for key in credentials:
-        if key not in _CONNECTION and key not in WRITTEN_SECRETS:
+        if key not in _CONNECTION and key not in WRITTEN_SECRETS and not key.startswith(EXTENSION):
             message, hint = f"unknown key {key!r} in `transport.credentials`", nearest(key, _CONNECTION)
             yield Finding("AML-15", (*_BLOCK, key), message, Severity.WARNING, hint, on_key=True)

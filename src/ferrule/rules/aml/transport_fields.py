@@ -76,6 +76,28 @@ SECRET_SCHEMES = frozenset({"api-key", "bearer-token", "service-account"})
 SCHEMES = ("none", "iam-role", "api-key", "bearer-token", "oauth2", "service-account")
 SOURCES = ("env", "aws_secrets_manager", "gcp_secret_manager", "azure_key_vault")
 
+EXTENSION = "x-"
+"""How keys of `transport` and its credentials begin that are no words of the standard, and mean something to an executor."""
+
+_HUMAN = ("x-assignees", "x-expires-seconds", "x-message", "x-remind-seconds")
+EXTENSIONS = {
+    "rest-api": (
+        "x-body", "x-headers", "x-idempotency-header", "x-mapping", "x-probe", "x-query", "x-response", *_HUMAN,
+    ),
+    "lambda": ("x-audience", "x-url", *_HUMAN),
+    "mcp": _HUMAN,
+    "message-queue": (
+        "x-avro-reply-schema", "x-avro-schema", "x-avro-schema-id", "x-bootstrap-servers", "x-consumer-group",
+        "x-endpoint", "x-group-by", "x-reply-seconds", "x-sasl-mechanism", "x-security-protocol", "x-service", *_HUMAN,
+    ),
+    "database": (
+        "x-allow-sql", "x-allow-statements", "x-dialect", "x-max-rows", "x-rows", "x-statement", "x-tables",
+        "x-truncate", *_HUMAN,
+    ),
+}  # fmt: skip
+"""Those that Ferrule's own executors read, by kind of transport."""
+CREDENTIAL_EXTENSIONS = frozenset({"x-audience", "x-client-id", "x-token-url", "x-version-stage"})
+
 _CREDENTIALS = "transport.credentials"
 _METHODS = "(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS)"
 _CLOUDS = one_of("aws", "gcp", "azure")
@@ -103,12 +125,14 @@ def _closed(kind: str) -> Row:
     superseded = frozenset({"auth", "function_arn"} if kind == "lambda" else {"auth"})
     misplaced = CONNECTION_KEYS | {"connection_source"} if kind == "database" else frozenset()
     known = frozenset({"type", "credentials", *TRANSPORT_KEYS[kind]})
-    closed = Closed(known, elsewhere=superseded | misplaced)
+    own = frozenset(EXTENSIONS[kind])
+    closed = Closed(known, elsewhere=superseded | misplaced, extensions=EXTENSION, own=own)
     return Row("transport", closed, "AML-15", _WARNING, when=("transport.type", frozenset({kind})))
 
 
 def _closed_credentials(schemes: frozenset[str], superseded: Iterable[str]) -> Row:
-    closed = Closed(CREDENTIAL_KEYS, elsewhere=WRITTEN_SECRETS | frozenset(superseded))
+    elsewhere = WRITTEN_SECRETS | frozenset(superseded)
+    closed = Closed(CREDENTIAL_KEYS, elsewhere=elsewhere, extensions=EXTENSION, own=CREDENTIAL_EXTENSIONS)
     return Row(_CREDENTIALS, closed, "AML-15", _WARNING, when=(f"{_CREDENTIALS}.scheme", schemes))
 
 

@@ -2,9 +2,9 @@
 
 Three numbers of 8 bytes: the generation (a switch, an approval, a policy changed), a stamp of the last write, the time of the
 last row. They are read through an open descriptor: a mapping would kill the process when somebody truncates the file. What
-was read counts for a tenth of a millisecond, or until somebody in this process rings: reading lets go of Python's lock, and
-that costs a busy caller more than the rest of its look at the bell. Losing the file loses nothing: it is made again, and
-that counts as a change.
+was read counts for a millisecond, or until somebody in this process rings: reading lets go of Python's lock, and that costs a
+busy caller more than the rest of its look at the bell. What another process switches off is off a millisecond later, which is
+less than its command takes to end. Losing the file loses nothing: it is made again, and that counts as a change.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _STAMP = 8
 _LATEST = 16
 _BYTES = 24
 _LOOK_SECONDS = 1.0
-_FRESH_SECONDS = 0.0001
+_FRESH_SECONDS = 0.001
 _LOCK_ATTEMPTS = 50
 
 

@@ -1,0 +1,39 @@
+"""`ferrule connections`: what users have authorized and not taken back, without tokens."""
+
+from __future__ import annotations
+
+import click
+import msgspec
+
+from ferrule.access import Access
+from ferrule.assembly import open_app
+from ferrule.cli.connecting import line_of, user_of, user_options
+from ferrule.cli.desk import demand_admin
+from ferrule.cli.json_text import json_text
+from ferrule.cli.loop import run_command
+from ferrule.cli.options import json_option, workspace_option
+from ferrule.model.oauth import Connection
+
+
+@click.command()
+@click.option("--all", "everybody", is_flag=True, help="Everybody's; takes the admin scope.")
+@user_options
+@json_option
+@workspace_option
+def command(path: str, everybody: bool, principal: str | None, tenant: str, as_json: bool) -> None:
+    """List what a user has authorized tools to do in their name."""
+    found = run_command(_found(path, everybody, principal, tenant))
+    if as_json:
+        click.echo(json_text(msgspec.to_builtins(found)))
+    elif not found:
+        click.echo("nothing is authorized; 'ferrule connect PROVIDER' does it", err=True)
+    for connection in [] if as_json else found:
+        click.echo(line_of(connection))
+
+
+async def _found(path: str, everybody: bool, named: str | None, tenant: str) -> list[Connection]:
+    async with open_app(path, tends=False) as app:
+        if everybody:
+            demand_admin(Access(app.root).local_owner())
+            return app.authorizations.connections(None)
+        return app.authorizations.connections(user_of(app, named), tenant=tenant)

@@ -1,0 +1,203 @@
+"""`ferrule key`: who may do what here: makes, lists, renews and ends the keys of people, agents and programs."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from importlib import import_module
+
+import click
+import msgspec
+
+from ferrule.access import Access
+from ferrule.cli.options import json_option, workspace_option
+from ferrule.errors import FerruleError
+from ferrule.model.approval import CALL, SCOPES
+from ferrule.model.catalog import Catalog
+from ferrule.model.nearest import nearest
+from ferrule.tokens import Limits, Token, stamp
+from ferrule.workspace import Workspace
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
+_NEVER_SHOWN = ("digest", "previous")
+
+
+def _seconds(context: click.Context, option: click.Parameter, text: str) -> float:
+    """A length of time: `90d`, `12h`, `30m`."""
+    match = re.fullmatch(r"(\d{1,6})([smhdw])|0", text.strip().lower())
+    if match is None:
+        raise click.BadParameter(f"{text!r} is no length of time; write it like 90d, 12h, 30m or 45s")
+    return float(match[1]) * _UNITS[match[2]] if match[1] else 0.0
+
+
+def _moment(context: click.Context, option: click.Parameter, text: str | None) -> float | None:
+    """A moment, in seconds since 1970: a length of time from now on, a day, or a time (RFC 3339)."""
+    if text is None:
+        return None
+    if re.fullmatch(r"\d{1,6}[smhdw]", text.strip().lower()):
+        return time.time() + _seconds(context, option, text)
+    try:
+        at = datetime.fromisoformat(text.strip())
+        return (at if at.tzinfo is not None else at.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        raise click.BadParameter(
+            f"{text!r} is no time; write it like 90d, 2027-01-31 or 2027-01-31T12:00:00Z"
+        ) from None
+
+
+@click.group()
+def command() -> None:
+    """Make, list, rotate and revoke keys.
+
+    A key stands for a person, an agent or a program. Its scopes say what it may do: `call` tools, `approve` calls, `admin`
+    (rules, switches, keys). Commands use the owner's key, or the one in FERRULE_TOKEN.
+    """
+
+
+@command.command()
+@click.argument("name")
+@click.option(
+    "--scope",
+    "scopes",
+    type=click.Choice(SCOPES),
+    multiple=True,
+    default=(CALL,),
+    help="What it may do; `call` by default.",
+)
+@click.option("--group", "groups", multiple=True, help="A group its holder belongs to.")
+@click.option("--tenant", help="The tenant its calls belong to; of others it learns nothing.")
+@click.option("--agent", help="The agent of the catalog that calls with it: it sees that agent's tools.")
+@click.option("--role", help="The role its calls are held to.")
+@click.option("--surface", help="The surface record that its calls follow.")
+@click.option("--expires", callback=_moment, metavar="WHEN", help="When it ends by itself: 90d, 2027-01-31, or a time.")
+@json_option
+@workspace_option
+def add(
+    name: str,
+    path: str,
+    scopes: tuple[str, ...],
+    groups: tuple[str, ...],
+    tenant: str | None,
+    agent: str | None,
+    role: str | None,
+    surface: str | None,
+    expires: float | None,
+    as_json: bool,
+) -> None:
+    """Make a key for NAME and print it. It is shown this once: only its digest is kept."""
+    workspace = Workspace.open(path)
+    access = Access(workspace.root)
+    ends = None if expires is None else stamp(expires)
+    limits = Limits(tenant=tenant, agent=agent, role=role, surface=surface, expires=ends)
+    token, secret = access.add(access.local_owner(), name, scopes, groups, limits)
+    for kind, bound_to in (("agent", agent), ("role", role)):
+        if bound_to is not None:
+            _note_unknown(workspace, kind, bound_to)
+    _show(token, secret, as_json, f"{_word()} {token.id} of {token.person}; it is shown this once:")
+
+
+@command.command("list")
+@json_option
+@workspace_option
+def list_tokens(path: str, as_json: bool) -> None:
+    """List every key, without secrets."""
+    access = Access(Workspace.open(path).root)
+    tokens, used = access.tokens(), access.use.times()
+    if as_json:
+        records = [_as_dict(token) | {"last_used": used.get(token.id)} for token in tokens]
+        click.echo(json.dumps(records, indent=2, ensure_ascii=False))
+        return
+    heads = ("id", "person", "scopes", "groups", "bound to", "made", "last used", "state")
+    rows = [heads, *(_row(token, used.get(token.id)) for token in tokens)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for row in rows:
+        click.echo("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
+
+
+@command.command()
+@click.argument("key", metavar="ID")
+@click.option(
+    "--grace",
+    default="24h",
+    callback=_seconds,
+    metavar="TIME",
+    help="How long the old secret still counts; 24h by default, 0 ends it.",
+)
+@json_option
+@workspace_option
+def rotate(key: str, path: str, grace: float, as_json: bool) -> None:
+    """Give the key ID (the beginning of an id is enough) a new secret and print it. The old one counts a while longer."""
+    access = Access(Workspace.open(path).root)
+    token, secret = access.rotate(access.local_owner(), key, grace)
+    until = (
+        f"the old secret counts until {token.previous_until}" if token.previous_until else "the old secret has ended"
+    )
+    _show(token, secret, as_json, f"{_word()} {token.id} of {token.person}; {until}; the new one is shown this once:")
+
+
+@command.command()
+@click.argument("key", metavar="ID")
+@workspace_option
+def revoke(key: str, path: str) -> None:
+    """End the key ID (the beginning of an id is enough), at once and everywhere."""
+    access = Access(Workspace.open(path).root)
+    ended = access.revoke(access.local_owner(), key)
+    click.echo(f"revoked {_word()} {ended.id} of {ended.person}")
+
+
+def _note_unknown(workspace: Workspace, kind: str, name: str) -> None:
+    """Tell of an agent or role that the catalog does not have: the key may be made before it, and is of no use until then."""
+    load: Callable[[Workspace], Catalog] = import_module("ferrule.releases").load_catalog
+    try:
+        known = sorted({record.record_id for record in load(workspace).records(kind)})
+    except FerruleError:  # not built yet, or not readable: who serves is told
+        return
+    if name not in known:
+        said = nearest(name, known) or (f"it has {', '.join(known)}" if known else f"it has no {kind}s")
+        click.echo(
+            f"note: there is no {kind} {name!r} in the catalog, so the key is refused until there is; {said}", err=True
+        )
+
+
+def _word() -> str:
+    """What whoever typed the command calls it."""
+    parent = click.get_current_context().parent
+    return "token" if parent is not None and (parent.info_name or "").endswith("token") else "key"
+
+
+def _show(token: Token, secret: str, as_json: bool, sentence: str) -> None:
+    if as_json:
+        click.echo(json.dumps(_as_dict(token) | {"secret": secret}, indent=2, ensure_ascii=False))
+        return
+    click.echo(sentence, err=True)
+    click.echo(secret)
+
+
+def _row(token: Token, used: str | None) -> tuple[str, ...]:
+    bound = [f"{name} {value}" for name in ("tenant", "agent", "role", "surface") if (value := getattr(token, name))]
+    return (
+        token.id,
+        token.person,
+        ",".join(token.scopes),
+        ",".join(token.groups) or "-",
+        ", ".join(bound) or "-",
+        token.created,
+        used or "-",
+        _state(token),
+    )
+
+
+def _state(token: Token) -> str:
+    if token.revoked:
+        return f"revoked {token.revoked}"
+    if token.is_over(time.time()):
+        return f"expired {token.expires}"
+    return f"valid until {token.expires}" if token.expires else "valid"
+
+
+def _as_dict(token: Token) -> dict[str, object]:
+    record: dict[str, object] = msgspec.to_builtins(token)
+    return {key: value for key, value in record.items() if key not in _NEVER_SHOWN}

@@ -1,0 +1,226 @@
+"""`ferrule serve`: the workspace on one port, or on a pipe, for any agent."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import logging
+import os
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from ferrule.access import Access
+from ferrule.cli.loop import run_command
+from ferrule.errors import AccessError, SettingsError
+from ferrule.model.serving import ServeSettings
+from ferrule.servers.connecting import CLIENTS, Place, advice, snippet
+from ferrule.settings import load_settings
+from ferrule.workspace import Workspace
+
+_PREFIX = "FERRULE_SERVE_"
+_NAMES = {"host": str, "port": int, "public_url": str, "workers": int}
+"""What the environment may say: `FERRULE_SERVE_PORT=9000`."""
+_EVERYWHERE = ("0.0.0.0", "::", "")
+
+
+@click.command()
+@click.option("--workspace", "path", default=".", type=click.Path(), help="Serve the workspace around this path.")
+@click.option("--stdio", is_flag=True, help="Speak MCP on standard input and output: what a desktop client starts.")
+@click.option("--host", help="The address to listen on (127.0.0.1).")
+@click.option("--port", type=click.IntRange(0, 65535), help="The port to listen on (8787); 0 takes a free one.")
+@click.option("--public-url", metavar="URL", help="The address clients use, where a proxy has another.")
+@click.option("--workers", type=click.IntRange(1), help="How many processes serve (1).")
+@click.option("--import-config", "imported", metavar="FILE", type=click.Path(exists=True, dir_okay=False),
+              help="Take over the MCP servers in a desktop client's configuration, then serve.")  # fmt: skip
+@click.option("--no-reload", is_flag=True, help="Leave definitions that change while it runs to the next start.")
+@click.option("--no-auth", is_flag=True, help="Let every program on this machine in, without a token.")
+@click.option(
+    "--dangerously-open", is_flag=True, help="With --no-auth: let in whoever reaches the address, from anywhere."
+)
+@click.option("--snippet", type=click.Choice([*CLIENTS]), help="Only print what to give this client, and do not serve.")
+@click.option("--json", "as_json", is_flag=True, help="Say where it serves as one line of JSON, for programs.")
+@click.option("--fd", type=int, hidden=True)
+def command(path: str, stdio: bool, imported: str | None, snippet: str | None, **options: Any) -> int:
+    """Serve the workspace to any agent: over MCP, OXP and HTTP on one port, or over MCP on a pipe with --stdio.
+
+    \b
+      ferrule serve                       on http://127.0.0.1:8787, for clients with the agents' token
+      ferrule serve --snippet cursor      what to put into a client's configuration
+      ferrule serve --import-config ~/.cursor/mcp.json
+                                          put Ferrule in front of the MCP servers you have
+
+    Every call goes through the same pipeline: checked, decided by the policy, recorded. What needs an approval waits for a
+    person: `ferrule pending`, `ferrule approve`. An agent's token can call and never approve. Changed definitions are taken
+    while it runs; clients are told. Settings: [serve] in ferrule.toml, then FERRULE_SERVE_HOST, _PORT, _PUBLIC_URL and _WORKERS,
+    then these options.
+    """
+    if imported is not None:
+        import_module("ferrule.cli.importing").take_over(path, imported)
+    workspace = Workspace.open(path)
+    settings = _settings(workspace, options)
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(message)s", stream=sys.stderr)
+    if snippet is not None:
+        place = _named(workspace, settings)
+        click.echo(CLIENTS[snippet](place))
+        if note := advice(snippet, place):
+            click.echo(note, err=True)
+        return 0
+    gc.disable()  # until everything is loaded: that makes many objects and no garbage
+    try:
+        return _serve_stdio(path, settings) if stdio else _serve(workspace, settings, options)
+    finally:
+        gc.enable()
+
+
+def _settled() -> None:
+    """What is loaded now stays until the end: the collector need not look at it again."""
+    gc.freeze()
+    gc.enable()
+
+
+def faster_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """The quicker event loop, where it is installed."""
+    if find_spec("uvloop") is None:
+        return None
+    made: Callable[[], asyncio.AbstractEventLoop] = import_module("uvloop").new_event_loop
+    return made
+
+
+def _serve_stdio(path: str, settings: ServeSettings) -> int:
+    serve_stdio: Callable[..., Any] = import_module("ferrule.servers.mcp.stdio_run").serve_stdio
+    run_command(serve_stdio(path, settings, _settled), faster_loop())
+    return 0
+
+
+def _serve(workspace: Workspace, settings: ServeSettings, options: dict[str, Any]) -> int:
+    serving, binding = import_module("ferrule.servers.serving"), import_module("ferrule.servers.binding")
+    problem = binding.bind_problem(settings, is_danger_accepted=options["dangerously_open"])
+    if problem is not None:
+        raise SettingsError(problem)
+    is_worker = options["fd"] is not None
+    for warning in () if is_worker else binding.bind_warnings(settings):
+        click.echo(f"warning: {warning}", err=True)
+    listening = serving.bound(settings, options["fd"])
+    place = _place(workspace, settings, serving.address_of(settings, listening))
+
+    def begun(tools: int) -> None:
+        _settled()
+        if not is_worker:
+            at = serving.local_address(listening)
+            click.echo(_told_json(place, settings, at) if options["as_json"] else _told(place, settings, tools, at))
+            sys.stdout.flush()
+
+    if settings.workers > 1:
+        workers = import_module("ferrule.servers.workers").Workers(
+            listening, _again(workspace, options), settings.workers
+        )
+        begun(-1)
+        code: int = workers.run(settings.shutdown_seconds)
+        return code
+    run_command(serving.serve_http(workspace.root, settings, listening, begun), faster_loop())
+    return 0
+
+
+def _settings(workspace: Workspace, options: dict[str, Any]) -> ServeSettings:
+    """The settings of the file, changed by the environment, changed by the options. Raises SettingsError."""
+    said: dict[str, Any] = {}
+    for name, kind in _NAMES.items():
+        text = os.environ.get(_PREFIX + name.upper())
+        if text:
+            if kind is int and not text.isdecimal():
+                raise SettingsError(f"{_PREFIX}{name.upper()} is {text!r}; write a whole number")
+            said[name] = kind(text)
+    said |= {name: value for name in _NAMES if (value := options[name]) is not None}
+    if options["no_auth"]:
+        said["auth"] = False
+    if options["no_reload"]:
+        said["reload"] = False
+    settings = load_settings(workspace.root).serve
+    try:
+        said["public_url"] = str(said.get("public_url", settings.public_url)).rstrip("/")  # paths begin with theirs
+        return msgspec.convert({**msgspec.structs.asdict(settings), **said}, ServeSettings, from_attributes=True)
+    except msgspec.ValidationError as error:
+        raise SettingsError(f"[serve], {_PREFIX}… or an option cannot be used: {error}") from None
+
+
+def _again(workspace: Workspace, options: dict[str, Any]) -> list[str]:
+    """The options of this command, for a worker."""
+    words = ["--workspace", str(workspace.root)]
+    for name in ("host", "port", "public_url"):
+        if options[name] is not None:
+            words += [f"--{name.replace('_', '-')}", str(options[name])]
+    return words + [
+        f"--{name.replace('_', '-')}" for name in ("no_reload", "no_auth", "dangerously_open") if options[name]
+    ]
+
+
+def _place(workspace: Workspace, settings: ServeSettings, url: str) -> Place:
+    return Place(workspace.namespace, _short(workspace.root), url, settings.mcp.path, not settings.auth)
+
+
+def _named(workspace: Workspace, settings: ServeSettings) -> Place:
+    """Where it would be served, for somebody in any folder."""
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    place = _place(workspace, settings, settings.public_url or f"http://{host}:{settings.port}")
+    return msgspec.structs.replace(place, root=workspace.root.absolute())
+
+
+def _short(folder: Path) -> Path:
+    """A folder as one would type it from here."""
+    here = Path.cwd()
+    return folder.absolute().relative_to(here) if folder.absolute().is_relative_to(here) else folder.absolute()
+
+
+def _told_json(place: Place, settings: ServeSettings, at: str) -> str:
+    return json.dumps({"url": place.url, "mcp": place.mcp, "oxp": place.url + settings.oxp.path, "http": f"{place.url}/v1",
+                       "listening": at, "pid": os.getpid()})  # fmt: skip
+
+
+def _told(place: Place, settings: ServeSettings, tools: int, at: str) -> str:
+    counted = "" if tools < 0 else f", {tools} tool{'s' * (tools != 1)}"
+    by = f" by {settings.workers} processes" if settings.workers > 1 else ""
+    lines = [
+        f"Serving {place.name}{counted}{by}. Ctrl-C stops.",
+        "",
+        f"  MCP   {place.mcp}",
+        f"  OXP   {place.url}{settings.oxp.path}",
+        f"  HTTP  {place.url}/v1   (described at {place.url}/v1/docs)",
+        "",
+    ]
+    if settings.public_url:
+        lines += [f"It listens on {at}, for the proxy that has this address.", ""]
+    elif settings.host in _EVERYWHERE:
+        lines += [
+            "From other machines: by an address of this one; a name has to stand in [serve] hosts, or public_url.",
+            "",
+        ]
+    lines += [
+        f"{_who(place, settings)} Connect, for example:",
+        "",
+        f"  {snippet('claude-code', place)}",
+        f"  {snippet('curl', place)}",
+        "",
+        f"Other clients: ferrule serve --snippet {' | '.join(CLIENTS)}",
+        "People answer calls that wait: ferrule pending, ferrule approve",
+    ]
+    return "\n".join(lines)
+
+
+def _who(place: Place, settings: ServeSettings) -> str:
+    """Who may call."""
+    if place.is_open:
+        is_local = import_module("ferrule.servers.binding").is_loopback(settings.host)
+        return f"{'Every program on this machine' if is_local else 'Whoever reaches this address'} may call."
+    try:
+        Access(place.root).authenticate(place.token_file.read_text(encoding="utf-8").strip())
+    except (AccessError, OSError, ValueError):
+        return f"The token in {place.token_file} has ended; 'ferrule key add NAME' makes another, to use instead."
+    return f"Agents come with the token in {place.token_file}; it can call, and never approve."

@@ -1,0 +1,158 @@
+"""Requests and answers over bare ASGI, without a framework: what every server here is handed, and what it gives back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, MutableMapping
+from typing import Any, TypeAlias
+
+Scope: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Header: TypeAlias = tuple[bytes, bytes]
+"""A name in lower case, and a value."""
+
+JSON = (b"content-type", b"application/json")
+EVENTS = (b"content-type", b"text/event-stream")
+NO_CACHE = (b"cache-control", b"no-cache")
+
+
+class ClientGone(Exception):
+    """Whoever asked went away while sending. A normal event: nothing is answered, nothing is logged."""
+
+
+class TooLarge(Exception):
+    """A body has more bytes than are taken."""
+
+
+class Request:
+    """One HTTP request. The body is read once, and no further than a limit."""
+
+    __slots__ = (
+        "__weakref__", "_body", "_dropped", "_receive", "headers", "method", "path", "query", "scope", "send", "watcher"
+    )  # fmt: skip
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send | None = None) -> None:
+        """`send`: for whoever may have to begin its answer before it is known; what it gives back then ends that answer."""
+        self.scope = scope
+        self.send = send
+        self.method: str = scope["method"]
+        self.path: str = scope["path"]
+        self.query: bytes = scope.get("query_string", b"")
+        self.headers: list[Header] = scope["headers"]
+        self._receive = receive
+        self._body: bytes | None = None
+        self._dropped: asyncio.Event | None = None
+        self.watcher: Callable[[Request], None] | None = None
+        """Told when somebody waits for the client to go: then the request stays open, and its credential may end before it."""
+
+    def header(self, name: bytes) -> str | None:
+        """The first header of a name (lower case), without space around it."""
+        for found, value in self.headers:
+            if found == name:
+                return value.decode("latin-1").strip(" \t")
+        return None
+
+    def all_headers(self, name: bytes) -> list[bytes]:
+        """Every header of a name (lower case), as it came."""
+        return [value for found, value in self.headers if found == name]
+
+    async def body(self, limit: int) -> bytes:
+        """The whole body. Raises TooLarge or ClientGone."""
+        if self._body is not None:
+            return self._body
+        message = await self._receive()
+        if not message.get("more_body") and message["type"] == "http.request":
+            self._body = message.get("body", b"")
+            if len(self._body) > limit:
+                raise TooLarge
+            return self._body
+        length = self.header(b"content-length")
+        if length is not None and length.isdecimal() and int(length) > limit:
+            raise TooLarge
+        parts, size = [], 0
+        while True:
+            if message["type"] == "http.disconnect":
+                raise ClientGone
+            parts.append(message.get("body", b""))
+            size += len(parts[-1])
+            if size > limit:
+                raise TooLarge
+            if not message.get("more_body"):
+                break
+            message = await self._receive()
+        self._body = b"".join(parts)
+        return self._body
+
+    @property
+    def task(self) -> asyncio.Task[Any] | None:
+        """Whoever answers it, where the server knows; None while no task has to."""
+        return None
+
+    async def gone(self) -> None:
+        """Returns when the client has closed the connection, or was dropped. Only after the body was read."""
+        if self.watcher is not None:
+            self.watcher(self)
+        if self._dropped is None:
+            self._dropped = asyncio.Event()
+        waiting = {asyncio.ensure_future(self._left()), asyncio.ensure_future(self._dropped.wait())}
+        try:
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for one in waiting:
+                one.cancel()
+
+    async def _left(self) -> None:
+        pause = 0.01
+        while (await self._receive())["type"] != "http.disconnect":
+            await asyncio.sleep(pause)  # some servers say "no more body" again and again, at once
+            pause = min(2 * pause, 1.0)
+
+    def drop(self) -> None:
+        """Treat the client as gone, since its credential is."""
+        if self._dropped is None:
+            self._dropped = asyncio.Event()
+        self._dropped.set()
+
+
+class Answer:
+    """A whole answer."""
+
+    __slots__ = ("body", "headers", "status")
+
+    def __init__(self, status: int, body: bytes = b"", headers: Iterable[Header] = ()) -> None:
+        self.status = status
+        self.body = body
+        self.headers = list(headers)
+
+    async def send(self, send: Send) -> None:
+        """Put it on the wire."""
+        self.headers.append((b"content-length", str(len(self.body)).encode()))
+        await send({"type": "http.response.start", "status": self.status, "headers": self.headers})
+        await send({"type": "http.response.body", "body": self.body})
+
+
+class Stream:
+    """An answer in parts, as they come. The source is closed however it ends; a client that goes away ends it."""
+
+    __slots__ = ("headers", "source", "status")
+
+    def __init__(self, status: int, source: AsyncIterator[bytes], headers: Iterable[Header] = ()) -> None:
+        self.status = status
+        self.source = source
+        self.headers = list(headers)
+
+    async def send(self, send: Send) -> None:
+        """Put it on the wire."""
+        try:
+            await send({"type": "http.response.start", "status": self.status, "headers": self.headers})
+            async for part in self.source:
+                await send({"type": "http.response.body", "body": part, "more_body": True})
+            await send({"type": "http.response.body", "body": b""})
+        finally:
+            close = getattr(self.source, "aclose", None)
+            if close is not None:
+                await close()
+
+
+Handler: TypeAlias = Callable[[Request], Awaitable[Answer | Stream]]

@@ -1,0 +1,128 @@
+"""What the servers of one process share: the app, who may come in, each caller's surface, and news of changes."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from hashlib import sha256
+from typing import Protocol
+
+from ferrule.app import App
+from ferrule.errors import SurfaceError
+from ferrule.model.serving import ServeSettings
+from ferrule.servers.asgi import Header, Request
+from ferrule.servers.callers import Caller, Refused
+from ferrule.servers.metadata import Metadata
+from ferrule.surface_handle import SurfaceHandle
+
+_SURFACES_KEPT = 1024
+_FEWEST_KEPT, _ENTRIES_KEPT = 32, 200_000
+"""Tools on all surfaces of runs that are remembered, together: a surface weighs as much as its tools."""
+_log = logging.getLogger("ferrule.serve")
+
+
+class Gate(Protocol):
+    """Lets requests in, or does not."""
+
+    metadata: Metadata
+
+    def admit(self, request: Request) -> tuple[Header, ...]:
+        """Look at Host and Origin, before anything else; gives headers that the answer needs for a browser. Raises Refused."""
+
+    async def caller(self, request: Request) -> Caller:
+        """Who calls, by the request's credential alone. Raises Refused."""
+
+    def challenge(self, request: Request, scopes: Sequence[str]) -> str:
+        """For `WWW-Authenticate`, when a caller's credential lacks scopes."""
+
+    async def aclose(self) -> None:
+        """Let go of everything."""
+
+
+class Turnstile(Protocol):
+    """Keeps one caller from taking what others need: limits of rate and of calls at the same time, with fair queues."""
+
+    async def enter(self, caller: Caller) -> Callable[[], None]:
+        """Wait for a turn; gives what has to be called when the work is done. Raises Refused (429)."""
+
+
+class Edge:
+    """One process's servers, seen from inside."""
+
+    def __init__(self, app: App, settings: ServeSettings, gate: Gate, turnstile: Turnstile) -> None:
+        self.app = app
+        self.settings = settings
+        self.gate = gate
+        self.turnstile = turnstile
+        self._surfaces: dict[tuple[Caller, str, str], SurfaceHandle] = {}
+        self._runs: dict[tuple[Caller, str, str], SurfaceHandle] = {}
+        """Those of a run: there may be any number, and most are never come back to. They do not push out the others."""
+        self.is_closing = False
+        """True when the process is about to stop serving: it is not ready for more."""
+        self.ending: list[Callable[[], Awaitable[None]]] = []
+        """What ends streams that would not end by themselves, before calls in flight are waited for."""
+        self.closing: list[Callable[[], Awaitable[None]]] = []
+        """What has to be let go of when the process stops serving, after those calls."""
+
+    def handle(self, caller: Caller, run_id: str = "", protocol: str = "http") -> SurfaceHandle | None:
+        """The caller's surface as it was last looked at, for whoever makes a call by it: a call looks anew. None when there is
+        none yet."""
+        return (self._runs if run_id else self._surfaces).get((caller, run_id, protocol))
+
+    async def surface(self, caller: Caller, run_id: str = "", protocol: str = "http") -> SurfaceHandle:
+        """The caller's surface, as it is now. One without a run of its own is shared by all requests of a credential.
+        Raises Refused for a credential that names an agent, role or surface that the catalog does not have."""
+        handle = self.handle(caller, run_id, protocol)
+        try:
+            if handle is None:
+                handle = self._new_surface(caller, run_id, protocol)
+            if handle.session.generation != self.app.generation():
+                await handle.refresh()
+        except SurfaceError as error:
+            identity = caller.identity
+            _log.warning("%s came by %s and has no surface: %s", identity.principal, identity.channel, error)
+            raise Refused(403, "there is no surface for this credential; ask whoever gave it to you") from None
+        return handle
+
+    def _new_surface(self, caller: Caller, run_id: str, protocol: str) -> SurfaceHandle:
+        identity = caller.identity
+        handle = self.app.surface(
+            agent=caller.agent,
+            principal=identity.principal,
+            channel=identity.channel,
+            tenant=caller.tenant,
+            role=caller.role,
+            surface_id=caller.surface_id,
+            run_id=own_run(caller, run_id) if run_id else None,
+        )
+        kept = self._runs if run_id else self._surfaces
+        kept[caller, run_id, protocol] = handle
+        most = max(_FEWEST_KEPT, min(_SURFACES_KEPT, _ENTRIES_KEPT // (1 + len(handle.surface.entries))))
+        while len(kept) > (most if run_id else _SURFACES_KEPT):
+            del kept[next(iter(kept))]
+        return handle
+
+    def forget(self, caller: Caller, run_id: str, protocol: str = "http") -> None:
+        """A run is over: nobody comes back to its surface."""
+        self._runs.pop((caller, run_id, protocol), None)
+
+    async def end_streams(self) -> None:
+        """Begin to stop: nobody is kept waiting for news that will not come, and it is not ready for more."""
+        self.is_closing = True
+        ending, self.ending = self.ending, []
+        for end in reversed(ending):
+            await end()
+
+    async def aclose(self) -> None:
+        """Stop serving."""
+        await self.end_streams()
+        closing, self.closing = self.closing, []
+        for close in reversed(closing):
+            await close()
+        await self.gate.aclose()
+
+
+def own_run(caller: Caller, run_id: str) -> str:
+    """A run's id as it is counted and recorded: callers choose them, and what somebody else calls the same is another run."""
+    whose = sha256(f"{caller.tenant}\n{caller.identity.principal}".encode("utf-8", "replace")).hexdigest()
+    return f"{run_id}~{whose[:12]}"

@@ -1,0 +1,198 @@
+"""The door: Host and Origin, then the credential. A key of the workspace, or an access token of an issuer in `[serve.jwt]`.
+
+Credentials come in `Authorization: Bearer`, nowhere else (MCP-269). Who was recognized is remembered by the digest of the
+credential, so a known caller costs a few microseconds; a change of keys, here or at an issuer, makes all of it be forgotten.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from hashlib import blake2s
+
+import msgspec
+
+from ferrule.access import Access
+from ferrule.errors import AccessError
+from ferrule.model.approval import CALL, Identity
+from ferrule.model.serving import ServeSettings
+from ferrule.model.surface import DEFAULT_TENANT
+from ferrule.servers.asgi import Header, Request
+from ferrule.servers.callers import Caller, Refused
+from ferrule.servers.hosts import Door
+from ferrule.servers.jwks import KEPT_SECONDS
+from ferrule.servers.jwt_gate import Issuers, NotTaken
+from ferrule.servers.keys_gate import KeyRing
+from ferrule.servers.metadata import Metadata
+from ferrule.servers.watching import Watch
+from ferrule.tokens import NotValid, is_token
+
+_log = logging.getLogger("ferrule.serve")
+_REMEMBERED = 4096
+_NEVER = float("inf")
+_LOOK_SECONDS = 0.025
+"""How often the keys are looked at for changes: a look costs as much as everything else here together."""
+
+
+class _Known(msgspec.Struct, gc=False):
+    """Somebody who was recognized."""
+
+    caller: Caller
+    ends: float
+    again_at: float
+    """When the credential is looked at again: at its end, and a token earlier, since its issuer may have changed its keys."""
+    note_at: float
+    """When a use of their key is worth noting again."""
+    token_id: str = ""
+
+
+class GuardedGate:
+    """Lets in who has a credential."""
+
+    def __init__(
+        self,
+        settings: ServeSettings,
+        access: Access,
+        allow: Sequence[str] = (),
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """`allow`: hosts of `[network] allow`. Raises SettingsError."""
+        self._door = Door(settings)
+        self.admit = self._door.admit
+        self.metadata = Metadata(settings, self._door)
+        self._clock = clock
+        self._keys = KeyRing(access, settings.grants, clock)
+        self._state: tuple[int, ...] | None = None
+        self._looked_at = float("-inf")
+        self._known: dict[bytes, _Known] = {}
+        self._watch = Watch(self._keys, clock, settings.limits.request_seconds)
+        self._watch_it = self._watched
+        self._issuers = (
+            Issuers(settings.issuers, settings.grants, self._known.clear, allow) if settings.issuers else None
+        )
+
+    async def caller(self, request: Request) -> Caller:
+        """Who calls, by the request's credential alone. Raises Refused."""
+        given = None
+        for name, value in request.headers:
+            if name == b"authorization":
+                if given is not None:
+                    raise self._malformed(request)
+                given = value
+        if given is None:
+            raise self._unauthenticated(request)
+        now = self._clock()
+        if abs(now - self._looked_at) > _LOOK_SECONDS:  # also when the clock was set back
+            self._look(now)
+        digest = blake2s(given).digest()
+        known = self._known.get(digest)
+        if known is None or now >= known.again_at:
+            known = await self._recognized(given, request)
+            self._known[digest] = known
+            if len(self._known) > _REMEMBERED:
+                del self._known[next(iter(self._known))]
+        if now >= known.note_at:
+            known.note_at = self._keys.used(known.token_id)
+        request.watcher = self._watch_it
+        return known.caller
+
+    def _watched(self, request: Request) -> None:
+        """A request stays open: it ends with its credential."""
+        given = next((value for name, value in request.headers if name == b"authorization"), b"")
+        known = self._known.get(blake2s(given).digest())
+        if known is None:  # forgotten since: the keys were changed
+            request.drop()
+            return
+        secret = given.decode("latin-1").strip().partition(" ")[2].strip() if known.token_id else ""
+        self._watch.add(request, known.caller, known.ends, secret)
+
+    def _look(self, now: float) -> None:
+        """Forget everybody when a key was made, changed or revoked. Raises Refused when that cannot be seen."""
+        try:
+            state = self._keys.state()
+        except AccessError as error:
+            raise self._unreadable(error) from None
+        if state != self._state:
+            self._known.clear()
+            self._state = state
+        self._looked_at = now
+
+    def challenge(self, request: Request, scopes: Sequence[str]) -> str:
+        """What a caller is told whose credential is good, but not for this."""
+        return self.metadata.challenge(request, "insufficient_scope", scopes)
+
+    async def aclose(self) -> None:
+        """Let go of everything."""
+        self._watch.close()
+        await self._keys.aclose()
+        if self._issuers is not None:
+            await self._issuers.aclose()
+
+    async def _recognized(self, given: bytes, request: Request) -> _Known:
+        scheme, _, secret = given.decode("latin-1").strip().partition(" ")
+        secret = secret.strip()
+        if scheme.lower() != "bearer":
+            raise self._unauthenticated(request)
+        if not secret or " " in secret:
+            raise self._malformed(request)
+        if self._issuers is None or is_token(secret):
+            return self._key(secret, request)
+        try:
+            verified = await self._issuers.verified(secret, self.metadata.resource(request).audiences)
+        except NotTaken as why:
+            _log.info("an access token was refused: %s", why)
+            raise self._invalid(request) from None
+        again_at = min(verified.ends, self._clock() + KEPT_SECONDS)
+        return _Known(verified.caller, verified.ends, again_at, _NEVER)
+
+    def _key(self, secret: str, request: Request) -> _Known:
+        try:
+            held = self._keys.held(secret)
+        except NotValid:
+            raise self._invalid(request) from None
+        except AccessError as error:
+            raise self._unreadable(error) from None
+        return _Known(held.caller, held.ends, held.ends, 0.0, held.token_id)
+
+    def _unauthenticated(self, request: Request) -> Refused:
+        challenge = self.metadata.challenge(request)
+        return Refused(401, "a credential is needed: Authorization: Bearer …", challenge=challenge)
+
+    def _invalid(self, request: Request) -> Refused:
+        challenge = self.metadata.challenge(request, "invalid_token")
+        return Refused(401, "the credential is not valid here", challenge=challenge, code="invalid_token")
+
+    def _unreadable(self, error: AccessError) -> Refused:
+        _log.error("the keys cannot be read, so nobody is let in: %s", error)
+        return Refused(503, "credentials cannot be checked at the moment")
+
+    def _malformed(self, request: Request) -> Refused:
+        challenge = self.metadata.challenge(request, "invalid_request")
+        return Refused(400, "the Authorization header cannot be read", challenge=challenge)
+
+
+class OpenGate:
+    """No authentication: everybody who reaches the port is the same local agent."""
+
+    def __init__(self, settings: ServeSettings) -> None:
+        self._door = Door(settings)
+        self.admit: Callable[[Request], tuple[Header, ...]] = self._door.admit
+        self.metadata = Metadata(settings, self._door)
+        self._caller = Caller(Identity("local", "loopback", frozenset({CALL}), tenant=DEFAULT_TENANT))
+
+    async def caller(self, request: Request) -> Caller:
+        """The local agent."""
+        return self._caller
+
+    def challenge(self, request: Request, scopes: Sequence[str]) -> str:
+        """Nothing would help."""
+        return 'Bearer realm="ferrule"'
+
+    async def aclose(self) -> None:
+        """Nothing is held."""
+
+
+def gate_of(settings: ServeSettings, access: Access, allow: Sequence[str] = ()) -> GuardedGate | OpenGate:
+    """The gate that the settings ask for. `allow`: hosts of `[network] allow`. Raises SettingsError."""
+    return GuardedGate(settings, access, allow) if settings.auth else OpenGate(settings)

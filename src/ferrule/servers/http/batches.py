@@ -1,0 +1,152 @@
+"""Batches: many calls in one request, in order where order matters, side by side where it does not."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Annotated, Any
+
+import msgspec
+
+from ferrule.batches import Batch, BatchRun, CallRequest, Update
+from ferrule.model.result import Pending, Result
+from ferrule.model.scheduling import OrderingPolicy, SiblingPolicy
+from ferrule.servers.asgi import EVENTS, Stream
+from ferrule.servers.http.ask import Ask
+from ferrule.servers.http.calls import CallOptionsBody, key_for, load
+from ferrule.servers.http.events import END, event
+from ferrule.servers.http.outcomes import CallState, seen, state_of
+from ferrule.servers.http.reply import NO_STORE, Replied, Reply
+from ferrule.servers.http.says import says, whole
+from ferrule.surface_handle import SurfaceHandle
+
+_AT_ONCE = 16
+"""Calls of one batch that run at once: it takes one place of its principal's, however many calls it holds."""
+Id = Annotated[str, msgspec.Meta(max_length=100)]
+
+
+class BatchCall(CallOptionsBody, kw_only=True, forbid_unknown_fields=True):
+    """One call of a batch."""
+
+    id: Annotated[Id, says("What other calls of the batch name it by; without one, its number, counted from 0.")] = ""
+    depends_on: Annotated[
+        tuple[Id | Annotated[float, whole(0, 1000)], ...],
+        says("Calls that have to end before this one begins.", max_length=100),
+    ] = ()
+    idempotency_key: Annotated[
+        Annotated[str, msgspec.Meta(min_length=1, max_length=255)] | None, says("As of a call.")
+    ] = None
+
+
+class BatchBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """Calls to make together."""
+
+    calls: Annotated[list[BatchCall], says("In call order.", min_length=1, max_length=200)]
+    sibling_failure_policy: Annotated[SiblingPolicy | None, says("What the failure of one does to the others.")] = None
+    ordering_policy: Annotated[OrderingPolicy | None, says("`serial`: one after the other.")] = None
+    max_parallel: Annotated[Annotated[float, whole(1, _AT_ONCE)] | None, says("How many at once.")] = None
+
+
+class BatchState(msgspec.Struct, kw_only=True):
+    """Where the calls of a batch stand, in call order. Each can be looked at by itself."""
+
+    batch_id: str
+    is_pending: Annotated[bool, says("True while one of them has not ended.")]
+    calls: list[CallState]
+
+
+async def make_batch(ask: Ask) -> Replied:
+    """Use many tools."""
+    body, surface, preference = ask.body(BatchBody), await ask.surface(), ask.preference
+    if ask.wants_events:
+        ask.background.demand_room(ask.caller)
+    for call in body.calls:
+        load(surface, call)
+    leave = await _turn(ask, len(body.calls))
+    try:
+        run = await surface.begin_many([_request(surface, call) for call in body.calls], **_policy(body))
+    except BaseException:
+        leave()
+        raise
+    if ask.wants_events:
+        source = ask.background.stream(ask.caller, ask.request, _events(ask, surface, run, leave))
+        return Stream(200, source, (EVENTS, NO_STORE))
+    ending = ask.background.keep(run.ended())
+    ending.add_done_callback(lambda _: leave())
+    most = ask.edge.settings.limits.request_seconds
+    patience = min(most, preference.wait) if preference.wait is not None else 0.0 if preference.is_async else most
+    await asyncio.wait({ending}, timeout=patience)
+    state = _state(surface, run, ending.result() if ending.done() else None)
+    applied = preference.applied
+    headers = ((b"preference-applied", applied.encode()),) if applied else ()
+    return Reply(state, 202 if state.is_pending else 200, headers)
+
+
+async def _turn(ask: Ask, count: int) -> Callable[[], None]:
+    """A place for a batch. Each of its calls counts towards what its principal may do in a minute; places are not collected
+    one by one, since two batches that do that could wait for each other."""
+    for _ in range(count - 1):
+        (await ask.edge.turnstile.enter(ask.caller))()
+    return await ask.edge.turnstile.enter(ask.caller)
+
+
+def _request(surface: SurfaceHandle, call: BatchCall) -> CallRequest:
+    return CallRequest(
+        name=call.tool,
+        arguments=call.written_arguments,
+        id=call.id,
+        depends_on=tuple(one if isinstance(one, str) else int(one) for one in call.depends_on),
+        idempotency_key=key_for(surface, call.tool, call.idempotency_key),
+        timeout_seconds=call.timeout_seconds,
+        native_call_id=call.native_call_id,
+        retry_of=call.retry_of,
+        priority=int(call.priority),
+        client=frozenset(call.client),
+    )
+
+
+def _policy(body: BatchBody) -> dict[str, Any]:
+    said = {
+        "sibling_failure_policy": body.sibling_failure_policy,
+        "ordering_policy": body.ordering_policy,
+        "max_parallel": _AT_ONCE if body.max_parallel is None else int(body.max_parallel),
+    }
+    return {name: value for name, value in said.items() if value is not None}
+
+
+def _state(surface: SurfaceHandle, run: BatchRun, batch: Batch | None) -> BatchState:
+    if batch is not None:
+        found = [_seen(surface, run, number, outcome) for number, outcome in enumerate(batch)]
+    else:
+        states = zip(run.invocation_ids, run.states(), strict=True)
+        found = [Pending(invocation_id=call_id, state=state, message="") for call_id, state in states]
+    calls = [state_of(outcome) for outcome in found]
+    return BatchState(batch_id=run.batch_id, is_pending=any(call.is_pending for call in calls), calls=calls)
+
+
+def _seen(surface: SurfaceHandle, run: BatchRun, number: int, outcome: Result | Pending) -> Result | Pending:
+    return seen(surface.surface, run.requests[number].name, outcome)
+
+
+async def _events(ask: Ask, surface: SurfaceHandle, run: BatchRun, leave: Any) -> AsyncIterator[bytes]:
+    """News of a batch as they come. Its calls go on when nobody listens any more: each can be followed by itself."""
+    news: asyncio.Queue[Update | None] = asyncio.Queue()
+
+    async def gather() -> None:
+        try:
+            async for update in run.updates():
+                news.put_nowait(update)
+        finally:
+            news.put_nowait(None)
+            leave()
+
+    ask.background.keep(gather())
+    yield event("batch", {"batch_id": run.batch_id, "calls": list(run.invocation_ids)})
+    while (update := await news.get()) is not None:
+        if update.progress is not None:
+            yield event("progress", {"index": update.index, **update.progress.to_record()})
+        elif update.result is not None:
+            outcome = _seen(surface, run, update.index, update.result)
+            name = "waiting" if isinstance(outcome, Pending) else "result"
+            yield event(name, {"index": update.index, **msgspec.to_builtins(state_of(outcome))})
+    yield event("end", {"batch_id": run.batch_id}, END)

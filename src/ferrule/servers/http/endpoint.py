@@ -1,0 +1,144 @@
+"""The HTTP API of one process: finds the route, checks what is asked against it, and says in one way what went wrong."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Mapping
+
+from ferrule.errors import FerruleError
+from ferrule.model.approval import Identity
+from ferrule.servers.asgi import Answer, ClientGone, Header, Request, Stream, TooLarge
+from ferrule.servers.callers import Caller, Refused, holds
+from ferrule.servers.edge import Edge
+from ferrule.servers.http.ask import Ask
+from ferrule.servers.http.background import Background
+from ferrule.servers.http.pages import openapi_document, reference_page
+from ferrule.servers.http.problems import Problem, not_found, problem_of
+from ferrule.servers.http.reading import accepted, body_of, pairs_of, query_of
+from ferrule.servers.http.reply import Reply, written
+from ferrule.servers.http.route import Route, Router
+from ferrule.servers.http.routes import ROUTES
+from ferrule.servers.root import OpenEndpoint, refusal
+
+PREFIX = "/v1"
+_OPEN_BYTES = 256 * 1024
+"""Of a body that anybody may send, without a credential."""
+_log = logging.getLogger("ferrule.serve")
+_NO_SNIFFING: Header = (b"x-content-type-options", b"nosniff")
+_ANYBODY = Caller(Identity("anybody", "http", frozenset()))
+_REQUEST_ID = re.compile(rb"[!-~]{1,128}")
+
+
+class HttpEndpoint:
+    """Everything below `/v1` that takes a credential."""
+
+    def __init__(self, edge: Edge) -> None:
+        self._edge = edge
+        self._router = Router(ROUTES)
+        self._background = Background(edge.settings.limits.streams)
+        edge.closing.append(self._background.aclose)
+
+    def open_paths(self) -> dict[str, OpenEndpoint]:
+        """The paths that take no credential."""
+        routes = {f"{PREFIX}{route.path}": self.open for route in ROUTES if route.is_open}
+        return {f"{PREFIX}/openapi.json": openapi_document, f"{PREFIX}/docs": reference_page, **routes}
+
+    async def open(self, request: Request) -> Answer | Stream:
+        """Answer one request of anybody."""
+        return await self(request, _ANYBODY)
+
+    async def __call__(self, request: Request, caller: Caller) -> Answer | Stream:
+        """Answer one request of an authenticated caller."""
+        request_id = request_id_of(request, self._edge)
+        try:
+            answer = await self._answer(request, caller, request_id)
+        except ClientGone:
+            raise
+        except TooLarge:
+            answer = Problem(413, "too_large", "the body has more bytes than are taken here").answer(request_id)
+        except Problem as problem:
+            answer = problem.answer(request_id)
+        except Refused as refused:
+            if refused.scopes and not refused.challenge:
+                refused.challenge = self._edge.gate.challenge(request, refused.scopes)
+            answer = refusal(refused)
+        except FerruleError as error:
+            answer = self._failed(error, request, request_id)
+        except Exception:
+            _log.exception("%s %r could not be answered (request %s)", request.method, request.path, request_id)
+            answer = _broken(request_id)
+        answer.headers += ((b"x-request-id", request_id.encode()), _NO_SNIFFING)
+        return answer
+
+    def _failed(self, error: FerruleError, request: Request, request_id: str) -> Answer:
+        problem = problem_of(error)
+        if problem is None or problem.status >= 500:
+            _log.error("%s %r could not be answered (request %s): %s", request.method, request.path, request_id, error)
+        return _broken(request_id) if problem is None else problem.answer(request_id)
+
+    async def _answer(self, request: Request, caller: Caller, request_id: str) -> Answer | Stream:
+        match = self._router.find(request.path.removeprefix(PREFIX))
+        if match is None:
+            raise not_found("there is nothing at this path")
+        method = "GET" if request.method == "HEAD" else request.method
+        if method == "OPTIONS":
+            return Answer(204, b"", [(b"allow", _allowed(match.routes))])
+        route = match.routes.get(method)
+        if route is None:
+            allow = (b"allow", _allowed(match.routes))
+            raise Problem(405, "method_not_allowed", f"{request.method[:20]} cannot be done here", headers=[allow])
+        _demand(route, caller)
+        if accepted(request, route.produces) is None:
+            raise Problem(406, "not_acceptable", f"this is given as {' or '.join(route.produces)}")
+        ask = Ask(request, caller, self._edge, self._background, route, match.parts, request_id)
+        await self._read(ask)
+        replied = await route.serve(ask)
+        return written(replied, request, is_tagged=route.is_tagged) if isinstance(replied, Reply) else replied
+
+    async def _read(self, ask: Ask) -> None:
+        route, limits = ask.route, self._edge.settings.limits
+        ask.pairs = pairs_of(ask.request.query)
+        query = query_of(ask.pairs, route.query)
+        for field in route.headers:
+            ask.header(field)
+        body = None
+        if route.body is not None:
+            body = await body_of(
+                ask.request,
+                route.body,
+                limit=min(limits.body_bytes, _OPEN_BYTES) if route.is_open else limits.body_bytes,
+                depth=limits.depth,
+                is_optional=route.is_body_optional,
+            )
+        else:
+            await ask.request.body(limits.body_bytes)  # what nobody asked for is not looked at
+        ask.read(query, body)
+
+
+def _allowed(routes: Mapping[str, Route]) -> bytes:
+    methods = [*routes, *(["HEAD"] if "GET" in routes else []), "OPTIONS"]
+    return ", ".join(methods).encode()
+
+
+def _demand(route: Route, caller: Caller) -> None:
+    """Raises Refused when the caller's credential is not enough for a route."""
+    if route.scopes and not any(holds(caller, scope) for scope in route.scopes):
+        reason = f"this takes a credential with the scope {' or '.join(route.scopes)}"
+        raise Refused(403, reason, code="insufficient_scope", scopes=route.scopes)
+    if route.is_for_workspace and caller.identity.tenant is not None:
+        raise Refused(
+            403, "this is about the whole workspace, and the credential is for one tenant", code="tenant_only"
+        )
+
+
+def request_id_of(request: Request, edge: Edge) -> str:
+    """The id a request came with, if it can be used; else a new one."""
+    given = request.all_headers(b"x-request-id")
+    if len(given) == 1 and _REQUEST_ID.fullmatch(given[0]):
+        return given[0].decode("ascii")
+    return edge.app.new_id("req")
+
+
+def _broken(request_id: str) -> Answer:
+    return Problem(500, "internal_error", "the server failed; its log tells why").answer(request_id)

@@ -1,0 +1,128 @@
+"""What goes wrong over HTTP, as problem details (RFC 9457): one status and one stable code for each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from ferrule.errors import (
+    AccessError,
+    BatchError,
+    FerruleError,
+    InboxError,
+    LedgerUnavailable,
+    OutcomeUnrecorded,
+    SurfaceError,
+    UnfitAnswer,
+)
+from ferrule.model.failure import ErrorClass
+from ferrule.servers.asgi import Answer, Header
+from ferrule.servers.root import problem
+
+STATUSES: dict[ErrorClass, int] = {
+    "unknown_tool": 404,
+    "schema_not_loaded": 409,
+    "schema_validation_failed": 422,
+    "invalid_arguments": 422,
+    "setup_required": 409,
+    "credential_missing": 409,
+    "capability_gap": 409,
+    "hook_blocked": 403,
+    "permission_denied": 403,
+    "approval_rejected": 403,
+    "policy_blocked": 403,
+}
+"""The statuses of calls that were refused. Any other class is how a call ended that was made: that is a 200."""
+CONFLICT_CODES = frozenset({"idempotency_conflict"})
+"""Codes of refused calls that are a 409 whatever their class."""
+
+
+class Member(msgspec.Struct, frozen=True):
+    """One member of a request that is wrong."""
+
+    pointer: str
+    """Where it is in the body: a JSON pointer (RFC 6901). Empty for the body itself."""
+    detail: str
+
+
+class ProblemDetails(msgspec.Struct, frozen=True, kw_only=True):
+    """A problem, as clients get it."""
+
+    type: str
+    title: str
+    status: int
+    code: str
+    """Stable; what a program decides by."""
+    detail: str
+    """For a person."""
+    request_id: str | msgspec.UnsetType = msgspec.UNSET
+    errors: list[Member] | msgspec.UnsetType = msgspec.UNSET
+    error_class: str | msgspec.UnsetType = msgspec.UNSET
+    invocation_id: str | msgspec.UnsetType = msgspec.UNSET
+    result: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
+
+
+class Problem(Exception):
+    """Ends the work on a request."""
+
+    def __init__(
+        self, status: int, code: str, detail: str, *, headers: Iterable[Header] = (), **more: Any
+    ) -> None:  # fmt: skip
+        super().__init__(detail)
+        self.status = status
+        self.code = code
+        self.detail = detail
+        self.headers = tuple(headers)
+        self.more = more
+
+    def answer(self, request_id: str) -> Answer:
+        """As it is sent."""
+        answer = problem(self.status, self.code, self.detail, request_id=request_id, **self.more)
+        answer.headers += self.headers
+        return answer
+
+
+def not_found(what: str = "nothing of yours is at this path") -> Problem:
+    """What is not there, and what is somebody else's: told alike."""
+    return Problem(404, "not_found", what)
+
+
+def wrong_member(error: msgspec.ValidationError) -> Problem:
+    """A body that does not have the shape it must have."""
+    text, _, place = str(error).partition(" - at ")
+    pointer = pointer_of(place)
+    return Problem(400, "invalid_request", f"the body is not as it must be: {text}", errors=[Member(pointer, text)])
+
+
+def pointer_of(place: str) -> str:
+    """A JSON pointer for a place as msgspec tells it: `` `$.calls[2].tool` ``."""
+    steps = re.findall(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]", place.strip("`").removeprefix("$"))
+    return "".join(f"/{escaped(name or number)}" for name, number in steps)
+
+
+def escaped(step: str | int) -> str:
+    """One step of a JSON pointer."""
+    return str(step).replace("~", "~0").replace("/", "~1")
+
+
+def problem_of(error: FerruleError) -> Problem | None:
+    """What a client is told of an error of ours; None for one it is told nothing about."""
+    match error:
+        case UnfitAnswer():
+            return Problem(422, "unfit_answer", str(error))
+        case InboxError():
+            return Problem(409, "cannot_be_answered", str(error))
+        case AccessError():
+            return Problem(403, "forbidden", str(error))
+        case BatchError():
+            return Problem(409, "batch_refused", str(error))
+        case SurfaceError():
+            return Problem(403, "no_surface", "there is no surface for this credential; ask whoever made it")
+        case LedgerUnavailable() | OutcomeUnrecorded():
+            retry = [(b"retry-after", b"5")]
+            return Problem(503, "ledger_unavailable", "the ledger cannot be written or read now", headers=retry)
+        case _:
+            return None

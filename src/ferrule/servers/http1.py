@@ -1,0 +1,638 @@
+"""HTTP/1.1 straight on the event loop: what a request costs is its parsing, its work and one write.
+
+Time limits hold for everything a client can be slow with: sending a head, sending a body, reading an answer, and being idle.
+One that keeps them all costs the others nothing. The application is the same that ASGI servers can run (`Root`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import http
+import logging
+import resource
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from functools import lru_cache
+from itertools import chain
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+import httptools
+
+from ferrule.pipeline.own_task import begun
+from ferrule.servers.asgi import Answer, ClientGone, Header, Request, Stream, TooLarge
+
+Respond = Callable[[Request], Awaitable[Answer | Stream | None]]
+"""Answers a request; None when its client went away."""
+
+_HEAD_SECONDS, _BODY_SECONDS, _READING_SECONDS, _IDLE_SECONDS = 15.0, 60.0, 60.0, 75.0
+_MOST_HEADERS, _HEAD_BYTES, _URL_BYTES = 100, 32 * 1024, 8 * 1024
+_LINE_BYTES = 64 * 1024
+_FEW_CHUNKS = 64
+_HELD_BYTES = 64 * 1024
+"""What is taken of a body before anybody wants it: nobody's bytes are held before it is known whose they are."""
+_TARGETS_KEPT = 128
+_FRAMING = (b"content-length", b"transfer-encoding")
+_MOST_CONNECTIONS = 10_000
+_PIPELINED = _IN_A_ROW = 16
+_LINGER_SECONDS, _LINGER_BYTES = 2.0, 8 * 1024**2
+"""What is still taken, and thrown away, of a client that is not listened to any more: closing at once while it sends would
+take the answer away from it."""
+_EVERY_SECONDS = 1.0
+_NEVER = float("inf")
+_STATUS = {
+    status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in http.HTTPStatus
+}  # fmt: skip
+_log = logging.getLogger("ferrule.serve")
+
+
+class Http1Request(Request):
+    """One request of a connection."""
+
+    __slots__ = (
+        "_chunks",
+        "_connection",
+        "_size",
+        "_wanted",
+        "_watching",
+        "expects",
+        "has_begun",
+        "is_chunked",
+        "is_complete",
+        "is_kept",
+        "is_lost",
+    )
+
+    def __init__(self, connection: Connection, method: str, path: str, query: bytes, headers: list[Header]) -> None:
+        self.scope = connection.scope
+        self.send = self.put_out
+        self.watcher = None
+        self.has_begun = False
+        """True when its answer was begun while it was being worked on."""
+        self.method = method
+        self.path = path
+        self.query = query
+        self.headers = headers
+        self.is_complete = False
+        self.is_kept = True
+        """False when the connection ends with its answer."""
+        self.is_chunked = True
+        self.is_lost = False
+        self.expects = False
+        """True when the client waits to be told to send its body."""
+        self._body: bytes | None = None
+        self._chunks: list[bytes | bytearray] = []
+        self._size = 0
+        self._connection = connection
+        self._wanted: asyncio.Future[None] | None = None
+        self._watching: list[asyncio.Future[None]] = []
+
+    async def body(self, limit: int) -> bytes:
+        """The whole body. Raises TooLarge or ClientGone."""
+        if self._body is not None:
+            return self._body
+        if not self.is_complete:
+            length = self.header(b"content-length")
+            if length is not None and length.isdecimal() and (len(length) > 18 or int(length) > limit):
+                raise TooLarge
+            if self.expects:
+                self.expects = False
+                self._connection.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+            self._connection.want_body()
+        while not self.is_complete and self._size <= limit:
+            await self._more()
+        if self._size > limit:
+            raise TooLarge
+        chunks = self._chunks
+        body = self._body = bytes(chunks[0]) if len(chunks) == 1 else b"".join(chunks)
+        self._chunks = []
+        return body
+
+    @property
+    def task(self) -> asyncio.Task[Any] | None:
+        """Whoever answers it; None while no task has to."""
+        return self._connection.task_of(self)
+
+    async def gone(self) -> None:
+        """Returns when the client has closed the connection."""
+        if self.watcher is not None:
+            self.watcher(self)
+        if not self.is_lost:
+            watching: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._watching.append(watching)
+            await watching
+
+    async def put_out(self, message: MutableMapping[str, Any]) -> None:
+        """A part of the answer, in ASGI's words."""
+        if message["type"] == "http.response.start":
+            self.has_begun = True
+            self._connection.begin(self, message["status"], message["headers"])
+        else:
+            await self._connection.go_on(self, message.get("body", b""), is_last=not message.get("more_body", False))
+
+    async def _more(self) -> None:
+        if self.is_lost:
+            raise ClientGone
+        self._wanted = asyncio.get_running_loop().create_future()
+        await self._wanted
+
+    def put(self, chunk: bytes) -> int:
+        """Take a part of the body; gives how many bytes wait. Very small parts take no more room than large ones."""
+        chunks = self._chunks
+        if len(chunks) < _FEW_CHUNKS:
+            chunks.append(chunk)
+        else:
+            if len(chunks) == _FEW_CHUNKS:
+                chunks.append(bytearray())
+            chunks[-1] += chunk
+        self._size += len(chunk)
+        self._wake()
+        return self._size
+
+    def complete(self) -> None:
+        """The body is whole."""
+        self.is_complete = True
+        self._wake()
+
+    def drop(self) -> None:
+        """End the connection: its client may not have the rest."""
+        self._connection.drop()
+
+    def lose(self) -> None:
+        """Its client is gone."""
+        self.is_lost = True
+        self._wake()
+        for watching in self._watching:
+            if not watching.done():
+                watching.set_result(None)
+
+    def _wake(self) -> None:
+        if self._wanted is not None and not self._wanted.done():
+            self._wanted.set_result(None)
+
+
+class Connection(asyncio.Protocol):
+    """One client's connection. Its requests are answered one after the other."""
+
+    def __init__(self, server: HttpServer) -> None:
+        self._server = server
+        self._loop = server.loop
+        self._parser: Any = httptools.HttpRequestParser(self)
+        self._transport: Any = None
+        self.scope: dict[str, Any] = {}
+        self._url = b""
+        self._headers: list[Header] = []
+        self._unread_bytes = 0
+        """What came since a head or a body got further: the parser keeps a line of any length until it ends."""
+        self._incoming: Http1Request | None = None
+        """The request whose body is being read."""
+        self._declined: Http1Request | None = None
+        """The request that asked for another protocol, until its body is read in this one."""
+        self._waiting: deque[Http1Request] = deque()
+        self._current: Http1Request | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._is_body_wanted = False
+        self._is_reading = True
+        self._drained: asyncio.Future[None] | None = None
+        self._failure = 0
+        self._left_bytes = 0
+        """What is still thrown away before the connection ends, while it is being ended."""
+        self.until = _NEVER
+        """When the client has been too slow with whatever is expected of it."""
+
+    # The transport
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """A client has come."""
+        self._transport = transport
+        self.scope = {"client": transport.get_extra_info("peername"), "server": transport.get_extra_info("sockname"),
+                      "scheme": "https" if transport.get_extra_info("sslcontext") else "http"}  # fmt: skip
+        self.until = self._loop.time() + _HEAD_SECONDS
+        if not self._server.take(self):
+            transport.write(_plain(503, b"there are too many connections"))  # type: ignore[attr-defined]
+            transport.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The client is gone."""
+        self._server.connections.pop(self, None)
+        for request in (*self._waiting, *filter(None, (self._current, self._incoming))):
+            request.lose()
+        self._waiting.clear()
+        self.resume_writing()
+
+    def pause_writing(self) -> None:
+        """The client reads more slowly than it is written to."""
+        if self._drained is None:
+            self._drained = self._loop.create_future()
+        self.until = self._loop.time() + _READING_SECONDS
+
+    def resume_writing(self) -> None:
+        """It has caught up."""
+        drained, self._drained = self._drained, None
+        self.until = _NEVER
+        if drained is not None and not drained.done():
+            drained.set_result(None)
+
+    def data_received(self, data: bytes) -> None:
+        """Some bytes of requests."""
+        if self._failure:
+            self._left_bytes -= len(data)
+            if self._left_bytes < 0 and self._current is None:
+                self._transport.abort()
+            return
+        self._unread_bytes += len(data)
+        try:
+            self._feed(data)
+            if self._unread_bytes > _LINE_BYTES:
+                self._fail(431)
+        except httptools.HttpParserError:
+            self._refuse(self._failure or 400)
+            return
+        if self._current is None and self._waiting:
+            self._next()
+        if len(self._waiting) > _PIPELINED:
+            self._pause()
+
+    def _feed(self, data: bytes) -> None:
+        try:
+            self._parser.feed_data(data)
+            return
+        except httptools.HttpParserUpgrade as upgrade:
+            rest = memoryview(data)[upgrade.args[0] :]
+        # Nothing is upgraded to here. The parser left the body for another protocol, so another parser reads it.
+        while True:
+            request = self._declined = self._waiting[-1]
+            framing = [b"%b: %b\r\n" % each for each in request.headers if each[0] in _FRAMING]
+            self._parser = httptools.HttpRequestParser(self)
+            self._parser.feed_data(b"POST / HTTP/1.1\r\n%b\r\n" % b"".join(framing))
+            try:
+                self._parser.feed_data(rest)
+                return
+            except httptools.HttpParserUpgrade as upgrade:
+                rest = rest[upgrade.args[0] :]
+
+    def eof_received(self) -> bool:
+        """A client that closes its half has gone: nobody waits for a long answer that way."""
+        return False
+
+    # The parser
+
+    def on_message_begin(self) -> None:
+        """Another request."""
+        self._url, self._headers, self._unread_bytes = b"", [], 0
+
+    def on_url(self, url: bytes) -> None:
+        """A part of its target."""
+        self._url += url
+        if len(self._url) > _URL_BYTES:
+            self._fail(414)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """A header."""
+        headers = self._headers
+        headers.append((name.lower(), value))
+        if len(headers) > _MOST_HEADERS:
+            self._fail(431)
+
+    def on_headers_complete(self) -> None:
+        """The head is whole."""
+        if self._declined is not None:
+            self._incoming, self._declined = self._declined, None
+            self._incoming.is_complete = False
+            return
+        try:
+            url = self._url
+            path, query, elsewhere = _target(url) if b"?" in url else _known_target(url)
+        except (httptools.HttpParserInvalidURLError, UnicodeDecodeError):
+            self._fail(400)
+            return
+        parser, headers = self._parser, self._headers
+        if elsewhere is not None and not _is_addressed(elsewhere, headers):
+            self._fail(400)
+        if sum(map(len, chain.from_iterable(headers))) > _HEAD_BYTES:
+            self._fail(431)
+        self._headers, self._unread_bytes = [], 0  # what follows the body is no header: nobody looked at it on the way
+        request = Http1Request(self, parser.get_method().decode("ascii"), path, query, headers)
+        request.is_kept = parser.should_keep_alive() and not self._server.is_closing
+        for name, value in headers:
+            if name == b"expect":
+                request.expects = value.lower() == b"100-continue"
+            elif name == b"transfer-encoding" and value.lower() != b"chunked":
+                self._fail(501)
+        if parser.get_http_version() == "1.0":
+            request.is_kept = request.is_chunked = request.expects = False
+        self._incoming = request
+        self._is_body_wanted = False
+        self._waiting.append(request)
+        if self._current is None:
+            self.until = self._loop.time() + _BODY_SECONDS
+
+    def on_body(self, body: bytes) -> None:
+        """A part of the body."""
+        self._unread_bytes = 0
+        if self._incoming is not None and self._incoming.put(body) > _HELD_BYTES and not self._is_body_wanted:
+            self._pause()
+
+    def on_message_complete(self) -> None:
+        """The body is whole."""
+        request, self._incoming = self._incoming, None
+        self._unread_bytes = 0
+        if self._headers:
+            self._headers = []
+        if request is not None:
+            request.complete()
+            if request is self._current or self._waiting:
+                self.until = _NEVER
+
+    def _fail(self, status: int) -> None:
+        self._failure = status
+        raise httptools.HttpParserError
+
+    # Answering
+
+    def want_body(self) -> None:
+        """Somebody who may send one is asked for the body."""
+        self._is_body_wanted = True
+        self.until = self._loop.time() + _BODY_SECONDS
+        self._resume()
+
+    def write(self, data: bytes | bytearray) -> None:
+        """Send bytes."""
+        if not self._transport.is_closing():
+            self._transport.write(data)
+
+    def drop(self) -> None:
+        """End the connection at once."""
+        self._transport.abort()
+
+    def _next(self) -> None:
+        """Answer requests as long as they are answered at once; what has to wait becomes a task. After a few it is the others'
+        turn, however many were sent."""
+        for _ in range(_IN_A_ROW):
+            if not self._waiting or self._current is not None or self._task is not None:
+                break
+            self._current = self._waiting.popleft()
+            started = begun(self._answered(self._current), self._loop)
+            if isinstance(started, asyncio.Task):
+                self._task = started
+                started.add_done_callback(self._ended)
+        else:
+            if self._waiting:
+                self._loop.call_soon(self._next)
+        if len(self._waiting) <= _PIPELINED:
+            self._resume()
+
+    def task_of(self, request: Http1Request) -> asyncio.Task[None] | None:
+        """The task that answers a request, if it is this one's turn and it had to wait for something."""
+        return self._task if request is self._current else None
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._task = None
+        if not task.cancelled() and task.exception() is not None:
+            _log.error("a connection failed", exc_info=task.exception())
+            self._transport.abort()
+        elif not self._transport.is_closing():
+            self._next()
+
+    async def _answered(self, request: Http1Request) -> None:
+        try:
+            answer = await self._server.respond(request)
+            if answer is None or self._transport.is_closing():
+                if isinstance(answer, Stream):
+                    await _closed(answer)
+                elif self._failure and not self._transport.is_closing():  # its body is what could not be read
+                    self._transport.abort() if request.has_begun else self._give_up(self._failure)
+                return
+            is_kept = request.is_kept and request.is_complete and not self._server.is_closing
+            if request.has_begun:
+                await answer.send(request.put_out)  # it ends what was begun
+            elif isinstance(answer, Stream):
+                await self._write_parts(request, answer)
+            else:
+                self._write_whole(request, answer, is_kept)
+                if self._drained is not None:
+                    await self._drained
+            if not is_kept:
+                self._end(is_silent=request.is_complete)
+            elif self._incoming is None and not self._waiting:
+                self.until = self._loop.time() + _IDLE_SECONDS
+        finally:
+            self._current = None
+
+    def _write_whole(self, request: Http1Request, answer: Answer, is_kept: bool) -> None:
+        head = bytearray(_STATUS.get(answer.status) or b"HTTP/1.1 %d -\r\n" % answer.status)
+        for name, value in answer.headers:
+            head += name + b": " + value + b"\r\n"
+        if answer.status != 204 and answer.status != 304:
+            head += b"content-length: %d\r\n" % len(answer.body)
+        head += b"\r\n" if is_kept else b"connection: close\r\n\r\n"
+        if request.method != "HEAD":
+            head += answer.body
+        self._transport.write(head)
+
+    def begin(self, request: Http1Request, status: int, headers: Iterable[Header]) -> None:
+        """Begin an answer in parts. HTTP/1.0 knows its end by that of the connection."""
+        head = bytearray(_STATUS.get(status) or b"HTTP/1.1 %d -\r\n" % status)
+        for name, value in headers:
+            head += name + b": " + value + b"\r\n"
+        head += b"transfer-encoding: chunked\r\n" if request.is_chunked else b""
+        head += b"\r\n" if request.is_kept and request.is_complete else b"connection: close\r\n\r\n"
+        self.write(head)
+        self.until = _NEVER
+
+    async def go_on(self, request: Http1Request, part: bytes, *, is_last: bool = False) -> None:
+        """Another part of the answer; waits while the client does not keep up."""
+        if request.method == "HEAD":
+            return
+        data = b"%x\r\n%b\r\n" % (len(part), part) if part and request.is_chunked else part
+        self.write(data + b"0\r\n\r\n" if is_last and request.is_chunked else data)
+        if self._drained is not None:
+            await self._drained
+
+    async def _write_parts(self, request: Http1Request, answer: Stream) -> None:
+        """Write a stream. Its source is closed however it ends; a client that goes away ends it."""
+        self.begin(request, answer.status, answer.headers)
+        pumping = asyncio.ensure_future(self._pumped(request, answer))
+        gone = asyncio.ensure_future(request.gone())
+        try:
+            await asyncio.wait({pumping, gone}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (pumping, gone):
+                task.cancel()
+            results = await asyncio.gather(pumping, gone, return_exceptions=True)
+            await _closed(answer)
+        if isinstance(results[0], Exception):
+            _log.error("a stream failed", exc_info=results[0])
+            self._transport.abort()  # so that nobody takes what came for the whole
+
+    async def _pumped(self, request: Http1Request, answer: Stream) -> None:
+        if request.method != "HEAD":
+            async for part in answer.source:
+                if part:
+                    await self.go_on(request, part)
+            await self.go_on(request, b"", is_last=True)
+
+    # Reading
+
+    def _pause(self) -> None:
+        if self._is_reading and not self._transport.is_closing():
+            self._is_reading = False
+            self._transport.pause_reading()
+
+    def _resume(self) -> None:
+        if not self._is_reading and not self._transport.is_closing():
+            self._is_reading = True
+            self._transport.resume_reading()
+
+    def _last(self) -> None:
+        """Nothing after the requests so far is understood: the connection ends with their answers."""
+        request = self._waiting[-1] if self._waiting else self._current
+        if request is not None:
+            request.is_kept = False
+
+    def _refuse(self, status: int) -> None:
+        """What came is no HTTP, or too much of it. Requests that came whole before it are answered, and nothing else is."""
+        self._failure = status
+        broken, self._incoming = self._incoming, None
+        if broken is not None:
+            broken.lose()
+            if broken in self._waiting:
+                self._waiting.remove(broken)
+        self._last()
+        if self._current is None and self._waiting:
+            self._next()
+        elif self._current is None:
+            self._give_up(status)
+
+    def _give_up(self, status: int) -> None:
+        """Say that what came cannot be read, and listen no more."""
+        self.write(_plain(status, b"the request cannot be read"))
+        self._end(is_silent=False)
+
+    def _end(self, *, is_silent: bool) -> None:
+        """End the connection; gently, unless its client has nothing more to say."""
+        self._waiting.clear()
+        if is_silent or self._transport.is_closing() or not self._transport.can_write_eof():
+            self._transport.close()
+            return
+        self._failure = self._failure or 400
+        self._left_bytes = _LINGER_BYTES
+        self.until = self._loop.time() + _LINGER_SECONDS
+        self._transport.write_eof()
+        self._resume()
+
+    def expire(self) -> None:
+        """The client has been too slow."""
+        if self._left_bytes:
+            self._transport.abort()
+        elif self._current is None and not self._waiting and self._incoming is None and not self._headers:
+            self._transport.close()  # idle
+        else:
+            if self._drained is None and self._current is None:
+                self.write(_plain(408, b"the request took too long to arrive"))
+            self._transport.abort() if self._drained is not None else self._transport.close()
+
+    def finish(self) -> None:
+        """The server stops: end after what is being answered."""
+        self._last()
+        if self._current is None and not self._waiting:
+            self._transport.close()
+
+    @property
+    def is_idle(self) -> bool:
+        """True while it has asked nothing that is not answered."""
+        return self._current is None and not self._waiting
+
+    def abort(self) -> None:
+        """End now."""
+        self._transport.abort()
+
+
+class HttpServer:
+    """Listens, and hands requests to the application."""
+
+    def __init__(self, respond: Respond, loop: asyncio.AbstractEventLoop, most_connections: int | None = None) -> None:
+        self.respond = respond
+        self.loop = loop
+        self.connections: dict[Connection, None] = {}
+        """The oldest first."""
+        self.is_closing = False
+        self._most = _room() if most_connections is None else most_connections
+        self._listening: list[asyncio.Server] = []
+        self._ticking = loop.call_later(_EVERY_SECONDS, self._tick)
+
+    async def listen(self, **where: Any) -> None:
+        """Take connections; `where` as of `loop.create_server`."""
+        self._listening.append(await self.loop.create_server(lambda: Connection(self), **where))
+
+    def take(self, connection: Connection) -> bool:
+        """True when there is room for another connection. One that asks nothing makes room, so that nobody keeps others out by
+        just holding connections."""
+        if self.is_closing:
+            return False
+        if len(self.connections) >= self._most:
+            idle = next((one for one in self.connections if one.is_idle), None)
+            if idle is None:
+                return False
+            del self.connections[idle]
+            idle.abort()
+        self.connections[connection] = None
+        return True
+
+    def _tick(self) -> None:
+        now = self.loop.time()
+        for connection in [one for one in self.connections if one.until < now]:
+            connection.expire()
+        self._ticking = self.loop.call_later(_EVERY_SECONDS, self._tick)
+
+    async def aclose(self, within: float) -> None:
+        """Take no more; let what is being answered end, for a while."""
+        self.is_closing = True
+        for server in self._listening:
+            server.close()
+        for connection in list(self.connections):
+            connection.finish()
+        until = self.loop.time() + within
+        while self.connections and self.loop.time() < until:
+            await asyncio.sleep(0.02)
+        for connection in list(self.connections):
+            connection.abort()
+        self._ticking.cancel()
+
+
+def _room() -> int:
+    """How many connections there may be: the ledger and tools need files, too, and connections must not take the last ones."""
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return _MOST_CONNECTIONS if files < 0 else max(16, min(_MOST_CONNECTIONS, files // 2))
+
+
+async def _closed(answer: Stream) -> None:
+    close = getattr(answer.source, "aclose", None)
+    if close is not None:
+        await close()
+
+
+def _target(url: bytes) -> tuple[str, bytes, Any]:
+    """The path and the query of a target, and the whole of one that names a host. Raises HttpParserInvalidURLError or
+    UnicodeDecodeError."""
+    target = httptools.parse_url(url)
+    path = unquote_to_bytes(target.path or b"/").decode()
+    return path, target.query or b"", None if target.host is None else target
+
+
+_known_target = lru_cache(_TARGETS_KEPT)(_target)
+"""Clients ask for few paths, each often. Queries are not kept: they may hold what is nobody's business."""
+
+
+def _is_addressed(target: Any, headers: Iterable[Header]) -> bool:
+    """True when a whole address as a target names the same server as Host: what is looked at is Host (RFC 9112, 3.2.2)."""
+    host: bytes = target.host
+    named = b"[%b]" % host if b":" in host else host
+    authority = named if target.port is None else b"%b:%d" % (named, target.port)
+    said = next((value for name, value in headers if name == b"host"), b"")
+    return target.userinfo is None and said.strip().lower() == authority.lower()
+
+
+def _plain(status: int, text: bytes) -> bytes:
+    head = _STATUS.get(status) or b"HTTP/1.1 %d -\r\n" % status
+    return head + b"content-type: text/plain\r\ncontent-length: %d\r\nconnection: close\r\n\r\n" % len(text) + text

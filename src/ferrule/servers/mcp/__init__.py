@@ -1,0 +1,1 @@
+"""The Model Context Protocol, four revisions of it, on an own wire."""

@@ -1,0 +1,48 @@
+"""`Accept` and `Content-Type`: what a client takes, and what it sends (MCP-40, MCP-41)."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from ferrule.servers.mcp.sse import Accepted
+
+_JSON, _EVENTS = "application/json", "text/event-stream"
+BOTH = Accepted(json=True, events=True)
+
+
+@lru_cache(maxsize=256)
+def accepted_by(accept: bytes | None) -> Accepted:
+    """The forms of an answer that a header takes; both where there is none."""
+    if accept is None:
+        return BOTH
+    weights: dict[str, float] = {}
+    for part in accept.decode("latin-1").split(","):
+        kind, *parameters = (word.strip().lower() for word in part.split(";"))
+        if kind:
+            weights[kind] = max(_weight(parameters), weights.get(kind, 0.0))
+    return Accepted(json=_is_taken(_JSON, weights), events=_is_taken(_EVENTS, weights)) if weights else BOTH
+
+
+def _weight(parameters: list[str]) -> float:
+    for parameter in parameters:
+        name, _, value = parameter.partition("=")
+        if name.strip() == "q":
+            try:
+                return float(value)
+            except ValueError:
+                return 1.0
+    return 1.0
+
+
+def _is_taken(kind: str, weights: dict[str, float]) -> bool:
+    """The nearest range decides: `text/*;q=0` excludes what `*/*` would take."""
+    for each in (kind, kind.partition("/")[0] + "/*", "*/*"):
+        if each in weights:
+            return weights[each] > 0
+    return False
+
+
+@lru_cache(maxsize=256)
+def is_json(content_type: bytes | None) -> bool:
+    """True for a body that says that it is JSON. Nothing else is read: a browser sends text without asking (MCP-41)."""
+    return content_type is not None and content_type.decode("latin-1").partition(";")[0].strip().lower() == _JSON

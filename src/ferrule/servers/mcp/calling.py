@@ -1,0 +1,277 @@
+"""`tools/call`: one governed call, and what its client is told.
+
+A call that is over at once takes the short way: the arguments go to the surface as they came, the result comes back as bytes.
+What says something while it runs, asks its client, waits for a person or becomes a task takes the other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+import msgspec
+
+from ferrule.batches import BatchRun
+from ferrule.functions.running import InlineRun
+from ferrule.model.mirrored import Mirrored, mirrored
+from ferrule.model.result import Pending, Result
+from ferrule.pipeline.call import CallOptions
+from ferrule.pipeline.session import Prepared
+from ferrule.servers.mcp import approving, asking
+from ferrule.servers.mcp.deferred import target_of
+from ferrule.servers.mcp.exchange import Exchange
+from ferrule.servers.mcp.headers import agree_on_parameters
+from ferrule.servers.mcp.lookup import LOOKUP, how_to_look_up, look_up
+from ferrule.servers.mcp.results import Shape, call_result, refuse_protocol_errors, shape_of, unknown, waiting_result
+from ferrule.servers.mcp.server import McpServer, params_of
+from ferrule.servers.mcp.state import salient
+from ferrule.servers.mcp.tasks import handle, knows_tasks, use_of, waited
+from ferrule.servers.mcp.telling import Teller
+from ferrule.servers.mcp.time_limits import limits_of
+from ferrule.servers.mcp.wire import INVALID_PARAMS, RpcError
+
+METHOD = "tools/call"
+_CALLS = "mcp calls"
+"""What a surface's session keeps of the tools that were called on it."""
+_NOBODY: frozenset[str] = frozenset()
+NO_ARGUMENTS = msgspec.Raw(b"{}")
+
+
+class CallParams(asking.Retry, gc=False):
+    """Parameters of `tools/call`; others are ignored (MCP-25, MCP-140)."""
+
+    name: str = ""
+    arguments: msgspec.Raw = NO_ARGUMENTS
+
+
+_decode = msgspec.json.Decoder(CallParams).decode
+
+
+class Callee(msgspec.Struct, frozen=True):
+    """One tool, as calls of a surface's caller reach it."""
+
+    name: str
+    """As the surface knows it."""
+    prepared: Prepared
+    shape: Shape
+    mirrored: tuple[Mirrored, ...]
+    """Parameters that clients repeat as headers."""
+    asks: bool
+    """True when its tool may look at what the client can be asked for."""
+    is_quick: bool
+    """True when it never waits for anything: it need not become a task."""
+
+
+async def call_tool(server: McpServer, exchange: Exchange, params: bytes) -> bytes | dict[str, Any]:
+    """`tools/call` (MCP-140)."""
+    try:
+        asked = _decode(params)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        asked = params_of(params, CallParams)  # says what is wrong
+    return await called(server, exchange, asked)
+
+
+async def called(server: McpServer, exchange: Exchange, asked: CallParams) -> bytes | dict[str, Any]:
+    """One call."""
+    arguments = bytes(asked.arguments)
+    if arguments[:1] != b"{":
+        arguments = _no_object(arguments)
+    calls = exchange.surface.session.views.get(_CALLS)
+    callee = calls.get(asked.name) if calls is not None else None
+    if callee is None:
+        if not asked.name:
+            raise RpcError(INVALID_PARAMS, "params.name has to say which tool is called")
+        if asked.name == LOOKUP and exchange.surface.surface.find(LOOKUP) is None:
+            return await look_up(server, exchange, arguments)
+        await exchange.surface.refresh()
+        found = await _found(server, exchange, asked.name, arguments)
+        if found is None:
+            raise unknown(asked.name)
+        callee, arguments = found
+    if callee.mirrored and exchange.headers is not None:
+        agree_on_parameters(exchange.headers, callee.mirrored, _decoded(arguments))
+    leave = await server.edge.turnstile.enter(exchange.caller)
+    limits = None if callee.is_quick else limits_of(server)
+    number = 0 if limits is None else limits.add(arguments)
+    try:
+        if (
+            exchange.progress_token is None
+            and exchange.log_level is None
+            and asked.request_state is None
+            and asked.input_responses is msgspec.UNSET
+            and exchange.idempotency_key is None
+            and (callee.is_quick or not (knows_tasks(exchange) or callee.prepared.traits.task == "required"))
+        ):
+            if callee.asks or exchange.traceparent is not None:
+                options = CallOptions(client=exchange.client, trace_id=exchange.trace_id)
+                outcome: Any = await exchange.surface.call(callee.name, arguments, options=options)
+            else:
+                outcome = await exchange.surface.call(callee.name, arguments)
+            if type(outcome) is Result and outcome.error is None:
+                return call_result(server, exchange, outcome, callee.shape)
+        else:
+            outcome = await _carried(server, exchange, asked, callee, arguments)
+        return await _told(server, exchange, asked, callee, arguments, outcome)
+    finally:
+        if limits is not None:
+            limits.remove(number)
+        leave()
+
+
+async def _found(server: McpServer, exchange: Exchange, name: str, arguments: bytes) -> tuple[Callee, bytes] | None:
+    """The tool that a client means, and its arguments; None for what it may not know of (hidden is unknown)."""
+    target = await target_of(server, exchange, name, arguments)
+    if target is None:
+        return None
+    session = exchange.surface.session
+    prepared = session.find(target.name)
+    callee = _callee(target.name, prepared)
+    if target.arguments is arguments and prepared.is_loaded and prepared.refusal is None:
+        session.views.setdefault(_CALLS, {})[name] = callee
+    return callee, target.arguments
+
+
+def _callee(name: str, prepared: Prepared) -> Callee:
+    entry = prepared.entry
+    assert entry is not None
+    try:
+        headers = mirrored(msgspec.json.decode(entry.tool.input_schema))
+    except ValueError:  # a client does not follow annotations that break the rules
+        headers = ()
+    is_quick = isinstance(prepared.run, InlineRun) and prepared.traits.task != "required"
+    return Callee(name, prepared, shape_of(prepared), headers, prepared.wants_context, is_quick)
+
+
+async def _carried(
+    server: McpServer, exchange: Exchange, asked: CallParams, callee: Callee, arguments: bytes
+) -> Result | Pending | dict[str, Any]:
+    """Carry a call as far as it goes, telling its client meanwhile. A retry goes on with the call it belongs to."""
+    if asked.request_state is not None and exchange.is_modern:
+        return await _retried(server, exchange, asked, arguments)
+    given = asked.responses() if exchange.is_modern else {}  # without a state it is a first call (MCP-227)
+    use = use_of(exchange, callee.name)
+    run = await exchange.surface.begin(
+        callee.name,
+        arguments,
+        client=exchange.client,
+        idempotency_key=exchange.idempotency_key,
+        trace_id=exchange.trace_id,
+    )
+    outcome: Result | Pending | dict[str, Any]
+    if knows_tasks(exchange) and use != "never":
+        outcome = await waited(server, exchange, run.invocation_ids[0], _followed(exchange, run), use)
+    else:
+        outcome = await _followed(exchange, run)
+    return await asking.foreseen(server, exchange, METHOD, given, outcome)
+
+
+async def _retried(
+    server: McpServer, exchange: Exchange, asked: CallParams, arguments: bytes
+) -> Result | Pending | dict[str, Any]:
+    """Go on with a call whose client was asked something. Raises RpcError."""
+    about = salient(asked.name, arguments)
+    state = asking.state_of(server, exchange, METHOD, about, asked.request_state)
+    if state.purpose == "input":
+        return await asking.gone_on(server, exchange, METHOD, about, asked, state)
+    pending = await asking.round_of(exchange, state)
+    given = asked.responses().get(approving.KEY)
+    if given is None:
+        return pending  # asked once more
+    if not isinstance(given, dict):
+        raise RpcError(INVALID_PARAMS, f"params.inputResponses.{approving.KEY} is an object")
+    outcome = await approving.answered(server, exchange, pending, state.seen, given)
+    return msgspec.structs.replace(outcome, channels=()) if isinstance(outcome, Pending) else outcome
+
+
+async def _followed(exchange: Exchange, run: BatchRun) -> Result | Pending:
+    """Tell the client what a call says, until it ends or waits."""
+    teller = Teller(exchange)
+    updates = run.updates()
+    try:
+        async for update in updates:
+            if update.progress is not None:
+                await teller.say(update.progress)
+            elif update.result is not None:
+                await teller.finish()
+                return update.result
+    finally:
+        teller.close()
+        await _closed(updates)
+    raise AssertionError("a call ended without an outcome")
+
+
+async def _closed(updates: Any) -> None:
+    close: Coroutine[Any, Any, None] = updates.aclose()
+    await close
+
+
+async def _told(
+    server: McpServer, exchange: Exchange, asked: CallParams, callee: Callee, arguments: bytes, outcome: Any
+) -> bytes | dict[str, Any]:
+    """What the client is told of an outcome. Raises RpcError for the few that are errors of the protocol (MCP-150)."""
+    about = b"" if isinstance(outcome, Result) else salient(asked.name, arguments)
+    outcome = await asking.asked(server, exchange, METHOD, about, outcome)
+    if isinstance(outcome, Pending):
+        outcome = await _settled(server, exchange, about, outcome)
+    if isinstance(outcome, dict):
+        return outcome
+    if isinstance(outcome, Pending):
+        return waiting_result(server, exchange, outcome, how_to_look_up(exchange, outcome))
+    if outcome.error is not None and not _is_known(exchange, callee):
+        raise unknown(asked.name)
+    refuse_protocol_errors(exchange, outcome, asked.name)
+    return call_result(server, exchange, outcome, callee.shape)
+
+
+def _is_known(exchange: Exchange, callee: Callee) -> bool:
+    """True while the caller may know of a tool: it may have been hidden since it was last looked at."""
+    entry = exchange.surface.surface.find(callee.name)
+    return entry is not None and entry.is_visible
+
+
+async def _settled(
+    server: McpServer, exchange: Exchange, about: bytes, pending: Pending
+) -> Result | Pending | dict[str, Any]:
+    """What comes of a call that waits for a person: their answer through the client where the policy allows that, a task, or
+    their answer from elsewhere, for as long as somebody waits here."""
+    if approving.may_be_asked(exchange, pending):
+        if not exchange.is_modern:
+            outcome = await approving.over_stream(server, exchange, pending)
+            if isinstance(outcome, Result):
+                return outcome
+        elif (question := await approving.question(server, exchange, pending)) is not None:
+            state = asking.state_for(server, exchange, METHOD, about, pending, question.seen)
+            requests = {approving.KEY: question.request}
+            return {"resultType": "input_required", "inputRequests": requests, "requestState": state}
+    if knows_tasks(exchange):
+        return handle(server, exchange, pending.invocation_id)
+    wait = server.settings.wait_seconds
+    if pending.state == "running" or not wait:
+        return pending  # it said itself that nobody has to wait for it
+    return await exchange.surface.result(pending.invocation_id, wait) or pending
+
+
+def _no_object(arguments: bytes) -> bytes:
+    """What arguments mean that are no object: none at all. Raises RpcError for anything else: this is about how the request is
+    written, not about what the model filled in (MCP-140, MCP-150)."""
+    if arguments != b"null":
+        raise RpcError(INVALID_PARAMS, "params.arguments is an object")
+    return b"{}"
+
+
+def _decoded(arguments: bytes) -> Any:
+    try:
+        return msgspec.json.decode(arguments)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None  # whoever reads the arguments says what is wrong with them
+
+
+_TOO_LONG = "it takes longer than a request may"
+
+
+def let_go(server: McpServer, task: asyncio.Task[Any]) -> None:
+    """Have the calls of a task go on without it, whatever they are made for: resources and prompts take their time, too."""
+    for live in list(server.app.services.live.calls.values()):
+        if live.task is task:
+            live.background("", _TOO_LONG)

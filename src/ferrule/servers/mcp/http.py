@@ -1,0 +1,133 @@
+"""MCP over HTTP: one path, every revision. The era belongs to the request, or to its session; never to the connection (MCP-1)."""
+
+from __future__ import annotations
+
+import msgspec
+
+from ferrule.servers.asgi import JSON, Answer, Request, Stream
+from ferrule.servers.callers import Caller
+from ferrule.servers.edge import Edge
+from ferrule.servers.mcp.accepting import accepted_by, is_json
+from ferrule.servers.mcp.headers import VERSION, doubled, mismatch
+from ferrule.servers.mcp.methods import METHODS
+from ferrule.servers.mcp.modern import answer_modern
+from ferrule.servers.mcp.server import McpServer
+from ferrule.servers.mcp.session_http import SessionEndpoint
+from ferrule.servers.mcp.wire import (
+    INVALID_REQUEST,
+    META_VERSION,
+    SESSIONED,
+    SUPPORTED,
+    UNSUPPORTED_VERSION,
+    RpcError,
+    decoded,
+    error_text,
+)
+
+_SESSIONED = frozenset(version.encode() for version in SESSIONED)
+_MARK = META_VERSION.encode()
+
+
+class _Version(msgspec.Struct, gc=False):
+    version: object = msgspec.field(default=None, name=META_VERSION)
+
+
+class _Meta(msgspec.Struct, gc=False):
+    meta: _Version | None = msgspec.field(default=None, name="_meta")
+
+
+class _Body(msgspec.Struct, gc=False):
+    params: _Meta | None = None
+
+
+_body = msgspec.json.Decoder(_Body).decode
+
+
+class McpEndpoint:
+    """The MCP path of one process."""
+
+    def __init__(self, edge: Edge) -> None:
+        self.server = McpServer(edge, METHODS)
+        self.sessions = SessionEndpoint(self.server) if edge.settings.mcp.sessions else None
+
+    def refuses(self, request: Request) -> Answer | None:
+        """The answer to an HTTP method that is not served here, whoever asks (MCP-38, MCP-47, MCP-68)."""
+        served = (
+            ("POST",) if self.sessions is None or _is_modern(request.header(VERSION)) else ("GET", "POST", "DELETE")
+        )
+        return None if request.method in served else Answer(405, b"", [(b"allow", ", ".join(served).encode())])
+
+    async def __call__(self, request: Request, caller: Caller) -> Answer | Stream:
+        """Answer one request of an authenticated caller."""
+        headers = dict(request.headers)
+        if request.method != "POST":
+            return await self._other(request, caller)
+        version = headers.get(VERSION)
+        is_modern = version is not None and version.strip(b" \t") not in _SESSIONED
+        accepted = accepted_by(headers.get(b"accept"))
+        if not (accepted.json or accepted.events):
+            return _refused(RpcError(INVALID_REQUEST, "answers are application/json or text/event-stream", status=406))
+        if not is_json(headers.get(b"content-type")):
+            return _refused(RpcError(INVALID_REQUEST, "a message is sent as application/json", status=415))
+        body = await request.body(self.server.edge.settings.limits.body_bytes)
+        twice = doubled(request.headers) if len(headers) != len(request.headers) else None
+        if twice is not None:
+            return _refused(mismatch(f"the header {twice.decode()} is sent more than once"), body)
+        if not is_modern and _MARK in body:
+            said = _version_in(body)
+            if said is not None and version is None:
+                is_modern = True  # the modern path says that the header is missing (MCP-2)
+            elif said is not None and said not in SESSIONED:
+                return _refused(
+                    mismatch("the header MCP-Protocol-Version and params._meta name different versions"), body
+                )
+        if is_modern:
+            return await answer_modern(self.server, request, headers, caller, body, accepted)
+        if self.sessions is None:
+            return _refused(_unserved(version), body)
+        return await self.sessions(request, caller)
+
+    async def _other(self, request: Request, caller: Caller) -> Answer | Stream:
+        """Methods besides POST: only sessions have them (MCP-38, MCP-68)."""
+        refused = self.refuses(request)
+        if refused is not None or self.sessions is None:
+            return refused or Answer(405)
+        if request.method == "GET" and not accepted_by(dict(request.headers).get(b"accept")).events:
+            return _refused(
+                RpcError(INVALID_REQUEST, "a stream is text/event-stream, which Accept excludes", status=406)
+            )
+        return await self.sessions(request, caller)
+
+
+def _is_modern(version: str | None) -> bool:
+    """True for a header that names no revision with sessions, whatever it names (MCP-2)."""
+    return version is not None and version not in SESSIONED
+
+
+def _version_in(body: bytes) -> object:
+    """The version that a body's `_meta` names; None when it names none."""
+    try:
+        params = _body(body).params
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None  # whoever reads it says what is wrong with it
+    return params.meta.version if params is not None and params.meta is not None else None
+
+
+def _unserved(version: bytes | None) -> RpcError:
+    """The answer to a client of the revisions with sessions where they are switched off: it shows the message (MCP-13)."""
+    asked = version.decode("latin-1") if version is not None else SESSIONED[-1]
+    message = f"only version {', '.join(SUPPORTED)} of the protocol is served here, without sessions"
+    return RpcError(UNSUPPORTED_VERSION, message, {"supported": list(SUPPORTED), "requested": asked[:200]})
+
+
+def _refused(error: RpcError, body: bytes = b"") -> Answer:
+    """An error before anything was done; what is wrong with the message itself comes first (MCP-55)."""
+    request_id = None
+    if body:
+        try:
+            message = decoded(body)
+            request_id = message.readable_id
+            _ = message.kind
+        except RpcError as unreadable:
+            error = unreadable
+    return Answer(error.status, error_text(request_id, error), [JSON])

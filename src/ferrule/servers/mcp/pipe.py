@@ -1,0 +1,177 @@
+"""Lines in, lines out, on two file descriptors: read in large pieces, written once for everything that is ready.
+
+Nobody who does not read stops the process: what cannot be written waits, and while much waits nothing more is read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+from collections.abc import Callable
+
+_READ_BYTES = 64 * 1024
+_MOST_UNSENT = 4 * 1024**2
+"""Bytes that may wait to be written before no more lines are taken."""
+
+
+class Pipe:
+    """Both ends of a conversation by lines."""
+
+    def __init__(self, read_from: int, write_to: int, most_bytes: int) -> None:
+        """`most_bytes`: of one line."""
+        self._read_from = read_from
+        self._write_to = write_to
+        self._most = most_bytes
+        self._loop = asyncio.get_running_loop()
+        self._take: Callable[[bytes | None], None] = lambda line: None
+        self._rest: list[bytes] = []
+        """The beginning of a line whose end has not come yet."""
+        self._rest_size = 0
+        self._is_skipping = False
+        """True until the end of a line that is too long."""
+        self._is_taking = False
+        self._is_paused = False
+        self._is_flush_due = False
+        self._ready: list[bytes] = []
+        self._unsent = b""
+        self._waiters: list[asyncio.Future[None]] = []
+        self.is_plain_file = stat.S_ISREG(os.fstat(read_from).st_mode) or not _can_be_watched(read_from)
+        self.ended = asyncio.Event()
+        """Set when nothing more comes, or nothing can be written any more."""
+
+    def begin(self, take: Callable[[bytes | None], None]) -> None:
+        """Take lines from now on, without their ends; None stands for one that is too long."""
+        self._take = take
+        self._resume()
+
+    def send(self, text: bytes) -> None:
+        """Write one line. What is written in the same turn is written together."""
+        self._ready.append(text)
+        if not self._is_taking and not self._is_flush_due:
+            self._is_flush_due = True
+            self._loop.call_soon(self.flush)
+
+    async def drained(self) -> None:
+        """Wait until not much is left to be written."""
+        while len(self._unsent) > _MOST_UNSENT and not self.ended.is_set():
+            waiter = self._loop.create_future()
+            self._waiters.append(waiter)
+            await waiter
+
+    async def aclose(self, within: float) -> None:
+        """Read no more, and write what is left, if the other end takes it."""
+        self._pause()
+        self.flush()
+        until = self._loop.time() + within
+        while self._unsent and not self.ended.is_set() and self._loop.time() < until:
+            await asyncio.sleep(0.005)
+        if self._unsent:
+            self._loop.remove_writer(self._write_to)
+
+    # Reading
+
+    def _resume(self) -> None:
+        if self.is_plain_file:
+            self._loop.call_soon(self._readable)
+        else:
+            self._loop.add_reader(self._read_from, self._readable)
+
+    def _pause(self) -> None:
+        self._is_paused = True
+        if not self.is_plain_file:
+            self._loop.remove_reader(self._read_from)
+
+    def _readable(self) -> None:
+        if self._is_paused:
+            return
+        try:
+            data = os.read(self._read_from, _READ_BYTES)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:  # the other end is gone
+            data = b""
+        if not data:
+            self._pause()
+            self.ended.set()
+            return
+        self._is_taking = True
+        try:
+            self._split(data)
+        finally:
+            self._is_taking = False
+            self.flush()
+        if len(self._unsent) > _MOST_UNSENT:
+            self._pause()
+        elif self.is_plain_file and not self._is_paused:
+            self._loop.call_soon(self._readable)
+
+    def _split(self, data: bytes) -> None:
+        lines = data.split(b"\n")
+        last = lines.pop()
+        if lines and (self._rest or self._is_skipping):
+            if self._is_skipping:
+                self._is_skipping = False
+                del lines[0]
+            else:
+                self._rest.append(lines[0])
+                lines[0] = b"".join(self._rest)
+            self._rest, self._rest_size = [], 0
+        for line in lines:
+            if len(line) > self._most:
+                self._take(None)
+            elif line and not line.isspace():
+                self._take(line)
+        if last and not self._is_skipping:
+            self._rest.append(last)
+            self._rest_size += len(last)
+            if self._rest_size > self._most:
+                self._rest, self._rest_size, self._is_skipping = [], 0, True
+                self._take(None)
+
+    # Writing
+
+    def flush(self) -> None:
+        """Write what is ready."""
+        self._is_flush_due = False
+        if not self._ready:
+            return
+        self._ready.append(b"")
+        data = b"\n".join(self._ready)
+        self._ready = []
+        if self._unsent:
+            self._unsent += data
+        else:
+            self._unsent = self._written(data)
+            if self._unsent:
+                self._loop.add_writer(self._write_to, self._writable)
+
+    def _written(self, data: bytes) -> bytes:
+        """Write as much as is taken; gives the rest."""
+        try:
+            return data[os.write(self._write_to, data) :]
+        except (BlockingIOError, InterruptedError):
+            return data
+        except OSError:  # nobody reads any more
+            self.ended.set()
+            return b""
+
+    def _writable(self) -> None:
+        self._unsent = self._written(self._unsent)
+        if not self._unsent:
+            self._loop.remove_writer(self._write_to)
+        if len(self._unsent) > _MOST_UNSENT // 2 and not self.ended.is_set():
+            return
+        waiters, self._waiters = self._waiters, []
+        for waiter in waiters:
+            if not waiter.done():
+                waiter.set_result(None)
+        if self._is_paused and not self.ended.is_set():
+            self._is_paused = False
+            self._resume()
+
+
+def _can_be_watched(descriptor: int) -> bool:
+    """False for what is always ready, and cannot be waited for: files and the null device."""
+    kind = os.fstat(descriptor).st_mode
+    return stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind) or os.isatty(descriptor)

@@ -1,0 +1,128 @@
+"""The MCP server behind every transport: a table of methods, each a plain function from a request to a result."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ferrule import __version__
+from ferrule.errors import FerruleError
+from ferrule.servers.callers import Refused
+from ferrule.servers.edge import Edge
+from ferrule.servers.mcp.exchange import Exchange
+from ferrule.servers.mcp.wire import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    META_SERVER,
+    METHOD_NOT_FOUND,
+    TOO_MANY,
+    Message,
+    RpcError,
+    encode,
+    error_text,
+    result_text,
+)
+
+_log = logging.getLogger("ferrule.mcp")
+
+Handle = Callable[["McpServer", Exchange, bytes], Awaitable[Any]]
+"""Gives a result: an object, or its JSON as bytes (then complete, with everything its revision wants). Raises RpcError.
+The last argument is the JSON of `params`, `{}` when there are none."""
+
+
+class Method(NamedTuple):
+    """One method of the protocol."""
+
+    handle: Handle
+    is_modern: bool = True
+    is_sessioned: bool = True
+    is_declared: Callable[[McpServer, Exchange], bool] | None = None
+    """Whether the capability behind it is declared to this client; else the method does not exist (MCP-114). None: always."""
+
+
+class Answered(msgspec.Struct, frozen=True, gc=False):
+    """A response, and the HTTP status it has while nothing was sent before."""
+
+    text: bytes
+    status: int = 200
+    retry_after: float | None = None
+    """Seconds, for a caller who has to wait."""
+
+
+class McpServer:
+    """One workspace over MCP."""
+
+    def __init__(self, edge: Edge, methods: dict[str, Method]) -> None:
+        self.edge = edge
+        self.app = edge.app
+        self.settings = edge.settings.mcp
+        self._methods = methods
+        self.meta = encode({META_SERVER: self.info})[1:-1]
+        """What every modern result says about who answers: the inside of its `_meta`, as JSON (MCP-105)."""
+        self.kept: dict[str, Any] = {}
+        """What parts of the server keep for as long as it serves: lists, listeners."""
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """Who answers."""
+        return {"name": self.app.name, "title": f"{self.app.name} (Ferrule)", "version": __version__}
+
+    def method(self, name: str, exchange: Exchange) -> Method | None:
+        """A method that this client can use."""
+        method = self._methods.get(name)
+        if method is None or not (method.is_modern if exchange.is_modern else method.is_sessioned):
+            return None
+        return method if method.is_declared is None or method.is_declared(self, exchange) else None
+
+    async def answer(self, exchange: Exchange, message: Message) -> Answered:
+        """The response to one request, whatever goes wrong with it."""
+        method = self.method(message.method, exchange)
+        if method is None:
+            error = RpcError(METHOD_NOT_FOUND, f"there is no method {message.method[:200]!r}")
+            return Answered(error_text(exchange.request_id, error), error.status)
+        params = b"{}" if message.params is msgspec.UNSET else bytes(message.params)
+        return await self.answered(exchange, message.method, method.handle(self, exchange, params))
+
+    async def answered(self, exchange: Exchange, method: str, work: Awaitable[Any]) -> Answered:
+        """The response that a handler's work comes to."""
+        try:
+            result = await work
+            if type(result) is not bytes:
+                result = encode(self.completed(exchange, result))
+            return Answered(result_text(exchange.request_id, result))
+        except RpcError as error:
+            return Answered(error_text(exchange.request_id, error), error.status)
+        except Refused as refused:
+            code = TOO_MANY if refused.status == 429 else INTERNAL_ERROR
+            text = error_text(exchange.request_id, RpcError(code, refused.reason))
+            return Answered(text, refused.status, refused.retry_after)
+        except FerruleError as failed:
+            _log.warning("%s could not be answered: %s", method, failed)
+            return _failed(exchange)
+        except Exception:  # a mistake of ours: the client learns that there was one, the log what it was
+            _log.exception("%s could not be answered", method)
+            return _failed(exchange)
+
+    def completed(self, exchange: Exchange, result: dict[str, Any]) -> dict[str, Any]:
+        """A result with what its revision wants of every one (MCP-14, MCP-26, MCP-105)."""
+        if not exchange.is_modern:
+            return result
+        meta = {META_SERVER: self.info, **result.get("_meta", {})}
+        return {"resultType": "complete", **result, "_meta": meta}
+
+
+def _failed(exchange: Exchange) -> Answered:
+    return Answered(error_text(exchange.request_id, RpcError(INTERNAL_ERROR, "the server failed; its log tells why")))
+
+
+def params_of(params: bytes, kind: type[Any]) -> Any:
+    """The parameters as a record. Raises RpcError (-32602), which names the member that does not fit."""
+    try:
+        return msgspec.json.decode(params, type=kind)
+    except msgspec.ValidationError as error:
+        raise RpcError(INVALID_PARAMS, f"params: {error}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise RpcError(INVALID_PARAMS, "params cannot be read") from None

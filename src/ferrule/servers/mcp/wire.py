@@ -1,0 +1,214 @@
+"""JSON-RPC as MCP speaks it: messages in, messages out, and the errors between."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal
+
+import msgspec
+
+from ferrule.servers.nesting import is_deeper, no_garbage
+
+MODERN = "2026-07-28"
+SESSIONED = ("2025-11-25", "2025-06-18", "2025-03-26")
+"""The revisions with sessions, newest first."""
+SUPPORTED = (MODERN,)
+"""What `server/discover` and version errors list (MCP-6)."""
+
+PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR = -32700, -32600, -32601, -32602, -32603
+HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION = -32020, -32021, -32022
+TOO_MANY = 429
+"""Ours, outside of what JSON-RPC and MCP reserve (MCP-126): the caller has to wait."""
+RESOURCE_NOT_FOUND = -32002
+"""Of the revisions with sessions only (MCP-123)."""
+
+META_VERSION = "io.modelcontextprotocol/protocolVersion"
+META_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
+META_CLIENT = "io.modelcontextprotocol/clientInfo"
+META_LOG_LEVEL = "io.modelcontextprotocol/logLevel"
+META_SERVER = "io.modelcontextprotocol/serverInfo"
+META_SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
+TASKS = "io.modelcontextprotocol/tasks"
+"""The Tasks extension."""
+OWN = "dev.ferrule/"
+"""The prefix of our own keys in `_meta` (MCP-107)."""
+
+RequestId = str | int
+Params = dict[str, Any]
+Kind = Literal["request", "notification", "response"]
+
+encode = msgspec.json.Encoder().encode
+_STATUS = {METHOD_NOT_FOUND: 404, PARSE_ERROR: 400, INVALID_REQUEST: 400, HEADER_MISMATCH: 400, MISSING_CAPABILITY: 400,
+           UNSUPPORTED_VERSION: 400}  # fmt: skip
+
+
+class RpcError(Exception):
+    """An error that is answered. The message is for the client: no paths, no secrets, no traces (MCP-289)."""
+
+    def __init__(self, code: int, message: str, data: Any = None, *, status: int | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.data = data
+        self.status = status or _STATUS.get(code, 200)
+        """The HTTP status in the modern revision, while nothing was sent; sessions answer 200 (MCP-76)."""
+
+
+class Message(msgspec.Struct, gc=False):
+    """One message as it came. Members beyond these are ignored (MCP-25)."""
+
+    jsonrpc: Any = None
+    id: Any = msgspec.UNSET
+    method: Any = msgspec.UNSET
+    params: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    result: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    error: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+    @property
+    def kind(self) -> Kind:
+        """What it is. Raises RpcError for what is no JSON-RPC message, bad ids included (MCP-16, MCP-24)."""
+        if self.jsonrpc != "2.0":
+            raise RpcError(INVALID_REQUEST, 'a message says "jsonrpc": "2.0"')
+        is_named = self.id is not msgspec.UNSET
+        if is_named and (type(self.id) is not str and type(self.id) is not int):
+            raise RpcError(INVALID_REQUEST, "an id is a string or an integer")
+        if type(self.method) is str:
+            return "request" if is_named else "notification"
+        if is_named and (self.result is not msgspec.UNSET) != (self.error is not msgspec.UNSET):
+            return "response"
+        raise RpcError(INVALID_REQUEST, "a message has a method, or is the answer to one")
+
+    @property
+    def readable_id(self) -> RequestId | None:
+        """The id to name in an error; None when it could not be read (MCP-18)."""
+        return self.id if type(self.id) is str or type(self.id) is int else None
+
+
+_decode = msgspec.json.Decoder(Message).decode
+DEPTH = 128
+"""How deep a message may be nested, unless the settings say otherwise."""
+_NO_JSON = "this is no JSON"
+
+
+def decoded(body: bytes, depth: int = DEPTH) -> Message:
+    """One message. Raises RpcError: what is no JSON or too deep, what is no message, what says one thing twice."""
+    try:
+        if not body.isascii():
+            body.decode()
+        if is_deeper(body, depth):
+            raise RpcError(PARSE_ERROR, f"a message is nested at most {depth} levels deep")
+        message = _decode(body)
+    except msgspec.ValidationError:
+        raise _no_message(body) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise RpcError(PARSE_ERROR, _NO_JSON) from None
+    if 92 in body or body.count(b'"id"') > 1 or body.count(b'"method"') > 1 or body.count(b'"params"') > 1:
+        refuse_doubles(body, message.params)
+    return message
+
+
+def _no_message(body: bytes) -> RpcError:
+    """What is wrong with a body that does not begin as a message does: it is another JSON value, or no JSON (MCP-115)."""
+    try:
+        msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return RpcError(PARSE_ERROR, _NO_JSON)
+    return RpcError(INVALID_REQUEST, "a message is one JSON object")
+
+
+def refuse_doubles(text: bytes, apart: msgspec.Raw | msgspec.UnsetType) -> None:
+    """Raises RpcError (-32600) for an object that has a member twice: readers would not agree on what it says. `apart`: the
+    member whose inside somebody else looks at."""
+    if not isinstance(apart, msgspec.UnsetType):
+        text = text.replace(bytes(apart), b"0", 1)
+    try:
+        with no_garbage(text):
+            json.loads(text, object_pairs_hook=_distinct)
+    except _TwiceError as error:
+        raise RpcError(INVALID_REQUEST, f"{str(error)[:60]!r} is said twice") from None
+    except (ValueError, RecursionError):  # the other reader took it, so this is about the reading, not about names
+        return
+
+
+class _TwiceError(Exception):
+    """Unwinds the reading."""
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> None:
+    if len(pairs) < 2:
+        return
+    seen = set()
+    for name, _ in pairs:
+        if name in seen:
+            raise _TwiceError(name)
+        seen.add(name)
+
+
+def id_text(request_id: RequestId) -> bytes:
+    """An id as JSON, with its type (MCP-16)."""
+    return str(request_id).encode() if type(request_id) is int else encode(request_id)
+
+
+def result_text(request_id: RequestId, result: bytes) -> bytes:
+    """A response with a result that is JSON already."""
+    return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (id_text(request_id), result)
+
+
+def error_text(request_id: RequestId | None, error: RpcError) -> bytes:
+    """An error response; without an id when it could not be read (MCP-18)."""
+    said: dict[str, Any] = {"code": error.code, "message": error.message}
+    if error.data is not None:
+        said["data"] = error.data
+    named = b"" if request_id is None else b'"id":%b,' % id_text(request_id)
+    return b'{"jsonrpc":"2.0",%b"error":%b}' % (named, encode(said))
+
+
+def notification_text(method: str, params: Params | None = None) -> bytes:
+    """A notification."""
+    said: Params = {"jsonrpc": "2.0", "method": method}
+    if params is not None:
+        said["params"] = params
+    return encode(said)
+
+
+def request_text(request_id: RequestId, method: str, params: Params | None = None) -> bytes:
+    """A request to the client; the modern revision has none (MCP-23)."""
+    said: Params = {"jsonrpc": "2.0", "id": request_id, "method": method}
+    if params is not None:
+        said["params"] = params
+    return encode(said)
+
+
+def features_of(capabilities: Any) -> frozenset[str]:
+    """What a client declares that it can be asked for, in the words of `Context.client`, and its extensions."""
+    if not isinstance(capabilities, dict):
+        return frozenset()
+    found = {name for name in ("sampling", "roots") if isinstance(capabilities.get(name), dict)}
+    elicitation = capabilities.get("elicitation")
+    if isinstance(elicitation, dict):
+        if "form" in elicitation or "url" not in elicitation:
+            found.add("elicitation")  # an empty object means forms only (MCP-112)
+        if "url" in elicitation:
+            found.add("elicitation.url")
+    if "sampling" in found and isinstance(capabilities["sampling"].get("tools"), dict):
+        found.add("sampling.tools")
+    extensions = capabilities.get("extensions")
+    if isinstance(extensions, dict):
+        found |= {name for name, settings in extensions.items() if isinstance(settings, dict)}
+    return frozenset(found)
+
+
+_FEATURES_KEPT = 256
+_features: dict[bytes, frozenset[str]] = {}
+
+
+def client_of(capabilities: bytes) -> frozenset[str]:
+    """What capabilities mean; the same ones come with every request of a client."""
+    client = _features.get(capabilities)
+    if client is None:
+        client = features_of(msgspec.json.decode(capabilities))
+        if len(_features) >= _FEATURES_KEPT:
+            _features.clear()
+        if len(capabilities) <= 4096:
+            _features[capabilities] = client
+    return client

@@ -1,0 +1,134 @@
+"""Tools as OXP definitions: those written in OXP as they are, all others in its words (OXP-1 to OXP-18).
+
+What a definition says does not depend on who asks; its id and name do, for they must not be anybody else's (`shelf.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+
+from ferrule.dialects.oxp import EXCLUDED
+from ferrule.locking.oxp_tools import SERVER_DIALECT, imported_oxp
+from ferrule.model.internal_fields import internal_fields, model_schema
+from ferrule.model.requirements import Requirements, read_requirements
+from ferrule.model.schema import positions
+from ferrule.model.tool import Tool
+from ferrule.model.value import is_blank
+from ferrule.servers.oxp.ids import is_version, part
+from ferrule.servers.oxp.inlining import NotInlinable, inlined
+
+DIALECT = "oxp"
+LONGEST_NAME = 64
+_NAME_UNFIT = re.compile(r"[^A-Za-z0-9_-]")
+_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[_\-.\s]+")
+_FIRST_VERSION = "1.0.0"
+
+
+class Projected(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool in OXP's words, without an id."""
+
+    tool_part: str
+    """`Toolkit.Tool`, as far as it may be had."""
+    is_own: bool
+    """True for an id and name that the definition itself says."""
+    name: str
+    version: str
+    description: str
+    parameters: dict[str, Any]
+    output_schema: dict[str, Any] | None
+    requirements: dict[str, Any] | None
+
+    def definition(self, tool_part: str, name: str) -> dict[str, Any]:
+        """The whole definition, under this id and name."""
+        written: dict[str, Any] = {
+            "id": f"{tool_part}@{self.version}",
+            "name": name,
+            "description": self.description,
+            "version": self.version,
+            "input_schema": {"parameters": self.parameters},
+            "output_schema": self.output_schema,
+        }
+        return written if self.requirements is None else {**written, "requirements": self.requirements}
+
+
+def projected(tool: Tool) -> Projected:
+    """The tool in OXP's words. Raises NotInlinable."""
+    own = _own_definition(tool)
+    is_own = tool.dialect == DIALECT
+    toolkit, _, short = tool.tool_id.partition(".") if is_own else (part(tool.namespace), "", part(tool.name))
+    return Projected(
+        tool_part=f"{toolkit}.{short}",
+        is_own=is_own,
+        name=_NAME_UNFIT.sub("_", tool.name)[:LONGEST_NAME] or "tool",
+        version=tool.version if tool.version is not None and is_version(tool.version) else _FIRST_VERSION,
+        description=next((text for text in (tool.description, tool.title) if not is_blank(text)), None) or tool.name,
+        parameters=_parameters(tool),
+        output_schema=_output(tool, own),
+        requirements=own.get("requirements") if isinstance(own.get("requirements"), dict) else None,
+    )
+
+
+def requirements_of(tool: Tool) -> Requirements:
+    """What a tool requires of whoever calls it; nothing, for a tool of another dialect."""
+    if tool.credentials is None or tool.dialect not in (DIALECT, SERVER_DIALECT):
+        return Requirements()
+    return read_requirements(msgspec.json.decode(tool.credentials))
+
+
+def has_no_output(tool: Tool) -> bool:
+    """True when its definition says that it returns nothing: `output_schema: null` (OXP-13)."""
+    own = _own_definition(tool)
+    return bool(own) and own.get("output_schema", {}) is None
+
+
+def _own_definition(tool: Tool) -> dict[str, Any]:
+    """The OXP definition behind a tool; empty for one that was never written in OXP."""
+    if tool.dialect == SERVER_DIALECT:
+        return imported_oxp(tool).definition
+    if tool.dialect != DIALECT:
+        return {}
+    written = msgspec.json.decode(tool.payload)
+    return written if isinstance(written, dict) else {}
+
+
+def _parameters(tool: Tool) -> dict[str, Any]:
+    schema = _plain(msgspec.json.decode(model_schema(tool, internal_fields(tool))))
+    kind = schema.get("type", "object")
+    if kind != "object" and not (isinstance(kind, list) and "object" in kind):
+        raise NotInlinable(f"it takes no object but {kind!r}")
+    members = schema.get("properties")
+    if isinstance(members, dict):
+        schema = {**schema, "properties": {name: _described(name, member) for name, member in members.items()}}
+    return schema if kind == "object" else {**schema, "type": "object"}
+
+
+def _output(tool: Tool, own: dict[str, Any]) -> dict[str, Any] | None:
+    """What it returns. A schema that cannot be said without references promises any value, which is true as well."""
+    if own and own.get("output_schema", {}) is None:
+        return None
+    if tool.output_schema is None:
+        return {}
+    try:
+        return _plain(msgspec.json.decode(tool.output_schema))
+    except NotInlinable:
+        return {}
+
+
+def _plain(schema: Any) -> dict[str, Any]:
+    """The very schema where nothing in it is excluded; else without references."""
+    if isinstance(schema, dict) and all(EXCLUDED.isdisjoint(place.schema) for place in positions(schema)):
+        return schema
+    return inlined(schema)
+
+
+def _described(name: str, member: Any) -> dict[str, Any]:
+    """A parameter with a description: its own, its title, or its name in words (OXP-10)."""
+    schema = member if isinstance(member, dict) else inlined(member)
+    if isinstance(schema.get("description"), str) and not is_blank(schema["description"]):
+        return schema
+    title = schema.get("title")
+    words = title if isinstance(title, str) and not is_blank(title) else " ".join(_WORD.sub(" ", name).split())
+    return {**schema, "description": words or name or "A value."}

@@ -1,0 +1,145 @@
+"""Who calls over OXP: an API key, a token signed with a shared secret, a token of the other servers, or nobody in particular.
+
+Several ways may be open at once (OXP-46). Whatever is wrong with a credential, the answer is 401 and gives nothing away (OXP-47).
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import jwt
+
+from ferrule.errors import SettingsError
+from ferrule.model.approval import CALL, Identity
+from ferrule.model.serving import OxpSettings
+from ferrule.servers.asgi import Request
+from ferrule.servers.callers import Caller, Refused, holds
+from ferrule.servers.edge import Edge
+
+API_KEY = b"oxp-api-key"
+ANYBODY = Caller(Identity("local", "oxp:open", frozenset({CALL})))
+_SHORTEST_SECRET = 32
+_PASSED_ON = (429, 503)
+"""Refusals that are not about the credential."""
+_OPTIONS: Any = {"require": ["exp"], "verify_aud": False, "verify_iat": False, "verify_sub": False}
+_SIGNER = "oxp"
+"""The principal of tokens that name no subject."""
+_log = logging.getLogger("ferrule.oxp")
+
+
+class Door:
+    """Lets callers in, in the ways that `[serve.oxp] auth` names."""
+
+    def __init__(self, edge: Edge, environment: Mapping[str, str] | None = None) -> None:
+        """Raises SettingsError for a secret that is named and not there."""
+        settings = edge.settings.oxp
+        self._edge = edge
+        self._settings = settings
+        self._is_open = "none" in settings.auth or not edge.settings.auth
+        self._secret = "" if "jwt" not in settings.auth else _shared_secret(
+            settings, os.environ if environment is None else environment
+        )  # fmt: skip
+
+    async def caller(self, request: Request) -> Caller:
+        """Who calls. Raises Refused (401)."""
+        if self._is_open:  # a header is not even looked at (OXP-43)
+            return ANYBODY
+        caller = await self._known(request)
+        if caller is None:
+            raise Refused(401, "a valid credential is needed", challenge='Bearer realm="oxp"')
+        return caller
+
+    async def _known(self, request: Request) -> Caller | None:
+        key = request.header(API_KEY)
+        if key is not None:
+            return await self._with_token(_bearing(request, key)) if "api-key" in self._settings.auth else None
+        scheme, _, token = (request.header(b"authorization") or "").partition(" ")
+        token = token.strip()
+        if scheme.lower() != "bearer" or not token:
+            return None
+        signed = self._signed(token) if self._secret else None
+        if signed is not None:
+            return signed
+        return await self._with_token(request) if "bearer" in self._settings.auth else None
+
+    async def _with_token(self, request: Request) -> Caller | None:
+        """The caller with a token that the other servers take, too."""
+        try:
+            caller = await self._edge.gate.caller(request)
+        except Refused as refused:
+            if refused.status in _PASSED_ON:
+                raise
+            return None
+        return caller if holds(caller, CALL) else None
+
+    def _signed(self, token: str) -> Caller | None:
+        """The caller with a token of the shared secret (OXP-45); None when it is not one, or not a valid one."""
+        try:
+            claims = self._claims(token)
+        except (jwt.InvalidTokenError, ValueError, TypeError, OverflowError, RecursionError):
+            return None
+        if (
+            not isinstance(claims.get("exp"), int | float)
+            or claims["exp"] - time.time() > self._settings.jwt_max_seconds
+        ):
+            return None
+        if not _is_for(claims.get("aud"), self._settings.jwt_audiences):
+            return None
+        subject = claims.get("sub")
+        principal = subject if isinstance(subject, str) and is_principal(subject) else _SIGNER
+        return Caller(Identity(principal, "oxp:jwt", frozenset({CALL})))
+
+    def _claims(self, token: str) -> dict[str, Any]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", jwt.InsecureKeyLengthWarning)  # told once, when the server starts
+            claims: dict[str, Any] = jwt.decode(token, self._secret, algorithms=["HS256"], options=_OPTIONS)
+        return claims
+
+
+def is_principal(text: str) -> bool:
+    """True for a text that may name somebody on a record."""
+    return 0 < len(text) <= 256 and text.isprintable() and text == text.strip() and not text.startswith("group:")
+
+
+def _is_for(audience: Any, allowed: tuple[str, ...]) -> bool:
+    """No audience is everybody's; one that is said has to be one of ours."""
+    if audience is None:
+        return True
+    said = audience if isinstance(audience, list) else [audience]
+    return any(isinstance(one, str) and one in allowed for one in said)
+
+
+def _shared_secret(settings: OxpSettings, environment: Mapping[str, str]) -> str:
+    if not settings.jwt_secret_env:
+        return ""
+    secret = environment.get(settings.jwt_secret_env, "")
+    if not secret:
+        raise SettingsError(f"[serve.oxp] jwt_secret_env names {settings.jwt_secret_env}, which is not set; set it")
+    if len(secret.encode()) < _SHORTEST_SECRET:
+        _log.warning(
+            "the secret in %s has fewer than %d bytes; make a longer one", settings.jwt_secret_env, _SHORTEST_SECRET
+        )
+    return secret
+
+
+def _bearing(request: Request, key: str) -> Request:
+    """The request as it would be if its key came the way that tokens do."""
+    others = [header for header in request.headers if header[0] != b"authorization"]
+    shown = (b"authorization", b"Bearer " + key.encode("latin-1"))
+    scope = {
+        **request.scope,
+        "method": request.method,
+        "path": request.path,
+        "query_string": request.query,
+        "headers": [*others, shown],
+    }
+    return Request(scope, _nothing)
+
+
+async def _nothing() -> dict[str, Any]:
+    return {"type": "http.disconnect"}

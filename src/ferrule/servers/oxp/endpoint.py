@@ -1,0 +1,130 @@
+"""OXP's part of the port: which path is what, and in which order a request is looked at (OXP-24, OXP-25).
+
+It is open to everybody as far as the port's own door is concerned, for `/health` needs no credential and the others have ways of
+their own to show one (`door.py`).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+
+from ferrule.model.serving import OxpSettings
+from ferrule.servers.asgi import JSON, Answer, ClientGone, Request, TooLarge
+from ferrule.servers.callers import Refused
+from ferrule.servers.edge import Edge
+from ferrule.servers.oxp.calling import Calling
+from ferrule.servers.oxp.door import Door
+from ferrule.servers.oxp.outcomes import bad_request
+from ferrule.servers.oxp.shelf import Shelves
+from ferrule.servers.oxp.wire import BadRequest, answer, demand_json, read_call, read_list
+from ferrule.servers.root import OpenEndpoint
+
+VERSION = b"oxp-version"
+_STATES = "/authorizations/"
+_LONGEST_STATE = 256
+_log = logging.getLogger("ferrule.oxp")
+
+_Handle = Callable[[Request], Awaitable[Answer]]
+
+
+class OxpEndpoint:
+    """The OXP paths of one process."""
+
+    def __init__(self, edge: Edge) -> None:
+        """Raises SettingsError."""
+        self._edge = edge
+        self._settings = edge.settings.oxp
+        self._base = base_of(self._settings)
+        self._door = Door(edge)
+        self._shelves = Shelves(edge.app)
+        self._calling = Calling(edge, self._shelves)
+        self._table: dict[str, tuple[str, _Handle]] = {
+            "/health": ("GET", self._health),
+            "/tools": ("GET", self._tools),
+            "/tools/call": ("POST", self._call),
+        }
+
+    def paths(self) -> dict[str, OpenEndpoint]:
+        """Where it is. At the root of the port it takes its own paths and leaves the rest to the others, `/health` included,
+        which means the same there."""
+        if self._base:
+            return {f"{self._base}/": self, self._base: self}
+        return {path: self for path in (*self._table, _STATES) if path != "/health"}
+
+    async def __call__(self, request: Request) -> Answer:
+        """Answer one request."""
+        path = request.path[len(self._base) :]
+        found = self._table.get(path)
+        if found is None and path.startswith(_STATES) and path != _STATES:
+            found = ("GET", self._state)
+        if found is None:
+            return answer(404, {"message": "there is nothing at this path"})
+        method, handle = found
+        if request.method != method:
+            return answer(405, {"message": f"this path takes {method}"}, ((b"allow", method.encode()),))
+        try:
+            return await handle(request)
+        except BadRequest as refusal:
+            return bad_request(refusal)
+        except Refused as refused:
+            return _refusal(refused)
+        except TooLarge:
+            return answer(413, {"message": "the body has more bytes than are taken here"})
+        except ClientGone:
+            raise
+        except Exception:  # a mistake of ours: the client learns that there was one, the log what it was
+            _log.exception("%s %r could not be answered", request.method, path)
+            return answer(500, {"message": "the server failed; its log tells why"})
+
+    async def _health(self, request: Request) -> Answer:
+        """Nobody has to say who they are (OXP-19)."""
+        is_ready = not self._edge.app.services.live.is_closing
+        return answer(200, {"status": "ok"}) if is_ready else answer(503, {"status": "stopping"})
+
+    async def _tools(self, request: Request) -> Answer:
+        caller = await self._door.caller(request)
+        body = await request.body(self._edge.settings.limits.body_bytes)
+        if body.strip():
+            demand_json(request.header(b"content-type"), is_optional=True)
+        read_list(body, request.header(VERSION))
+        shelf = await self._calling.shelf(caller)
+        return Answer(200, shelf.listing(is_compat=self._settings.compat), [JSON])
+
+    async def _call(self, request: Request) -> Answer:
+        caller = await self._door.caller(request)
+        demand_json(request.header(b"content-type"))
+        body = await request.body(self._edge.settings.limits.body_bytes)
+        asked, is_bare = read_call(body, request.header(VERSION), is_compat=self._settings.compat)
+        if is_bare:
+            _log.warning("a call came without its envelope, as later drafts of the protocol have it")
+        where = self._address(request)
+        return await self._calling.answer(caller, asked, lambda state: f"{where}{_STATES}{state}", is_bare=is_bare)
+
+    async def _state(self, request: Request) -> Answer:
+        """How an authorization stands (OXP-41). Whoever knows its state was given it; it tells nothing else."""
+        state = request.path[len(self._base) + len(_STATES) :]
+        if len(state) > _LONGEST_STATE or not state.isascii():
+            return answer(404, {"message": "there is nothing at this path"})
+        return answer(200, {"status": self._edge.app.authorizations.status(state)})
+
+    def _address(self, request: Request) -> str:
+        """Where clients find this server."""
+        public = self._edge.settings.public_url.rstrip("/")
+        host = request.header(b"host") or "localhost"
+        own = f"{request.scope.get('scheme', 'http')}://{host}"
+        return f"{public or own}{self._base}"
+
+
+def base_of(settings: OxpSettings) -> str:
+    """The path before all of OXP's; empty at the root of the port."""
+    return f"/{settings.path.strip('/')}".rstrip("/")
+
+
+def _refusal(refused: Refused) -> Answer:
+    made = answer(refused.status, {"message": refused.reason})
+    if refused.challenge:
+        made.headers.append((b"www-authenticate", refused.challenge.encode("latin-1")))
+    if refused.retry_after is not None:
+        made.headers.append((b"retry-after", str(max(1, round(refused.retry_after))).encode()))
+    return made

@@ -1,0 +1,90 @@
+"""What a tool requires of a call, checked before its input: tokens, secrets, a user (OXP-37 to OXP-42).
+
+A token comes with the call, or is one that the user authorized here. A secret is the workspace's own where it binds one, and
+comes with the call otherwise. What is missing is told all at once. Values go to the tool, and nowhere else.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ferrule.app import App
+from ferrule.contracts.executor import ExecutionFailed
+from ferrule.errors import SettingsError
+from ferrule.model.handed import NOTHING, Handed
+from ferrule.model.requirements import Requirements
+from ferrule.model.tool import Tool
+from ferrule.servers.callers import Caller
+from ferrule.servers.oxp.definitions import requirements_of
+from ferrule.servers.oxp.wire import BadRequest, CallContext
+
+_log = logging.getLogger("ferrule.oxp")
+
+
+async def met(app: App, tool: Tool, caller: Caller, context: CallContext, check_url: Callable[[str], str]) -> Handed:
+    """What the call brings for its tool, and nothing it did not ask for. `caller`: on whose behalf. `check_url`: where a state
+    can be asked about. Raises BadRequest."""
+    required = requirements_of(tool)
+    if not required.is_anything:
+        return NOTHING
+    tokens = {one.id: one.token for one in context.authorization if one.token}
+    secrets = {one.id: one.value for one in context.secrets if one.value}
+    unbound = _unbound(app, tool, required)
+    lacking = [provider for provider in required.authorization if provider not in tokens]
+    unauthorized = [one for one in lacking if not _has_token(app, one, required.authorization[one], caller)]
+    missing: dict[str, Any] = {}
+    if unauthorized:
+        missing["authorization"] = [
+            await _challenge(app, provider, required.authorization[provider], caller, check_url)
+            for provider in unauthorized
+        ]
+    if absent := sorted(unbound - secrets.keys()):
+        missing["secrets"] = absent
+    if required.user_id and not context.user_id:
+        missing["user_id"] = True
+    if missing:
+        raise BadRequest(
+            _told(tool, unauthorized, absent, is_anonymous="user_id" in missing), missing_requirements=missing
+        )
+    brought = {name: tokens[name] for name in required.authorization if name in tokens}
+    return Handed(brought | {name: secrets[name] for name in sorted(unbound)})
+
+
+def _unbound(app: App, tool: Tool, required: Requirements) -> frozenset[str]:
+    """The secrets that the workspace does not have, so that they have to come with the call."""
+    if not required.secrets or app.readiness is None:
+        return required.secrets
+    return required.secrets & frozenset(app.readiness.missing_credentials(tool, sorted(required.secrets)))
+
+
+def _has_token(app: App, provider: str, scopes: Iterable[str], caller: Caller) -> bool:
+    """True when the user has authorized it here already. Nobody is asked."""
+    try:
+        return not app.user_tokens.problem(provider, caller.identity.principal, tuple(scopes), tenant=caller.tenant)
+    except (ExecutionFailed, SettingsError):
+        return False
+
+
+async def _challenge(
+    app: App, provider: str, scopes: Iterable[str], caller: Caller, check_url: Callable[[str], str]
+) -> dict[str, Any]:
+    """Where the user is sent; only the provider's id where nobody here knows that."""
+    try:
+        begun = await app.authorizations.begin(provider, caller.identity.principal, tuple(scopes), tenant=caller.tenant)
+    except (ExecutionFailed, SettingsError) as problem:
+        _log.info("no authorization at %r can be begun: %s", provider, problem)
+        return {"id": provider}
+    return {**begun.to_record(), "check_url": check_url(begun.state)}
+
+
+def _told(tool: Tool, providers: list[str], secrets: list[str], *, is_anonymous: bool) -> str:
+    wanted = []
+    if providers:
+        wanted.append(f"an authorization of {', '.join(providers)} (context.authorization)")
+    if secrets:
+        wanted.append(f"{', '.join(secrets)} (context.secrets)")
+    if is_anonymous:
+        wanted.append("the user's id (context.user_id)")
+    return f"the tool {tool.name!r} needs {' and '.join(wanted)}"

@@ -1,0 +1,124 @@
+"""The one ASGI application of a process: the door, then the server a path belongs to."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from math import ceil
+
+import msgspec
+
+from ferrule.model.approval import CALL
+from ferrule.servers.asgi import JSON, Answer, ClientGone, Header, Receive, Request, Scope, Send, Stream, TooLarge
+from ferrule.servers.callers import Caller, Refused, demand
+from ferrule.servers.edge import Edge
+from ferrule.servers.hosts import preflight
+from ferrule.servers.metadata import WELL_KNOWN
+
+_log = logging.getLogger("ferrule.serve")
+
+Endpoint = Callable[[Request, Caller], Awaitable[Answer | Stream]]
+"""Answers requests of callers who were let in."""
+OpenEndpoint = Callable[[Request], Awaitable[Answer | Stream]]
+"""Answers requests of anybody: health, metadata. It authenticates nobody, or in a way of its own."""
+
+
+class Root:
+    """Host and Origin first, then who calls, then the server the path belongs to."""
+
+    def __init__(self, edge: Edge, endpoints: dict[str, Endpoint], open_endpoints: dict[str, OpenEndpoint]) -> None:
+        """`endpoints`: by path; one that ends in `/` takes everything below it."""
+        self._edge = edge
+        self._exact = {path: endpoint for path, endpoint in endpoints.items() if not path.endswith("/")}
+        self._below = [(path, endpoint) for path, endpoint in endpoints.items() if path.endswith("/")]
+        self._calls = endpoints.get(edge.settings.mcp.path)
+        """Where everything takes the call scope; other servers ask for what each operation needs."""
+        open_endpoints = {
+            WELL_KNOWN: edge.gate.metadata.answer,
+            f"{WELL_KNOWN}/": edge.gate.metadata.answer,
+            **open_endpoints,
+        }
+        self._open = {path: endpoint for path, endpoint in open_endpoints.items() if not path.endswith("/")}
+        self._open_below = [(path, endpoint) for path, endpoint in open_endpoints.items() if path.endswith("/")]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request, as ASGI has it."""
+        if scope["type"] != "http":
+            if scope["type"] == "websocket":
+                await send({"type": "websocket.close"})
+            return
+        answer = await self.respond(Request(scope, receive, send))
+        if answer is not None:
+            await answer.send(send)
+
+    async def respond(self, request: Request) -> Answer | Stream | None:
+        """The answer to one request, whatever goes wrong with it; None when its client went away."""
+        for_browsers: Sequence[Header] = ()
+        answer: Answer | Stream
+        try:
+            for_browsers = self._edge.gate.admit(request)
+            asked = preflight(request) if for_browsers and request.method == "OPTIONS" else None
+            answer = asked or await self._answer(request)
+        except ClientGone:
+            return None
+        except TooLarge:
+            answer = problem(413, "too_large", "the body has more bytes than are taken here")
+        except Refused as refused:
+            if refused.scopes and not refused.challenge:
+                refused.challenge = self._edge.gate.challenge(request, refused.scopes)
+            answer = refusal(refused)
+        except Exception:  # a mistake of ours: the client learns that there was one, the log what it was
+            _log.exception("%s %r could not be answered", request.method, request.path)
+            answer = problem(500, "internal_error", "the server failed; its log tells why")
+        if for_browsers:
+            answer.headers.extend(for_browsers)
+        return answer
+
+    async def _answer(self, request: Request) -> Answer | Stream:
+        path = request.path
+        endpoint = self._exact.get(path)
+        if endpoint is None:
+            opened = self._open.get(path) or next(
+                (one for base, one in self._open_below if path.startswith(base)), None
+            )
+            if opened is not None:
+                return await opened(request)
+            endpoint = next((one for base, one in self._below if path.startswith(base)), None)
+        if endpoint is None:
+            endpoint = self._exact.get(path.rstrip("/"))
+        if endpoint is None:
+            return problem(404, "not_found", "there is nothing at this path; /v1/docs tells what there is")
+        if request.method != "POST" and (refused := _refused_method(endpoint, request)) is not None:
+            return refused
+        caller = await self._edge.gate.caller(request)
+        if endpoint is self._calls:
+            demand(caller, CALL)
+        return await endpoint(request, caller)
+
+
+def _refused_method(endpoint: Endpoint, request: Request) -> Answer | None:
+    """What an endpoint answers that says by itself which methods it takes, whoever asks."""
+    refuses: Callable[[Request], Answer | None] | None = getattr(endpoint, "refuses", None)
+    return None if refuses is None else refuses(request)
+
+
+def problem(status: int, code: str, detail: str, **more: object) -> Answer:
+    """Problem details (RFC 9457)."""
+    body = {"type": f"https://ferrule.dev/problems/{code}", "title": code.replace("_", " "), "status": status,
+            "code": code, "detail": detail, **more}  # fmt: skip
+    return Answer(status, msgspec.json.encode(body), [(b"content-type", b"application/problem+json")])
+
+
+def refusal(refused: Refused) -> Answer:
+    """What somebody is told who is not let in."""
+    answer = problem(refused.status, refused.code, refused.reason)
+    if refused.challenge:
+        answer.headers.append((b"www-authenticate", refused.challenge.encode("latin-1")))
+    if refused.retry_after is not None:
+        answer.headers.append((b"retry-after", str(max(1, ceil(refused.retry_after))).encode()))
+    return answer
+
+
+async def health(request: Request) -> Answer:
+    """`GET /health`: the process lives."""
+    return Answer(200, b'{"status":"ok"}', [JSON])

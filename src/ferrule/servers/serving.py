@@ -1,0 +1,131 @@
+"""Putting the servers of a workspace together, and running them."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import AsyncExitStack, contextmanager
+from pathlib import Path
+
+from ferrule.access import Access
+from ferrule.assembly import open_app
+from ferrule.errors import SettingsError
+from ferrule.model.serving import ServeSettings
+from ferrule.servers.edge import Edge
+from ferrule.servers.gate import gate_of
+from ferrule.servers.http.endpoint import HttpEndpoint
+from ferrule.servers.http1 import HttpServer
+from ferrule.servers.mcp.http import McpEndpoint
+from ferrule.servers.oxp.endpoint import OxpEndpoint
+from ferrule.servers.readiness import readiness
+from ferrule.servers.reloading import Reloading
+from ferrule.servers.root import Root, health
+from ferrule.servers.turnstile import FairTurnstile
+from ferrule.settings import load_settings
+from ferrule.workspace import Workspace
+
+_BACKLOG = 2048
+_SILENT_SECONDS = 0.5
+"""Whoever stops a server and waits longer is told for what."""
+_log = logging.getLogger("ferrule.serve")
+
+
+def root_of(edge: Edge) -> Root:
+    """The application of one process: which server is at which path."""
+    settings = edge.settings
+    api = HttpEndpoint(edge)
+    return Root(
+        edge,
+        {settings.mcp.path: McpEndpoint(edge), "/v1/": api},
+        {"/health": health, "/ready": readiness(edge), **api.open_paths(), **OxpEndpoint(edge).paths()},
+    )
+
+
+async def serve_http(
+    path: str | Path, settings: ServeSettings, listening: socket.socket, begun: Callable[[int], None]
+) -> None:
+    """Serve a workspace until told to stop. `begun` is told how many tools there are, once clients can connect."""
+    root = Workspace.open(path).root
+    access = Access(root)
+    access.tokens()  # made at the first start
+    gate = gate_of(settings, access, load_settings(root).network.allow)
+    async with AsyncExitStack() as stack:
+        app = await stack.enter_async_context(open_app(path))
+        edge = Edge(app, settings, gate, FairTurnstile(settings.limits))
+        stack.push_async_callback(edge.aclose)
+        if settings.reload:
+            stack.push_async_callback(Reloading(app).aclose)
+        server = HttpServer(root_of(edge).respond, asyncio.get_running_loop())
+        await server.listen(sock=listening, backlog=_BACKLOG)
+        with told_to_stop() as stopped:
+            begun(len(app.catalog.preferred()))
+            await stopped.wait()
+            patience = f"calls in flight get up to {settings.shutdown_seconds:g} s; once more ends them now"
+            told = asyncio.get_running_loop().call_later(_SILENT_SECONDS, _log.warning, "stopping: %s", patience)
+            await edge.end_streams()
+            await server.aclose(settings.shutdown_seconds)
+            told.cancel()
+
+
+@contextmanager
+def told_to_stop() -> Iterator[asyncio.Event]:
+    """Set when the process is told to end, politely: SIGTERM or Ctrl-C. A second time ends it at once."""
+    loop, stopped = asyncio.get_running_loop(), asyncio.Event()
+    signals = (signal.SIGTERM, signal.SIGINT)
+
+    def stop(number: int) -> None:
+        if stopped.is_set():
+            loop.remove_signal_handler(number)
+            signal.raise_signal(number)
+        stopped.set()
+
+    for number in signals:
+        loop.add_signal_handler(number, stop, number)
+    try:
+        yield stopped
+    finally:
+        for number in signals:
+            loop.remove_signal_handler(number)
+
+
+def bound(settings: ServeSettings, inherited: int | None = None) -> socket.socket:
+    """The socket to listen on, or the one that a parent process listens on. Raises SettingsError."""
+    if inherited is not None:
+        return socket.socket(fileno=inherited)
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((settings.host, settings.port))
+        listening.listen(_BACKLOG)
+    except OSError as error:
+        listening.close()
+        raise SettingsError(
+            f"cannot listen on {settings.host}:{settings.port}: {error.strerror}; {_advice(error)}"
+        ) from None
+    listening.setblocking(False)
+    return listening
+
+
+def _advice(error: OSError) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return "is it served already? --port chooses another port, 0 a free one"
+    if error.errno == errno.EACCES:
+        return "ports below 1024 are not for everybody; --port chooses another one"
+    return "--host takes an address of this machine, 0.0.0.0 for all of them"
+
+
+def address_of(settings: ServeSettings, listening: socket.socket) -> str:
+    """Where clients connect; those on this machine, when it listens everywhere."""
+    return settings.public_url or f"http://{local_address(listening)}"
+
+
+def local_address(listening: socket.socket) -> str:
+    """The host and port that programs of this machine reach it by."""
+    host, port = listening.getsockname()[:2]
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -1,0 +1,157 @@
+"""Talking to the MCP server itself, behind its transports: one request in, one result out."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from contextlib import asynccontextmanager
+from functools import wraps
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import ferrule
+from ferrule.model.approval import CALL, Identity
+from ferrule.model.serving import LimitSettings, McpSettings, ServeSettings
+from ferrule.servers.callers import Caller
+from ferrule.servers.edge import Edge
+from ferrule.servers.mcp.exchange import Exchange
+from ferrule.servers.mcp.methods import METHODS
+from ferrule.servers.mcp.server import McpServer
+from ferrule.servers.mcp.wire import MODERN, decoded
+
+WAIT_SECONDS = 30.0
+REVISIONS = ("2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26")
+
+
+def in_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    """An async test, in an event loop of its own."""
+
+    @wraps(test)
+    def run(*args: Any, **named: Any) -> None:
+        asyncio.run(asyncio.wait_for(test(*args, **named), 3 * WAIT_SECONDS))
+
+    return run
+
+
+class _Door:
+    """Everybody comes in, as often as they like: transports have doors, and this is behind them."""
+
+    def admit(self, request: Any) -> None: ...
+
+    async def caller(self, request: Any) -> Caller:
+        raise AssertionError("callers are given here")
+
+    async def enter(self, caller: Caller) -> Callable[[], None]:
+        return lambda: None
+
+    async def aclose(self) -> None: ...
+
+
+class Failed(Exception):
+    """An error response."""
+
+    def __init__(self, error: dict[str, Any]) -> None:
+        super().__init__(error["message"])
+        self.code: int = error["code"]
+        self.data: Any = error.get("data")
+
+
+class Heard:
+    """The way back to a client, which listens."""
+
+    is_pipe = False
+
+    def __init__(self) -> None:
+        self.messages: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+
+    async def tell(self, text: bytes) -> None:
+        await self.messages.put(json.loads(text))
+
+    async def ask(self, method: str, params: Any) -> Any:
+        raise AssertionError("nobody is asked here")
+
+    async def next(self) -> dict[str, Any]:
+        return await asyncio.wait_for(self.messages.get(), WAIT_SECONDS)
+
+
+class Client:
+    """One caller."""
+
+    def __init__(self, server: McpServer, caller: Caller, revision: str = MODERN, session: Any = None) -> None:
+        self.server = server
+        self.caller = caller
+        self.revision = revision
+        self.session = session
+        self.features: frozenset[str] = frozenset()
+        self.back = Heard()
+        self._ids = count(1)
+
+    def as_of(self, revision: str, session: Any = None) -> Client:
+        """The same caller, by another revision's rules."""
+        return Client(self.server, self.caller, revision, session)
+
+    def named(self, principal: str, tenant: str = "default") -> Client:
+        """Another caller of the same server."""
+        identity = Identity(principal, f"test:{principal}", frozenset({CALL}))
+        return Client(self.server, Caller(identity, tenant), self.revision)
+
+    async def exchange(self, request_id: Any = None, back: Any = None) -> Exchange:
+        run_id = "" if self.session is None else str(id(self.session))
+        surface = await self.server.edge.surface(self.caller, run_id, "mcp")
+        asked = next(self._ids) if request_id is None else request_id
+        return Exchange(
+            self.caller, surface, self.revision, asked, back or self.back, client=self.features, session=self.session
+        )
+
+    async def raw(self, method: str, params: dict[str, Any] | None = None) -> bytes:
+        exchange = await self.exchange()
+        asked = {"jsonrpc": "2.0", "id": exchange.request_id, "method": method, "params": params or {}}
+        message = decoded(json.dumps(asked).encode())
+        return (await asyncio.wait_for(self.server.answer(exchange, message), WAIT_SECONDS)).text
+
+    async def ask(self, method: str, **params: Any) -> Any:
+        """The result of a request. Raises Failed."""
+        answered = json.loads(await self.raw(method, params))
+        if "error" in answered:
+            raise Failed(answered["error"])
+        return answered["result"]
+
+    async def pages(self, method: str, member: str) -> list[list[Any]]:
+        """Every page of a list."""
+        found, cursor = [], None
+        while True:
+            result = await self.ask(method, **({"cursor": cursor} if cursor else {}))
+            found.append(result[member])
+            cursor = result.get("nextCursor")
+            if cursor is None:
+                return found
+
+    async def every(self, method: str, member: str) -> list[Any]:
+        """Everything in a list."""
+        return [item for page in await self.pages(method, member) for item in page]
+
+
+@asynccontextmanager
+async def talking(
+    folder: Path,
+    *,
+    tools: Iterable[Any] = (),
+    toml: str = "",
+    limits: LimitSettings = LimitSettings(),  # noqa: B008  # frozen
+    **settings: Any,
+) -> AsyncIterator[Client]:
+    """A client of a workspace. `settings`: of `[serve.mcp]`."""
+    if not (folder / "ferrule.toml").exists():
+        (folder / "ferrule.toml").write_text(toml)
+    async with ferrule.open(folder, tools=tools) as opened:
+        door: Any = _Door()
+        serve = ServeSettings(auth=False, limits=limits, mcp=McpSettings(**settings))
+        edge = Edge(opened, serve, door, door)
+        server = McpServer(edge, METHODS)
+        caller = Caller(Identity("local", "loopback", frozenset({CALL})))
+        try:
+            yield Client(server, caller)
+        finally:
+            await edge.aclose()

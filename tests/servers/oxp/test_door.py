@@ -1,0 +1,192 @@
+"""Who may call over OXP (OXP-43 to OXP-47)."""
+
+from __future__ import annotations
+
+import base64
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jwt
+import pytest
+
+from ferrule.access import OWNER_FILE
+from ferrule.errors import SettingsError
+from ferrule.model.serving import OxpSettings, ServeSettings
+from tests.servers.oxp.desk import Desk, desk
+from tests.servers.oxp.written import definition
+
+SECRET = "a-shared-secret-of-more-than-32-bytes-for-tests"
+ENV = "OXP_TEST_JWT_SECRET"
+FEW = [definition("Doorbell.Ring@0.1.0")]
+
+
+def settings(*auth: Any, **more: Any) -> ServeSettings:
+    return ServeSettings(oxp=OxpSettings(auth=auth, **more))
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(ENV, SECRET)
+        ways = settings("api-key", "jwt", "bearer", jwt_secret_env=ENV, jwt_audiences=("here",))
+        with desk(tmp_path_factory.mktemp("oxp"), ways) as made:
+            yield made
+
+
+def signed(claims: dict[str, Any], secret: str = SECRET, algorithm: str = "HS256") -> dict[str, str]:
+    return {"Authorization": f"Bearer {jwt.encode(claims, secret, algorithm)}"}
+
+
+def soon(seconds: float = 60) -> int:
+    return int(time.time() + seconds)
+
+
+def unsigned(claims: dict[str, Any], head: dict[str, Any]) -> dict[str, str]:
+    parts = [base64.urlsafe_b64encode(json.dumps(one).encode()).rstrip(b"=").decode() for one in (head, claims)]
+    return {"Authorization": f"Bearer {'.'.join(parts)}."}
+
+
+def test_health_needs_no_credential(guarded: Desk) -> None:
+    """OXP-19, OXP-46"""
+    assert guarded.ask("GET", "/oxp/health").status == 200
+
+
+@pytest.mark.parametrize("path", ["/oxp/tools", "/oxp/tools/call"])
+def test_without_a_credential_the_answer_is_401_before_anything_else(guarded: Desk, path: str) -> None:
+    """OXP-20, OXP-24, OXP-47: also for a body that would be refused."""
+    method = "GET" if path.endswith("tools") else "POST"
+    reply = guarded.ask(method, path, b"nonsense", {"Content-Type": "text/plain"})
+    assert reply.status == 401
+    assert "www-authenticate" in reply.headers
+    assert reply.json()["message"]
+
+
+def test_a_key_of_the_workspace_comes_in(guarded: Desk) -> None:
+    """OXP-44"""
+    key = guarded.stand.token()
+    assert guarded.ask("GET", "/oxp/tools", headers={"OXP-API-Key": key}).status == 200
+    reply = guarded.call({"OXP-API-Key": key}, tool_id="Doorbell.Ring")
+    assert reply.json()["result"]["success"] is True
+
+
+@pytest.mark.parametrize("key", ["", "wrong", "frl_00000000_nothing", "\u00e9"])
+def test_a_wrong_key_does_not(guarded: Desk, key: str) -> None:
+    """OXP-44"""
+    assert guarded.ask("GET", "/oxp/tools", headers={"OXP-API-Key": key}).status == 401
+
+
+def test_a_wrong_key_is_not_made_good_by_a_right_token(guarded: Desk) -> None:
+    """OXP-44"""
+    both = {"OXP-API-Key": "wrong", "Authorization": f"Bearer {guarded.stand.token()}"}
+    assert guarded.ask("GET", "/oxp/tools", headers=both).status == 401
+
+
+def test_a_token_that_may_not_call_does_not_come_in(tmp_path: Path) -> None:
+    """OXP-47: whoever only approves makes no calls."""
+    with desk(tmp_path, settings("api-key"), definitions=FEW, tools=[]) as made:
+        from ferrule.access import Access  # noqa: PLC0415
+
+        access = Access(made.stand.app.root)
+        owner = access.local_owner()
+        _, secret = access.add(owner, "grace", ["approve"])
+        assert made.ask("GET", "/oxp/tools", headers={"OXP-API-Key": secret}).status == 401
+        assert made.stand.token(OWNER_FILE)
+
+
+@pytest.mark.parametrize(
+    ("claims", "status"),
+    [
+        ({"exp": 60}, 200),
+        ({"exp": 60, "aud": "here"}, 200),
+        ({"exp": 60, "aud": ["there", "here"]}, 200),
+        ({"exp": 890}, 200),
+        ({"exp": 1200}, 401),
+        ({"exp": -1}, 401),
+        ({"exp": 60, "aud": "there"}, 401),
+        ({"exp": 60, "aud": []}, 401),
+        ({"exp": 60, "aud": 5}, 401),
+        ({}, 401),
+        ({"exp": 60, "nbf": 30}, 401),
+    ],
+)  # fmt: skip
+def test_signed_tokens(guarded: Desk, claims: dict[str, Any], status: int) -> None:
+    """OXP-45"""
+    told = {name: soon(value) if name in ("exp", "nbf") else value for name, value in claims.items()}
+    assert guarded.ask("GET", "/oxp/tools", headers=signed(told)).status == status
+
+
+def test_only_one_algorithm_counts(guarded: Desk) -> None:
+    """OXP-45: nothing unsigned, and nothing signed in another way with the same secret."""
+    claims = {"exp": soon()}
+    shown = [
+        unsigned(claims, {"alg": "none", "typ": "JWT"}),
+        unsigned(claims, {"alg": "HS256"}),
+        signed(claims, SECRET + SECRET, "HS384"),
+        signed(claims, SECRET + SECRET, "HS512"),
+        signed(claims, "another-secret-of-more-than-32-bytes-for-tests"),
+        {"Authorization": "Bearer a.b.c"},
+        {"Authorization": "Bearer"},
+        {"Authorization": "Basic dTpw"},
+    ]
+    assert [guarded.ask("GET", "/oxp/tools", headers=headers).status for headers in shown] == [401] * len(shown)
+
+
+def test_a_signed_token_says_who_calls(guarded: Desk) -> None:
+    """OXP-45"""
+    reply = guarded.call(signed({"exp": soon(), "sub": "ada"}), tool_id="Users.Whoami", context={"user_id": "ada"})
+    assert reply.json()["result"]["value"] == "ada"
+
+
+def test_several_ways_are_open_at_once(guarded: Desk) -> None:
+    """OXP-46"""
+    key = guarded.stand.token()
+    ways = [{"OXP-API-Key": key}, {"Authorization": f"Bearer {key}"}, signed({"exp": soon()})]
+    assert [guarded.ask("GET", "/oxp/tools", headers=way).status for way in ways] == [200, 200, 200]
+
+
+def test_a_way_that_is_not_open_does_not_count(tmp_path: Path) -> None:
+    """OXP-46"""
+    with desk(tmp_path, settings("api-key"), definitions=FEW, tools=[]) as made:
+        key = made.stand.token()
+        assert made.ask("GET", "/oxp/tools", headers={"OXP-API-Key": key}).status == 200
+        assert made.ask("GET", "/oxp/tools", headers={"Authorization": f"Bearer {key}"}).status == 401
+        assert made.ask("GET", "/oxp/tools", headers=signed({"exp": soon()})).status == 401
+
+
+def test_without_authentication_headers_are_not_even_read(tmp_path: Path) -> None:
+    """OXP-43"""
+    with desk(tmp_path, settings("none"), definitions=FEW, tools=[]) as made:
+        for headers in ({}, {"Authorization": "\u00e9"}, {"OXP-API-Key": "wrong"}, {"Authorization": "Bearer expired"}):
+            assert made.ask("GET", "/oxp/tools", headers=headers).status == 200
+
+
+def test_a_secret_that_is_named_and_not_set_keeps_the_server_from_starting(tmp_path: Path) -> None:
+    """OXP-45"""
+    named = settings("jwt", jwt_secret_env="OXP_TEST_NOT_SET")
+    with pytest.raises(SettingsError, match="OXP_TEST_NOT_SET"), desk(tmp_path, named, definitions=FEW, tools=[]):
+        pass
+
+
+def test_a_short_secret_is_warned_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """OXP-44, OXP-45"""
+    monkeypatch.setenv(ENV, "short")
+    with desk(tmp_path, settings("jwt", jwt_secret_env=ENV), definitions=FEW, tools=[]) as made:
+        claims = {"exp": soon()}
+        with pytest.warns(Warning, match="key"):
+            shown = signed(claims, "short")
+        assert made.ask("GET", "/oxp/tools", headers=shown).status == 200
+    assert "fewer than 32 bytes" in caplog.text
+
+
+def test_a_credential_that_speaks_only_for_itself(tmp_path: Path) -> None:
+    """OXP-40: `users = "own"` lets nobody name another user."""
+    with desk(tmp_path, settings("api-key", users="own")) as made:
+        key = {"OXP-API-Key": made.stand.token()}
+        assert made.call(key, tool_id="Users.Whoami", context={"user_id": "ada"}).status == 400
+        own = made.call(key, tool_id="Users.Whoami", context={"user_id": "agents"})
+        assert own.json()["result"]["value"] == "agents"

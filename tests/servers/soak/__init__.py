@@ -1,0 +1,1 @@
+"""A server over a long time."""

@@ -1,0 +1,53 @@
+"""`ferrule serve` in a process that tells what it holds inside: `python -m tests.servers.soak.watched FILE OPTIONS…`.
+
+On SIGUSR1 it writes to the file, as JSON, how many of everything there are that come and go with clients.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+from ferrule.cli import main
+from ferrule.servers.http1 import Connection, Http1Request
+from ferrule.servers.mcp.session_store import HttpSession
+from ferrule.servers.mcp.stdio import StdioConversation
+from ferrule.servers.mcp.streams import EventStream
+from ferrule.surface_handle import SurfaceHandle
+
+COUNTED = {
+    "connections": Connection,
+    "requests": Http1Request,
+    "sessions": HttpSession,
+    "streams": EventStream,
+    "surfaces": SurfaceHandle,
+    "conversations": StdioConversation,
+}
+
+
+def counted() -> dict[str, int]:
+    """How many there are, after what nobody uses was let go of."""
+    gc.collect()
+    objects = gc.get_objects()
+    found = {name: sum(1 for one in objects if type(one) is kind) for name, kind in COUNTED.items()}
+    found["tasks"] = sum(1 for one in objects if isinstance(one, asyncio.Task))
+    found["objects"] = len(objects)
+    return found
+
+
+def tell(file: Path) -> None:
+    """Write it down, whole or not at all."""
+    part = file.with_suffix(".part")
+    part.write_text(json.dumps(counted()))
+    os.replace(part, file)
+
+
+if __name__ == "__main__":
+    place = Path(sys.argv[1])
+    signal.signal(signal.SIGUSR1, lambda number, frame: tell(place))
+    sys.exit(main(sys.argv[2:]))
