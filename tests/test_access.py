@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from ferrule.access import Access
 from ferrule.errors import AccessError
 from ferrule.model.approval import ADMIN, APPROVE, CALL, Identity
+from ferrule.tokens import Limits
 
 
 def access(root: Path, **environment: str) -> Access:
@@ -153,3 +154,105 @@ def test_processes_that_begin_and_add_together_lose_nothing(tmp_path: Path) -> N
         ids = list(pool.map(one, range(24)))
     assert {token.id for token in access(tmp_path).tokens()} >= set(ids)
     assert len(access(tmp_path).tokens()) == 26
+
+
+class Watch:
+    """A clock that somebody turns."""
+
+    now = 2_000_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_a_file_of_before_is_read_and_its_tokens_count(tmp_path: Path) -> None:
+    here = access(tmp_path)
+    _, secret = here.add(here.local_owner(), "ada", [APPROVE], ["finance"])
+    file = keys(tmp_path) / "tokens.json"
+    written = json.loads(file.read_text())
+    known = ("id", "person", "scopes", "groups", "created", "revoked", "digest")
+    written["tokens"] = [{name: token[name] for name in known if name in token} for token in written["tokens"]]
+    file.write_text(json.dumps(written))
+    identity = access(tmp_path).authenticate(secret)
+    assert (identity.principal, identity.tenant) == ("ada", None)
+    assert access(tmp_path).local_owner().scopes == {APPROVE, ADMIN}
+
+
+def test_a_new_secret_leaves_the_old_one_a_while_and_the_one_before_that_no_time(tmp_path: Path) -> None:
+    clock = Watch()
+    here = Access(tmp_path, {}, clock)
+    owner = here.local_owner()
+    token, first = here.add(owner, "bot", [CALL], ["x"], Limits(tenant="acme", role="clerk"))
+    turned, second = here.rotate(owner, token.id[:6], 60)
+    assert (turned.id, turned.person, turned.tenant, turned.role) == (token.id, "bot", "acme", "clerk")
+    assert here.authenticate(first) == here.authenticate(second) == turned.identity
+    _, third = here.rotate(owner, token.id, 60)
+    assert [valid(here, secret) for secret in (first, second, third)] == [False, True, True]
+    clock.now += 61
+    assert [valid(here, secret) for secret in (first, second, third)] == [False, False, True]
+    _, fourth = here.rotate(owner, token.id, 0)
+    assert [valid(here, secret) for secret in (third, fourth)] == [False, True]
+    here.rotate(owner, token.id, 60)
+    here.revoke(owner, token.id)
+    assert not valid(here, fourth)
+    with pytest.raises(AccessError, match="has ended"):
+        here.rotate(owner, token.id)
+
+
+def valid(here: Access, secret: str) -> bool:
+    try:
+        here.authenticate(secret)
+    except AccessError:
+        return False
+    return True
+
+
+def test_rotating_the_workspaces_own_tokens_keeps_commands_working(tmp_path: Path) -> None:
+    here = access(tmp_path)
+    owner, agent = here.local_owner(), here.local_agent()
+    for token in here.tokens():
+        here.rotate(here.local_owner(), token.id, 0)
+    assert (access(tmp_path).local_owner(), access(tmp_path).local_agent()) == (owner, agent)
+
+
+def test_an_expired_token_is_none_and_no_last_administrator(tmp_path: Path) -> None:
+    clock = Watch()
+    here = Access(tmp_path, {}, clock)
+    owner = here.local_owner()
+    _, secret = here.add(owner, "ada", [ADMIN], (), Limits(expires="2033-05-18T03:34:20Z"))
+    here.add(owner, "tom", [ADMIN], (), Limits(tenant="acme"))
+    assert valid(here, secret)
+    clock.now += 60
+    assert not valid(here, secret)
+    with pytest.raises(AccessError, match="last token"):
+        here.revoke(owner, here.tokens()[0].id)
+    with pytest.raises(AccessError, match="over already"):
+        here.add(owner, "eve", [CALL], (), Limits(expires="2033-05-18T03:34:20Z"))
+
+
+def test_an_end_that_cannot_be_read_is_over(tmp_path: Path) -> None:
+    here = access(tmp_path)
+    _, secret = here.add(here.local_owner(), "ada", [CALL], (), Limits(expires="2999-01-01T00:00:00Z"))
+    file = keys(tmp_path) / "tokens.json"
+    file.write_text(file.read_text().replace("2999-01-01T00:00:00Z", "some day"))
+    assert not valid(access(tmp_path), secret)
+
+
+def test_local_people_cannot_have_names_of_people_from_elsewhere(tmp_path: Path) -> None:
+    here = access(tmp_path)
+    for name in ("corp|ada", "https://login.example.com|ada"):
+        with pytest.raises(AccessError, match="no name"):
+            here.add(here.local_owner(), name, [CALL])
+
+
+def test_limits_that_make_no_sense_are_refused(tmp_path: Path) -> None:
+    here = access(tmp_path)
+    for limits in (
+        Limits(tenant=""),
+        Limits(tenant=" acme"),
+        Limits(agent="a\nb"),
+        Limits(role=" "),
+        Limits(surface=""),
+    ):
+        with pytest.raises(AccessError, match="odd spaces"):
+            here.add(here.local_owner(), "ada", [CALL], (), limits)

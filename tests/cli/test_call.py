@@ -32,6 +32,7 @@ def test_arguments_may_be_options_json_a_file_or_standard_input(workspace: Path)
 def test_arguments_that_cannot_be_meant_are_refused_before_a_call_is_made(workspace: Path) -> None:
     for words, told in (
         (("--emial", "x"), "did you mean 'email'?"),
+        (("--idempotency-key", "x"), "did you mean the option --key?"),
         (("--input", "{"), "--input is not JSON"),
         (("--input", "{}", "--email", "x"), "not both"),
         (("--input", "@nowhere"), "cannot be read"),

@@ -58,7 +58,7 @@ def test_a_card_shows_which_answers_a_tool_takes() -> None:
     ("purpose", "told"),
     [
         ("approval", "answer with 'ferrule approve ID' or 'ferrule reject ID --reason WHY'\n"),
-        ("input", "answer with 'ferrule answer ID ANSWER'\n"),
+        ("input", "answer with 'ferrule answer ID ANSWER' or 'ferrule delegate ID PERSON'\n"),
         ("outcome", "answer with 'ferrule settle ID --happened --reason HOW' (or --did-not-happen)\n"),
     ],
 )

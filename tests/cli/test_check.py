@@ -180,3 +180,17 @@ def test_an_empty_folder_has_no_definitions(tmp_path: Path) -> None:
 def test_options_of_fix_need_fix(broken: Path) -> None:
     assert ferrule("check", "--yes", folder=broken).code == 2
     assert ferrule("check", "--fix", "--watch", folder=broken).code == 2
+
+
+@pytest.mark.parametrize(
+    ("table", "told"),
+    [
+        ("", "[mcp.servers.web] needs either a command or a url"),
+        ('url = "https://a.example"\ncredentials = { scheme = "bearer" }', "credentials: scheme cannot be 'bearer'"),
+    ],
+)
+def test_a_server_that_could_never_be_reached_is_refused(workspace: Path, table: str, told: str) -> None:
+    settings = workspace / "ferrule.toml"
+    settings.write_text(f"{settings.read_text()}\n[mcp.servers.web]\n{table}\n")
+    ran = ferrule("check", folder=workspace)
+    assert ran.code == 2 and told in ran.err

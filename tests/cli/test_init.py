@@ -73,11 +73,13 @@ def test_the_key_is_private_and_ignored_by_git_while_releases_are_kept(tmp_path:
     release = tmp_path / ".ferrule" / "releases" / "one.json"
     release.parent.mkdir()
     release.write_text("{}")
+    (tmp_path / ".env").write_text("KEY=secret")
     subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
     added = subprocess.run(["git", "add", "-An", "."], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
     assert "releases/one.json" in added
     assert "ferrule.pub" in added
     assert "keys" not in added
+    assert ".env" not in added
 
 
 def test_a_new_workspace_can_be_built_and_published(workspace: Path) -> None:
@@ -96,6 +98,9 @@ def test_every_setting_shown_in_a_comment_is_a_real_one(workspace: Path) -> None
     settings = msgspec.convert(tomllib.loads("\n".join(lines)), Settings)
     assert settings.check.suppress[0].rule == "AML-13"
     assert settings.aml.approved_versions == Settings().aml.approved_versions
+    assert set(settings.mcp.servers) == {"github", "crm"}
+    defaults = ("secrets", "rest", "database", "queue", "human", "cache")
+    assert all(getattr(settings, table) == getattr(Settings(), table) for table in defaults)
 
 
 def test_the_namespace_outlives_a_clone_under_another_name(tmp_path: Path) -> None:

@@ -90,6 +90,12 @@ def test_show_marks_what_was_inferred_and_names_the_users(workspace: Path) -> No
     assert "subject*: string, at most 120 characters. Subject line." in lines
 
 
+def test_show_tells_where_a_tool_lives(workspace: Path) -> None:
+    told = ferrule("show", "find-customer", folder=workspace).out
+    assert "behind it   rest-api https://crm.example.com/v1 GET /customers/{email}" in told
+    assert "behind it" not in ferrule("show", "Text.Translate", folder=workspace).out
+
+
 def test_show_json_holds_the_tool(workspace: Path) -> None:
     shown = json.loads(ferrule("show", "find-customer@1.0.0", "--json", folder=workspace).out)
     assert shown["tool"]["tool_kind"] == "retrieval"

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -235,3 +236,12 @@ def test_a_list_of_keys_that_is_no_text_is_refused(tmp_path: Path) -> None:
     listed.write_bytes(b"\xff\xfe")
     with pytest.raises(SealError, match="not UTF-8"):
         trusted_keys(listed)
+
+
+def test_a_key_is_written_as_the_library_would_and_read_in_any_form(tmp_path: Path) -> None:
+    make_key(tmp_path / "own.key")
+    key = load_key(tmp_path / "own.key")
+    pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    assert (tmp_path / "own.key").read_bytes() == pem
+    (tmp_path / "other.key").write_bytes(b"a note before it\r\n" + pem.replace(b"\n", b"\r\n"))
+    assert load_key(tmp_path / "other.key").private_bytes_raw() == key.private_bytes_raw()

@@ -13,12 +13,11 @@ import pytest
 from ferrule.app import App
 from ferrule.assembly import open_app
 from ferrule.audit.findings import Verdict
-from ferrule.cli.audit import audit_paths
 from ferrule.custody.check import verify_ledger
 from ferrule.custody.copies import back_up, restore
 from ferrule.custody.erase import erase_principal
 from ferrule.custody.exports import export_calls, export_rows
-from ferrule.custody.paths import LedgerPaths, public_keys
+from ferrule.custody.paths import LedgerPaths, ledger_paths, public_keys
 from ferrule.custody.prune import prune
 from ferrule.functions import tool
 from ferrule.model.approval import APPROVE, Identity
@@ -96,7 +95,7 @@ def paths(tmp_path: Path) -> LedgerPaths:
     root.mkdir()
     (root / "ferrule.toml").write_text('namespace = "shop"\n\n[ledger]\nwitness = "../witness.jsonl"\n')
     (root / "policy.toml").write_text(POLICY)
-    return audit_paths(Workspace.open(root))
+    return ledger_paths(Workspace.open(root))
 
 
 @asynccontextmanager

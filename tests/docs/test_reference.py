@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 
+import msgspec
 from scripts.generate_docs import REFERENCE, ROOT, pages, stale
+from scripts.reference import settings
 
 from ferrule.parts import DOCUMENTATION, page_of, rule_pages
+from ferrule.settings import Settings
 from tests.docs.test_guides import anchors
 
 
@@ -36,3 +40,10 @@ def test_addresses_lie_below_the_project_own_repository() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     relative = Path("docs/reference/rules")
     assert f"{project['urls']['Repository']}/blob/main/{relative.as_posix()}/" == DOCUMENTATION
+
+
+def test_every_table_of_the_settings_has_its_keys_told() -> None:
+    page = settings.page()
+    for field in msgspec.structs.fields(Settings):
+        assert field.name == "namespace" or re.search(rf"^## `\[+{field.name}\b", page, re.MULTILINE), field.name
+    assert "Upstreams" not in page

@@ -162,6 +162,8 @@ def test_a_call_is_canceled_from_another_process(place: Place, tool: str) -> Non
     """AT-206, AT-207: what only reads, once it takes long; what acts, at once; a thread is told, and goes on."""
     one, other = opened(place, "begin"), opened(place, "cancel")
     call = begun(one, tool)
+    if tool == "toil":  # a thread that has not begun is canceled like anything else
+        until(place.effects)
     until(lambda: _answered(other, f"{call} 0") != ["cancel", "unknown", "-"])
     words = _answered(other, f"{call} {0.3 if tool == 'toil' else 5}")
     if tool == "toil":
@@ -194,6 +196,7 @@ def test_a_process_that_dies_leaves_nothing_in_doubt_but_its_actions(place: Plac
     worker = opened(place, "begin")
     calls = {tool: begun(worker, tool) for tool in ("count", "watch", "work", "toil", "depart", "wander")}
     until_running(place, len(calls))
+    until(lambda: len(place.effects()) == 3)  # that it runs is written down before it acts
     worker.kill()
     found = played(_recovered(place, calls))
     for tool in ("count", "watch", "wander"):
@@ -266,6 +269,8 @@ def test_a_command_that_is_told_to_end_tells_its_call(place: Place, tool: str, f
     command = place.command("call", tool, "--n", "1", "--json", *follow)
     try:
         until_running(place)
+        if tool == "toil":  # a thread that has not begun never does
+            until(place.effects)
     finally:
         command.send_signal(signal.SIGTERM)
     code, out, err = ended(command)

@@ -22,6 +22,7 @@ class Answering(ThreadingHTTPServer):
     """Keeps what it was asked."""
 
     daemon_threads = True
+    request_queue_size = 128
 
     def __init__(self, answer: Callable[[bytes], bytes], status: int, headers: dict[str, str]) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)

@@ -344,10 +344,14 @@ class _Trap(BaseHTTPRequestHandler):
         pass
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+
 @contextmanager
 def trap() -> Iterator[int]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Trap)
-    server.daemon_threads = True
+    server = _Server(("127.0.0.1", 0), _Trap)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:

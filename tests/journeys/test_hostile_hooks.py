@@ -123,6 +123,7 @@ class _Hostile(BaseHTTPRequestHandler):
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
+    request_queue_size = 128
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Whoever asked went away."""

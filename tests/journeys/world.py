@@ -219,7 +219,7 @@ class World:
             scheduler=Scheduler(),
             live=InFlight(),
             budgets=RetryBudgets(RetrySettings()),
-            breakers=Breakers(RetrySettings(), lambda: self.clock.tick() / 1e9),
+            breakers=Breakers(RetrySettings(), self.clock.seconds),
             records_behind=self.behind,
         )
         parts = Parts(

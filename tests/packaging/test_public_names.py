@@ -24,6 +24,8 @@ NAMES = {
     "hook",
     "open",
     "open_sync",
+    "prompt",
+    "resource",
     "service",
     "tool",
 }

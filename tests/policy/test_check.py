@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from ferrule.cli.init import write_workspace
+from ferrule.locking.file import Lock, LockedServer, locked_tool, write_lock
 from ferrule.model.report import Report
 from ferrule.workspace import Workspace
 from tests.policy.samples import write
@@ -152,3 +153,17 @@ def test_cedar_policies_are_parsed(root: Path) -> None:
     assert [each[:2] for each in found(root)] == [("policy.cedar", "FER-7")]
     write(root, "policy.cedar", "permit(principal, action, resource);")
     assert found(root) == []
+
+
+def test_tools_of_mcp_servers_are_known_once_they_are_pinned(root: Path) -> None:
+    settings = root / "ferrule.toml"
+    settings.write_text(settings.read_text() + '\n[mcp.servers.tickets]\ncommand = ["tickets"]\n')
+    rules = "".join(
+        f'[[rules]]\ndecision = "ask"\n{line}\n'
+        for line in ('tool = "tickets.*"', 'tool = "tickets.close"', 'namespace = "tickets"', 'tool = "tickts.close"')
+    )
+    write(root, "policy.toml", rules)
+    assert found(root) == [], "nobody can tell yet which tools there will be"
+    pinned = {"close": locked_tool({"name": "close", "inputSchema": {"type": "object"}}, "ada", "2026-01-31T12:00:00Z")}
+    write_lock(root, Lock(servers={"tickets": LockedServer(source="tickets", tools=pinned)}))
+    assert found(root) == [("policy.toml", "FER-11", 12, "warning")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+import msgspec
 import pytest
 import yaml
 from hypothesis import given, settings
@@ -13,13 +14,18 @@ from hypothesis import strategies as st
 from ferrule.compiler.check import CRASHED, check_file
 from ferrule.compiler.read import read
 from ferrule.contracts.rule import RuleSettings
+from ferrule.executors.database.settings import Transport as DatabaseTransport
+from ferrule.executors.human.settings import TaskSettings
+from ferrule.executors.lambda_.settings import LambdaSettings
+from ferrule.executors.queue.settings import QueueSettings
+from ferrule.executors.rest.settings import RestTransport
 from ferrule.model.document import Source
 from ferrule.model.value import Path
 from ferrule.parts import parts, rule_pages
 from ferrule.rules.aml.fields import FIELDS
 from ferrule.rules.aml.sentence_count import count_sentences
 from ferrule.rules.aml.tool import TOOL_RULES
-from ferrule.rules.aml.transport_fields import TRANSPORT_FIELDS
+from ferrule.rules.aml.transport_fields import EXTENSIONS, TRANSPORT_FIELDS
 from tests.rules.cases import HERE
 
 SETTINGS = RuleSettings(today="2026-05-01")
@@ -111,3 +117,21 @@ def test_every_code_of_the_tables_and_classes_has_a_page() -> None:
 )
 def test_sentences_are_counted(text: str, count: int) -> None:
     assert count_sentences(text) == count
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings"),
+    [
+        ("rest-api", RestTransport),
+        ("lambda", LambdaSettings),
+        ("message-queue", QueueSettings),
+        ("database", DatabaseTransport),
+        ("mcp", None),
+    ],
+)
+def test_every_extension_that_an_executor_reads_is_known_to_the_check(
+    kind: str, settings: type[msgspec.Struct] | None
+) -> None:
+    records = (TaskSettings, settings) if settings is not None else (TaskSettings,)
+    read = {field.encode_name for record in records for field in msgspec.structs.fields(record)}
+    assert set(EXTENSIONS[kind]) == {name for name in read if name.startswith("x-")}

@@ -1,0 +1,31 @@
+"""What a failed call tells people to do is what helps in that case."""
+
+from __future__ import annotations
+
+import pytest
+
+from ferrule.cli.printed import print_outcome
+from ferrule.model.failure import Stop, tool_error
+from ferrule.model.result import Result
+
+
+@pytest.mark.parametrize(
+    ("stop", "is_repeatable", "advice"),
+    [
+        (Stop("policy_blocked", "no"), True, "change the arguments, or ask for another policy"),
+        (Stop("policy_blocked", "no", "upstream_changed"), True, "somebody has to look at the change"),
+        (Stop("policy_blocked", "no", "address_forbidden"), True, "other arguments do not help"),
+        (Stop("permission_denied", "no", "upstream_denied"), True, "whoever runs the system behind the tool"),
+        (Stop("credential_missing", "no"), True, "'ferrule doctor' tells more"),
+        (Stop("dependency_unavailable", "down"), True, "it can be tried again later"),
+        (Stop("dependency_unavailable", "down"), False, "it may have acted; make sure before it is tried again"),
+        (Stop("execution_failed", "no"), False, "trying again does not help"),
+    ],
+)
+def test_advice_fits_the_failure(
+    stop: Stop, is_repeatable: bool, advice: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    error = tool_error(stop, has_run=True, is_repeatable=is_repeatable)
+    result = Result(invocation_id="inv_1", status="failed", created_at=0, content=(), error=error)
+    assert print_outcome(result, as_json=False) == 1
+    assert advice in capsys.readouterr().err

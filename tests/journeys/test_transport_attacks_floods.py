@@ -1,0 +1,122 @@
+"""Systems that never stop: what they send is bounded in memory and in time, and what is asked next is answered."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from ferrule.app import App
+from ferrule.clouds.reached import json_object
+from ferrule.credentials.oauth_exchange import _code_of
+from ferrule.credentials.vault import _parsed
+from ferrule.executors.mcp.stdio import Program
+from ferrule.executors.queue.channel import Arrived
+from ferrule.executors.queue.receiver import QueueReceiver
+from ferrule.executors.queue.set_aside import SetAside
+from ferrule.locking.tools import tool_of
+from ferrule.model.result import Result
+from ferrule.model.upstreams import McpServer, McpUpstreams
+from ferrule.settings import Settings
+from ferrule.testing import memory_app
+from tests.spec.scene import played
+
+SERVER = Path(__file__).with_name("flooding_server.py")
+LIMIT = 200_000
+DEFINITIONS = [{"name": name, "inputSchema": {"type": "object"}} for name in ("flood", "echo")]
+
+
+async def _ended(app: App, name: str) -> Result:
+    found = await app.surface().call(name, {})
+    assert isinstance(found, Result), found
+    return found
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("stderr", {"timeout"}),
+        ("line", {"result_too_large", "timeout"}),
+        ("progress", {"timeout"}),
+        ("requests", {"timeout"}),
+        ("deep", {"timeout", "dependency_unavailable"}),
+    ],
+)
+def test_a_program_that_never_stops_is_stopped(kind: str, expected: set[str]) -> None:
+    async def story() -> None:
+        server = McpServer(command=(sys.executable, str(SERVER), kind))
+        settings = Settings(mcp=McpUpstreams(servers={"far": server}, timeout_seconds=1, max_response_bytes=LIMIT))
+        tools = [tool_of("far", server, definition) for definition in DEFINITIONS]
+        env = {"PATH": os.environ["PATH"]}
+        async with memory_app(tools=tools, policy='mode = "trusted"', settings=settings, environment=env) as app:
+            assert (await _ended(app, "echo")).status == "succeeded"  # everything that is needed is loaded now
+            tracemalloc.start()
+            try:
+                result = await _ended(app, "flood")
+                _, peak = tracemalloc.get_traced_memory()
+            finally:
+                tracemalloc.stop()
+            assert result.error is not None
+            assert result.error.error_class in expected
+            assert peak < 40 * 1024**2
+            assert len(repr(await app.store.rows_of(result.invocation_id))) < 100_000
+
+    asyncio.run(asyncio.wait_for(story(), 60))
+
+
+@played
+async def test_a_line_without_end_is_not_kept_while_its_program_is_ended() -> None:
+    program = Program(1_000)
+    for _ in range(1_000):
+        program.pipe_data_received(1, b"x" * 1_000)
+    assert program.problem is not None
+    assert sum(map(len, program._rest)) + sum(map(len, program._lines)) <= 2_000
+
+
+@played
+async def test_thousands_of_messages_that_nobody_can_use_take_little_room(tmp_path: Path) -> None:
+    gone: list[int] = []
+
+    class Source:
+        async def arrivals(self) -> Any:
+            for number in range(300):
+
+                async def done(number: int = number) -> None:
+                    gone.append(number)
+
+                yield Arrived(
+                    body=b"\xff" * 200_000,
+                    attributes={f"a{at}": "v" * 10_000 for at in range(100)},
+                    deliveries=9,
+                    facts={"source": "test", "message_id": str(number)},
+                    done=done,
+                    leave=done,
+                )
+
+        async def aclose(self) -> None:
+            """Nothing is held."""
+
+    aside = SetAside(tmp_path / "aside", lambda: 0.0, most=20)
+    receiver = QueueReceiver("queue:x", Source(), aside, takes_bytes=lambda: False)
+    assert [reply async for reply in receiver.replies()] == []
+    files = list((tmp_path / "aside").iterdir())
+    assert len(gone) == 300 and len(files) <= 20
+    assert max(file.stat().st_size for file in files) < 200_000
+    assert not json.loads(files[0].read_text())["is_whole"]
+
+
+def test_json_without_end_is_no_surprise() -> None:
+    """Every place that reads what somebody else wrote says what it says for anything else that is no JSON."""
+    deep = b"[" * 100_000
+    with pytest.raises(RecursionError):
+        msgspec.json.decode(deep)
+    assert json_object(b'{"a":' + deep) == {}
+    assert _code_of(b'{"error":"x","a":' + deep) == ""
+    assert _parsed(deep.decode()) is None
