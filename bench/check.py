@@ -37,6 +37,8 @@ class Bench:
         parallel: int = 1000,
         queued: int = 10_000,
         megabytes: int = 1000,
+        seconds: float = 5.0,
+        listed: int = 10_000,
     ) -> None:
         self.size = size
         self.calls = calls
@@ -44,6 +46,8 @@ class Bench:
         self.parallel = parallel
         self.queued = queued
         self.megabytes = megabytes
+        self.seconds = seconds
+        self.listed = listed
         self.rounds = rounds
         self.peers = peers
         self.unproven = unproven

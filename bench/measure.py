@@ -104,6 +104,32 @@ def rows(group: str, work: str, samples: Mapping[str, Sequence[Sample]], *, ours
     ]
 
 
+def medians(
+    group: str, work: str, contenders: Mapping[str, Sequence[float]], unit: str, *, is_cpu: bool = False
+) -> list[Row]:
+    """The table lines of one piece of work, from plain numbers; the ratio is to the first contender. `is_cpu`: it is processor
+    time that was measured."""
+    middle = {name: statistics.median(found) for name, found in contenders.items()}
+    first = next(iter(middle.values()), 0.0)
+    table = []
+    for name, median in middle.items():
+        ratio = round(median / first, 3) if first else 1.0
+        table.append(
+            Row(
+                group=group,
+                work=work,
+                contender=name,
+                median=round(median, 3),
+                unit=unit,
+                cpu=round(median, 3) if is_cpu else None,
+                ratio=ratio,
+                cpu_ratio=ratio if is_cpu else None,
+                samples=[round(value, 3) for value in contenders[name]],
+            )
+        )
+    return table
+
+
 def show(table: Sequence[Row]) -> str:
     """The rows as an aligned table."""
     head = ("work", "contender", "median", "cpu", "best cpu", "ratio", "cpu ratio")

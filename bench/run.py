@@ -3,6 +3,8 @@
 python -m bench.run [--only check] [--size 10000] [--rounds 3]
 python -m bench.run --only call [--rounds 3] [--calls 2000] [--million 1000000]
 python -m bench.run --only together [--rounds 3] [--parallel 1000] [--queued 10000] [--megabytes 1000]
+python -m bench.run --only transports [--rounds 3] [--calls 2000]
+python -m bench.run --only serve [--rounds 3] [--seconds 5] [--listed 10000]
 
 A group that is not run keeps its last results, with the machine and the versions they were measured with.
 """
@@ -15,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench import call, check, together
+from bench import call, check, serve, together, transports
 from bench.measure import Goal, Row, machine, show, show_goals, versions
 
 HERE = Path(__file__).parent
@@ -39,6 +41,8 @@ GROUPS = {
     "together": Group(
         together.run_group, together.PACKAGES, ("parallel", "queued", "megabytes", "rounds"), together.goals
     ),
+    "transports": Group(transports.run_group, transports.PACKAGES, ("calls", "rounds"), transports.goals),
+    "serve": Group(serve.run_group, serve.PACKAGES, ("seconds", "listed", "rounds"), serve.goals),
 }
 
 
@@ -47,11 +51,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", choices=sorted(GROUPS), help="run one group")
     parser.add_argument("--size", type=int, default=10_000, help="tools in the main measurements of 'check'")
-    parser.add_argument("--calls", type=int, default=2000, help="calls of a batch of 'call'")
+    parser.add_argument("--calls", type=int, default=2000, help="calls of a batch of 'call' and of 'transports'")
     parser.add_argument("--million", type=int, default=1_000_000, help="calls after which 'call' looks at memory again")
     parser.add_argument("--parallel", type=int, default=1000, help="calls side by side in 'together'")
     parser.add_argument("--queued", type=int, default=10_000, help="calls in the queue in 'together'")
     parser.add_argument("--megabytes", type=int, default=1000, help="how much 'together' streams")
+    parser.add_argument(
+        "--seconds", type=float, default=5.0, help="how long each server of 'serve' is kept busy, each time"
+    )
+    parser.add_argument("--listed", type=int, default=10_000, help="tools in the list of 'serve'")
     parser.add_argument("--rounds", type=int, default=3, help="interleaved rounds; the median counts")
     parser.add_argument("--peers", default=str(HERE / "peers" / ".venv" / "bin" / "python"))
     parser.add_argument("--unproven", action="store_true", help="do not insist that every planted mistake is found")

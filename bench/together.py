@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import json
 import shutil
-import statistics
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from bench import redaction
 from bench.call import YARDSTICK, yardstick
 from bench.check import WORK, Bench
-from bench.measure import Goal, Row, Sample, at_most, run
+from bench.measure import Goal, Row, Sample, at_most, medians, run
 from bench.together_calls import AT_ONCE, SECONDS
 from bench.together_stream import WAYS
 
@@ -146,23 +146,7 @@ def redacted(bench: Bench) -> Iterator[Row]:
     yield from _rows(_redaction_work(), redaction.taken(SECRETS, bench.rounds), "ms", is_cpu=True)
 
 
-def _rows(work: str, contenders: Mapping[str, Sequence[float]], unit: str, *, is_cpu: bool = False) -> Iterator[Row]:
-    """The ratio is to the first. `is_cpu`: it is processor time that was measured."""
-    medians = {name: statistics.median(found) for name, found in contenders.items()}
-    first = next(iter(medians.values()))
-    for name, median in medians.items():
-        ratio = round(median / first, 3) if first else 1.0
-        yield Row(
-            group="together",
-            work=work,
-            contender=name,
-            median=round(median, 3),
-            unit=unit,
-            cpu=round(median, 3) if is_cpu else None,
-            ratio=ratio,
-            cpu_ratio=ratio if is_cpu else None,
-            samples=[round(value, 3) for value in contenders[name]],
-        )
+_rows = partial(medians, "together")
 
 
 def goals(rows: Sequence[Row]) -> Iterator[Goal]:
