@@ -10,17 +10,22 @@ ROUNDS ?= 3
 ONLY ?=
 SOAK ?= 50
 KILLS ?= 300
+PORT ?= 8787
+RUN ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format bench soak docs new wheel clean
+.PHONY: help run story test check format bench soak conformance conformance-serve docs new wheel clean
 
 help:  ## list the verbs
 	@echo "Ferrule: the tools of AI agents, checked like code and called under rules. Start with 'make run'."
 	@echo
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)$$/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-14s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)$$/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-25s %s\n", $$1, $$2 }'
 
-run: $(VENV)/.ready  ## a governed call from start to end, live, in the demo workspace
+run: $(VENV)/.ready  ## a governed call from start to end, then the demo workspace served on port 8787 (PORT=…)
 	@$(BIN)/python scripts/demo.py
+
+story: $(VENV)/.ready  ## the same, without serving
+	@$(BIN)/python scripts/demo.py --no-serve
 
 test: $(VENV)/.ready-test  ## run every test (WORKERS=2)
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal --hypothesis-seed=0 $(ARGS)
@@ -36,14 +41,21 @@ format: $(VENV)/.ready-test  ## rewrite the sources in the project's format and 
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.ready bench/peers/.venv/.ready  ## compare with others (ONLY=check, call or together; SIZE=1000 for a quick look)
+bench: $(VENV)/.ready bench/peers/.venv/.ready  ## compare with others (ONLY=check, call, together, transports or serve; SIZE=1000 for a quick look)
 	@$(BIN)/python -m compileall -q src/ferrule
 	$(BIN)/python -m bench.run --size $(SIZE) --rounds $(ROUNDS) $(if $(ONLY),--only $(ONLY)) $(ARGS)
 
-soak: $(VENV)/.ready-test  ## the randomised tests over and over (SOAK=50 seeds), long stories and hundreds of kills (KILLS=300)
+soak: $(VENV)/.ready-test  ## the randomised tests over and over (SOAK=50 seeds), long stories, hundreds of kills (KILLS=300), ten minutes of serving
 	@for seed in $$(seq 1 $(SOAK)); do echo "round $$seed of $(SOAK)"; \
 	  $(BIN)/pytest -q -n $(WORKERS) -m hypothesis --hypothesis-seed=$$seed $(ARGS) || exit 1; done
 	FERRULE_SOAK=$(KILLS) $(BIN)/pytest -q -n $(WORKERS) tests/journeys tests/faults tests/stores/test_faults.py $(ARGS)
+	FERRULE_SOAK=$(KILLS) $(BIN)/pytest -q tests/servers/soak tests/servers/test_fuzz.py tests/servers/test_rough_clients.py $(ARGS)
+
+conformance: $(VENV)/.ready  ## MCP's official conformance suite against our server, with the totals (RUN=2026-07-28 for one revision)
+	@$(BIN)/python scripts/conformance.py $(foreach run,$(RUN),--only $(run))
+
+conformance-serve: $(VENV)/.ready  ## only the server that the suite is run against (PORT=8787)
+	@exec $(BIN)/python scripts/conformance.py --serve --port $(PORT)
 
 docs: $(VENV)/.ready  ## write docs/reference from the sources
 	$(BIN)/python scripts/generate_docs.py
@@ -64,12 +76,12 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.ready: pyproject.toml src/ferrule/__init__.py | $(BIN)/python
-	$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[all]'
+	$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[cedar,mcp,serve,watch]'
 	@$(BIN)/python -m compileall -q src/ferrule  # start-up without it is slow where bytecode may not be written
 	@touch $@
 
 $(VENV)/.ready-test: pyproject.toml scripts/groups.py $(VENV)/.ready
-	$(BIN)/python -m pip install -qq --disable-pip-version-check $$($(BIN)/python scripts/groups.py test check)
+	$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[all]' $$($(BIN)/python scripts/groups.py test check)
 	@touch $@
 
 bench/peers/.venv/.ready: bench/peers.txt

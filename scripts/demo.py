@@ -1,4 +1,7 @@
-"""`make run`: the demo workspace, live: checked, built, called, stopped, approved, explained, audited. Then what to try."""
+"""`make run`: the demo workspace, live: checked, built, called, stopped, approved, explained, audited. Then it is served.
+
+`make story` tells the story and serves nothing.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import json
 import os
 import shlex
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -17,6 +21,7 @@ DEMO = ROOT / "demo"
 FERRULE = Path(sys.executable).parent / "ferrule"
 AGENT = Path("agents/service-desk.agent.md")
 CALLER = ("--agent", "service-desk", "--principal", "lena")
+USUAL_PORT = 8787
 OTHERS = ("FERRULE_TOKEN", "FERRULE_POLICY")
 """Variables of the reader's own workspaces, which would change this story."""
 
@@ -48,12 +53,12 @@ CLOSING = (
 )  # fmt: skip
 MISTAKE = "And when a definition has a typo, here in a copy of the demo: the line, the rule, and what to do."
 NEXT = """
-Try next, from this folder:
+Try next, in another terminal, from this folder:
 
   export PATH="$PWD/.venv/bin:$PATH"; cd demo
   ferrule call refund-order --order-number TC-104198 --amount-eur 620 --reason damaged --principal lena
                                               a large refund: ferrule pending tells who may approve it, and that you may not
-  ferrule token add maria --scope approve --group accounts
+  ferrule key add maria --scope approve --group accounts
                                               maria may: FERRULE_TOKEN=frl_… ferrule approve inv_…
   ferrule call count_shelves --follow         a call that takes a moment, as a bar; Ctrl-C asks it to stop
   ferrule call print_labels --labels 50 --follow
@@ -69,7 +74,14 @@ The same in Python (.venv/bin/python):
       surface = app.surface(agent="service-desk", principal="lena")
       print(surface.call("find-order", {"order_number": "TC-104233"}).value)
 
-The guide starts at docs/guide/first-five-minutes.md.
+The guide starts at docs/guide/first-five-minutes.md, and for serving at docs/guide/serving.md.
+"""
+SERVED = """And as an agent does it, while this terminal serves:
+
+  curl localhost:{port}/v1/calls -H "Authorization: Bearer $(cat .ferrule/keys/agent.token)" \\
+       -H "Content-Type: application/json" -H "Prefer: wait=60" -d \\
+       '{{"tool": "refund-order", "arguments": {{"order_number": "TC-104233", "amount_eur": 40, "reason": "damaged"}}}}'
+                                              it waits: ferrule pending, ferrule approve in a third terminal; then it ends
 """
 ASTRAY = """
 That was not meant to happen here (exit code {code} instead of {expected}). If you changed something in demo/, this is what became
@@ -87,6 +99,28 @@ def main(folder: Path = DEMO) -> int:
         return 1
     print(NEXT)
     return 0
+
+
+def serve(folder: Path = DEMO) -> int:
+    """Serve the demo until Ctrl-C; on another port where the usual one is taken."""
+    port = os.environ.get("PORT") or str(_free_port())
+    if port != "0":
+        print(SERVED.format(port=port))
+    print(_bold("# And now the same tools, served to any agent.") + f"\n$ ferrule serve --port {port}\n", flush=True)
+    try:
+        return _ferrule(("serve", "--port", port), folder, stdout=sys.stdout.fileno()).returncode
+    except KeyboardInterrupt:
+        return 0
+
+
+def _free_port() -> int:
+    with socket.socket() as tried:
+        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            tried.bind(("127.0.0.1", USUAL_PORT))
+        except OSError:
+            return 0
+    return USUAL_PORT
 
 
 def _tell(step: Step, folder: Path) -> bool:
@@ -126,4 +160,4 @@ def _bold(text: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main() or ("--no-serve" not in sys.argv and serve()))

@@ -13,6 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))  # so that `python scripts/generate_docs.py` finds its own package
 
+from ferrule.servers.http.openapi import openapi_bytes
 from scripts.reference import (
     benchmark,
     commands,
@@ -48,6 +49,7 @@ def pages() -> dict[str, str]:
     written = {name: NOTE.format(source=source) + make() for name, (source, make) in PAGES.items()}
     for name, text in rules.pages().items():
         written[f"rules/{name}"] = NOTE.format(source="the rules' own documentation") + text
+    written["openapi.json"] = openapi_bytes().decode()
     return written
 
 

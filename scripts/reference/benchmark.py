@@ -8,7 +8,13 @@ from pathlib import Path
 from typing import Any
 
 RESULTS = Path(__file__).parent.parent.parent / "bench" / "results.json"
-HEADINGS = {"check": "Checking definitions", "call": "Calling tools", "together": "Calls together and over time"}
+HEADINGS = {
+    "check": "Checking definitions",
+    "call": "Calling tools",
+    "together": "Calls together and over time",
+    "transports": "Tools behind a network",
+    "serve": "Serving",
+}
 INTRODUCTIONS = {
     "check": "Medians. A ratio says how many times as much the contender takes, measured against the first row of its work.",
     "call": (
@@ -25,6 +31,20 @@ INTRODUCTIONS = {
         " every tool waits once for the event loop, so that all of a batch stand in the queue. Of a streamed result the"
         " memory is the process's peak, less what it held after an empty one. The others have nothing to compare with but"
         " calling many at once. A ratio is to the first row of its work."
+    ),
+    "transports": (
+        "One HTTP server, in a process of its own, answers every REST contender; PostgreSQL runs beside. The bare rows are the"
+        " very client and driver that ours use, without anything of ours around them. CPU is of the calling process, ours"
+        " with its ledger rows; calls a second are with 64 in flight, callers and servers sharing the machine's cores. None of"
+        " the others decides or records a call, and httpx2 is no tool at all. MCP Toolbox runs in a process of its own, so"
+        " only its calls a second count. A ratio is to the first row of its work."
+    ),
+    "serve": (
+        "The same `add(a, b)` over MCP. Over HTTP wrk keeps connections busy that stay open; over standard streams a raw client"
+        " keeps calls in flight. CPU is of the server's processes, children included, read from /proc. Ours asks for a token,"
+        " decides by a policy and records every call in its ledger; of the others only ContextForge asks for a token, and none"
+        " decides or records. ContextForge has no functions as tools: its tool is one more request, to a server beside it. The"
+        " floors give a fixed answer. Load and server share the machine's cores. A ratio is to the first row of its work."
     ),
 }
 

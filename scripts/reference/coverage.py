@@ -23,16 +23,19 @@ STANDARDS = {
     "aml": ("AML 1.2", "AML", 109),
     "adl": ("ADL v1", "ADL", 54),
     "oxp": ("OXP 1.0", "OXP", 50),
+    "mcp": ("MCP 2026-07-28 to 2025-03-26", "MCP", 298),
 }
 """Name, prefix and number of ids, by table of the file."""
 STATES = ("rule", "diff", "build", "run", "later")
 STATE = re.compile(r"(rule|diff|build|run|later|with [A-Z]+-\d+)(?:: (\S.*))?")
-CODE = re.compile(r"\b(?:AML|ADL|OXP|AT|FER)-\d+\b")
-_IN_NAMES = re.compile(r"(?<![a-z])(aml|adl|oxp|at)_(\d+)(?!\d)")
+CODE = re.compile(r"\b(?:AML|ADL|OXP|AT|MCP|FER)-\d+\b")
+_IN_NAMES = re.compile(r"(?<![a-z])(aml|adl|oxp|at|mcp)_(\d+)(?!\d)")
+_SERVED, _SERVERS = ("MCP-", "OXP-"), "tests/servers/"
+"""Requirements of protocols, and where what is served is tested."""
 _INTRODUCTION = """\
 # Coverage of the standards
 
-Every requirement we know of the four standards has an id. An id counts as covered when a rule checks it, with a failing and a
+Every requirement we know of the five standards has an id. An id counts as covered when a rule checks it, with a failing and a
 passing case, or when a test cites it and would fail without it. What is not covered yet says which part of the system it
 waits for.
 
@@ -41,7 +44,7 @@ waits for.
 | rule | checked by `ferrule check` |
 | diff | checked by `ferrule diff` and `ferrule publish` |
 | build | a property of compiling, sealing or converting |
-| run | met by the running system: surfaces, calls, permission, records, events |
+| run | met by the running system: surfaces, calls, permission, records, events, servers |
 | later | not yet |
 """
 
@@ -157,5 +160,7 @@ def _where(requirement: Requirement) -> str:
         return f"[{requirement.rule}](rules/{page_of(requirement.rule).removeprefix(DOCUMENTATION)})"
     if requirement.state == "later":
         return ""
-    file = citations()[requirement.code][0]
+    files = citations()[requirement.code]
+    served = (file for file in files if file.startswith(_SERVERS) and requirement.code.startswith(_SERVED))
+    file = next(served, files[0])
     return f"[{file.removeprefix('tests/')}](../../{file})"

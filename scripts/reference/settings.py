@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from ferrule import settings
+from ferrule.model import serving, upstreams
+from ferrule.model.guardrail import GuardrailSettings
+from ferrule.model.oauth import OAuthProvider
+from ferrule.model.persistence import ResultSettings
 from ferrule.model.policy import ENGINES, MODES
+from ferrule.model.redaction import RedactionSettings
+from ferrule.model.retry import RetrySettings
+from ferrule.model.scheduling import SchedulerPolicy
 from ferrule.model.surface import SurfaceSettings
 from ferrule.policy.read import Choices
 from scripts.reference.fields import Field, cell, fields_of
@@ -24,6 +32,30 @@ TABLES = {
     "`[ledger]`": settings.LedgerSettings,
     "`[[sinks]]`": settings.SinkSettings,
     "`[network]`": settings.NetworkSettings,
+    "`[secrets]`": settings.SecretSettings,
+    "`[oauth.PROVIDER]`": OAuthProvider,
+    "`[rest]`": upstreams.RestUpstreams,
+    "`[mcp]`": upstreams.McpUpstreams,
+    "`[mcp.servers.NAME]`": upstreams.McpServer,
+    "`[oxp]`": upstreams.OxpUpstreams,
+    "`[oxp.servers.NAME]`": upstreams.OxpServer,
+    "`[database]`": upstreams.DatabaseUpstreams,
+    "`[queue]`": upstreams.QueueUpstreams,
+    "`[human]`": upstreams.HumanUpstreams,
+    "`[cache]`": upstreams.CacheUpstreams,
+    "`[[hooks]]`": settings.HookSettings,
+    "`[[guardrails]]`": GuardrailSettings,
+    "`[scheduler]`": SchedulerPolicy,
+    "`[results]`": ResultSettings,
+    "`[redaction]`": RedactionSettings,
+    "`[retries]`": RetrySettings,
+    "`[builtins]`": settings.BuiltinSettings,
+    "`[serve]`": serving.ServeSettings,
+    "`[serve.limits]`": serving.LimitSettings,
+    "`[serve.mcp]`": serving.McpSettings,
+    "`[serve.oxp]`": serving.OxpSettings,
+    "`[serve.jwt]`": serving.JwtSettings,
+    "`[[serve.grants]]`": serving.GrantSettings,
 }
 POLICY = {
     "file": "The security reviewer's rules.",
@@ -49,15 +81,16 @@ def page() -> str:
 
 def _rows(cls: type) -> Iterator[str]:
     nested = {table.__name__ for table in TABLES.values()}
+    types = get_type_hints(cls)
     for field in fields_of(cls):
-        if field.type in nested or any(f"[{name}" in field.type for name in nested) or field.name == "policy":
+        if nested & set(re.findall(r"\w+", field.type)) or field.name == "policy":
             continue  # has a table of its own
-        yield _row(field)
+        yield _row(field, types[field.name])
 
 
-def _row(field: Field) -> str:
+def _row(field: Field, kind: Any) -> str:
     default = "required" if field.default is None else f"`{_toml(field.default)}`"
-    return f"| `{field.name}` | {_type(field.type)} | {default} | {cell(field.text)} |"
+    return f"| `{field.name}` | {_type(kind)} | {default} | {cell(field.text)} |"
 
 
 def _policy() -> list[str]:
@@ -92,19 +125,24 @@ def _environment() -> list[str]:
     ]
 
 
-def _type(text: str) -> str:
-    words = {
-        "str": "text",
-        "bool": "true or false",
-        "int": "whole number",
-        "float": "number",
-        "tuple[str, ...]": "list of texts",
-        "dict[str, Any]": "table",
-    }
-    plain = re.sub(r"^Annotated\[(\w+), .*\]$", r"\1", text.removesuffix(" | None"))
-    if plain.startswith("Literal["):
-        return _words(ast.literal_eval(plain.removeprefix("Literal")))
-    return words.get(plain, cell(plain))
+def _type(kind: Any) -> str:
+    """A type in words, behind whatever name it has."""
+    plain = {str: "text", bool: "true or false", int: "whole number", float: "number"}
+    if kind in plain:
+        return plain[kind]
+    origin, inner = get_origin(kind), [part for part in get_args(kind) if part not in (type(None), Ellipsis)]
+    if origin is Literal:
+        return _words(inner)
+    if origin is tuple:
+        return _list(inner[0])
+    if origin in (Union, UnionType):
+        return " or ".join(_type(part) for part in inner)
+    return "table"
+
+
+def _list(kind: Any) -> str:
+    word = _type(kind)
+    return f"list of {word}" if get_origin(kind) is Literal else f"list of {word}s"
 
 
 def _words(words: tuple[str, ...] | list[str]) -> str:
