@@ -26,8 +26,6 @@ class HttpSession(Session):
         super().__init__(session_id, caller, revision, client, self._tell, run_id=run_id)
         self.streams = streams
         self.used_at = 0.0
-        self.hears_changes = False
-        """True once it is told of changes."""
 
     def _tell(self, text: bytes) -> None:
         """Send what belongs to no request; nothing twice that nobody has read yet."""

@@ -158,6 +158,8 @@ class Session:
         """Resources whose changes it wants to hear of (MCP-199)."""
         self.is_initialized = False
         """True after `notifications/initialized`: from then on it may be told of changes (MCP-78)."""
+        self.hears_changes = False
+        """True once it is told of changes."""
         self.closing: list[Callable[[], Awaitable[None] | None]] = []
         """What has to be let go of with it."""
         self.current: SurfaceHandle | None = None

@@ -133,7 +133,7 @@ class StdioConversation:
             self.underway.cancel(cancelled_id(message))
         elif self._session is not None:
             self._session.heard(message)
-            if self._session.is_initialized and not self._session.closing:
+            if self._session.is_initialized and not self._session.hears_changes:
                 self._follow_changes(self._session)
 
     def _follow_changes(self, session: Session) -> None:
@@ -143,6 +143,7 @@ class StdioConversation:
             exchange = Exchange(
                 self._caller, surface, session.revision, 0, Silent(), client=session.client, session=session
             )
+            session.hears_changes = True
             session.closing.append(follow_changes(self._server, exchange, self._send))
 
     # Which rules a request goes by (MCP-10)
