@@ -74,5 +74,7 @@ def amazon() -> Iterator[Amazon]:
     _, port = _server().get_host_and_port()
     made = Amazon(port)
     made.tell("reset", b"")
-    made.tell("config", {"lambda": {"use_docker": True}})  # it outlives a reset: a test may have chosen functions that do nothing
+    made.tell(
+        "config", {"lambda": {"use_docker": True}}
+    )  # it outlives a reset: a test may have chosen functions that do nothing
     yield made
