@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import getpass
 import os
+import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -43,6 +44,9 @@ TOKENS_FILE = "tokens.json"
 OWNER_FILE = "owner.token"
 AGENT_FILE = "agent.token"
 LOCK_FILE = "tokens.lock"
+SIGN_IN_FOLDER = "sign-in"
+CODE_SECONDS = 600.0
+"""How long a link to the console can be used."""
 TOKEN_VARIABLE = "FERRULE_TOKEN"
 AGENTS = "agents"
 """The person the agents' token stands for."""
@@ -153,6 +157,37 @@ class Access:
                     replace_private(self._folder / name, f"{secret}\n".encode())
             self._write(turned if other.id == token.id else other for other in tokens.values())
         return turned, secret
+
+    def sign_in_code(self) -> str:
+        """A word that opens the console once, within a few minutes, as whoever runs a command here. Raises AccessError."""
+        given = self._environment.get(TOKEN_VARIABLE)
+        self.local_owner()  # it is valid
+        stored = given.encode() if given else read_private(self._folder / OWNER_FILE) or b""
+        code = secrets.token_urlsafe(24)
+        replace_private(self._folder / SIGN_IN_FOLDER / digest_of(code), stored.strip())
+        return code
+
+    def redeemed(self, code: str) -> str | None:
+        """The token that a word of `sign_in_code` stands for, which is used up by that; None for any other word."""
+        file = self._folder / SIGN_IN_FOLDER / digest_of(code)
+        try:
+            taken = file.with_suffix(f".{secrets.token_hex(4)}")
+            file.rename(taken)  # whoever is second finds nothing
+            made_at = taken.stat().st_mtime
+            secret = taken.read_text(encoding="utf-8")
+            taken.unlink()
+        except (OSError, UnicodeDecodeError):
+            return None
+        finally:
+            self._tidy_codes()
+        return secret if abs(self._clock() - made_at) < CODE_SECONDS else None
+
+    def _tidy_codes(self) -> None:
+        """Words that nobody used in time."""
+        with suppress(OSError):
+            for file in (self._folder / SIGN_IN_FOLDER).iterdir():
+                if abs(self._clock() - file.stat().st_mtime) >= CODE_SECONDS:
+                    file.unlink()
 
     def _theirs(self, by: Identity, prefix: str, tokens: Mapping[str, Token]) -> Token:
         """The token that begins so, among those that this administrator may know of."""

@@ -21,6 +21,7 @@ COMMANDS = (
     ("follow", "ferrule.cli.follow:command", "Show how far a running call is, from any process", "Call"),
     ("cancel", "ferrule.cli.cancel:command", "Ask a call to stop, and tell what came of it", "Call"),
     ("serve", "ferrule.cli.serve:command", "Serve the tools over MCP, OXP and HTTP", "Serve"),
+    ("console", "ferrule.cli.console:command", "Open the console of a served workspace in the browser", "Serve"),
     ("list", "ferrule.cli.list:command", "List the tools of a workspace", "Look"),
     ("show", "ferrule.cli.show:command", "Show one tool in full", "Look"),
     ("log", "ferrule.cli.log:command", "List the latest calls, or follow them", "Look"),

@@ -18,6 +18,7 @@ import click
 import msgspec
 
 from ferrule.access import Access
+from ferrule.cli.console import console_link
 from ferrule.cli.loop import run_command
 from ferrule.errors import AccessError, SettingsError
 from ferrule.model.serving import ServeSettings
@@ -181,6 +182,7 @@ def _short(folder: Path) -> Path:
 
 def _told_json(place: Place, settings: ServeSettings, at: str) -> str:
     return json.dumps({"url": place.url, "mcp": place.mcp, "oxp": place.url + settings.oxp.path, "http": f"{place.url}/v1",
+                       "console": f"{place.url}/console/",
                        "listening": at, "pid": os.getpid()})  # fmt: skip
 
 
@@ -193,6 +195,7 @@ def _told(place: Place, settings: ServeSettings, tools: int, at: str) -> str:
         f"  MCP   {place.mcp}",
         f"  OXP   {place.url}{settings.oxp.path}",
         f"  HTTP  {place.url}/v1   (described at {place.url}/v1/docs)",
+        f"  Console  {_console(place)}",
         "",
     ]
     if settings.public_url:
@@ -212,6 +215,17 @@ def _told(place: Place, settings: ServeSettings, tools: int, at: str) -> str:
         "People answer calls that wait: ferrule pending, ferrule approve",
     ]
     return "\n".join(lines)
+
+
+def _console(place: Place) -> str:
+    """Where people look; on a terminal a link that signs its reader in, once."""
+    plain = f"{place.url}/console/"
+    if place.is_open or not sys.stdout.isatty():
+        return plain
+    try:
+        return console_link(Access(place.root), place.url)
+    except AccessError:
+        return plain
 
 
 def _who(place: Place, settings: ServeSettings) -> str:

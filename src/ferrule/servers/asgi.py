@@ -115,6 +115,20 @@ class Request:
         self._dropped.set()
 
 
+def on_behalf(outer: Request, method: str, path: str, query: bytes, headers: Iterable[Header], body: bytes) -> Request:
+    """A request that this process makes to itself, for one that came: its client is that one's, and goes with it."""
+    parts = iter([{"type": "http.request", "body": body}])
+
+    async def receive() -> MutableMapping[str, Any]:
+        for part in parts:
+            return part
+        await outer.gone()
+        return {"type": "http.disconnect"}
+
+    scope = {"type": "http", "method": method, "path": path, "query_string": query, "headers": list(headers)}
+    return Request(scope, receive)
+
+
 class Answer:
     """A whole answer."""
 

@@ -38,8 +38,8 @@ class Root:
             f"{WELL_KNOWN}/": edge.gate.metadata.answer,
             **open_endpoints,
         }
-        self._open = {path: endpoint for path, endpoint in open_endpoints.items() if not path.endswith("/")}
-        self._open_below = [(path, endpoint) for path, endpoint in open_endpoints.items() if path.endswith("/")]
+        self._open_below = [(path, one) for path, one in open_endpoints.items() if path.endswith("/") and path != "/"]
+        self._open = {path: one for path, one in open_endpoints.items() if not path.endswith("/") or path == "/"}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request, as ASGI has it."""

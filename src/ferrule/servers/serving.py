@@ -15,6 +15,7 @@ from ferrule.access import Access
 from ferrule.assembly import open_app
 from ferrule.errors import SettingsError
 from ferrule.model.serving import ServeSettings
+from ferrule.servers.console.entry import ConsoleEntry
 from ferrule.servers.edge import Edge
 from ferrule.servers.gate import gate_of
 from ferrule.servers.http.endpoint import HttpEndpoint
@@ -41,7 +42,13 @@ def root_of(edge: Edge) -> Root:
     return Root(
         edge,
         {settings.mcp.path: McpEndpoint(edge), "/v1/": api},
-        {"/health": health, "/ready": readiness(edge), **api.open_paths(), **OxpEndpoint(edge).paths()},
+        {
+            "/health": health,
+            "/ready": readiness(edge),
+            **api.open_paths(),
+            **OxpEndpoint(edge).paths(),
+            **ConsoleEntry(edge, api).paths(),
+        },
     )
 
 

@@ -16,7 +16,7 @@ from ferrule.servers.http.background import Background
 from ferrule.servers.http.pages import openapi_document, reference_page
 from ferrule.servers.http.problems import Problem, not_found, problem_of
 from ferrule.servers.http.reading import accepted, body_of, pairs_of, query_of
-from ferrule.servers.http.reply import Reply, written
+from ferrule.servers.http.reply import Replied, Reply, written
 from ferrule.servers.http.route import Route, Router
 from ferrule.servers.http.routes import ROUTES
 from ferrule.servers.root import OpenEndpoint, refusal
@@ -78,12 +78,21 @@ class HttpEndpoint:
         return _broken(request_id) if problem is None else problem.answer(request_id)
 
     async def _answer(self, request: Request, caller: Caller, request_id: str) -> Answer | Stream:
+        replied, is_tagged = await self._replied(request, caller, request_id)
+        return written(replied, request, is_tagged=is_tagged) if isinstance(replied, Reply) else replied
+
+    async def reply(self, request: Request, caller: Caller) -> Replied:
+        """The same for whoever shows the answer here, as a value instead of bytes. Raises Problem, Refused and FerruleError."""
+        return (await self._replied(request, caller, request_id_of(request, self._edge)))[0]
+
+    async def _replied(self, request: Request, caller: Caller, request_id: str) -> tuple[Replied, bool]:
+        """What a route says, and whether that carries an ETag."""
         match = self._router.find(request.path.removeprefix(PREFIX))
         if match is None:
             raise not_found("there is nothing at this path")
         method = "GET" if request.method == "HEAD" else request.method
         if method == "OPTIONS":
-            return Answer(204, b"", [(b"allow", _allowed(match.routes))])
+            return Answer(204, b"", [(b"allow", _allowed(match.routes))]), False
         route = match.routes.get(method)
         if route is None:
             allow = (b"allow", _allowed(match.routes))
@@ -93,8 +102,7 @@ class HttpEndpoint:
             raise Problem(406, "not_acceptable", f"this is given as {' or '.join(route.produces)}")
         ask = Ask(request, caller, self._edge, self._background, route, match.parts, request_id)
         await self._read(ask)
-        replied = await route.serve(ask)
-        return written(replied, request, is_tagged=route.is_tagged) if isinstance(replied, Reply) else replied
+        return await route.serve(ask), route.is_tagged
 
     async def _read(self, ask: Ask) -> None:
         route, limits = ask.route, self._edge.settings.limits

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
@@ -84,20 +84,36 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
         return self.serve.__name__
 
 
-class Match(NamedTuple):
+class Placed(Protocol):
+    """Something at a path."""
+
+    @property
+    def method(self) -> str:
+        """How it is asked for."""
+
+    @property
+    def path(self) -> str:
+        """Where it is, with parts in braces."""
+
+
+One = TypeVar("One", bound=Placed)
+
+
+class Match(Generic[One]):
     """What is at a path: operations by method, and the parts of the path that are in braces."""
 
-    routes: Mapping[str, Route]
-    parts: dict[str, str]
+    def __init__(self, routes: Mapping[str, One], parts: dict[str, str]) -> None:
+        self.routes = routes
+        self.parts = parts
 
 
-class Router:
+class Router(Generic[One]):
     """Finds what is at a path."""
 
-    def __init__(self, routes: Iterable[Route]) -> None:
-        self._plain: dict[str, dict[str, Route]] = {}
-        self._templates: list[tuple[list[str], dict[str, Route]]] = []
-        found: dict[str, dict[str, Route]] = {}
+    def __init__(self, routes: Iterable[One]) -> None:
+        self._plain: dict[str, dict[str, One]] = {}
+        self._templates: list[tuple[list[str], dict[str, One]]] = []
+        found: dict[str, dict[str, One]] = {}
         for route in routes:
             methods = found.setdefault(route.path, {})
             if route.method in methods:
@@ -109,8 +125,8 @@ class Router:
             else:
                 self._plain[path] = methods
 
-    def find(self, path: str) -> Match | None:
-        """What is at a path below `/v1`; None when there is nothing."""
+    def find(self, path: str) -> Match[One] | None:
+        """What is at a path below `/v1`, or whatever they are below; None when there is nothing."""
         plain = self._plain.get(path)
         if plain is not None:
             return Match(plain, {})

@@ -1,0 +1,15 @@
+"""Agents and roles."""
+
+from __future__ import annotations
+
+from ferrule.servers.asgi import Answer
+from ferrule.servers.console.page import Page
+from ferrule.servers.console.view import View
+
+
+async def show(view: View) -> Answer:
+    """`GET /console/agents`"""
+    return await view.page("agents.html")
+
+
+PAGES = (Page("GET", "/agents", show),)

@@ -1,0 +1,15 @@
+"""Audit."""
+
+from __future__ import annotations
+
+from ferrule.servers.asgi import Answer
+from ferrule.servers.console.page import Page
+from ferrule.servers.console.view import View
+
+
+async def show(view: View) -> Answer:
+    """`GET /console/audit`"""
+    return await view.page("audit.html")
+
+
+PAGES = (Page("GET", "/audit", show),)

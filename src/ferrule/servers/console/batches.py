@@ -1,0 +1,15 @@
+"""Batches."""
+
+from __future__ import annotations
+
+from ferrule.servers.asgi import Answer
+from ferrule.servers.console.page import Page
+from ferrule.servers.console.view import View
+
+
+async def show(view: View) -> Answer:
+    """`GET /console/batches`"""
+    return await view.page("batches.html")
+
+
+PAGES = (Page("GET", "/batches", show),)

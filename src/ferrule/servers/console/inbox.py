@@ -1,0 +1,15 @@
+"""Inbox."""
+
+from __future__ import annotations
+
+from ferrule.servers.asgi import Answer
+from ferrule.servers.console.page import Page
+from ferrule.servers.console.view import View
+
+
+async def show(view: View) -> Answer:
+    """`GET /console/inbox`"""
+    return await view.page("inbox.html")
+
+
+PAGES = (Page("GET", "/inbox", show),)

@@ -1,0 +1,15 @@
+"""Invocations."""
+
+from __future__ import annotations
+
+from ferrule.servers.asgi import Answer
+from ferrule.servers.console.page import Page
+from ferrule.servers.console.view import View
+
+
+async def show(view: View) -> Answer:
+    """`GET /console/invocations`"""
+    return await view.page("invocations.html")
+
+
+PAGES = (Page("GET", "/invocations", show),)

@@ -1,0 +1,15 @@
+"""Policy."""
+
+from __future__ import annotations
+
+from ferrule.servers.asgi import Answer
+from ferrule.servers.console.page import Page
+from ferrule.servers.console.view import View
+
+
+async def show(view: View) -> Answer:
+    """`GET /console/policy`"""
+    return await view.page("policy.html")
+
+
+PAGES = (Page("GET", "/policy", show),)

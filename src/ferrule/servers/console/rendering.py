@@ -1,0 +1,153 @@
+"""How values become text on a page. Everything is escaped, always: a description of a tool is somebody else's words."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from ferrule.servers.console.static import address_of
+
+_FOLDER = Path(__file__).parent / "templates"
+
+
+@cache
+def environment() -> Environment:
+    """The templates. A value that is not there is a mistake, not an empty text."""
+    made = Environment(
+        loader=FileSystemLoader(_FOLDER),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    made.globals.update(static=address_of, query=query)
+    made.filters.update(
+        count=count, took=took, when=when, day=day, part=part, json=pretty, line=line, initials=initials, ago=ago
+    )
+    return made
+
+
+def rendered(template: str, values: dict[str, Any]) -> bytes:
+    """A page, or a part of one."""
+    return environment().get_template(template).render(values).encode()
+
+
+def count(number: float) -> str:
+    """`2,604`"""
+    return f"{number:,.0f}" if isinstance(number, int) or number == int(number) else f"{number:,}"
+
+
+def took(microseconds: float | None) -> str:
+    """A duration with its unit and a space: `0.4 ms`, `142 ms`, `3.1 s`, `6 m 09 s`, `3 h 12 m`, `3 d 4 h`. A dash for none."""
+    if microseconds is None:
+        return "–"
+    if microseconds < 9_950:
+        return f"{microseconds / 1000:.1f} ms" if microseconds >= 50 else f"{microseconds:.0f} µs"
+    if microseconds < 999_500:
+        return f"{microseconds / 1000:.0f} ms"
+    seconds = microseconds / 1_000_000
+    if seconds < 59.95:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 3600:
+        return f"{whole // 60} m {whole % 60:02d} s"
+    if whole < 24 * 3600:
+        return f"{whole // 3600} h {whole % 3600 // 60:02d} m"
+    return f"{whole // 86400} d {whole % 86400 // 3600} h"
+
+
+def ago(microseconds: float | None) -> str:
+    """How long something is past, in whole units: `8 s`, `6 min`, `2 h`, `3 d`."""
+    seconds = max(0, round((microseconds or 0) / 1_000_000))
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds // size} {unit}"
+    return f"{seconds} s"
+
+
+def _moment(at: str | float) -> datetime:
+    """RFC 3339, or microseconds since 1970."""
+    if isinstance(at, str):
+        return datetime.fromisoformat(at).astimezone(UTC)
+    return datetime.fromtimestamp(at / 1_000_000, UTC)
+
+
+def when(at: str | float | None, form: str = "time") -> Markup:
+    """A moment: UTC in the page, local time as soon as a script runs; the whole of it in `title`. `form`: `time` or `full`."""
+    if at is None:
+        return Markup("–")
+    moment = _moment(at)
+    text = f"{moment:%H:%M:%S}" if form == "time" else f"{moment:%Y-%m-%d %H:%M:%S} UTC"
+    exact = moment.isoformat().replace("+00:00", "Z")
+    return Markup('<time datetime="{0}" title="{0}" data-local="{1}">{2}</time>').format(exact, form, text)
+
+
+def day(at: str | float) -> str:
+    """The day of a moment, UTC."""
+    return f"{_moment(at):%Y-%m-%d}"
+
+
+def part(text: str) -> str:
+    """A name or id as one part of an address."""
+    return quote(text, safe="")
+
+
+def query(**members: Any) -> str:
+    """A query with those members that say something: `?status=failed&tool=x`, or nothing."""
+    said = {name: value for name, value in members.items() if value not in (None, "", False)}
+    return f"?{urlencode(said, doseq=True)}" if said else ""
+
+
+def initials(name: str) -> str:
+    """Two letters for a person."""
+    words = [word for word in name.replace(".", " ").replace("-", " ").replace("_", " ").split() if word[:1].isalnum()]
+    return ("".join(word[0] for word in words[:2]) if len(words) > 1 else name[:2]).upper() or "?"
+
+
+def line(value: Any, most: int = 120) -> str:
+    """A JSON value on one line, cut."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def pretty(value: Any) -> Markup:
+    """A JSON value over several lines, its keys, texts and numbers marked."""
+    return Markup("\n").join(json_lines(value))
+
+
+def json_lines(value: Any) -> list[Markup]:
+    """The same, line by line, for views that number or compare them."""
+    return [_marked(text) for text in json.dumps(value, indent=2, ensure_ascii=False).split("\n")]
+
+
+def _marked(text: str) -> Markup:
+    """One line of written JSON."""
+    indent = text[: len(text) - len(text.lstrip())]
+    rest, key = text.lstrip(), Markup("")
+    if rest.startswith('"'):
+        end = _end_of_text(rest)
+        if rest[end : end + 2] == ": ":
+            key, rest = Markup('<span class="k">{}</span>: ').format(rest[:end]), rest[end + 2 :]
+    if rest.startswith('"'):
+        end = _end_of_text(rest)
+        return Markup('{}{}<span class="s">{}</span>{}').format(indent, key, rest[:end], rest[end:])
+    if rest[:1] in "-0123456789tfn" and rest:
+        bare = rest.rstrip(",")
+        return Markup('{}{}<span class="n">{}</span>{}').format(indent, key, bare, rest[len(bare) :])
+    return Markup("{}{}{}").format(indent, key, escape(rest))
+
+
+def _end_of_text(text: str) -> int:
+    """Behind the closing quote of the text that begins here."""
+    at = 1
+    while at < len(text) and text[at] != '"':
+        at += 2 if text[at] == "\\" else 1
+    return at + 1

@@ -1,0 +1,119 @@
+"""One request of somebody who is signed in, and the ways to answer it with a page."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import parse_qsl
+
+import msgspec
+
+from ferrule.model.approval import ADMIN, APPROVE, CALL
+from ferrule.servers.asgi import JSON, Answer, Header, Request
+from ferrule.servers.callers import Caller, holds
+from ferrule.servers.console.api import Api
+from ferrule.servers.console.rendering import rendered
+from ferrule.servers.edge import Edge
+
+HTML: Header = (b"content-type", b"text/html; charset=utf-8")
+NO_STORE: Header = (b"cache-control", b"no-store")
+_MOST_MEMBERS = 5000
+
+
+class View:
+    """Who looks at what."""
+
+    def __init__(
+        self,
+        request: Request,
+        caller: Caller,
+        api: Api,
+        edge: Edge,
+        parts: dict[str, str],
+        proof: str,
+        shared: dict[str, Any],
+    ) -> None:
+        self.request = request
+        self.caller = caller
+        self.api = api
+        self.edge = edge
+        self.parts = parts
+        """What stands in the path where the route has braces."""
+        self.proof = proof
+        """For the hidden field `proof` of every form that changes something."""
+        self.shared = shared
+        """What pages of this process keep between requests, each under its own name."""
+        self.query = dict(parse_qsl(request.query.decode("utf-8", "replace"), max_num_fields=100))
+        self.form: dict[str, list[str]] = {}
+        """The members of a form that was sent."""
+
+    @property
+    def is_fragment(self) -> bool:
+        """True when only a part of the page is asked for (htmx)."""
+        return self.request.header(b"hx-request") == "true"
+
+    @property
+    def wants_json(self) -> bool:
+        """True for the JSON twin of a page: `?format=json`, or a client that accepts JSON alone."""
+        return self.query.get("format") == "json" or self.request.header(b"accept") == "application/json"
+
+    def said(self, name: str, default: str = "") -> str:
+        """A member of the form, the first of its name."""
+        return self.form.get(name, [default])[0]
+
+    def may(self, scope: str) -> bool:
+        """True when the credential is enough for `call`, `approve` or `admin`."""
+        return holds(self.caller, scope)
+
+    async def read_form(self, limit: int) -> None:
+        """Read what was sent. Raises TooLarge, ClientGone, ValueError."""
+        body = await self.request.body(limit)
+        pairs = parse_qsl(body.decode("utf-8"), keep_blank_values=True, max_num_fields=_MOST_MEMBERS)
+        for name, value in pairs:
+            self.form.setdefault(name, []).append(value.replace("\r\n", "\n"))
+
+    async def page(self, template: str, *, status: int = 200, **values: Any) -> Answer:
+        """A whole page around a template that extends `base.html`. `values` are JSON values: they are the page's twin."""
+        if self.wants_json:
+            return Answer(status, msgspec.json.encode(values), [JSON, NO_STORE])
+        return Answer(status, rendered(template, {**values, **await self._shell()}), [HTML, NO_STORE])
+
+    def fragment(self, template: str, *, status: int = 200, headers: tuple[Header, ...] = (), **values: Any) -> Answer:
+        """A part of a page, to be put where the browser wants it."""
+        common = {"proof": self.proof, "who": self.caller.identity.principal, **self._allowed()}
+        return Answer(status, rendered(template, {**common, **values}), [HTML, NO_STORE, *headers])
+
+    def redirect(self, address: str) -> Answer:
+        """Go on at another address of the console, after something was done."""
+        if self.is_fragment:
+            return Answer(204, b"", [(b"hx-redirect", address.encode()), NO_STORE])
+        return Answer(303, b"", [(b"location", address.encode()), NO_STORE])
+
+    async def waiting(self) -> int | None:
+        """How many calls wait for a person; None for whoever may not know."""
+        if not (self.may(APPROVE) or self.may(ADMIN)):
+            return None
+        return len((await self.api.get("/approvals"))["items"])
+
+    def _allowed(self) -> dict[str, bool]:
+        return {"may_call": self.may(CALL), "may_approve": self.may(APPROVE), "may_admin": self.may(ADMIN)}
+
+    async def _shell(self) -> dict[str, Any]:
+        """What the frame around every page shows."""
+        identity = self.caller.identity
+        return {
+            "proof": self.proof,
+            "workspace": self.edge.app.name,
+            "where": "local" if not self.edge.settings.public_url else self.edge.settings.public_url,
+            "who": identity.principal,
+            "channel": identity.channel,
+            "path": self.request.path,
+            "twin": f"{self.request.path}?{_with_format(self.request.query)}",
+            "waiting_count": await self.waiting(),
+            "audit": self.shared.get("audit"),
+            **self._allowed(),
+        }
+
+
+def _with_format(query: bytes) -> str:
+    kept = [each for each in query.decode("latin-1").split("&") if each and not each.startswith("format=")]
+    return "&".join([*kept, "format=json"])
