@@ -163,6 +163,7 @@ class Access:
         given = self._environment.get(TOKEN_VARIABLE)
         self.local_owner()  # it is valid
         stored = given.encode() if given else read_private(self._folder / OWNER_FILE) or b""
+        self._tidy_codes()
         code = secrets.token_urlsafe(24)
         replace_private(self._folder / SIGN_IN_FOLDER / digest_of(code), stored.strip())
         return code

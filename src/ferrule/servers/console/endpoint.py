@@ -7,39 +7,32 @@ pages ask the HTTP API.
 from __future__ import annotations
 
 import logging
+from math import ceil
 from typing import Any
-from urllib.parse import parse_qsl, quote
+from urllib.parse import parse_qsl
 
 from ferrule.access import Access
 from ferrule.errors import FerruleError
 from ferrule.servers.asgi import EVENTS, NO_CACHE, Answer, ClientGone, Header, Request, Stream, TooLarge
 from ferrule.servers.callers import Caller, Refused
 from ferrule.servers.console.api import Api
-from ferrule.servers.console.entry import BASE
+from ferrule.servers.console.entry import BASE, GUARDS
 from ferrule.servers.console.live import Live
 from ferrule.servers.console.pages import PAGES
 from ferrule.servers.console.rendering import rendered
 from ferrule.servers.console.sign_in import Cookies
 from ferrule.servers.console.static import static_file
-from ferrule.servers.console.view import HTML, NO_STORE, View
+from ferrule.servers.console.view import HTML, NO_STORE, View, in_header
 from ferrule.servers.edge import Edge
 from ferrule.servers.http.endpoint import HttpEndpoint
 from ferrule.servers.http.problems import Problem, problem_of
 from ferrule.servers.http.route import Router
 
-_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; font-src 'self';"
-    " form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
-)
-_GUARDS: tuple[Header, ...] = (
-    (b"content-security-policy", _POLICY.encode()),
-    (b"x-content-type-options", b"nosniff"),
-    (b"x-frame-options", b"DENY"),
-    (b"referrer-policy", b"same-origin"),
-    (b"cross-origin-opener-policy", b"same-origin"),
-)
 _FORM_BYTES = 4 * 1024**2
+_LOGIN_BYTES = 32 * 1024
+"""Of a form that anybody may send."""
 _FORM = "application/x-www-form-urlencoded"
+_OWN_SITES = ("same-origin", "none")
 _log = logging.getLogger("ferrule.serve")
 
 
@@ -66,11 +59,15 @@ class ConsoleEndpoint:
             answer: Answer | Stream = static_file(request, path.removeprefix("/static/")) or Answer(404)
         else:
             answer = await self._guarded(request, path)
-        answer.headers += _GUARDS
+        if not all(map(_is_one_line, answer.headers)):
+            _log.error("%s %r would have been answered with a header of several lines", request.method, request.path)
+            answer = _wrong(request, 500, _BROKEN)
+        answer.headers += GUARDS
         return answer
 
     async def _guarded(self, request: Request, path: str) -> Answer | Stream:
         try:
+            self._demand_own(request)
             match path:
                 case "/login":
                     return await self._login(request)
@@ -78,12 +75,14 @@ class ConsoleEndpoint:
                     return await self._logout(request)
                 case _:
                     return await self._answer(request, path)
-        except (ClientGone, TooLarge):
+        except ClientGone:
             raise
+        except TooLarge:
+            return _wrong(request, 413, "That is more than is taken here.")
         except Refused as refused:
             if refused.status == 401:
                 return _to_login(request)
-            return _wrong(request, refused.status, refused.reason)
+            return _wrong(request, refused.status, refused.reason, refused.retry_after)
         except Problem as problem:
             return _wrong(request, problem.status, problem.detail)
         except FerruleError as error:
@@ -95,11 +94,20 @@ class ConsoleEndpoint:
             _log.exception("%s %r could not be answered", request.method, request.path)
             return _wrong(request, 500, _BROKEN)
 
+    def _demand_own(self, request: Request) -> None:
+        """Pages of other sites may link here, and nothing else: not those that `origins` lets call the API either. Raises
+        Refused."""
+        is_foreign = bool(self._edge.gate.admit(request))
+        if request.method not in ("GET", "HEAD"):
+            is_foreign |= (request.header(b"sec-fetch-site") or "none") not in _OWN_SITES
+        if is_foreign:
+            raise Refused(403, "Pages of other sites may not use the console.")
+
     async def _answer(self, request: Request, path: str) -> Answer | Stream:
         cookie = self._cookies.cookie_in(request)
         caller = await self._caller(request, cookie)
-        if path == "/live":
-            return Stream(200, self._live.listen(), [EVENTS, NO_CACHE])
+        if path == "/live" and request.method == "GET":
+            return Stream(200, await self._live.listen(caller, request), [EVENTS, NO_CACHE])
         match = self._router.find(path)
         if match is None:
             raise Problem(404, "not_found", "There is no such page.")
@@ -108,7 +116,10 @@ class ConsoleEndpoint:
             raise Problem(405, "method_not_allowed", "That cannot be done here.")
         api = Api(self._api, request, caller)
         proof = self._cookies.proof(cookie)
-        view = View(request, caller, api, self._edge, match.parts, proof, self._shared)
+        try:
+            view = View(request, caller, api, self._edge, match.parts, proof, self._shared)
+        except ValueError:
+            raise Problem(400, "malformed_request", "The address says too many things.") from None
         if page.method != "GET":
             await self._read(view, cookie)
         return await page.serve(view)
@@ -125,9 +136,7 @@ class ConsoleEndpoint:
 
     async def _read(self, view: View, cookie: str) -> None:
         """What changes something comes from one of our own pages. Raises Refused and Problem."""
-        kind = (view.request.header(b"content-type") or "").partition(";")[0].strip().lower()
-        if kind != _FORM:
-            raise Problem(415, "unsupported_media_type", f"Forms are sent as {_FORM}.")
+        _demand_form(view.request)
         try:
             await view.read_form(min(_FORM_BYTES, self._edge.settings.limits.body_bytes))
         except ValueError:
@@ -141,28 +150,41 @@ class ConsoleEndpoint:
     async def _login(self, request: Request) -> Answer:
         said = _pairs(request.query)
         if request.method == "POST":
-            said |= _pairs(await request.body(_FORM_BYTES))
-            credential: str | None = said.get("token", "").strip()
-        else:
-            credential = self._access.redeemed(said["code"]) if said.get("code") else None
-        there = said.get("next", "")
-        if credential is None and "code" not in said:
-            return self._form(there)
-        if credential:
-            try:
-                request.headers = [pair for pair in request.headers if pair[0] != b"authorization"]
-                request.headers.append((b"authorization", f"Bearer {credential}".encode("latin-1")))
-                await self._edge.gate.caller(request)
-            except (Refused, UnicodeError):
-                credential = None
-        if not credential:
-            wrong = "That link was used already, or is too old." if "code" in said else "That token is not valid here."
+            _demand_form(request)
+            said |= _pairs(await request.body(_LOGIN_BYTES))
+        elif request.method not in ("GET", "HEAD"):
+            raise Problem(405, "method_not_allowed", "That cannot be done here.")
+        there, code = said.get("next", ""), said.get("code", "")
+        if request.method != "POST" and (not code or not _is_opened(request)):
+            return self._form(there, code=code)
+        credential = self._access.redeemed(code) if code else said.get("token", "").strip()
+        if not credential or not await self._is_good(request, credential):
+            wrong = "That link was used already, or is too old." if code else "That token is not valid here."
             return self._form(there, wrong, status=401)
-        target = there if there.startswith(f"{BASE}/") and "\\" not in there else f"{BASE}/"
-        return Answer(303, b"", [(b"location", _ascii(target)), self._cookies.made(credential), NO_STORE])
+        target = there if _is_page(there) else f"{BASE}/"
+        return Answer(303, b"", [(b"location", in_header(target)), self._cookies.made(credential), NO_STORE])
 
-    def _form(self, there: str, wrong: str = "", *, status: int = 200) -> Answer:
-        values = {"next": there, "wrong": wrong, "workspace": self._edge.app.name}
+    async def _is_good(self, request: Request, credential: str) -> bool:
+        """True for a credential that the gate takes. Raises Refused when the gate cannot tell."""
+        try:
+            request.headers = [pair for pair in request.headers if pair[0] != b"authorization"]
+            request.headers.append((b"authorization", f"Bearer {credential}".encode("latin-1")))
+            await self._edge.gate.caller(request)
+        except UnicodeError:
+            return False
+        except Refused as refused:
+            if refused.status not in (400, 401, 403):
+                raise
+            return False
+        return True
+
+    def _form(self, there: str, wrong: str = "", *, code: str = "", status: int = 200) -> Answer:
+        values = {
+            "next": there if _is_page(there) else "",
+            "wrong": wrong,
+            "code": code,
+            "workspace": self._edge.app.name,
+        }
         return Answer(status, rendered("login.html", values), [HTML, NO_STORE])
 
     async def _logout(self, request: Request) -> Answer:
@@ -174,9 +196,39 @@ class ConsoleEndpoint:
 _BROKEN = "The server failed; its log tells why."
 
 
+def _demand_form(request: Request) -> None:
+    """Raises Problem for a body that no form of ours sends."""
+    kind = (request.header(b"content-type") or "").partition(";")[0].strip().lower()
+    if kind != _FORM:
+        raise Problem(415, "unsupported_media_type", f"Forms are sent as {_FORM}.")
+
+
+def _is_opened(request: Request) -> bool:
+    """True when a person opened a link that signs them in by itself. One on somebody else's page takes a press of a button, so
+    that nobody is signed in as another without knowing; what only looks ahead uses nothing up."""
+    is_ahead = "prefetch" in (request.header(b"sec-purpose") or request.header(b"purpose") or "")
+    is_ours = (request.header(b"sec-fetch-site") or "none") in _OWN_SITES
+    return request.method == "GET" and is_ours and not is_ahead
+
+
+def _is_page(address: str) -> bool:
+    """True for an address of the console: nobody is sent elsewhere."""
+    path = address.partition("?")[0]
+    return (
+        path.startswith(f"{BASE}/")
+        and not {".", ".."} & set(path.split("/"))
+        and address.isprintable()
+        and "\\" not in path
+    )
+
+
+def _is_one_line(header: Header) -> bool:
+    return not any(byte in header[0] + header[1] for byte in b"\r\n\0")
+
+
 def _to_login(request: Request) -> Answer:
     query = f"?{request.query.decode('latin-1')}" if request.query else ""
-    address = b"%s/login?next=%s" % (BASE.encode(), _ascii(f"{request.path}{query}", safe="/"))
+    address = b"%s/login?next=%s" % (BASE.encode(), in_header(f"{request.path}{query}", safe="/"))
     if request.header(b"hx-request") == "true":
         return Answer(401, b"", [(b"hx-redirect", b"%s/login" % BASE.encode()), NO_STORE])
     if request.method not in ("GET", "HEAD") or request.path == f"{BASE}/live":
@@ -184,18 +236,20 @@ def _to_login(request: Request) -> Answer:
     return Answer(303, b"", [(b"location", address), NO_STORE])
 
 
-def _wrong(request: Request, status: int, detail: str) -> Answer:
+def _wrong(request: Request, status: int, detail: str, retry_after: float | None = None) -> Answer:
     """What went wrong, as a page, or as the part of one that was asked for."""
     is_part = request.header(b"hx-request") == "true"
     said = detail[:1].upper() + detail[1:] + ("" if detail.endswith((".", "?", "!")) else ".")
     values = {"status": status, "detail": said}
-    return Answer(status, rendered("problem_part.html" if is_part else "problem.html", values), [HTML, NO_STORE])
+    answer = Answer(status, rendered("problem_part.html" if is_part else "problem.html", values), [HTML, NO_STORE])
+    if retry_after is not None:
+        answer.headers.append((b"retry-after", str(max(1, ceil(retry_after))).encode()))
+    return answer
 
 
 def _pairs(query: bytes) -> dict[str, str]:
-    return dict(parse_qsl(query.decode("utf-8", "replace"), max_num_fields=20))
-
-
-def _ascii(text: str, safe: str = "/?&=%~:@!$'()*+,;") -> bytes:
-    """An address as a header may hold it."""
-    return quote(text, safe=safe).encode("ascii")
+    """Raises Problem when there are too many."""
+    try:
+        return dict(parse_qsl(query.decode("utf-8", "replace"), max_num_fields=20))
+    except ValueError:
+        raise Problem(400, "malformed_request", "The form cannot be read.") from None

@@ -5,12 +5,25 @@ from __future__ import annotations
 from importlib import import_module
 from importlib.util import find_spec
 
-from ferrule.servers.asgi import Answer, Request, Stream
+from ferrule.servers.asgi import Answer, Header, Request, Stream
 from ferrule.servers.edge import Edge
 from ferrule.servers.http.endpoint import HttpEndpoint
 from ferrule.servers.root import OpenEndpoint
 
 BASE = "/console"
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; font-src 'self';"
+    " form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
+GUARDS: tuple[Header, ...] = (
+    (b"content-security-policy", _POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"same-origin"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+)
+"""What every answer of the console carries."""
 
 
 class ConsoleEntry:
@@ -30,7 +43,7 @@ class ConsoleEntry:
         if self._endpoint is None:
             if find_spec("jinja2") is None:
                 text = b"The console needs: pip install 'ferrule[console]'\n"
-                return Answer(501, text, [(b"content-type", b"text/plain")])
+                return Answer(501, text, [(b"content-type", b"text/plain"), *GUARDS])
             made: OpenEndpoint = import_module("ferrule.servers.console.endpoint").ConsoleEndpoint(
                 self._edge, self._api
             )
@@ -39,4 +52,4 @@ class ConsoleEntry:
 
 
 async def _to_console(request: Request) -> Answer:
-    return Answer(303, b"", [(b"location", f"{BASE}/".encode())])
+    return Answer(303, b"", [(b"location", f"{BASE}/".encode()), *GUARDS])

@@ -13,10 +13,14 @@ from contextlib import suppress
 
 from ferrule.errors import FerruleError
 from ferrule.model.journal import StoredEntry
+from ferrule.servers.asgi import Request
+from ferrule.servers.callers import Caller
 from ferrule.servers.edge import Edge
+from ferrule.servers.http.background import Background
 
 _EVERY_SECONDS = 0.25
 _BEAT_SECONDS = 10.0
+_LOST_SECONDS = 1.0
 _AT_ONCE = 500
 _log = logging.getLogger("ferrule.serve")
 TOPICS = {
@@ -42,47 +46,70 @@ class Live:
 
     def __init__(self, edge: Edge) -> None:
         self._edge = edge
+        self._open = Background(edge.settings.limits.streams)
         self._listeners: set[_Listener] = set()
         self._following: asyncio.Task[None] | None = None
-        self._is_closed = False
+        self._seq: int | None = None
+        """How far the ledger was followed; None while it cannot be read."""
         edge.ending.append(self.aclose)
 
-    async def listen(self) -> AsyncIterator[bytes]:
-        """Server-sent events until the client leaves: `event: calls`, `inbox`, `catalog`, …, and `beat` while nothing happens."""
+    async def listen(self, caller: Caller, request: Request) -> AsyncIterator[bytes]:
+        """Server-sent events until the client leaves or its credential ends: `event: calls`, `inbox`, `catalog`, …, and `beat`
+        while nothing happens. Raises Refused when its principal holds too many open, and TooLarge."""
+        await request.body(0)
+        with suppress(FerruleError):  # the follower says so, and goes on trying
+            return self._open.stream(caller, request, self._news(await self._newest()))
+        return self._open.stream(caller, request, self._news(None))
+
+    async def _news(self, since: int | None) -> AsyncIterator[bytes]:
+        """What is new after a row. What came between the first look and now is told at once."""
         listener = _Listener()
-        self._listeners.add(listener)
         if self._following is None or self._following.done():
+            self._seq = since
             self._following = asyncio.create_task(self._follow(), name="ferrule console follows the ledger")
+        elif self._seq != since:
+            listener.tell(EVERYTHING)
+        self._listeners.add(listener)
         try:
             yield b"retry: 1000\nevent: beat\ndata: 0\n\n"
-            while not self._is_closed:
-                topics = await listener.next()
-                yield b"".join(b"event: %s\ndata: 1\n\n" % topic.encode() for topic in topics or ("beat",))
+            while True:
+                topics = await listener.next() or (("beat",) if self._seq is not None else ())
+                yield b"".join(b"event: %s\ndata: 1\n\n" % topic.encode() for topic in topics) or b": no news\n\n"
         finally:
             self._listeners.discard(listener)
 
     async def _follow(self) -> None:
-        store = self._edge.app.store
-        try:
-            seq = await self._newest()
-            while self._listeners:
-                if not await store.wait_after(seq, 2.0):
-                    continue
-                rows = await store.rows_after(seq, _AT_ONCE)
-                if len(rows) == _AT_ONCE:  # more than anybody could look at: everything is new
-                    seq, topics = await self._newest(), EVERYTHING
-                elif rows:
-                    seq = rows[-1].seq
-                    topics = frozenset(topic for row in rows for topic in _topics(row))
-                else:
-                    continue
-                if not topics:
-                    continue
+        """Tell everybody what is new while anybody listens. A ledger that cannot be read is tried again: until it can, pages
+        are not told that all is well."""
+        while self._listeners:
+            try:
+                topics = await self._next()
+            except FerruleError as error:
+                if self._seq is not None:
+                    _log.warning("the console cannot follow the ledger: %s", error)
+                self._seq = None
+                await asyncio.sleep(_LOST_SECONDS)
+                continue
+            if topics:
                 for listener in self._listeners:
                     listener.tell(topics)
                 await asyncio.sleep(_EVERY_SECONDS)
-        except FerruleError as error:  # pages ask again, and see what is wrong
-            _log.warning("the console cannot follow the ledger: %s", error)
+
+    async def _next(self) -> frozenset[str]:
+        """The kinds of what came since the last time. Raises FerruleError."""
+        store = self._edge.app.store
+        if self._seq is None:
+            self._seq = await self._newest()
+            return EVERYTHING
+        if not await store.wait_after(self._seq, 2.0):
+            return frozenset()
+        rows = await store.rows_after(self._seq, _AT_ONCE)
+        if len(rows) == _AT_ONCE:  # more than anybody could look at: everything is new
+            self._seq = await self._newest()
+            return EVERYTHING
+        if rows:
+            self._seq = rows[-1].seq
+        return frozenset(topic for row in rows for topic in _topics(row))
 
     async def _newest(self) -> int:
         rows = await self._edge.app.store.rows_before(None, 1)
@@ -90,9 +117,7 @@ class Live:
 
     async def aclose(self) -> None:
         """Everybody goes; browsers come back by themselves when there is a server again."""
-        self._is_closed = True
-        for listener in self._listeners:
-            listener.tell(frozenset())
+        await self._open.aclose()
         if self._following is not None:
             self._following.cancel()
             with suppress(asyncio.CancelledError):
@@ -116,11 +141,11 @@ class _Listener:
         self._topics |= topics
         self._news.set()
 
-    async def next(self) -> list[str]:
+    async def next(self) -> tuple[str, ...]:
         """What is new; nothing when nothing was for a while."""
         with suppress(TimeoutError):
             async with asyncio.timeout(_BEAT_SECONDS):
                 await self._news.wait()
         self._news.clear()
         topics, self._topics = sorted(self._topics), set()
-        return topics
+        return tuple(topics)

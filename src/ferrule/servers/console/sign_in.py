@@ -13,7 +13,6 @@ import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error as Unreadable
 from collections.abc import Callable
-from http.cookies import CookieError, SimpleCookie
 
 import msgspec
 from cryptography.exceptions import InvalidTag
@@ -72,12 +71,15 @@ class Cookies:
         return said.secret if said.ends_at > self._clock() else None
 
     def cookie_in(self, request: Request) -> str:
-        """The cookie that a request came with; empty when there is none."""
-        try:
-            found = SimpleCookie(request.header(b"cookie") or "").get(self.name)
-        except CookieError:
-            return ""
-        return found.value if found is not None and len(found.value) <= _LONGEST else ""
+        """The cookie that a request came with; empty when there is none.
+
+        Cookies do not know ports: whatever else runs on this host sends its own along, and none of them keeps anybody out."""
+        for header in request.all_headers(b"cookie"):
+            for pair in header.decode("latin-1").split(";"):
+                name, _, value = pair.strip().partition("=")
+                if name == self.name and len(value) <= _LONGEST and value.isascii():
+                    return value
+        return ""
 
     def proof(self, cookie: str) -> str:
         """What a page of whoever has this cookie sends with everything that changes something."""

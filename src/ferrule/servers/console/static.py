@@ -43,4 +43,4 @@ def static_file(request: Request, name: str) -> Answer | None:
     found = _files().get(name)
     if found is None or request.method not in ("GET", "HEAD"):
         return None
-    return Answer(200, found[0], [(b"content-type", found[1]), _FOR_EVER, (b"x-content-type-options", b"nosniff")])
+    return Answer(200, found[0], [(b"content-type", found[1]), _FOR_EVER])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, quote
 
 import msgspec
 
@@ -85,8 +85,8 @@ class View:
     def redirect(self, address: str) -> Answer:
         """Go on at another address of the console, after something was done."""
         if self.is_fragment:
-            return Answer(204, b"", [(b"hx-redirect", address.encode()), NO_STORE])
-        return Answer(303, b"", [(b"location", address.encode()), NO_STORE])
+            return Answer(204, b"", [(b"hx-redirect", in_header(address)), NO_STORE])
+        return Answer(303, b"", [(b"location", in_header(address)), NO_STORE])
 
     async def waiting(self) -> int | None:
         """How many calls wait for a person; None for whoever may not know."""
@@ -107,11 +107,16 @@ class View:
             "who": identity.principal,
             "channel": identity.channel,
             "path": self.request.path,
-            "twin": f"{self.request.path}?{_with_format(self.request.query)}",
+            "twin": f"{quote(self.request.path)}?{_with_format(self.request.query)}",
             "waiting_count": await self.waiting(),
             "audit": self.shared.get("audit"),
             **self._allowed(),
         }
+
+
+def in_header(address: str, safe: str = "/?&=%#~:@!$'()*+,;") -> bytes:
+    """An address as a header may hold it: whatever stands in it, it is one line."""
+    return quote(address, safe=safe, errors="replace").encode("ascii")
 
 
 def _with_format(query: bytes) -> str:

@@ -132,22 +132,38 @@
 
   /* News: one stream for the page. Each kind becomes an event on the body (`live:calls`), which parts of the page fetch
      themselves anew for: hx-trigger="live:calls from:body throttle:1s". */
-  let heardAt = performance.now(), isOpen = false;
+  let heardAt = performance.now(), isOpen = false, source = null, again = 0, away = 0;
   function listen(address) {
-    const source = new EventSource(address);
+    clearTimeout(again);
+    source?.close();
+    source = new EventSource(address);
     const heard = () => { heardAt = performance.now(); isOpen = true; showState(); };
     source.onopen = () => {
       const wasLost = !isOpen && heardAt !== 0;
       heard();
       if (wasLost) ['calls', 'inbox', 'catalog', 'policy'].forEach(topic => document.body.dispatchEvent(new CustomEvent(`live:${topic}`)));
     };
-    source.onerror = () => { isOpen = false; showState(); };
+    source.onerror = () => {
+      isOpen = false;
+      showState();
+      /* One that was answered with an error does not try again by itself. */
+      if (source.readyState === EventSource.CLOSED) again = setTimeout(() => listen(address), 3000 + 4000 * Math.random());
+    };
     source.addEventListener('beat', heard);
     ['calls', 'inbox', 'catalog', 'policy'].forEach(topic => source.addEventListener(topic, () => {
       heard();
       document.body.dispatchEvent(new CustomEvent(`live:${topic}`));
     }));
-    addEventListener('pagehide', () => source.close());
+  }
+  /* A browser opens few connections to one host, all tabs together: those that nobody sees let theirs go. */
+  function watchSight(address) {
+    document.addEventListener('visibilitychange', () => {
+      clearTimeout(away);
+      if (!document.hidden) { if (source.readyState === EventSource.CLOSED) listen(address); }
+      else away = setTimeout(() => { clearTimeout(again); source.close(); isOpen = false; showState(); }, 15000);
+    });
+    addEventListener('pagehide', () => { clearTimeout(again); source.close(); isOpen = false; });
+    addEventListener('pageshow', event => { if (event.persisted) listen(address); });
   }
   function showState() {
     const silent = Math.round((performance.now() - heardAt) / 1000);
@@ -234,6 +250,6 @@
   prepare(document);
   const switched = one('[data-single-keys]');
   if (switched) switched.checked = kept.get('ferrule-single-keys') !== 'off';
-  if (document.body.dataset.live && window.EventSource) listen(document.body.dataset.live);
+  if (document.body.dataset.live && window.EventSource) { listen(document.body.dataset.live); watchSight(document.body.dataset.live); }
   setInterval(() => { drawClocks(); showState(); retryHeld(); }, 1000);
 })();
