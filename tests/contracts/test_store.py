@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from ferrule.contracts.store import Committed, Condition, Store
+from ferrule.contracts.store import CallsWanted, Committed, Condition, Ending, Store
 from ferrule.errors import LedgerUnavailable
 from ferrule.model.chain import START
 from ferrule.model.journal import Mark
@@ -224,6 +224,86 @@ def test_rows_before_a_number_come_newest_first_and_filtered(ledger: Ledger) -> 
         assert [row.call for row in await store.rows_before(None, tool="t1", outcome="failed")] == ["c5"]
         assert [row.kind for row in await store.rows_before(None, kinds=("switch", "opened"))] == ["switch", "opened"]
         assert await store.rows_before(1) == []
+
+    tell(ledger, story)
+
+
+def test_calls_before_a_number_are_told_by_their_first_rows(ledger: Ledger) -> None:
+    async def story(store: Store) -> None:
+        store.record(entry("a"))  # 2
+        await store.commit(running("b", store.instance))  # 3
+        store.record(news("b", "progress"))
+        store.record(entry("c", outcome="failed", tool="demo.mul"))  # 5
+        await store.commit(parked("d"))  # 6
+        await store.commit(switch("demo.mul", "off"))
+        await store.commit(ended("b"))
+        store.record(news("e", "progress"))  # its own rows are still to come
+
+        async def found(seq: int | None = None, limit: int = 50, **wanted: Any) -> list[str]:
+            return [row.call for row in await store.calls_before(seq, limit, CallsWanted(**wanted))]
+
+        assert [(row.call, row.seq) for row in await store.calls_before(None)] == [
+            ("d", 6),
+            ("c", 5),
+            ("b", 3),
+            ("a", 2),
+        ]
+        assert await found(6, 2) == ["c", "b"]
+        assert await found(after=3) == ["d", "c"]
+        assert await found(tool="demo.mul") == ["c"]
+        assert await found(tool="mul") == ["c"]
+        assert await found(tool="ul") == await found(tool="demo") == []
+        assert await found(outcomes=("succeeded",)) == ["b", "a"]
+        assert await found(outcomes=("failed", "awaiting_approval")) == ["d", "c"]
+        assert await found(outcomes=("running",)) == [], "it was so once, and is not now"
+        assert await found(holding=(b"c",)) == ["d", "c", "b", "a"], "each body has the word call in it"
+        assert await found(holding=(b"\xa1c", b"call")) == ["c"]
+        assert await found(5, tool="add", outcomes=("succeeded",), holding=(b"call",)) == ["b", "a"]
+        several = await store.rows_of_calls(["b", "nobody", "", "a"])
+        assert {call: [row.kind for row in rows] for call, rows in several.items()} == {
+            "a": ["call"],
+            "b": ["started", "ended"],
+        }
+        assert await store.rows_of_calls([]) == {}
+
+    tell(ledger, story)
+
+
+def test_rows_are_found_by_their_time(ledger: Ledger) -> None:
+    async def story(store: Store) -> None:
+        await store.commit(entry("now"))
+        (_, first) = await store.rows_after(0)
+        for number in range(1, 8):
+            store.record(entry(f"{number}", at=first.at + number * 10))
+        await store.flush()
+        assert await store.seq_at(0) == 1
+        assert await store.seq_at(first.at + 10) == 3
+        assert await store.seq_at(first.at + 11) == await store.seq_at(first.at + 20) == 4
+        assert await store.seq_at(first.at + 1000) == 10
+
+    tell(ledger, story)
+
+
+def test_endings_are_counted_by_time_and_outcome(ledger: Ledger) -> None:
+    async def story(store: Store) -> None:
+        await store.commit(entry("first"))
+        (_, first) = await store.rows_after(0)
+        start = first.at // 1000 * 1000 + 1000
+        for at, outcome in ((0, "succeeded"), (1, "failed"), (999, "succeeded"), (1000, "succeeded"), (2500, "denied")):
+            store.record(entry(f"{at}", at=start + at, outcome=outcome))
+        store.record(entry("other", at=start + 2600, tool="demo.mul"))
+        await store.commit(parked("waits"))
+        await store.flush()
+        assert await store.endings(2, 100, 1000) == [
+            Ending(start, "failed", 1),
+            Ending(start, "succeeded", 2),
+            Ending(start + 1000, "succeeded", 1),
+            Ending(start + 2000, "denied", 1),
+            Ending(start + 2000, "succeeded", 1),
+        ]
+        assert await store.endings(2, 100, 1000, "mul") == [Ending(start + 2000, "succeeded", 1)]
+        assert await store.endings(3, 5, 1000) == [Ending(start, "failed", 1)]
+        assert await store.endings(100, 200, 1000) == []
 
     tell(ledger, story)
 

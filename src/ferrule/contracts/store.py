@@ -9,7 +9,7 @@ verifier can work them out again.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import msgspec
 
@@ -50,6 +50,31 @@ class Committed(msgspec.Struct, frozen=True):
     """The state the call is really in; empty when it is not open."""
     limit: str = ""
     """Which limit is reached: a tool id, or `*`."""
+
+
+class CallsWanted(msgspec.Struct, frozen=True):
+    """Which calls whoever looks back wants to see. All of it has to hold."""
+
+    after: int = 0
+    """Begun after this row."""
+    tool: str = ""
+    """Of this tool: its id, or what comes after the last dot of it."""
+    outcomes: tuple[str, ...] = ()
+    """In one of these states now."""
+    holding: tuple[bytes, ...] = ()
+    """Each of these stands somewhere in the body of its first row: a quick look before the careful one."""
+
+
+ANY_CALL = CallsWanted()
+
+
+class Ending(NamedTuple):
+    """How many calls ended alike in one stretch of time."""
+
+    at: int
+    """When the stretch began: microseconds since 1970."""
+    outcome: str
+    calls: int
 
 
 class KeyHolder(msgspec.Struct, frozen=True):
@@ -107,6 +132,21 @@ class Store(Protocol):
         outcome: str | None = None,
     ) -> list[StoredEntry]:  # fmt: skip
         """Rows before a number (None: from the end), newest first."""
+
+    async def calls_before(
+        self, seq: int | None, limit: int = 50, wanted: CallsWanted = ANY_CALL
+    ) -> list[StoredEntry]:  # fmt: skip
+        """The first rows of calls that began before a row (None: from the end), newest first. Of a call whose beginning was
+        pruned, the first row that is left."""
+
+    async def rows_of_calls(self, calls: Sequence[str]) -> dict[str, list[StoredEntry]]:
+        """The rows of several calls, as `rows_of` gives them; calls without any are left out."""
+
+    async def seq_at(self, at: int) -> int:
+        """The number of the first row at or after a time; one more than the last when there is none."""
+
+    async def endings(self, after: int, before: int, width: int, tool: str = "") -> list[Ending]:
+        """How many calls ended how in rows between two numbers, for each `width` microseconds. `tool`: as in `CallsWanted`."""
 
     async def wait_after(self, seq: int, timeout: float) -> bool:
         """Wait until there is a row after a number, also one of another process. False when the time is up."""

@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import secrets
 import threading
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from ferrule.contracts.store import Committed, Condition
+from ferrule.contracts.store import CallsWanted, Committed, Condition, Ending
 from ferrule.errors import LedgerUnavailable
 from ferrule.model.chain import SALT_BYTES, head_text
-from ferrule.model.journal import Entry, Kind, StoredEntry
+from ferrule.model.journal import CALL_KINDS, LAST_KINDS, Entry, Kind, StoredEntry
 from ferrule.model.tables import Tables
 from ferrule.stores.conditions import refusal
 from ferrule.stores.rows import CANCEL_REQUESTED, EMPTY, MALFORMED, TELLING_KINDS, Row, Tail, chained, stored
@@ -92,6 +93,36 @@ class MemoryLedger:
                 found.append(row)
         return found
 
+    def calls_before(self, seq: int | None, limit: int, wanted: CallsWanted) -> list[StoredEntry]:
+        """The first rows of calls before a number that fit, newest first."""
+        found: list[StoredEntry] = []
+        for row in reversed(self.rows[: len(self.rows) if seq is None else max(seq - 1, 0)]):
+            if len(found) >= limit or row.seq <= wanted.after:
+                break
+            if row.kind in CALL_KINDS and self._calls.get(row.call, [row])[0] is row and self._fits(row, wanted):
+                found.append(row)
+        return found
+
+    def _fits(self, row: StoredEntry, wanted: CallsWanted) -> bool:
+        return (
+            _is_of(row, wanted.tool)
+            and (not wanted.outcomes or self._calls[row.call][-1].outcome in wanted.outcomes)
+            and all(part in row.body for part in wanted.holding)
+        )
+
+    def seq_at(self, at: int) -> int:
+        """The first row at or after a time."""
+        return bisect_left(self.rows, at, key=lambda row: row.at) + 1
+
+    def endings(self, after: int, before: int, width: int, tool: str) -> list[Ending]:
+        """How calls ended."""
+        counts = Counter(
+            (row.at // width * width, row.outcome)
+            for row in self.rows[max(after, 0) : max(before - 1, 0)]
+            if row.kind in LAST_KINDS and _is_of(row, tool)
+        )
+        return [Ending(at, outcome, count) for (at, outcome), count in sorted(counts.items())]
+
     def _row(self, entry: Entry) -> Row:
         seq, row, at = self.tail
         try:
@@ -114,6 +145,10 @@ class MemoryLedger:
             self.tables.follow(entry.kind, call, seq, entry.mark)
         if entry.kind in TELLING_KINDS:
             self.generation += 1
+
+
+def _is_of(row: StoredEntry, tool: str) -> bool:
+    return not tool or row.tool == tool or row.tool.endswith(f".{tool}")
 
 
 def _after(rows: Sequence[StoredEntry], seq: int) -> list[StoredEntry]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from ferrule.contracts.store import ALWAYS, Committed, Condition, KeyHolder
+from ferrule.contracts.store import ALWAYS, ANY_CALL, CallsWanted, Committed, Condition, Ending, KeyHolder
 from ferrule.errors import LedgerUnavailable
 from ferrule.model.journal import Entry, Kind, OpenCall, StoredEntry, Switch
 from ferrule.stores.abandonment import is_running
@@ -141,6 +141,28 @@ class MemoryStore:
         """Rows before a number (None: from the end), newest first; what was recorded before is included."""
         await self.flush()
         return self.ledger.rows_before(seq, limit, kinds, tool, outcome)
+
+    async def calls_before(
+        self, seq: int | None, limit: int = 50, wanted: CallsWanted = ANY_CALL
+    ) -> list[StoredEntry]:  # fmt: skip
+        """The first rows of calls before a number that fit, newest first; what was recorded before is included."""
+        await self.flush()
+        return self.ledger.calls_before(seq, limit, wanted)
+
+    async def rows_of_calls(self, calls: Sequence[str]) -> dict[str, list[StoredEntry]]:
+        """The rows of several calls, without their news; what was recorded before is included."""
+        await self.flush()
+        return {call: rows for call in calls if (rows := self.ledger.rows_of(call))}
+
+    async def seq_at(self, at: int) -> int:
+        """The first row at or after a time."""
+        await self.flush()
+        return self.ledger.seq_at(at)
+
+    async def endings(self, after: int, before: int, width: int, tool: str = "") -> list[Ending]:
+        """How many calls ended how in rows between two numbers, for each `width` microseconds."""
+        await self.flush()
+        return self.ledger.endings(after, before, width, tool)
 
     async def wait_after(self, seq: int, timeout: float) -> bool:
         """Wait until there is a row after a number. False when the time is up."""

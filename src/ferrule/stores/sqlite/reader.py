@@ -7,13 +7,14 @@ import contextlib
 import sqlite3
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ferrule.contracts.store import KeyHolder
+from ferrule.contracts.store import CallsWanted, Ending, KeyHolder
 from ferrule.errors import LedgerError
 from ferrule.model.chain import kind_number
-from ferrule.model.journal import Kind, OpenCall, StoredEntry, Switch
+from ferrule.model.journal import CALL_KINDS, LAST_KINDS, Kind, OpenCall, StoredEntry, Switch
 from ferrule.stores.rows import CANCEL_REQUESTED, stored
 from ferrule.stores.sqlite.connection import connect, unusable
 from ferrule.stores.sqlite.transaction import FileIdentity
@@ -24,6 +25,15 @@ _ROWS = "SELECT seq, kind, call, at, tool, outcome, body, payload, commitment IS
 _NEWS = kind_number("news")
 CANCEL_REQUESTS = f"WHERE kind = {_NEWS} AND outcome = '{CANCEL_REQUESTED}' AND seq > ? ORDER BY seq"
 """With literals, as the index has them: for other words SQLite would look at every row after the number."""
+_CALL = kind_number("call")
+_CALL_KINDS, _LAST_KINDS = (
+    ",".join(str(kind_number(kind)) for kind in sorted(kinds)) for kinds in (CALL_KINDS, LAST_KINDS)
+)
+_SAME = f"call = j.call AND call <> '' AND kind <> {_NEWS}"
+_EARLIER = f"SELECT 1 FROM journal WHERE {_SAME} AND seq < j.seq"
+_LAST_OUTCOME = f"SELECT outcome FROM journal WHERE {_SAME} ORDER BY seq DESC LIMIT 1"
+_AT_ONCE = 500
+"""Names in one question: SQLite takes only so many."""
 _CALLS = "SELECT call, state, owner, tool_id, principal, agent, tenant, expires_at, seq FROM open_calls"
 
 
@@ -74,6 +84,49 @@ class Reader:
         where = "WHERE " + " AND ".join(test for test, _ in tests) if tests else ""
         values = [value for _, some in tests for value in some]
         return await self._ask(lambda db: _rows(db, f"{where} ORDER BY seq DESC LIMIT ?", [*values, limit]))
+
+    async def calls_before(self, seq: int | None, limit: int, wanted: CallsWanted) -> list[StoredEntry]:
+        """The first rows of calls before a number that fit, newest first."""
+        tests, values = ["seq > ?", f"kind IN ({_CALL_KINDS})"], list[Any]([wanted.after])
+        if seq is not None:
+            tests.append("seq < ?")
+            values.append(seq)
+        whole, longer = [f"kind = {_CALL}"], [f"kind <> {_CALL}", f"NOT EXISTS ({_EARLIER})"]
+        _add(tests, values, _of_tool(wanted.tool))
+        states = ",".join("?" * len(wanted.outcomes))
+        if states:
+            whole.append(f"outcome IN ({states})")
+            longer.append(f"({_LAST_OUTCOME}) IN ({states})")
+            values += [*wanted.outcomes, *wanted.outcomes]
+        tests.append(f"({' AND '.join(whole)} OR {' AND '.join(longer)})")
+        for part in wanted.holding:
+            _add(tests, values, ("instr(body, ?) > 0", [part]))
+        where = f"AS j WHERE {' AND '.join(tests)} ORDER BY seq DESC LIMIT ?"
+        return await self._ask(lambda db: _rows(db, where, [*values, limit]))
+
+    async def rows_of_calls(self, calls: Sequence[str]) -> dict[str, list[StoredEntry]]:
+        """The rows of several calls, without their news."""
+        found: dict[str, list[StoredEntry]] = {}
+        for first in range(0, len(calls), _AT_ONCE):
+            some = calls[first : first + _AT_ONCE]
+            where = f"WHERE call IN ({','.join('?' * len(some))}) AND call <> '' AND kind <> {_NEWS} ORDER BY seq"
+            for row in await self._ask(partial(_rows, rest=where, values=some)):
+                found.setdefault(row.call, []).append(row)
+        return found
+
+    async def seq_at(self, at: int) -> int:
+        """The first row at or after a time. Rows are in the order of time, so halving finds it."""
+        return await self._ask(lambda db: _seq_at(db, at))
+
+    async def endings(self, after: int, before: int, width: int, tool: str) -> list[Ending]:
+        """How calls ended."""
+        tests, values = ["seq > ?", "seq < ?", f"kind IN ({_LAST_KINDS})"], list[Any]([after, before])
+        _add(tests, values, _of_tool(tool))
+        question = (
+            f"SELECT at / ? * ?, outcome, count(*) FROM journal WHERE {' AND '.join(tests)} GROUP BY 1, 2 ORDER BY 1, 2"
+        )
+        found = await self._ask(lambda db: db.execute(question, [width, width, *values]).fetchall())
+        return [Ending(*row) for row in found]
 
     async def last(self) -> tuple[int, int]:
         """Number and time of the last row."""
@@ -128,6 +181,30 @@ class Reader:
         if connection is not None:
             with contextlib.suppress(sqlite3.Error):
                 connection.close()
+
+
+def _of_tool(tool: str) -> tuple[str, list[Any]]:
+    """A test for rows of a tool: its id, or the end of it after a dot."""
+    if not tool:
+        return "", []
+    return "(tool = ? OR substr(tool, ?) = ?)", [tool, -len(tool) - 1, f".{tool}"]
+
+
+def _add(tests: list[str], values: list[Any], more: tuple[str, list[Any]]) -> None:
+    if more[0]:
+        tests.append(more[0])
+        values += more[1]
+
+
+def _seq_at(connection: sqlite3.Connection, at: int) -> int:
+    low, high = connection.execute("SELECT coalesce(min(seq), 1), coalesce(max(seq), 0) + 1 FROM journal").fetchone()
+    while low < high:
+        middle = (low + high) // 2
+        seq, time = connection.execute(
+            "SELECT seq, at FROM journal WHERE seq >= ? ORDER BY seq LIMIT 1", [middle]
+        ).fetchone()
+        low, high = (seq + 1, high) if time < at else (low, middle)
+    return int(low)
 
 
 def _rows(connection: sqlite3.Connection, rest: str, values: Sequence[Any]) -> list[StoredEntry]:

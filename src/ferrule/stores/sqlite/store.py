@@ -14,7 +14,7 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from ferrule.contracts.store import ALWAYS, Committed, Condition, KeyHolder
+from ferrule.contracts.store import ALWAYS, ANY_CALL, CallsWanted, Committed, Condition, Ending, KeyHolder
 from ferrule.contracts.witness import Witness
 from ferrule.errors import LedgerError, LedgerUnavailable
 from ferrule.model.journal import Entry, Kind, OpenCall, StoredEntry, Switch
@@ -149,6 +149,28 @@ class SqliteStore:
         """Rows before a number (None: from the end), newest first; what was recorded before is included."""
         await self.flush()
         return await self._reader.rows_before(seq, limit, kinds, tool, outcome)
+
+    async def calls_before(
+        self, seq: int | None, limit: int = 50, wanted: CallsWanted = ANY_CALL
+    ) -> list[StoredEntry]:  # fmt: skip
+        """The first rows of calls before a number that fit, newest first; what was recorded before is included."""
+        await self.flush()
+        return await self._reader.calls_before(seq, limit, wanted)
+
+    async def rows_of_calls(self, calls: Sequence[str]) -> dict[str, list[StoredEntry]]:
+        """The rows of several calls, without their news; what was recorded before is included."""
+        await self.flush()
+        return await self._reader.rows_of_calls(calls)
+
+    async def seq_at(self, at: int) -> int:
+        """The first row at or after a time."""
+        await self.flush()
+        return await self._reader.seq_at(at)
+
+    async def endings(self, after: int, before: int, width: int, tool: str = "") -> list[Ending]:
+        """How many calls ended how in rows between two numbers, for each `width` microseconds."""
+        await self.flush()
+        return await self._reader.endings(after, before, width, tool)
 
     async def wait_after(self, seq: int, timeout: float) -> bool:
         """Wait until there is a row after a number, also one of another process. False when the time is up."""
