@@ -18,6 +18,7 @@ from ferrule.model.scheduling import SchedulerPolicy
 from ferrule.model.surface import SearchResult, Surface, SurfaceRequest
 from ferrule.pipeline.at_once import at_once
 from ferrule.pipeline.call import NO_OPTIONS, Call, CallOptions
+from ferrule.pipeline.checking import Checked, check_call
 from ferrule.pipeline.live import Cancel, Live
 from ferrule.pipeline.nesting import RUNNING
 from ferrule.pipeline.own_task import own_task
@@ -236,6 +237,10 @@ class SurfaceHandle:
     def context(self) -> dict[str, Any]:
         """What tools of this run left for those after them (context modifiers). A copy."""
         return dict(self._session.values)
+
+    async def check(self, name: str, arguments: bytes) -> Checked:
+        """What would become of a call with these arguments, as JSON. It is not made, and not recorded."""
+        return await check_call(await self.refresh(), self._app.services, name, arguments)
 
     async def payload(self, uri: str, offset: int = 0, limit: int | None = None) -> bytes:
         """The bytes of a stored result, or a range of them. Raises PayloadGone."""

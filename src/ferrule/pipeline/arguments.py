@@ -13,7 +13,7 @@ from jsonschema_rs import ValidationError
 
 from ferrule.model.internal_fields import InternalFields, internal_fields, internal_sent, model_schema
 from ferrule.model.tool import Tool
-from ferrule.pipeline.complaints import Complaints
+from ferrule.pipeline.complaints import Complaint, Complaints
 from ferrule.pipeline.hostile import MAX_BYTES, MAX_DEPTH, TINY, is_tame, what_is_wrong
 from ferrule.pipeline.lenient import WHOLE, mend
 from ferrule.pipeline.redaction import Mask
@@ -73,6 +73,12 @@ class _Judge:
         """What is wrong with arguments that do not fit."""
         is_short = len(raw) <= _EXPLAINED
         return self.complaints.of(self.validator.iter_errors(arguments) if is_short else self._first(arguments))
+
+    def complaints_of(self, raw: bytes, arguments: Any, most: int) -> list[Complaint]:
+        """The same, each thing by itself and with its place."""
+        is_short = len(raw) <= _EXPLAINED
+        errors = self.validator.iter_errors(arguments) if is_short else self._first(arguments)
+        return self.complaints.each(errors, most)
 
     def _first(self, arguments: Any) -> list[ValidationError]:
         try:
@@ -147,6 +153,17 @@ class Arguments:
             return self._unreadable(error)
         problem = self._hostility(raw, arguments) or self._misfit(raw, arguments, self._runtime)
         return Parsed(arguments) if problem is None else problem
+
+    def misfits(self, raw: bytes, most: int) -> list[Complaint]:
+        """Where arguments that `parse` refused do not fit. Empty where no place is to blame: its message tells all then."""
+        try:
+            arguments = _decode(raw)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return []
+        is_judged = isinstance(arguments, dict) and not self._contract.takes_text
+        if len(raw) > self._limit or not is_judged or internal_sent(arguments, self._internal):
+            return []
+        return [] if self._hostility(raw, arguments) else self._model.complaints_of(raw, arguments, most)
 
     def _carefully(self, raw: bytes, arguments: Any) -> Parsed | Problem:
         problem = self._hostility(raw, arguments)
@@ -256,6 +273,10 @@ class Unusable(Arguments):
 
     parse_exact = parse
     parse_runtime = parse
+
+    def misfits(self, raw: bytes, most: int) -> list[Complaint]:
+        """Nothing: it is the schema."""
+        return []
 
 
 class _Contract(msgspec.Struct, frozen=True):

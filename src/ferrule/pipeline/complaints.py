@@ -6,7 +6,7 @@ Never a sensitive value and never the name of an internal field. The words are o
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ferrule.model.internal_fields import InternalFields
 from ferrule.model.nearest import nearest
@@ -52,6 +52,14 @@ _PLAIN = {
 }
 
 
+class Complaint(NamedTuple):
+    """One thing that is wrong."""
+
+    path: Path
+    """Where, from the root of the arguments: of what is missing, where it would be."""
+    text: str
+
+
 class Complaints:
     """How to speak about the arguments of one tool."""
 
@@ -75,12 +83,21 @@ class Complaints:
             if len(told) >= SHOWN:
                 more += 1
             else:
-                told.update(dict.fromkeys(self._sentences(error)))
+                told.update((complaint.text, None) for complaint in self._complaints(error))
         lines = list(told)[:SHOWN] or ["they do not fit"]
         if len(told) + more > SHOWN:
             lines.append(f"and {len(told) + more - SHOWN} more")
         head = f"the arguments of {self._name!r} do not fit its schema"
         return f"{head}: {lines[0]}" if len(lines) == 1 else "\n- ".join([f"{head}:", *lines])
+
+    def each(self, errors: Iterable[ValidationError], most: int) -> list[Complaint]:
+        """The first of a validator's errors by themselves, each with its place."""
+        told: dict[Complaint, None] = {}
+        for error in errors:
+            told.update(dict.fromkeys(self._complaints(error)))
+            if len(told) >= most:
+                break
+        return list(told)[:most]
 
     def internal(self) -> str:
         """The arguments hold a field that is not the model's to send. Its name is not told (AT-56)."""
@@ -88,14 +105,13 @@ class Complaints:
         fields = f"the fields are {_enumerated(known)}" if known else "it takes no fields"
         return self.about(f"they hold a field that is not part of the tool's schema; {fields}")
 
-    def _sentences(self, error: ValidationError) -> list[str]:
+    def _complaints(self, error: ValidationError) -> list[Complaint]:
         path: Path = tuple(error.instance_path)
         kind = error.kind
         facts = kind.as_dict()
         if self._is_within_internal(path):
-            return [
-                "what the runtime filled in does not fit; the definition or a hook has to change, not the arguments"
-            ]
+            what = "what the runtime filled in does not fit; the definition or a hook has to change, not the arguments"
+            return [Complaint((), what)]
         match kind.name:
             case "required" | "dependentRequired":
                 return [] if self._is_secret_name(path, facts["property"]) else [_missing(path, facts["property"])]
@@ -103,7 +119,8 @@ class Complaints:
                 return [self._unknown(path, name, error) for name in facts["unexpected"][:SHOWN]]
             case "anyOf" | "oneOf" if "context" in facts:
                 return self._alternatives(path, facts["context"], error)
-        return [f"{_field(path)} {self._complaint(kind.name, facts, path)}{self._given(path, error.instance)}"]
+        told = f"{self._complaint(kind.name, facts, path)}{self._given(path, error.instance)}"
+        return [Complaint(path, f"{_field(path)} {told}")]
 
     def _complaint(self, keyword: str, facts: dict[str, Any], path: Path) -> str:
         if keyword == "type":
@@ -126,27 +143,30 @@ class Complaints:
             return f"; it is {_A[json_type(value)]}"
         return f"; it is {_shown(value)}"
 
-    def _unknown(self, path: Path, name: str, error: ValidationError) -> str:
+    def _unknown(self, path: Path, name: str, error: ValidationError) -> Complaint:
         around = dig(self._view.root, tuple(error.schema_path[:-1]))
         known = self._known((around,)) if isinstance(around, dict) else []
         hint = nearest(name, known)
         if hint is None:
             hint = f"the fields are {_enumerated(known)}" if known else "leave it out"
-        return f"{_field((*path, name))} is not a field of this tool; {hint}"
+        return Complaint((*path, name), f"{_field((*path, name))} is not a field of this tool; {hint}")
 
-    def _alternatives(self, path: Path, context: list[list[ValidationError]], error: ValidationError) -> list[str]:
+    def _alternatives(
+        self, path: Path, context: list[list[ValidationError]], error: ValidationError
+    ) -> list[Complaint]:
         """What is wrong with a value that fits none of several forms: with the form it is nearest to."""
         if not context:
-            return [f"{_field(path)} fits more than one of its forms; make it fit one"]
+            return [Complaint(path, f"{_field(path)} fits more than one of its forms; make it fit one")]
         types = [_wanted_type(branch, path) for branch in context]
         if all(types):
             wanted = [word for branch in types for word in branch]
-            return [f"{_field(path)} must be {_either(wanted)}{self._given(path, error.instance)}"]
+            return [Complaint(path, f"{_field(path)} must be {_either(wanted)}{self._given(path, error.instance)}")]
         near = [branch for branch, wanted in zip(context, types, strict=True) if not wanted and branch]
         if not near:
-            return [f"{_field(path)} fits none of its allowed forms{self._given(path, error.instance)}"]
+            none = f"{_field(path)} fits none of its allowed forms{self._given(path, error.instance)}"
+            return [Complaint(path, none)]
         best = min(near, key=lambda branch: (_is_other_kind(branch), len(branch)))
-        return [sentence for one in best for sentence in self._sentences(one)]
+        return [complaint for one in best for complaint in self._complaints(one)]
 
     def _known(self, schemas: Iterable[Any]) -> list[str]:
         """The property names a model may know of."""
@@ -170,8 +190,8 @@ def _field(path: Path) -> str:
     return repr(text if len(text) <= 2 * _CUT else text[: 2 * _CUT] + "…") if path else "the whole"
 
 
-def _missing(path: Path, name: str) -> str:
-    return f"{_field((*path, name))} is missing; add it"
+def _missing(path: Path, name: str) -> Complaint:
+    return Complaint((*path, name), f"{_field((*path, name))} is missing; add it")
 
 
 def _either(types: Iterable[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ferrule.model.failure import Stop
 from ferrule.pipeline.call import Call
 from ferrule.pipeline.services import Services
+from ferrule.pipeline.session import Prepared
 
 
 def check_schema_loaded(call: Call, services: Services) -> Stop | None:
@@ -12,8 +13,13 @@ def check_schema_loaded(call: Call, services: Services) -> Stop | None:
     if call.prepared.is_loaded:
         call.enter("arguments_ready")
         return None
-    entry = call.prepared.entry
-    name = entry.tool.name if entry is not None else call.tool_name
+    return not_loaded(call.prepared, call.tool_name)
+
+
+def not_loaded(prepared: Prepared, tool_name: str) -> Stop:
+    """The refusal of a call whose tool's schema was not loaded."""
+    entry = prepared.entry
+    name = entry.tool.name if entry is not None else tool_name
     return Stop(
         "schema_not_loaded",
         f"the schema of {name!r} is not loaded yet, so its arguments cannot be checked;"

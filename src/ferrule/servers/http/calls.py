@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Protocol
 
 import msgspec
 
@@ -92,7 +92,19 @@ class AnswersBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     ]
 
 
-def load(surface: SurfaceHandle, call: CallOptionsBody) -> None:
+class Named(Protocol):
+    """What names a tool, and perhaps the very version that was read."""
+
+    @property
+    def tool(self) -> str:
+        """Its name."""
+
+    @property
+    def digest(self) -> str | None:
+        """Of the version that was read."""
+
+
+def load(surface: SurfaceHandle, call: Named) -> None:
     """Load a deferred tool for whoever has its schema already, maybe from another process. Raises Problem for a tool that has
     changed since."""
     entry = surface.surface.find(call.tool) if call.digest is not None else None

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from ferrule.model.approval import ADMIN, APPROVE, CALL
 from ferrule.model.surface import SearchResult
-from ferrule.servers.http import approvals, audits, batches, callbacks, calls, catalog, invocations, payloads, surfaces
+from ferrule.servers.http import (
+    approvals,
+    audits,
+    batches,
+    callbacks,
+    calls,
+    catalog,
+    checks,
+    invocations,
+    payloads,
+    surfaces,
+)
 from ferrule.servers.http.ask import KEY, LAST_EVENT, PREFER, RUN
 from ferrule.servers.http.outcomes import CallState
 from ferrule.servers.http.route import EVENT_TYPE, JSON_TYPE, LINES_TYPE, Route
@@ -32,6 +43,11 @@ CALLS = (
           says="A call that was made is a 200, however its tool ended: `result.is_error` tells. One that was refused is a "
           "problem with the error class. One that has not ended yet is a 202 with its place.",
           body=calls.CallBody, gives=CallState, produces=_BOTH, statuses=(200, 202), problems=(404, 409, 422)),
+    Route(method="POST", path="/checks", serve=checks.check_call, tag="Calls", scopes=_CALL, headers=(RUN,),
+          summary="What would become of a call, without making it",
+          says="Arguments are checked and the policy is asked, as for a call; nothing is run or recorded. What only shows when "
+          "a call is made is left out: what the tool itself checks, hooks, limits of a run.",
+          body=checks.CheckBody, gives=checks.CheckState, problems=(404, 409)),
     Route(method="GET", path="/calls/{invocation_id}", serve=calls.get_call, tag="Calls", scopes=_OWN, headers=(RUN, PREFER),
           summary="Where a call stands, or how it ended", gives=CallState, problems=(404,), is_tagged=True),
     Route(method="GET", path="/calls/{invocation_id}/events", serve=calls.follow_call, tag="Calls", scopes=_OWN,
