@@ -354,7 +354,7 @@ def test_pending_lists_the_oldest_first_with_everything_a_person_needs() -> None
         assert first.input == {"amount": 5}
         assert (first.says, first.why_not, first.damage) == ("Refund a payment", None, None)
         shown = first.to_dict()
-        assert shown["approvals"] == [{"by": "bob", "at": "2023-11-14T22:13:23.000000Z"}]
+        assert shown["approvals"] == [{"by": "bob", "at": "2023-11-14T22:13:23.000000Z", "reason": None}]
         assert shown["suggested_updates"] == [{"allow": "refund"}]
         assert bytes.fromhex(shown["seen"]) == first.binding
         msgspec.json.encode(shown)

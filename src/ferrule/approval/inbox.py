@@ -19,14 +19,21 @@ from ferrule.approval.delegation import delegation_of, delegation_row, delegatio
 from ferrule.approval.inputs import Inputs, answer_payload, edit, edit_payload, hidden_values
 from ferrule.approval.key import ApprovalKey
 from ferrule.approval.story import WAITING_STATES, Question, question_of, what_became_of
-from ferrule.approval.waiting import Waiting, item, missing, objected, refusal, why_no_answer
+from ferrule.approval.waiting import (
+    Waiting,
+    item,
+    missing,
+    refusal,
+    why_no_answer,
+    why_no_rejection,
+    why_no_settling,
+)
 from ferrule.contracts.store import Condition, Store
 from ferrule.errors import AccessError, FerruleError, InboxError, LedgerDamaged, UnfitAnswer
 from ferrule.model.approval import ADMIN, APPROVE, Answer, ApprovalRequest, Delegation, Identity
 from ferrule.model.failure import Stop
 from ferrule.model.journal import OpenCall, Payload, header_of
 from ferrule.model.result import Pending, Result
-from ferrule.model.timestamps import iso
 from ferrule.validation.compiled import compiled_schema
 
 Resume: TypeAlias = Callable[[str], Awaitable[Result | Pending | None]]
@@ -64,6 +71,17 @@ class Answered(msgspec.Struct, frozen=True, kw_only=True):
     """The suggested rules that are in force now."""
     problems: tuple[str, ...] = ()
     """Suggested rules that could not be taken; the approval stands all the same."""
+
+
+class EditCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """What an edit would make of a waiting call's input. Nothing was recorded."""
+
+    problem: str | None
+    """Why it cannot be approved like that; None when it can."""
+    input: Any
+    """The input before, as people may see it."""
+    edited: Any
+    """The input after; None when it cannot be read."""
 
 
 class _Yes(msgspec.Struct, frozen=True):
@@ -162,26 +180,44 @@ class Inbox:
             problems=problems,
         )
 
-    async def reject(self, call: str, *, reason: str) -> Result:
-        """Say no: the call ends as denied. Raises AccessError or InboxError, and then nothing was recorded."""
+    async def check_edit(self, call: str, edited_input: bytes) -> EditCheck:
+        """What an edit would make of the input, and what is wrong with it. Raises AccessError or InboxError when this identity
+        could not approve any edit at all."""
         self._demand_approve()
         question = await self._question(call)
-        told = objected(question, self._identity)
-        if told is not None and told.flaw != "requester":  # whom the call is made for may always take it back
-            raise AccessError(f"{self._identity.principal} cannot reject {call}: {told.message}")
-        if question.request.purpose == "outcome":
-            raise InboxError(f"{call} has run already; say whether the tool acted with 'ferrule settle'")
-        self._demand_unexpired(question)
+        self._demand_allowed(question, self._now(question), has_edit=True)
+        before = self._whole(question)
+        shown = msgspec.json.decode(before.shown)
+        try:
+            after = await self._edited(call, before, edited_input)
+        except InboxError as error:
+            return EditCheck(problem=str(error), input=shown, edited=None)
+        problem = await self._validate(call, after.call) if after.call != before.call else None
+        return EditCheck(problem=problem, input=shown, edited=msgspec.json.decode(after.shown))
+
+    async def reject(self, call: str, *, reason: str, seen: bytes | None = None) -> Result:
+        """Say no: the call ends as denied. `seen`: as for `approve`. Raises AccessError or InboxError, and then nothing was
+        recorded."""
+        self._demand_approve()
+        question = await self._question(call)
+        error = why_no_rejection(question, self._identity, self._now(question))
+        if error is not None:
+            raise error
+        self._demand_seen(question, seen)
         answer = self._answer(question, "reject", reason, question.binding)
         return await self._end(call, rejection(answer.by, answer.reason or ""), answer)
 
-    async def answer(self, call: str, value: Any, *, reason: str | None = None, resume: bool = True) -> Answered:
-        """Give a tool what it waits for. Raises AccessError or InboxError, and then nothing was recorded."""
+    async def answer(
+        self, call: str, value: Any, *, reason: str | None = None, seen: bytes | None = None, resume: bool = True
+    ) -> Answered:
+        """Give a tool what it waits for. `seen`: as for `approve`. Raises AccessError or InboxError, and then nothing was
+        recorded."""
         self._demand_approve()
         question = await self._question(call)
         if question.request.purpose != "input":
             raise InboxError(f"the tool of {call} asked for nothing; it is {question.open.state}")
         self._demand_answerable(question)
+        self._demand_seen(question, seen)
         given = self._written(value, question.answer_schema)
         payload = answer_payload(self._keys, call, given, self._mask_answer(given, question.answer_schema))
         binding = binding_for(self._keys.secret, question.request, given)
@@ -192,7 +228,7 @@ class Inbox:
         result = await self._resume(call) if resume else None
         return Answered(invocation_id=call, state=question.open.state, people_missing=0, result=result)
 
-    async def delegate(self, call: str, to: str, *, reason: str | None = None) -> Delegation:
+    async def delegate(self, call: str, to: str, *, reason: str | None = None, seen: bytes | None = None) -> Delegation:
         """Hand a task on: `to`, a person or `group:NAME`, may answer it from now on, and so may whoever could before.
 
         Only who may answer may delegate. Raises AccessError or InboxError, and then nothing was recorded.
@@ -204,6 +240,7 @@ class Inbox:
                 f"{call} is no task that could be handed on: who may approve a call is for the policy to say"
             )
         self._demand_answerable(question)
+        self._demand_seen(question, seen)
         problem = name_problem(to)
         if problem is not None:
             raise InboxError(f"{call} cannot be handed on: {problem}")
@@ -216,14 +253,14 @@ class Inbox:
         self._tell_delegated(handed_on(question.request, (*question.delegations, delegation)), delegation)
         return delegation
 
-    async def settle(self, call: str, *, happened: bool, note: str) -> Result:
-        """Say what a crash left unknown: whether the tool acted. Raises AccessError or InboxError."""
+    async def settle(self, call: str, *, happened: bool, note: str, seen: bytes | None = None) -> Result:
+        """Say what a crash left unknown: whether the tool acted. `seen`: as for `approve`. Raises AccessError or InboxError."""
         self._demand_approve()
         question = await self._question(call)
-        if question.request.purpose != "outcome":
-            raise InboxError(f"there is nothing to settle about {call}: it is {question.open.state}")
-        if self._identity.channel == question.request.channel:
-            raise AccessError(f"the channel {self._identity.channel} made the call {call}, so it cannot settle it")
+        error = why_no_settling(question, self._identity)
+        if error is not None:
+            raise error
+        self._demand_seen(question, seen)
         answer = self._answer(question, "approve" if happened else "reject", note, question.binding)
         return await self._end(call, settlement(answer.by, answer.reason or "", happened=happened), answer)
 
@@ -249,8 +286,7 @@ class Inbox:
         after = inputs if edited is None else await self._edited(call, inputs, edited)
         has_edit = after.call != inputs.call
         self._demand_allowed(question, now, has_edit=has_edit)
-        if seen is not None and not hmac.compare_digest(seen, question.binding):
-            raise InboxError(f"the input of {call} was changed since you looked at it; look again")
+        self._demand_seen(question, seen)
         if has_edit and (problem := await self._validate(call, after.call)) is not None:
             raise InboxError(f"the edited input of {call} does not fit: {problem}")
         binding = binding_for(self._keys.secret, question.request, after.call)
@@ -308,15 +344,21 @@ class Inbox:
         """The suggested rules at these places. Only whoever owns the policy accepts them (AT-136)."""
         if not places:
             return []
-        if ADMIN not in self._identity.scopes or self._accept is None:
-            raise AccessError(f"{self._identity.principal} may not change rules: that takes the admin scope")
-        if self._identity.tenant is not None:
-            raise AccessError(f"{self._identity.principal} may not change rules: they hold for other tenants too")
+        if (told := self.why_no_rules()) is not None:
+            raise AccessError(told)
         offered = question.request.suggested_updates
         for place in places:
             if not 0 <= place < len(offered):
                 raise InboxError(f"{question.open.call} suggests {len(offered)} rules; there is no number {place}")
         return [offered[place] for place in dict.fromkeys(places)]
+
+    def why_no_rules(self) -> str | None:
+        """Why this identity cannot accept a suggested rule; None when it can."""
+        if ADMIN not in self._identity.scopes or self._accept is None:
+            return f"{self._identity.principal} may not change rules: that takes the admin scope"
+        if self._identity.tenant is not None:
+            return f"{self._identity.principal} may not change rules: they hold for other tenants too"
+        return None
 
     async def _take(self, updates: list[dict[str, object]]) -> tuple[tuple[dict[str, object], ...], tuple[str, ...]]:
         accepted: list[dict[str, object]] = []
@@ -405,7 +447,8 @@ class Inbox:
         if damage is not None:
             raise InboxError(f"{call} cannot be answered: {damage}; 'ferrule audit verify' tells more")
 
-    def _demand_unexpired(self, question: Question) -> None:
-        expires_at = question.request.expires_at
-        if self._now(question) >= expires_at:
-            raise InboxError(f"{question.open.call} expired at {iso(expires_at)}; the caller has to ask again")
+    def _demand_seen(self, question: Question, seen: bytes | None) -> None:
+        """Raises InboxError when what stands now is not what was looked at."""
+        if seen is not None and not hmac.compare_digest(seen, question.seen):
+            what = "the input of" if question.binding else "what is asked by"
+            raise InboxError(f"{what} {question.open.call} was changed since you looked at it; look again")

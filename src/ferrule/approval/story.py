@@ -5,6 +5,7 @@ And, when nothing stands any more, one true sentence about what became of it.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -46,6 +47,13 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     entered: int
     """When it came to its present state: nanoseconds since it was planned."""
     tool: str
+    tool_name: str = ""
+    """The name it was called by."""
+
+    @property
+    def seen(self) -> bytes:
+        """Names exactly what is asked: the binding, or the question itself where nothing is bound to it."""
+        return self.binding or hashlib.sha256(msgspec.json.encode(self.request)).digest()
 
     @property
     def binding(self) -> bytes:
@@ -95,6 +103,7 @@ def question_of(opened: OpenCall, rows: Sequence[StoredEntry]) -> Question | Non
     row, segment = rows[asking], rows[asking].segment()
     answers = (later.segment().answer for later in rows[asking + 1 :] if later.kind == "answered")
     asked_about = _with_input(rows, asking)
+    header = header_of(segment)
     is_task = segment.request is not None and segment.request.purpose == "input"
     until = asking if is_task else len(rows)  # what is answered to a tool changes nothing of its input
     edits = (later.inputs() for later in rows[asked_about + 1 : until] if later.kind == "answered")
@@ -107,10 +116,11 @@ def question_of(opened: OpenCall, rows: Sequence[StoredEntry]) -> Question | Non
         is_erased=any(later.is_erased for later in rows[asking:]),
         header=segment.header,
         answer_schema=segment.notes.get("answer_schema", {}),
-        audit_level=header_of(segment).audit_level,
+        audit_level=header.audit_level,
         created_at=segment.created_at,
         entered=max((at for later in rows for _, at in state_times(later.segment())), default=0),
         tool=row.tool,
+        tool_name=header.tool_name,
     )
 
 

@@ -43,6 +43,10 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True):
     """Of a task: everybody who may answer it, those it was handed on to last; empty for anybody with the approve scope."""
     delegations: tuple[Delegation, ...] = ()
     """Of a task: who handed it on to whom, oldest first."""
+    tool_name: str = ""
+    """The name the tool was called by."""
+    ways: dict[str, str | None] = {}
+    """The ways to answer it, each with why whoever looks cannot take it; None where they can."""
 
     @property
     def people_missing(self) -> int:
@@ -58,6 +62,7 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True):
             "state": self.state,
             "tool_id": request.tool_id,
             "tool_version": request.tool_version,
+            "tool_name": self.tool_name,
             "tool_title": request.tool_title,
             "says": self.says,
             "principal": request.principal,
@@ -69,9 +74,12 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True):
             "input": self.input,
             "answer_schema": self.answer_schema,
             "edited_by": self.edited_by,
-            "approvals": [{"by": answer.by, "at": iso(answer.answered_at)} for answer in self.approvals],
+            "approvals": [
+                {"by": answer.by, "at": iso(answer.answered_at), "reason": answer.reason} for answer in self.approvals
+            ],
             "people": request.requirement.people,
             "approvers": list(request.requirement.approvers),
+            "not_requester": request.requirement.not_requester,
             "assignees": list(self.assignees),
             "delegations": [
                 {"by": each.by, "to": each.to, "at": iso(each.delegated_at), "reason": each.reason}
@@ -82,6 +90,7 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True):
             "suggested_updates": list(request.suggested_updates),
             "seen": self.binding.hex(),
             "why_not": self.why_not,
+            "ways": self.ways,
             "damage": self.damage,
         }
 
@@ -137,6 +146,56 @@ def why_no_answer(question: Question, identity: Identity, now: int) -> FerruleEr
     return None
 
 
+def ways_to_answer(question: Question, identity: Identity, now: int) -> dict[str, FerruleError | None]:
+    """The ways to answer a question, each with why this identity cannot take it; None where it can."""
+    request = question.request
+    match request.purpose:
+        case "approval":
+            found = {
+                "approve": refusal(question, identity, now),
+                "edit": refusal(question, identity, now, has_edit=True),
+                "reject": why_no_rejection(question, identity, now),
+            }
+        case "input":
+            answer = why_no_answer(question, identity, now) or _answered_already(question)
+            found = {"answer": answer, "delegate": answer, "reject": why_no_rejection(question, identity, now)}
+        case _:
+            found = {"settle": why_no_settling(question, identity)}
+    return found
+
+
+def _answered_already(question: Question) -> FerruleError | None:
+    call = question.request.invocation_id
+    return InboxError(f"{call} was answered by {question.answers[-1].by} already") if question.answers else None
+
+
+def why_no_rejection(question: Question, identity: Identity, now: int) -> FerruleError | None:
+    """Why this identity cannot say no; None when it can. Checked in this order."""
+    request, call = question.request, question.request.invocation_id
+    if APPROVE not in identity.scopes:
+        return AccessError(f"{identity.principal} came by {identity.channel}, which does not hold the approve scope")
+    told = objected(question, identity)
+    if told is not None and told.flaw != "requester":  # whom the call is made for may always take it back
+        return AccessError(f"{identity.principal} cannot reject {call}: {told.message}")
+    if request.purpose == "outcome":
+        return InboxError(f"{call} has run already; say whether the tool acted with 'ferrule settle'")
+    if now >= request.expires_at:
+        return InboxError(f"{call} expired at {iso(request.expires_at)}; the caller has to ask again")
+    return None
+
+
+def why_no_settling(question: Question, identity: Identity) -> FerruleError | None:
+    """Why this identity cannot say what a crash left unknown; None when it can. Checked in this order."""
+    call, channel = question.request.invocation_id, identity.channel
+    if APPROVE not in identity.scopes:
+        return AccessError(f"{identity.principal} came by {channel}, which does not hold the approve scope")
+    if question.request.purpose != "outcome":
+        return InboxError(f"there is nothing to settle about {call}: it is {question.open.state}")
+    if channel == question.request.channel:
+        return AccessError(f"the channel {channel} made the call {call}, so it cannot settle it")
+    return None
+
+
 def objected(question: Question, identity: Identity) -> Objection | None:
     """What the rules about people, groups and channels have against this identity."""
     standing = handed_on(question.request, question.delegations)
@@ -150,12 +209,13 @@ def item(question: Question, key: ApprovalKey, identity: Identity, *, now: int, 
     is_task = request.purpose == "input"
     why_not = why_no_answer(question, identity, now) if is_task else refusal(question, identity, now)
     lasts = request.purpose != "outcome"
+    ways = ways_to_answer(question, identity, now)
     standing = handed_on(request, question.delegations)
     edits = [answer for before, answer in _steps(question) if before != answer.binding]
     return Waiting(
         request=request,
         state=question.open.state,
-        binding=question.binding,
+        binding=question.seen,
         input=_shown(question, key),
         edited_by=edits[-1].by if edits else None,
         approvals=question.approvals,
@@ -167,7 +227,13 @@ def item(question: Question, key: ApprovalKey, identity: Identity, *, now: int, 
         answer_schema=question.answer_schema,
         assignees=standing.requirement.approvers if is_task else (),
         delegations=question.delegations,
+        tool_name=question.tool_name,
+        ways={way: _told(error, None if way == "reject" else damage) for way, error in ways.items()},
     )
+
+
+def _told(error: FerruleError | None, damage: str | None) -> str | None:
+    return damage if error is None else str(error)
 
 
 def _steps(question: Question) -> list[tuple[bytes, Answer]]:

@@ -31,6 +31,7 @@ class ApprovalItem(msgspec.Struct, kw_only=True):
     state: str
     tool_id: str
     tool_version: str | None
+    tool_name: Annotated[str, says("The name it was called by.")]
     tool_title: str
     says: Annotated[str, says("What the tool says it does.")]
     principal: str
@@ -45,6 +46,7 @@ class ApprovalItem(msgspec.Struct, kw_only=True):
     approvals: list[Record]
     people: Annotated[int, says("How many have to agree.")]
     approvers: list[str]
+    not_requester: Annotated[bool, says("True when whom the call is made for may not approve it.")]
     assignees: list[str]
     delegations: list[Record]
     requested_at: str
@@ -54,6 +56,11 @@ class ApprovalItem(msgspec.Struct, kw_only=True):
         str, says("Names exactly what is shown here; give it back, and an approval holds for nothing else.")
     ]
     why_not: Annotated[str | None, says("Why whoever looks cannot answer it; null when they can.")]
+    ways: Annotated[
+        dict[str, str | None],
+        says("The ways to answer it: `approve`, `edit`, `reject`, `answer`, `delegate`, `settle`; each with why whoever looks "
+             "cannot take it, null where they can."),
+    ]  # fmt: skip
     damage: str | None
 
 
@@ -63,13 +70,16 @@ class ApprovalList(msgspec.Struct, kw_only=True):
     items: list[ApprovalItem]
 
 
+Seen = Annotated[
+    Annotated[str, msgspec.Meta(max_length=200)] | None,
+    says("`seen` of what was looked at: what changed since is not answered."),
+]
+
+
 class ApproveBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """A yes."""
 
-    seen: Annotated[
-        Annotated[str, msgspec.Meta(max_length=200)] | None,
-        says("`seen` of what was looked at: what changed since is not approved."),
-    ] = None
+    seen: Seen = None
     input: Annotated[
         msgspec.Raw | msgspec.UnsetType, says("Another input; it is validated again, and others have to agree anew.")
     ] = msgspec.UNSET
@@ -84,6 +94,7 @@ class RejectBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """A no."""
 
     reason: Because
+    seen: Seen = None
 
 
 class AnswerBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -91,6 +102,7 @@ class AnswerBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
     value: Annotated[Any, says("As `answer_schema` wants it.")]
     reason: Why = None
+    seen: Seen = None
 
 
 class DelegateBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -98,6 +110,7 @@ class DelegateBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
     to: Annotated[str, says("A person, or `group:NAME`.", min_length=1, max_length=200)]
     reason: Why = None
+    seen: Seen = None
 
 
 class SettleBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -105,6 +118,7 @@ class SettleBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
     happened: Annotated[bool, says("Whether the tool acted.")]
     reason: Because
+    seen: Seen = None
 
 
 class Decided(msgspec.Struct, kw_only=True):
@@ -128,44 +142,49 @@ class Delegated(msgspec.Struct, kw_only=True):
     reason: str | None
 
 
-def _inbox(ask: Ask) -> Inbox:
+def inbox_of(ask: Ask) -> Inbox:
+    """The inbox of whoever asks."""
     return ask.edge.app.inbox(ask.caller.identity)
 
 
-async def _demand(ask: Ask) -> Inbox:
+def _seen(text: str | None) -> bytes | None:
+    """What was looked at. Raises Problem (409)."""
+    try:
+        return None if text is None else bytes.fromhex(text)
+    except ValueError:
+        raise Problem(409, "cannot_be_answered", "`seen` is not what the inbox showed; look again") from None
+
+
+async def demand_inbox(ask: Ask) -> Inbox:
     """The inbox, if the call of the path is one its owner may know of. Raises Problem (404)."""
     rows = await ask.edge.app.store.rows_of(ask.invocation_id)
     tenant = ask.caller.identity.tenant
     if not rows or tenant not in (None, owner_in(rows).tenant):
         raise not_found(f"there is no call {ask.invocation_id[:40]!r} that waits")
-    return _inbox(ask)
+    return inbox_of(ask)
 
 
 async def list_approvals(ask: Ask) -> Replied:
     """What waits for a person."""
-    return Reply({"items": [item.to_dict() for item in await _inbox(ask).pending()]})
+    return Reply({"items": [item.to_dict() for item in await inbox_of(ask).pending()]})
 
 
 async def get_approval(ask: Ask) -> Replied:
     """One call that waits for a person."""
-    inbox = await _demand(ask)
+    inbox = await demand_inbox(ask)
     return Reply((await inbox.get(ask.invocation_id)).to_dict())
 
 
 async def approve_call(ask: Ask) -> Replied:
     """Say yes; with enough people the call goes on."""
-    body, inbox = ask.body(ApproveBody), await _demand(ask)
-    try:
-        seen = None if body.seen is None else bytes.fromhex(body.seen)
-    except ValueError:
-        raise Problem(409, "cannot_be_answered", "`seen` is not what the inbox showed; look again") from None
+    body, inbox = ask.body(ApproveBody), await demand_inbox(ask)
     edited = None if body.input is msgspec.UNSET else bytes(body.input)
     work = inbox.approve(
         ask.invocation_id,
         edited_input=edited,
         reason=body.reason,
         accept_rules=[int(place) for place in body.accept_rules],
-        seen=seen,
+        seen=_seen(body.seen),
         resume=not ask.preference.is_async,
     )
     return await _went_on(ask, work)
@@ -173,29 +192,36 @@ async def approve_call(ask: Ask) -> Replied:
 
 async def reject_call(ask: Ask) -> Replied:
     """Say no: the call ends as denied."""
-    inbox = await _demand(ask)
-    return _ended(await inbox.reject(ask.invocation_id, reason=ask.body(RejectBody).reason))
+    body, inbox = ask.body(RejectBody), await demand_inbox(ask)
+    return _ended(await inbox.reject(ask.invocation_id, reason=body.reason, seen=_seen(body.seen)))
 
 
 async def answer_question(ask: Ask) -> Replied:
     """Give a tool what it waits for."""
-    body, inbox = ask.body(AnswerBody), await _demand(ask)
-    work = inbox.answer(ask.invocation_id, body.value, reason=body.reason, resume=not ask.preference.is_async)
+    body, inbox = ask.body(AnswerBody), await demand_inbox(ask)
+    work = inbox.answer(
+        ask.invocation_id,
+        body.value,
+        reason=body.reason,
+        seen=_seen(body.seen),
+        resume=not ask.preference.is_async,
+    )
     return await _went_on(ask, work)
 
 
 async def delegate_task(ask: Ask) -> Replied:
     """Hand a task on."""
-    body, inbox = ask.body(DelegateBody), await _demand(ask)
-    made = await inbox.delegate(ask.invocation_id, body.to, reason=body.reason)
+    body, inbox = ask.body(DelegateBody), await demand_inbox(ask)
+    made = await inbox.delegate(ask.invocation_id, body.to, reason=body.reason, seen=_seen(body.seen))
     at = iso(made.delegated_at)
     return Reply(Delegated(invocation_id=made.invocation_id, by=made.by, to=made.to, at=at, reason=made.reason))
 
 
 async def settle_call(ask: Ask) -> Replied:
     """Say whether a tool acted, where a crash left that unknown."""
-    body, inbox = ask.body(SettleBody), await _demand(ask)
-    return _ended(await inbox.settle(ask.invocation_id, happened=body.happened, note=body.reason))
+    body, inbox = ask.body(SettleBody), await demand_inbox(ask)
+    seen = _seen(body.seen)
+    return _ended(await inbox.settle(ask.invocation_id, happened=body.happened, note=body.reason, seen=seen))
 
 
 async def _went_on(ask: Ask, work: Any) -> Replied:
