@@ -3,12 +3,14 @@ a call must wait, so that it can still run with what it was given."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 
 import msgspec
 
 from ferrule.contracts.redactor import Redactor
 from ferrule.model.journal import Payload
+from ferrule.pipeline.arguments import MAX_BYTES
 from ferrule.pipeline.call import Call
 from ferrule.pipeline.redaction import Mask
 from ferrule.pipeline.redactor import ONLY_GIVEN
@@ -23,6 +25,8 @@ def inputs_of(call: Call, services: Services) -> Payload:
     recorded, prepared = call.recorded, call.prepared
     if recorded is not None and (recorded.mark_state == "running" or prepared.entry is None):
         return Payload()  # rows before this one have them; and a tool that is gone cannot say what to mask
+    if len(call.model_input) > MAX_BYTES:
+        return Payload(left_out(call.model_input))
     mask, redactor = prepared.mask, services.redactor
     if redactor is not None and redactor.is_idle:
         redactor = None
@@ -37,6 +41,12 @@ def inputs_of(call: Call, services: Services) -> Payload:
     payload.permission_input = judged if judged != observable else None
     payload.call_input = final if final != judged else None
     return payload
+
+
+def left_out(text: bytes) -> bytes:
+    """What is stored of an input that was refused for its size: how long it was, and what it was, for whoever has it to compare.
+    Nobody acted on it, and looking through all of it would hold up everybody else."""
+    return msgspec.json.encode({"left_out": {"bytes": len(text), "sha256": hashlib.sha256(text).hexdigest()}})
 
 
 def storable(text: bytes, mask: Mask | None, redactor: Redactor | None, hidden: frozenset[str] = frozenset()) -> bytes:
