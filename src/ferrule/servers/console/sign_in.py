@@ -64,6 +64,8 @@ class Cookies:
         """The credential in a cookie; None for one that is not ours, or over."""
         try:
             whole = urlsafe_b64decode(cookie.encode("ascii"))
+            if urlsafe_b64encode(whole).decode() != cookie:  # one spelling each: the proof of a page is of the spelling
+                return None
             opened = self._cipher.decrypt(whole[:_NONCE_BYTES], whole[_NONCE_BYTES:], self.name.encode())
             said = _decode(opened)
         except (Unreadable, ValueError, InvalidTag, msgspec.MsgspecError):
