@@ -28,10 +28,14 @@ class Brief(msgspec.Struct, frozen=True, kw_only=True):
     decision: str
     """The last decision: `allow`, `deny`, `ask`, `allow by bob`; empty when none was reached."""
     error_code: str | None
+    rules: tuple[str, ...] = ()
+    """The rules that the last decision goes back to: of a person's, those that asked."""
 
     def to_record(self) -> dict[str, Any]:
         """As JSON."""
-        return {**msgspec.structs.asdict(self), "at": iso(self.at)}
+        record = {**msgspec.structs.asdict(self), "at": iso(self.at)}
+        del record["rules"]
+        return record
 
 
 def brief_of(rows: Sequence[StoredEntry]) -> Brief:
@@ -53,4 +57,5 @@ def brief_of(rows: Sequence[StoredEntry]) -> Brief:
         duration_ms=milliseconds(states[-1][1]) if is_over and states else None,
         decision=f"{said} by {decision.by}" if decision is not None and decision.by else said,
         error_code=last.error.error_code if last.error is not None else None,
+        rules=next((said.ruling.rule_refs for said in reversed(decisions) if said.ruling.rule_refs), ()),
     )

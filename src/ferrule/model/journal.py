@@ -7,6 +7,7 @@ a call that waited for a person has more. Events, records and explanations are w
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, Literal, TypeVar, get_args
 
 import msgspec
@@ -228,6 +229,10 @@ class StoredEntry(msgspec.Struct, frozen=True, kw_only=True):
         """The body of a row that belongs to a call, with the decision its header implies. Raises LedgerDamaged."""
         return self._read(self._segment, self.body)
 
+    def header(self) -> Header:
+        """The header of a row that belongs to a call, without reading the rest of it. Raises LedgerDamaged."""
+        return self._read(_header_in, self.body)
+
     def facts(self) -> dict[str, Any]:
         """The body of a row that belongs to no call. Raises LedgerDamaged."""
         return self._read(_decode_facts, self.body)
@@ -270,14 +275,32 @@ class NewsBody(msgspec.Struct, gc=False, array_like=True):
     """As in the headers of the call's own rows."""
 
 
+class _Lead(msgspec.Struct, gc=False, array_like=True):
+    """The beginning of a segment."""
+
+    header: msgspec.Raw
+
+
 _decode_segment = msgspec.msgpack.Decoder(Segment).decode
 _decode_facts = msgspec.msgpack.Decoder(dict[str, Any]).decode
 _decode_payload = msgspec.msgpack.Decoder(Payload).decode
 _decode_news = msgspec.msgpack.Decoder(NewsBody).decode
 _decode_header = msgspec.msgpack.Decoder(Header).decode
 _PRE_HOOKS, _PERMISSION, _EXECUTE = (PHASES.index(name) for name in ("pre_hooks", "permission", "execute"))
+_decode_lead = msgspec.msgpack.Decoder(_Lead).decode
+_HEADERS_KEPT = 1024
 encode = msgspec.msgpack.Encoder().encode
 """How bodies, payloads and marks become bytes."""
+
+
+@lru_cache(_HEADERS_KEPT)
+def _known_header(written: bytes) -> Header:
+    """All calls of one tool through one surface have the same one."""
+    return _decode_header(written)
+
+
+def _header_in(body: bytes) -> Header:
+    return _known_header(bytes(_decode_lead(body).header))
 
 
 def header_of(segment: Segment) -> Header:

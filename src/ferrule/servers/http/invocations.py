@@ -9,22 +9,24 @@ import msgspec
 
 from ferrule.history.brief import brief_of
 from ferrule.history.expand import events_of
+from ferrule.history.standing import standing_of
 from ferrule.history.story import Story
 from ferrule.model.failure import ToolError
-from ferrule.model.journal import Header, StoredEntry, header_of
-from ferrule.model.lifecycle import STATES, TERMINAL
+from ferrule.model.journal import Header, StoredEntry
+from ferrule.model.lifecycle import TERMINAL
 from ferrule.model.result import Result
 from ferrule.model.surface import Surface
 from ferrule.model.timestamps import iso
-from ferrule.past_calls import page_of_calls, told_story
+from ferrule.past_calls import told_story
 from ferrule.servers.http.ask import Ask
+from ferrule.servers.http.looking import CallQuery, Row, looking, written_input
 from ferrule.servers.http.outcomes import as_unknown, is_unseen
-from ferrule.servers.http.problems import Problem, not_found
+from ferrule.servers.http.problems import not_found
 from ferrule.servers.http.reply import Replied, Reply, link_header, next_link
 from ferrule.servers.http.says import Limit, Record, says
 from ferrule.servers.http.sight import owner_in, sees
 
-Word = Annotated[str, msgspec.Meta(min_length=1, max_length=300)]
+_SHOWN_INPUT = 200
 
 
 class InvocationBrief(msgspec.Struct, kw_only=True):
@@ -32,6 +34,7 @@ class InvocationBrief(msgspec.Struct, kw_only=True):
 
     invocation_id: str
     at: Annotated[str, says("When it was planned.")]
+    seq: Annotated[int, says("Its first row in the ledger.")]
     tool_id: str
     tool_name: Annotated[str, says("The name it was called by.")]
     principal: str
@@ -39,27 +42,19 @@ class InvocationBrief(msgspec.Struct, kw_only=True):
     agent: str | None
     run_id: str
     status: Annotated[str, says("Its state in the lifecycle.")]
+    standing: Annotated[str, says("The same in one of eight words.")]
     duration_ms: float | None
     decision: str
+    rules: Annotated[list[str], says("The rules that its last decision goes back to.")]
     error_code: str | None
+    input: Annotated[str, says("The beginning of its input, as JSON; sensitive members are masked.")]
 
 
-class InvocationQuery(msgspec.Struct, kw_only=True):
-    """Which calls."""
+class InvocationQuery(CallQuery, kw_only=True):
+    """Which calls, and how many of them."""
 
     limit: Limit = 50
-    cursor: Annotated[
-        Annotated[int, msgspec.Meta(ge=1, le=10**15)] | None,
-        says("Go on with calls that began before this row of the ledger."),
-    ] = None
-    tool: Annotated[Word | None, says("Only calls of this tool: its id, or its name alone.")] = None
-    status: Annotated[
-        Annotated[str, msgspec.Meta(extra_json_schema={"enum": list(STATES)})] | None, says("Only calls in this state.")
-    ] = None
-    principal: Annotated[Word | None, says("Only calls on behalf of this one.")] = None
-    tenant: Annotated[Word | None, says("Only calls of this tenant.")] = None
-    agent: Annotated[Word | None, says("Only calls by this agent.")] = None
-    run: Annotated[Word | None, says("Only calls of this run.")] = None
+    cursor: Annotated[Row | None, says("Go on with calls that began before this row of the ledger.")] = None
 
 
 class InvocationPage(msgspec.Struct, kw_only=True):
@@ -95,59 +90,54 @@ class EventList(msgspec.Struct, kw_only=True):
 
 async def list_invocations(ask: Ask) -> Replied:
     """What was called."""
-    wanted, surface = ask.query(InvocationQuery), await _own_surface(ask)
-    if wanted.status is not None and wanted.status not in STATES:
-        raise Problem(400, "invalid_query", f"the parameter 'status' takes one of {', '.join(STATES)}")
-
-    def is_wanted(rows: Sequence[StoredEntry]) -> bool:
-        return sees(ask.caller, owner_in(rows)) and _fits(wanted, _brief(ask, rows, surface))
-
-    page = await page_of_calls(ask.edge.app.store, is_wanted, before=wanted.cursor, count=wanted.limit)
-    items = [_brief(ask, rows, surface) for rows in page.calls]
+    wanted, surface = ask.query(InvocationQuery), await own_surface(ask)
+    search = await looking(ask, wanted, surface)
+    page = await search.page(wanted.cursor, wanted.limit)
+    items = [brief(rows, is_hidden=search.hides(rows)) for rows in page.calls]
     if page.before is None:
         return Reply(InvocationPage(items=items))
     address = next_link("/v1/invocations", ask.pairs, str(page.before))
     return Reply(InvocationPage(items=items, next=address), headers=(link_header(address),))
 
 
-def _fits(wanted: InvocationQuery, brief: InvocationBrief) -> bool:
-    tool = wanted.tool
-    return (
-        (tool is None or brief.tool_id == tool or brief.tool_id.endswith(f".{tool}"))
-        and wanted.status in (None, brief.status)
-        and wanted.principal in (None, brief.principal)
-        and wanted.tenant in (None, brief.tenant)
-        and wanted.agent in (None, brief.agent)
-        and wanted.run in (None, brief.run_id, brief.run_id.rpartition("~")[0])
-    )
-
-
-async def _own_surface(ask: Ask) -> Surface | None:
+async def own_surface(ask: Ask) -> Surface | None:
     """The surface that says which tools the caller may know of; None for who may know of all."""
     return None if ask.caller.is_operator else (await ask.surface()).surface
 
 
-def _brief(ask: Ask, rows: Sequence[StoredEntry], surface: Surface | None) -> InvocationBrief:
-    brief, header = brief_of(rows), header_of(rows[0].segment())
+def brief(rows: Sequence[StoredEntry], *, is_hidden: bool) -> InvocationBrief:
+    """A call in a few words. `is_hidden`: its tool is one that the caller may not know of."""
+    short, header = brief_of(rows), rows[0].header()
+    written = written_input(rows)
     found = InvocationBrief(
-        invocation_id=brief.invocation_id,
-        at=iso(brief.at),
-        tool_id=brief.tool_id,
+        invocation_id=short.invocation_id,
+        at=iso(short.at),
+        seq=rows[0].seq,
+        tool_id=short.tool_id,
         tool_name=header.tool_name,
-        principal=brief.principal,
+        principal=short.principal,
         tenant=header.tenant,
-        agent=brief.agent,
+        agent=short.agent,
         run_id=header.run_id,
-        status=brief.status,
-        duration_ms=brief.duration_ms,
-        decision=brief.decision,
-        error_code=brief.error_code,
+        status=short.status,
+        standing=standing_of(rows[-1].kind, short.status),
+        duration_ms=short.duration_ms,
+        decision=short.decision,
+        rules=list(short.rules),
+        error_code=short.error_code,
+        input=written if len(written) <= _SHOWN_INPUT else f"{written[:_SHOWN_INPUT]}…",
     )
-    if not _is_hidden(rows, header, surface):
+    if not is_hidden:
         return found
-    unknown = f"unknown:{header.tool_name}"
     return msgspec.structs.replace(
-        found, tool_id=unknown, status="failed", decision="", error_code="tool_not_found", duration_ms=None
+        found,
+        tool_id=f"unknown:{header.tool_name}",
+        status="failed",
+        standing="failed",
+        decision="",
+        rules=[],
+        error_code="tool_not_found",
+        duration_ms=None,
     )
 
 
@@ -156,7 +146,8 @@ def _is_hidden(rows: Sequence[StoredEntry], header: Header, surface: Surface | N
     return surface is not None and error is not None and is_unseen(surface, header.tool_name, error.error_class)
 
 
-async def _rows(ask: Ask) -> Sequence[StoredEntry]:
+async def rows_seen(ask: Ask) -> Sequence[StoredEntry]:
+    """The rows of the call of the path, if the caller may look at it. Raises Problem (404)."""
     rows = await ask.edge.app.store.rows_of(ask.invocation_id)
     if not rows or not sees(ask.caller, owner_in(rows)):
         raise not_found(f"there is no call {ask.invocation_id[:40]!r} of yours on record")
@@ -165,13 +156,14 @@ async def _rows(ask: Ask) -> Sequence[StoredEntry]:
 
 async def get_invocation(ask: Ask) -> Replied:
     """One call in a few words."""
-    rows = await _rows(ask)
-    return Reply(_brief(ask, rows, await _own_surface(ask)), is_final=rows[-1].outcome in TERMINAL)
+    rows = await rows_seen(ask)
+    is_hidden = _is_hidden(rows, rows[0].header(), await own_surface(ask))
+    return Reply(brief(rows, is_hidden=is_hidden), is_final=rows[-1].outcome in TERMINAL)
 
 
 async def explain_invocation(ask: Ask) -> Replied:
     """The whole story of one call."""
-    rows, surface, app = await _rows(ask), await _own_surface(ask), ask.edge.app
+    rows, surface, app = await rows_seen(ask), await own_surface(ask), ask.edge.app
     story = await told_story(app.store, rows, app.catalog, app.policy)
     is_hidden = _is_hidden(rows, story.header, surface)
     record = _untold(story) if is_hidden else story.to_record()
@@ -210,8 +202,8 @@ def _untold(story: Story) -> dict[str, Any]:
 
 async def list_invocation_events(ask: Ask) -> Replied:
     """The events of one call."""
-    rows, surface, app = await _rows(ask), await _own_surface(ask), ask.edge.app
-    if _is_hidden(rows, header_of(rows[0].segment()), surface):
+    rows, surface, app = await rows_seen(ask), await own_surface(ask), ask.edge.app
+    if _is_hidden(rows, rows[0].header(), surface):
         return Reply(EventList(items=[]))
     news = await app.store.news_of(ask.invocation_id)
     ordered = sorted([*rows, *news], key=lambda row: row.seq)

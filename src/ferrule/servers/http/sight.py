@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ferrule.app import App
-from ferrule.model.journal import Header, StoredEntry, header_of
+from ferrule.model.journal import StoredEntry
 from ferrule.model.result import Pending, Result
 from ferrule.servers.callers import Caller
 from ferrule.servers.http.ask import Ask
@@ -34,7 +34,7 @@ async def owner_of(app: App, invocation_id: str) -> Owner | None:
 
 def owner_in(rows: Sequence[StoredEntry]) -> Owner:
     """Whose call these are the rows of."""
-    header: Header = header_of(rows[0].segment())
+    header = rows[0].header()
     return Owner(header.principal, header.tenant, header.tool_name)
 
 
