@@ -10,8 +10,8 @@ import msgspec
 
 from ferrule.contracts.redactor import Redactor
 from ferrule.model.journal import Payload
-from ferrule.pipeline.arguments import MAX_BYTES
 from ferrule.pipeline.call import Call
+from ferrule.pipeline.hostile import MAX_BYTES
 from ferrule.pipeline.redaction import Mask
 from ferrule.pipeline.redactor import ONLY_GIVEN
 from ferrule.pipeline.services import Services
