@@ -57,7 +57,7 @@ class Api:
     ) -> Any:
         replied = await self._endpoint.reply(self._asked(method, path, query, body, headers), self._caller)
         if isinstance(replied, Reply):
-            return msgspec.to_builtins(replied.value, str_keys=True)
+            return msgspec.to_builtins(replied.value, str_keys=True, enc_hook=_decoded)
         if isinstance(replied, Stream):
             raise Problem(406, "not_acceptable", "this is a stream")
         return msgspec.json.decode(replied.body) if replied.body else None
@@ -75,6 +75,13 @@ class Api:
 
 def _preferring(prefer: str) -> tuple[Header, ...]:
     return ((b"prefer", prefer.encode()),) if prefer else ()
+
+
+def _decoded(value: Any) -> Any:
+    """What is kept as written JSON, such as a tool's schemas. Raises TypeError for what is no JSON at all."""
+    if isinstance(value, msgspec.Raw):
+        return msgspec.json.decode(value)
+    raise TypeError(f"{type(value).__name__} is no JSON")
 
 
 def _text(value: Any) -> str:
