@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import webbrowser
-from urllib.request import Request, urlopen
+from collections.abc import Mapping
+from pathlib import Path
+from threading import Thread
+from urllib.parse import urlsplit
+from urllib.request import ProxyHandler, build_opener
 
 import click
 
 from ferrule.access import Access
 from ferrule.cli.options import workspace_option
+from ferrule.cli.served import noted_addresses
 from ferrule.errors import SettingsError
+from ferrule.model.serving import ServeSettings
 from ferrule.settings import load_settings
 from ferrule.workspace import Workspace
 
 _PATIENCE_SECONDS = 3.0
+_HERE = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}
+_WITH_A_SCREEN = ("darwin", "win32")
+"""Systems that have a browser to open, wherever a person is at the terminal. The others say so: DISPLAY, or WAYLAND_DISPLAY."""
 
 
 @click.command()
-@click.option("--url", help="Where it is served, when that is not what [serve] says.")
+@click.option("--url", help="Where it is served, when that is not found by itself.")
 @click.option("--no-open", is_flag=True, help="Only print the link.")
 @workspace_option
 def command(path: str, url: str | None, no_open: bool) -> None:
@@ -29,14 +39,13 @@ def command(path: str, url: str | None, no_open: bool) -> None:
     """
     workspace = Workspace.open(path)
     settings = load_settings(workspace.root).serve
-    host = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "[::1]"}.get(settings.host, settings.host)
-    at = (url or settings.public_url or f"http://{host}:{settings.port}").rstrip("/")
-    if not _is_served(at):
+    at = (url or settings.public_url or served_at(workspace.root, settings)).rstrip("/")
+    if not is_served(at):
         raise SettingsError(f"nothing answers at {at}; start it with 'ferrule serve', or say where it is with --url")
     link = console_link(Access(workspace.root), at)
     click.echo(link)
-    if not no_open and sys.stdout.isatty():
-        webbrowser.open(link)
+    if not no_open and can_open():
+        open_browser(link)
 
 
 def console_link(access: Access, at: str) -> str:
@@ -44,9 +53,32 @@ def console_link(access: Access, at: str) -> str:
     return f"{at}/console/login?code={access.sign_in_code()}"
 
 
-def _is_served(at: str) -> bool:
+def can_open(environment: Mapping[str, str] = os.environ, system: str = sys.platform) -> bool:
+    """True when a person sits here with a screen: at a terminal, not in CI, and not on a machine that is only reached by text."""
+    if environment.get("CI") or not sys.stdout.isatty():
+        return False
+    return system in _WITH_A_SCREEN or bool(environment.get("DISPLAY") or environment.get("WAYLAND_DISPLAY"))
+
+
+def open_browser(link: str) -> None:
+    """Show a page, without waiting: some browsers stay until they are closed."""
+    Thread(target=webbrowser.open, args=(link,), daemon=True).start()
+
+
+def served_at(root: Path, settings: ServeSettings) -> str:
+    """The address of the newest server of a workspace that answers; where the settings say that one would be, when none does."""
+    host = _HERE.get(settings.host, settings.host)
+    usual = f"http://{f'[{host}]' if ':' in host else host}:{settings.port}"
+    # Links that sign somebody in lead to this machine, or to where the settings say, whatever a note says.
+    trusted = {*_HERE.values(), host}
+    noted = (address for address in noted_addresses(root) if urlsplit(address).hostname in trusted)
+    return next((address for address in noted if is_served(address)), usual)
+
+
+def is_served(address: str) -> bool:
+    """True when a server answers at an address. No proxy is asked: it would look from another place."""
     try:
-        with urlopen(Request(f"{at}/health"), timeout=_PATIENCE_SECONDS) as answer:
+        with build_opener(ProxyHandler({})).open(f"{address}/health", timeout=_PATIENCE_SECONDS) as answer:
             return bool(answer.status == 200)
     except (OSError, ValueError):
         return False

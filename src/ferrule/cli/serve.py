@@ -9,6 +9,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,8 +19,8 @@ import click
 import msgspec
 
 from ferrule.access import Access
-from ferrule.cli.console import console_link
 from ferrule.cli.loop import run_command
+from ferrule.cli.served import forgetting, noted
 from ferrule.errors import AccessError, SettingsError
 from ferrule.model.serving import ServeSettings
 from ferrule.servers.connecting import CLIENTS, Place, advice, snippet
@@ -46,6 +47,9 @@ _EVERYWHERE = ("0.0.0.0", "::", "")
 @click.option(
     "--dangerously-open", is_flag=True, help="With --no-auth: let in whoever reaches the address, from anywhere."
 )
+@click.option(
+    "--open", "opens_console", is_flag=True, help="Open the console in the browser, signed in, if there is a screen."
+)
 @click.option("--snippet", type=click.Choice([*CLIENTS]), help="Only print what to give this client, and do not serve.")
 @click.option("--json", "as_json", is_flag=True, help="Say where it serves as one line of JSON, for programs.")
 @click.option("--fd", type=int, hidden=True)
@@ -67,7 +71,7 @@ def command(path: str, stdio: bool, imported: str | None, snippet: str | None, *
         import_module("ferrule.cli.importing").take_over(path, imported)
     workspace = Workspace.open(path)
     settings = _settings(workspace, options)
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(message)s", stream=sys.stderr)
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
     if snippet is not None:
         place = _named(workspace, settings)
         click.echo(CLIENTS[snippet](place))
@@ -111,22 +115,27 @@ def _serve(workspace: Workspace, settings: ServeSettings, options: dict[str, Any
         click.echo(f"warning: {warning}", err=True)
     listening = serving.bound(settings, options["fd"])
     place = _place(workspace, settings, serving.address_of(settings, listening))
+    notes: list[Path] = []
 
     def begun(tools: int) -> None:
         _settled()
         if not is_worker:
             at = serving.local_address(listening)
+            notes.extend(noted(workspace.root, at))
             click.echo(_told_json(place, settings, at) if options["as_json"] else _told(place, settings, tools, at))
             sys.stdout.flush()
+            if options["opens_console"]:
+                _open_console(place)
 
-    if settings.workers > 1:
-        workers = import_module("ferrule.servers.workers").Workers(
-            listening, _again(workspace, options), settings.workers
-        )
-        begun(-1)
-        code: int = workers.run(settings.shutdown_seconds)
-        return code
-    run_command(serving.serve_http(workspace.root, settings, listening, begun), faster_loop())
+    with forgetting(notes):
+        if settings.workers > 1:
+            workers = import_module("ferrule.servers.workers").Workers(
+                listening, _again(workspace, options), settings.workers
+            )
+            begun(-1)
+            code: int = workers.run(settings.shutdown_seconds)
+            return code
+        run_command(serving.serve_http(workspace.root, settings, listening, begun), faster_loop())
     return 0
 
 
@@ -192,10 +201,10 @@ def _told(place: Place, settings: ServeSettings, tools: int, at: str) -> str:
     lines = [
         f"Serving {place.name}{counted}{by}. Ctrl-C stops.",
         "",
-        f"  MCP   {place.mcp}",
-        f"  OXP   {place.url}{settings.oxp.path}",
-        f"  HTTP  {place.url}/v1   (described at {place.url}/v1/docs)",
         f"  Console  {_console(place)}",
+        f"  MCP      {place.mcp}",
+        f"  OXP      {place.url}{settings.oxp.path}",
+        f"  HTTP     {place.url}/v1   (described at {place.url}/v1/docs)",
         "",
     ]
     if settings.public_url:
@@ -212,7 +221,7 @@ def _told(place: Place, settings: ServeSettings, tools: int, at: str) -> str:
         f"  {snippet('curl', place)}",
         "",
         f"Other clients: ferrule serve --snippet {' | '.join(CLIENTS)}",
-        "People answer calls that wait: ferrule pending, ferrule approve",
+        "People answer calls that wait in the console, or with ferrule pending and ferrule approve",
     ]
     return "\n".join(lines)
 
@@ -223,9 +232,19 @@ def _console(place: Place) -> str:
     if place.is_open or not sys.stdout.isatty():
         return plain
     try:
-        return console_link(Access(place.root), place.url)
+        link: str = import_module("ferrule.cli.console").console_link(Access(place.root), place.url)
+        return link
     except AccessError:
         return plain
+
+
+def _open_console(place: Place) -> None:
+    """Show the console to whoever sits here; without a screen, or a token to come with, nothing happens."""
+    console = import_module("ferrule.cli.console")
+    if console.can_open():
+        with suppress(AccessError):
+            at = f"{place.url}/console/" if place.is_open else console.console_link(Access(place.root), place.url)
+            console.open_browser(at)
 
 
 def _who(place: Place, settings: ServeSettings) -> str:

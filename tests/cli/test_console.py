@@ -1,0 +1,115 @@
+"""`ferrule console` and `ferrule serve --open`: finding the server, a link that works once, and when a browser is opened."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import HTTPCookieProcessor, ProxyHandler, build_opener
+
+import pytest
+
+from ferrule.cli import console
+from ferrule.cli.served import FOLDER, forgetting, noted, noted_addresses
+from ferrule.model.serving import ServeSettings
+from tests.cli.run import ferrule
+from tests.servers.stand import WAIT_SECONDS, served
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    (tmp_path / "ferrule.toml").write_text("")
+    return tmp_path
+
+
+def test_the_console_of_a_server_on_any_port_is_found_and_its_link_signs_in_once(workspace: Path) -> None:
+    with served(workspace) as server:
+        ran = ferrule("console", folder=workspace)
+        assert (ran.code, ran.err) == (0, "")
+        link = ran.out.strip()
+        assert link.startswith(f"{server.url}/console/login?code=")
+        with build_opener(ProxyHandler({}), HTTPCookieProcessor()).open(link, timeout=10) as page:
+            assert page.url.rstrip("/") == f"{server.url}/console"
+        with (
+            pytest.raises(HTTPError) as again,
+            build_opener(ProxyHandler({}), HTTPCookieProcessor()).open(link, timeout=10),
+        ):
+            raise AssertionError("a link was used twice")
+        assert again.value.code in (401, 403)
+        again.value.close()
+    assert not [*(workspace / FOLDER).iterdir()]
+
+
+def test_nothing_served_is_told_with_what_to_do(workspace: Path) -> None:
+    (workspace / "ferrule.toml").write_text("[serve]\nport = 1\n")
+    noted(workspace, "127.0.0.1:2")  # of a server that was killed
+    ran = ferrule("console", "--no-open", folder=workspace)
+    assert ran.code == 2
+    assert "nothing answers at http://127.0.0.1:1; start it with 'ferrule serve', or say where it is" in ran.err
+
+
+def test_serving_opens_the_browser_where_there_is_a_screen(workspace: Path) -> None:
+    opened, browser = workspace / "opened", workspace / "browser"
+    browser.write_text(f'#!/bin/sh\nprintf %s "$1" > {opened}.part && mv {opened}.part {opened}\n')
+    browser.chmod(0o755)
+    environment = {name: value for name, value in os.environ.items() if name not in ("CI", "WAYLAND_DISPLAY")}
+    environment |= {"DISPLAY": ":0", "BROWSER": f"{browser} %s"}
+    ours, its = os.openpty()
+    words = [sys.executable, "-m", "ferrule", "serve", "--workspace", str(workspace), "--port", "0", "--open"]
+    with subprocess.Popen(words, stdout=its, stderr=its, env=environment) as process:
+        try:
+            end = time.monotonic() + WAIT_SECONDS
+            while not opened.exists():
+                assert process.poll() is None and time.monotonic() < end, os.read(ours, 10_000).decode()
+                time.sleep(0.05)
+            told, link = os.read(ours, 10_000).decode(), opened.read_text()
+            assert "/console/login?code=" in told and link not in told  # each link works once
+            with build_opener(ProxyHandler({}), HTTPCookieProcessor()).open(link, timeout=10) as page:
+                assert page.status == 200 and "login" not in page.url
+        finally:
+            process.terminate()
+            process.wait(WAIT_SECONDS)
+            os.close(ours)
+            os.close(its)
+
+
+def test_a_note_that_leads_elsewhere_is_not_followed(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(console, "is_served", lambda address: True)
+    noted(workspace, "evil.example:80")
+    assert console.served_at(workspace, ServeSettings()) == "http://127.0.0.1:8787"
+    noted(workspace, "127.0.0.1:9001")
+    assert console.served_at(workspace, ServeSettings()) == "http://127.0.0.1:9001"
+
+
+def test_notes_are_forgotten_with_their_server(workspace: Path) -> None:
+    notes: list[Path] = []
+    with forgetting(notes):
+        notes += noted(workspace, "[::1]:9002")
+        assert noted_addresses(workspace) == ["http://[::1]:9002"]
+    assert noted_addresses(workspace) == []
+
+
+def test_where_no_note_can_be_written_it_is_served_all_the_same(workspace: Path) -> None:
+    (workspace / ".ferrule").write_text("in the way")
+    assert noted(workspace, "127.0.0.1:9003") == []
+
+
+@pytest.mark.parametrize(
+    ("environment", "system", "is_terminal", "expected"),
+    [
+        ({"DISPLAY": ":0"}, "linux", True, True),
+        ({"WAYLAND_DISPLAY": "wayland-0"}, "linux", True, True),
+        ({}, "linux", True, False),
+        ({}, "darwin", True, True),
+        ({"DISPLAY": ":0"}, "linux", False, False),
+        ({"DISPLAY": ":0", "CI": "true"}, "linux", True, False),
+    ],
+)
+def test_a_browser_is_opened_only_for_somebody_with_a_screen(
+    environment: dict[str, str], system: str, is_terminal: bool, expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: is_terminal, raising=False)
+    assert console.can_open(environment, system) is expected
