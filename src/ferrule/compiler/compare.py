@@ -48,15 +48,20 @@ def snapshot_of_pieces(
 
 def snapshot_of_catalog(catalog: Catalog) -> Snapshot:
     """A snapshot of a sealed catalog. Its outlines name the files their definitions would have."""
+    tools = ((tool, catalog.digest_at(number)) for number, tool in enumerate(catalog.tools))
+    return snapshot_of_tools(tools, catalog.records())
+
+
+def snapshot_of_tools(tools: Iterable[tuple[Tool, str]], records: Iterable[Record] = ()) -> Snapshot:
+    """A snapshot of compiled tools, each with its content digest, and of the agents and roles that may name them."""
     parts = []
     outlines: list[Outline] = []
-    for number, tool in enumerate(catalog.tools):
+    for tool, digest in tools:
         outline = _outline_of(tool)
-        digest = catalog.digest_at(number)
         facts = _decoded(tool.payload) or {}
         parts.append(Part(outline, "", digest, _decoded(tool.input_schema), _decoded(tool.output_schema), facts))
         outlines.append(outline)
-    for record in catalog.records():
+    for record in records:
         outlines += _outlines_of(record)
     return _snapshot(parts, outlines)
 

@@ -39,3 +39,6 @@ class CatalogView(Protocol):
 
     def records(self, kind: str) -> Iterable[Record]:
         """Every record of a kind."""
+
+    def documentation(self, tool: Tool) -> dict[str, str]:
+        """What its author wrote for people, section by section in Markdown; empty where there is nothing."""

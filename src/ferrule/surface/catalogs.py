@@ -68,6 +68,10 @@ class SealedCatalog:
         """Every record of a kind."""
         return self.catalog.records(kind)
 
+    def documentation(self, tool: Tool) -> dict[str, str]:
+        """The catalog's text about a tool."""
+        return self.catalog.documentation(tool)
+
     def _found(self, name: str) -> Iterator[Tool]:
         yield from self.catalog.tools_named(name)
         parts = name.split(".")
@@ -101,6 +105,10 @@ class EmptyCatalog:
     def records(self, kind: str) -> Iterable[Record]:
         """None."""
         return ()
+
+    def documentation(self, tool: Tool) -> dict[str, str]:
+        """None."""
+        return {}
 
 
 class JoinedCatalog:
@@ -141,6 +149,10 @@ class JoinedCatalog:
     def records(self, kind: str) -> Iterable[Record]:
         """The catalog's records."""
         return self._under.records(kind)
+
+    def documentation(self, tool: Tool) -> dict[str, str]:
+        """The catalog's text about a tool; functions have none but their description."""
+        return {} if tool.tool_id in self._added else self._under.documentation(tool)
 
     def _refuse_collisions(self) -> None:
         for tool_id, versions in self._added.items():

@@ -91,17 +91,27 @@ class ToolIndex:
 
     def find(self, query: str, most: int, last: frozenset[int] = frozenset()) -> list[Match]:
         """The best matches, best first; numbers in `last` come after all others."""
-        asked = dict.fromkeys(islice(words(query), _MOST_WORDS))
-        meant = {word: self._meant(word) for word in asked}
+        meant = self._asked(query)
+        scores = self._scores(meant)
+        later = {number: scores.pop(number) for number in last if number in scores}
+        best = [*_best(scores, most), *_best(later, most)][:most]
+        return [Match(number, round(score, 3), self._matched(number, meant)) for number, score in best]
+
+    def scores(self, query: str) -> dict[int, float]:
+        """Every tool that has something of a query, with how well it fits."""
+        return self._scores(self._asked(query))
+
+    def _asked(self, query: str) -> dict[str, list[tuple[str, float]]]:
+        return {word: self._meant(word) for word in dict.fromkeys(islice(words(query), _MOST_WORDS))}
+
+    def _scores(self, meant: dict[str, list[tuple[str, float]]]) -> dict[int, float]:
         scores: dict[int, float] = {}
         for variants in meant.values():
             for word, factor in variants:
                 start, end = self._span(word)
                 for number, score in zip(self._numbers[start:end], self._weights[start:end], strict=True):
                     scores[number] = scores.get(number, 0.0) + score * factor
-        later = {number: scores.pop(number) for number in last if number in scores}
-        best = [*_best(scores, most), *_best(later, most)][:most]
-        return [Match(number, round(score, 3), self._matched(number, meant)) for number, score in best]
+        return scores
 
     def _meant(self, word: str) -> list[tuple[str, float]]:
         """The indexed words an asked word stands for, each with how sure that is."""

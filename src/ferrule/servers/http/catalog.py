@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
 from typing import Annotated, Any, Literal
 
 import msgspec
 
+from ferrule.app import App
+from ferrule.browsing import effect_of, size_of
 from ferrule.contracts.catalog import Listed
+from ferrule.errors import FerruleError
+from ferrule.executors.transports import transport_of
+from ferrule.locking.file import Lock, key_of, read_lock
+from ferrule.locking.oxp_tools import SERVER_DIALECT, lock_key
+from ferrule.locking.tools import DIALECT as MCP_DIALECT
+from ferrule.locking.tools import Imported
+from ferrule.model.surface import SurfaceEntry
+from ferrule.model.tool import FACT_NAMES, SafetyFacts, Tool
+from ferrule.pipeline.tool_facts import traits_of
 from ferrule.servers.http.ask import Ask
 from ferrule.servers.http.problems import not_found
 from ferrule.servers.http.reply import Replied, Reply, link_header, next_link
 from ferrule.servers.http.says import Limit, Reason, says
+
+_IMPORTED = (MCP_DIALECT, SERVER_DIALECT)
+"""Dialects of tools that other servers bring."""
 
 
 class CatalogState(msgspec.Struct, kw_only=True):
@@ -66,9 +82,49 @@ class CatalogVersions(msgspec.Struct, kw_only=True):
     versions: list[CatalogDefinition]
 
 
+class FactState(msgspec.Struct, kw_only=True):
+    """One thing that is known about what a tool may do."""
+
+    name: str
+    value: Any
+    is_inferred: Annotated[bool, says("True when nobody stated it.")]
+    why: Annotated[str, says("Where it comes from.")]
+
+
+class SizeState(msgspec.Struct, kw_only=True):
+    """How much a model is shown of a tool, each time."""
+
+    characters: Annotated[int, says("Of name, description and input schema, as JSON.")]
+    tokens: Annotated[int, says("A quarter of the characters: an estimate, no provider's own count.")]
+    description_characters: int
+
+
+class LockState(msgspec.Struct, kw_only=True):
+    """What is pinned of a tool that another server brings."""
+
+    server: str
+    digest: str
+    approved_by: str
+    approved_at: str
+    is_as_locked: Annotated[bool, says("True when what is in force is what was accepted.")]
+
+
 class CatalogDefinition(CatalogTool, kw_only=True):
     """One version of one tool, whole."""
 
+    aliases: list[str]
+    search_hint: str | None
+    risk: str
+    effect: Annotated[str, says("`reads`, `writes`, `destroys`, or `depends` on its input.")]
+    facts: list[FactState]
+    approval_required: bool
+    max_calls_per_run: int | None
+    timeout_seconds: Annotated[float | None, says("The smallest limit that its definition states.")]
+    runs_on: Annotated[str | None, says("The transport its definition names.")]
+    credentials: Annotated[Any, says("References to secrets, never their values.")]
+    size: SizeState
+    lock: Annotated[LockState | None, says("Null for a tool of the workspace's own.")]
+    documentation: Annotated[dict[str, str], says("What its author wrote for people, in Markdown by section.")]
     input_schema: Any
     output_schema: Any
     definition: Annotated[Any, says("The definition, as it was compiled. References to secrets, never their values.")]
@@ -133,12 +189,13 @@ async def get_catalog(ask: Ask) -> Replied:
         tools=len(app.catalog.preferred()),
         agents=sum(1 for _ in app.catalog.records("agent")),
         roles=sum(1 for _ in app.catalog.records("role")),
-        switched_off=sorted(await _off(ask)),
+        switched_off=sorted(await off_ids(ask)),
     )
     return Reply(state)
 
 
-async def _off(ask: Ask) -> set[str]:
+async def off_ids(ask: Ask) -> set[str]:
+    """The tools that are turned off."""
     return {switch.tool_id for switch in await ask.edge.app.store.switched_off()}
 
 
@@ -151,7 +208,7 @@ async def list_catalog_tools(ask: Ask) -> Replied:
         if wanted.namespace in (None, listed.tool.namespace) and listed.tool.tool_id > (wanted.cursor or "")
     ]
     found.sort(key=lambda listed: listed.tool.tool_id)
-    items = [CatalogTool(**_told(listed)) for listed in found[: wanted.limit]]
+    items = [CatalogTool(**told_tool(listed)) for listed in found[: wanted.limit]]
     if len(found) <= wanted.limit:
         return Reply(CatalogToolPage(items=items))
     address = next_link("/v1/catalog/tools", ask.pairs, items[-1].tool_id)
@@ -164,20 +221,89 @@ async def get_catalog_tool(ask: Ask) -> Replied:
     versions = ask.edge.app.catalog.versions(tool_id)
     if not versions:
         raise not_found(f"there is no tool {tool_id[:200]!r} in the catalog")
+    lock = await asyncio.to_thread(_lock_of, ask.edge.app, versions[0].tool)
     state = CatalogVersions(
-        tool_id=tool_id, is_on=tool_id not in await _off(ask), versions=[_definition(listed) for listed in versions]
+        tool_id=tool_id,
+        is_on=tool_id not in await off_ids(ask),
+        versions=[_definition(ask.edge.app, listed, lock) for listed in versions],
     )
     return Reply(state)
 
 
-def _definition(listed: Listed) -> CatalogDefinition:
+def _definition(app: App, listed: Listed, lock: Lock | None) -> CatalogDefinition:
     tool = listed.tool
+    traits, size = traits_of(SurfaceEntry(tool, listed.digest, "loaded")), size_of(tool)
     return CatalogDefinition(
-        **_told(listed), input_schema=tool.input_schema, output_schema=tool.output_schema, definition=tool.payload
+        **told_tool(listed),
+        aliases=list(tool.aliases),
+        search_hint=tool.search_hint,
+        risk=traits.risk,
+        effect=effect_of(tool),
+        facts=[
+            FactState(
+                name=name,
+                value=getattr(tool.facts, name),
+                is_inferred=name in tool.inferred_facts,
+                why=why_of(tool, name),
+            )
+            for name in FACT_NAMES
+        ],
+        approval_required=tool.approval_required,
+        max_calls_per_run=tool.max_calls_per_run,
+        timeout_seconds=traits.timeout_seconds,
+        runs_on=transport_of(tool),
+        credentials=tool.credentials,
+        size=SizeState(
+            characters=size.characters, tokens=size.tokens, description_characters=size.description_characters
+        ),
+        lock=_locked(tool, lock),
+        documentation=app.catalog.documentation(tool),
+        input_schema=tool.input_schema,
+        output_schema=tool.output_schema,
+        definition=tool.payload,
     )
 
 
-def _told(listed: Listed) -> dict[str, Any]:
+def why_of(tool: Tool, fact: str) -> str:
+    """Where a safety fact of a tool comes from."""
+    if fact not in tool.inferred_facts:
+        return "its definition says so"
+    if getattr(tool.facts, fact) == getattr(SafetyFacts(), fact):
+        return "nobody said otherwise, so the cautious assumption holds"
+    if tool.dialect in _IMPORTED:
+        return "a hint of the server it comes from, which may only make it count as more dangerous"
+    return f"it follows from its kind, {tool.tool_kind}"
+
+
+def _lock_of(app: App, tool: Tool) -> Lock | None:
+    """What is pinned, for a tool that another server brings; None when that cannot be read."""
+    if tool.dialect not in _IMPORTED:
+        return None
+    with suppress(FerruleError):
+        return read_lock(app.root)
+    return None
+
+
+def _locked(tool: Tool, lock: Lock | None) -> LockState | None:
+    if lock is None or tool.dialect not in _IMPORTED:
+        return None
+    imported = msgspec.json.decode(tool.payload, type=Imported)
+    server = imported.server_id if tool.dialect == MCP_DIALECT else lock_key(imported.server_id)
+    name = key_of(imported.definition, server)
+    pinned = None if name is None else lock.tool(server, name)
+    if pinned is None:
+        return None
+    return LockState(
+        server=imported.server_id,
+        digest=pinned.digest,
+        approved_by=pinned.approved_by,
+        approved_at=pinned.approved_at,
+        is_as_locked=imported.definition == pinned.definition,
+    )
+
+
+def told_tool(listed: Listed) -> dict[str, Any]:
+    """What every list says of a tool."""
     tool = listed.tool
     return {
         "tool_id": tool.tool_id,
@@ -230,13 +356,15 @@ def _whole_ids(found: list[CatalogRecord], limit: int) -> list[CatalogRecord]:
 
 async def list_switches(ask: Ask) -> Replied:
     """Tools that are turned off."""
-    return Reply(SwitchList(items=[SwitchState(tool_id=tool_id, is_on=False) for tool_id in sorted(await _off(ask))]))
+    return Reply(
+        SwitchList(items=[SwitchState(tool_id=tool_id, is_on=False) for tool_id in sorted(await off_ids(ask))])
+    )
 
 
 async def set_switch(ask: Ask) -> Replied:
     """Turn a tool off or on, at once and in every process."""
     tool_id, body, app = ask.parts["tool_id"], ask.body(SwitchBody), ask.edge.app
-    off, by = await _off(ask), ask.caller.identity.principal
+    off, by = await off_ids(ask), ask.caller.identity.principal
     if tool_id not in off and not app.catalog.versions(tool_id):
         raise not_found(f"there is no tool {tool_id[:200]!r} in the catalog")
     ended = 0

@@ -13,6 +13,7 @@ from ferrule.servers.http.ask import Ask
 from ferrule.servers.http.problems import not_found
 from ferrule.servers.http.reply import Replied, Reply, link_header, next_link
 from ferrule.servers.http.says import Limit, Name, Record, says, whole
+from ferrule.surface.search import SHARED_INDEXES
 
 Standing = Literal["loaded", "deferred"]
 
@@ -74,10 +75,14 @@ class ToolQuery(msgspec.Struct, kw_only=True):
     limit: Limit = 100
     cursor: Annotated[Annotated[str, msgspec.Meta(max_length=300)] | None, says("Go on after this tool id.")] = None
     standing: Annotated[Standing | None, says("Only tools that stand so.")] = None
+    q: Annotated[
+        Annotated[str, msgspec.Meta(max_length=500)] | None,
+        says("Only tools that have something of these words, the best first. There is one page of them."),
+    ] = None
 
 
 class ToolPage(msgspec.Struct, kw_only=True):
-    """Tools, by id."""
+    """Tools, by id; the best first where words were given."""
 
     items: list[ToolBrief]
     next: Annotated[str | None, says("Where the next page is.")] = None
@@ -133,6 +138,9 @@ async def get_surface(ask: Ask) -> Replied:
 async def list_tools(ask: Ask) -> Replied:
     """The tools of the caller's surface."""
     wanted, handle = ask.query(ToolQuery), await ask.surface()
+    if wanted.q:
+        found = looked_for(handle.surface, wanted.q, wanted.limit, wanted.standing)
+        return Reply(ToolPage(items=[brief_of(handle.surface, entry) for entry in found]))
     entries = [entry for entry in _offered(handle.surface) if wanted.standing in (None, entry.standing)]
     after = wanted.cursor
     rest = entries if after is None else [entry for entry in entries if entry.tool.tool_id > after]
@@ -142,6 +150,16 @@ async def list_tools(ask: Ask) -> Replied:
         return Reply(ToolPage(items=items))
     address = next_link("/v1/tools", ask.pairs, page[-1].tool.tool_id)
     return Reply(ToolPage(items=items, next=address), headers=(link_header(address),))
+
+
+def looked_for(surface: Surface, words: str, limit: int, standing: Standing | None) -> list[SurfaceEntry]:
+    """Tools that a surface shows, found as agents find them; nothing is selected, and nothing is recorded of it."""
+    exact = surface.find(words.strip())
+    found = {exact.tool.tool_id: exact} if exact is not None else {}
+    for tool_id, _, _ in SHARED_INDEXES.of(surface).find(words, limit):
+        found.setdefault(tool_id, surface.entries[tool_id])
+    shown = [entry for entry in found.values() if entry.is_visible and entry.is_offered]
+    return [entry for entry in shown if standing in (None, entry.standing)][:limit]
 
 
 def _offered(surface: Surface) -> Sequence[SurfaceEntry]:
