@@ -221,6 +221,11 @@ class App:
         """Another handle on a surface in use."""
         return SurfaceHandle(self, session.surface.request, session)
 
+    async def preview(self, request: SurfaceRequest) -> Surface:
+        """The surface that a caller would get now, for somebody who looks at it: nothing is recorded. Raises SurfaceError."""
+        await self._look_at_switches(self.generation())
+        return self._build(request, self._off_at)
+
     def generation(self) -> int:
         """Changes when the catalog, the policy, a switch or what tools need may have changed: surfaces are looked at again."""
         tick = self.services.tick()

@@ -11,13 +11,14 @@ import click
 import msgspec
 
 from ferrule.cli.options import json_option, workspace_option
-from ferrule.cli.policy_trial import Trial, Tried
-from ferrule.errors import FerruleError, WorkspaceError
-from ferrule.model.decision import Requirement, Ruling
-from ferrule.policy.cases import Case, as_record, failure_of, read_cases
+from ferrule.cli.policy_trial import Trial
+from ferrule.errors import WorkspaceError
+from ferrule.model.decision import Requirement
+from ferrule.policy.cases import Case, as_record, read_cases
 from ferrule.policy.explain import Considered
 from ferrule.policy.facts import FLAGS
 from ferrule.reporters.excerpt import cleaned
+from ferrule.trial import Tried
 from ferrule.workspace import Workspace
 
 CASES = "policy.test.toml"
@@ -66,8 +67,7 @@ def run_cases(file: str | None, as_json: bool, path: str) -> int:
     """
     workspace = Workspace.open(path)
     cases = _cases(Path(file) if file is not None else workspace.root / CASES)
-    trial = Trial(workspace, is_personal=False)
-    outcomes = [(case, *_tried(trial, case)) for case in cases]
+    outcomes = Trial(workspace, is_personal=False).test(cases)
     failed = sum(failure is not None for _, _, failure in outcomes)
     if as_json:
         records = [as_record(case, ruling, failure) for case, ruling, failure in outcomes]
@@ -98,14 +98,6 @@ def _cases(file: Path) -> list[Case]:
         raise WorkspaceError(f"the cases in {file} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise WorkspaceError(f"the cases in {file} are not UTF-8 text") from None
-
-
-def _tried(trial: Trial, case: Case) -> tuple[Ruling | None, str | None]:
-    try:
-        ruling = trial.try_call(case.tool, case.arguments, case.caller).ruling
-    except FerruleError as error:
-        return None, str(error)
-    return ruling, failure_of(case, ruling)
 
 
 def _lines(tried: Tried, considered: list[Considered]) -> Iterator[str]:

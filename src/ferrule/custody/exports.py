@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from ferrule.stores.rows import stored
 from ferrule.stores.sqlite.raw import SqliteSource
 
 _encode = msgspec.json.Encoder().encode
+IsWanted = Callable[[dict[str, Any]], bool]
 
 
 def export_rows(
@@ -92,20 +93,34 @@ def export_calls(paths: LedgerPaths, target: Path, *, first: int = 0, last: int 
     return write_lines(target, exported_calls(paths, first=first, last=last))
 
 
-def exported_calls(paths: LedgerPaths, *, first: int = 0, last: int | None = None) -> Generator[bytes]:
-    """The same, a line at a time. Raises LedgerError."""
+def exported_calls(
+    paths: LedgerPaths, *, first: int = 0, last: int | None = None, is_wanted: IsWanted | None = None
+) -> Generator[bytes]:
+    """The same, a line at a time: of all, or of those whose record is wanted. Raises LedgerError."""
     with SqliteSource(paths.ledger) as source, damage_told(paths.ledger):
-        yield from _records(source, first, last)
+        yield from _records(source, first, last, is_wanted)
 
 
-def _records(source: SqliteSource, first: int, last: int | None) -> Iterator[bytes]:
+def rows_between(paths: LedgerPaths, since: int | None, until: int | None) -> tuple[int, int | None]:
+    """The first and the last row of a time, in microseconds since 1970; None where it has no end. Raises LedgerError."""
+    with SqliteSource(paths.ledger) as source, damage_told(paths.ledger):
+        first = source.first_from(since) if since is not None else 0
+        last = source.first_from(until) - 1 if until is not None else None
+        if last is not None and last < max(first, source.bounds()[0]):
+            raise LedgerError("there are no rows of that time")
+        return first, last
+
+
+def _records(source: SqliteSource, first: int, last: int | None, is_wanted: IsWanted | None) -> Iterator[bytes]:
     for call in source.calls(first, last):
         try:
             entries = [_entry(row) for row in source.rows_of(call)]
             rows = [entry for entry in entries if entry.kind != "news"]
             if rows:  # of a call that left nothing but news there is no record
                 news = [entry for entry in entries if entry.kind == "news"]
-                yield _encode(invocation_record(rows, news)) + b"\n"
+                record = invocation_record(rows, news)
+                if is_wanted is None or is_wanted(record):
+                    yield _encode(record) + b"\n"
         except UNREADABLE as error:
             raise SourceDamaged(f"the rows of {call!r} cannot be understood: {type(error).__name__}") from None
 

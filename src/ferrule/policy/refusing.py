@@ -13,6 +13,7 @@ class RefusingPolicy:
     """Denies every call, and names the mistake that has to be mended first."""
 
     def __init__(self, why: str) -> None:
+        self.why = why
         self.text = f"# nothing is allowed: {why}\n"
         self.digest = hashlib.sha256(self.text.encode()).hexdigest()
         message = f"the policy cannot be used, so nothing is allowed until it is mended: {why}"

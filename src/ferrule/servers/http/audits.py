@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Generator
-from typing import Annotated, Literal
+from collections.abc import AsyncIterator, Callable, Generator
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
 
 import msgspec
 
 from ferrule.custody.check import verify_ledger
-from ferrule.custody.exports import exported_calls, exported_rows
+from ferrule.custody.exports import exported_calls, exported_rows, rows_between
 from ferrule.custody.paths import LedgerPaths, damage_told, ledger_paths, public_keys
-from ferrule.errors import LedgerError
+from ferrule.errors import FerruleError, LedgerError
 from ferrule.model.timestamps import iso
 from ferrule.servers.asgi import Stream
 from ferrule.servers.http.ask import Ask
@@ -24,6 +25,8 @@ from ferrule.workspace import Workspace
 
 _CHUNK = 256 * 1024
 _Row = Annotated[int, msgspec.Meta(ge=1, le=10**15)]
+_Word = Annotated[str, msgspec.Meta(min_length=1, max_length=300)]
+_Moment = Annotated[str, msgspec.Meta(min_length=1, max_length=40)]
 
 
 class LedgerHead(msgspec.Struct, kw_only=True):
@@ -66,11 +69,15 @@ class ExportQuery(msgspec.Struct, kw_only=True, rename={"first": "from", "last":
         "rows"
     )
     payloads: Annotated[bool, says("With rows: inputs and results too, as the ledger has them.")] = False
+    since: Annotated[_Moment | None, says("Only rows from this moment on, RFC 3339.")] = None
+    until: Annotated[_Moment | None, says("Only rows before this moment.")] = None
+    tool: Annotated[_Word | None, says("With calls: only those of this tool id.")] = None
+    principal: Annotated[_Word | None, says("With calls: only those on behalf of this one.")] = None
 
 
 async def get_heads(ask: Ask) -> Replied:
     """The ledger's signed head."""
-    paths = await _paths(ask)
+    paths = await paths_of(ask)
     return Reply(HeadList(items=await asyncio.to_thread(_heads, paths)))
 
 
@@ -86,7 +93,7 @@ def _heads(paths: LedgerPaths) -> list[LedgerHead]:
 
 async def verify_audit(ask: Ask) -> Replied:
     """Check every row, the signed head, the tables that follow from the rows, and the witness."""
-    paths = await _paths(ask)
+    paths = await paths_of(ask)
     async with ask.background.alone("audit verify"):
         verdict = await asyncio.to_thread(verify_ledger, paths.ledger, public_keys(paths), witness=paths.witness)
     return Reply({"is_clean": verdict.is_clean, **msgspec.to_builtins(verdict)})
@@ -94,17 +101,58 @@ async def verify_audit(ask: Ask) -> Replied:
 
 async def export_audit(ask: Ask) -> Replied:
     """The ledger, or a part of it, as lines of JSON."""
-    wanted, paths = ask.query(ExportQuery), await _paths(ask)
+    wanted, paths = ask.query(ExportQuery), await paths_of(ask)
+    first, last = await _range(paths, wanted)
     if wanted.what == "calls":
-        lines = exported_calls(paths, first=wanted.first or 0, last=wanted.last)
+        lines = exported_calls(paths, first=first, last=last, is_wanted=_filter(wanted))
+    elif wanted.tool or wanted.principal:
+        raise Problem(
+            400,
+            "invalid_query",
+            "rows that prove themselves cannot be left out; choose by tool or principal with what=calls",
+        )
     else:
-        lines = exported_rows(paths, first=wanted.first or 0, last=wanted.last, has_payloads=wanted.payloads)
+        lines = exported_rows(paths, first=first, last=last, has_payloads=wanted.payloads)
     try:
         beginning = await asyncio.to_thread(_some, lines)
     except LedgerError as error:
-        raise Problem(409, "cannot_be_exported", _plain(paths, error)) from None
+        raise Problem(409, "cannot_be_exported", plain(paths, error)) from None
     headers = ((b"content-type", LINES_TYPE.encode()), NO_STORE)
     return Stream(200, _exported(ask, lines, beginning), headers)
+
+
+async def _range(paths: LedgerPaths, wanted: ExportQuery) -> tuple[int, int | None]:
+    """The rows that are meant, by their numbers and by their time. Raises Problem."""
+    first, last = wanted.first or 0, wanted.last
+    since, until = _moment("since", wanted.since), _moment("until", wanted.until)
+    if since is None and until is None:
+        return first, last
+    try:
+        begin, end = await asyncio.to_thread(rows_between, paths, since, until)
+    except LedgerError as error:
+        raise Problem(409, "cannot_be_exported", plain(paths, error)) from None
+    ends = [one for one in (last, end) if one is not None]
+    return max(first, begin), min(ends) if ends else None
+
+
+def _moment(name: str, text: str | None) -> int | None:
+    """Microseconds since 1970. Raises Problem."""
+    if text is None:
+        return None
+    try:
+        at = datetime.fromisoformat(text)
+        return int((at if at.tzinfo is not None else at.replace(tzinfo=UTC)).timestamp() * 1_000_000)
+    except (ValueError, OverflowError):
+        raise Problem(
+            400, "invalid_query", f"the parameter {name!r} takes a moment such as 2026-01-31T09:00:00Z"
+        ) from None
+
+
+def _filter(wanted: ExportQuery) -> Callable[[dict[str, Any]], bool] | None:
+    if not (wanted.tool or wanted.principal):
+        return None
+    actor = None if wanted.principal is None else f"principal:{wanted.principal}"
+    return lambda record: wanted.tool in (None, record["tool_id"]) and actor in (None, record["actor_ref"])
 
 
 async def _exported(ask: Ask, lines: Generator[bytes], part: bytes) -> AsyncIterator[bytes]:
@@ -130,7 +178,7 @@ def _some(lines: Generator[bytes]) -> bytes:
     return b"".join(parts)
 
 
-async def _paths(ask: Ask) -> LedgerPaths:
+async def paths_of(ask: Ask) -> LedgerPaths:
     """Where the ledger is, with everything written that was recorded so far. Raises Problem."""
     app = ask.edge.app
     paths = ledger_paths(Workspace.open(app.root))
@@ -140,6 +188,6 @@ async def _paths(ask: Ask) -> LedgerPaths:
     return paths
 
 
-def _plain(paths: LedgerPaths, error: LedgerError) -> str:
+def plain(paths: LedgerPaths, error: FerruleError) -> str:
     """A message without the place of the file, which is nobody's business over the network."""
     return str(error).replace(str(paths.ledger), "the ledger").replace("the ledger the ledger", "the ledger")

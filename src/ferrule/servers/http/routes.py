@@ -5,6 +5,7 @@ from __future__ import annotations
 from ferrule.model.approval import ADMIN, APPROVE, CALL
 from ferrule.model.surface import SearchResult
 from ferrule.servers.http import (
+    activity,
     approvals,
     audit_checks,
     audits,
@@ -27,6 +28,7 @@ from ferrule.servers.http import (
     surfaces,
     tallies,
     tool_access,
+    workspace,
 )
 from ferrule.servers.http.ask import KEY, LAST_EVENT, PREFER, RUN
 from ferrule.servers.http.outcomes import CallState
@@ -81,7 +83,7 @@ CALLS = (
     Route(method="GET", path="/batches", serve=past_batches.list_batches, tag="Calls", scopes=_OWN, headers=(RUN,),
           summary="Batches that were made, and those under way", query=past_batches.BatchQuery, gives=past_batches.BatchPage),
     Route(method="GET", path="/batches/{batch_id}", serve=past_batches.get_batch, tag="Calls", scopes=_OWN, headers=(RUN,),
-          summary="One batch with its calls, in call order", gives=past_batches.PastBatch, problems=(404,), is_tagged=True),
+          summary="One batch with its calls, in call order", gives=past_batches.PastBatch, problems=(404,)),
     Route(method="POST", path="/batches/{batch_id}/cancel", serve=past_batches.cancel_batch, tag="Calls", scopes=_OWN,
           summary="End what of a batch has not begun", body=calls.CancelBody, is_body_optional=True,
           gives=past_batches.BatchCancelState, problems=(404,)),
@@ -244,4 +246,17 @@ AUDIT = (
           says="Rows with their hashes, the signed head and the public key: `ferrule audit verify --file` checks it by itself.",
           problems=(409,)),
 )  # fmt: skip
-ROUTES: tuple[Route, ...] = (*SURFACE, *CALLS, *APPROVALS, *ANSWERS, *INVOCATIONS, *CATALOG, *POLICY, *REACH, *AUDIT)
+ACTIVITY = (
+    Route(method="GET", path="/workspace", serve=workspace.get_workspace, tag="Surface", scopes=(CALL, APPROVE, ADMIN),
+          headers=(RUN,), summary="What is served here", gives=workspace.WorkspaceState, is_tagged=True),
+    Route(method="GET", path="/clients", serve=workspace.list_clients, tag="Surface", scopes=(CALL, APPROVE, ADMIN),
+          summary="What to give the common clients, so that they connect", gives=workspace.ClientSetups, is_tagged=True),
+    Route(method="GET", path="/activity", serve=activity.get_activity, tag="Invocations", scopes=(CALL, APPROVE, ADMIN),
+          summary="What calls did in the last hour: one's own, or those one oversees",
+          says="Counted from the ledger as it grows, by minutes. A first look at a busy ledger may come before all of the hour "
+          "is counted: `is_complete` tells.", gives=activity.ActivityState),
+    Route(method="GET", path="/upstreams", serve=activity.list_upstreams, tag="Catalog", scopes=(ADMIN,),
+          is_for_workspace=True, summary="The systems behind tools, and how they do by what calls of the last hour met",
+          says="Nothing is tried for this; `ferrule doctor` does that.", gives=activity.UpstreamList),
+)  # fmt: skip
+ROUTES: tuple[Route, ...] = (*ACTIVITY, *SURFACE, *CALLS, *APPROVALS, *ANSWERS, *INVOCATIONS, *CATALOG, *POLICY, *REACH, *AUDIT)

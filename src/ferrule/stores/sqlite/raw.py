@@ -27,6 +27,7 @@ _DAMAGE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR})
 _BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _CALL, _ENDED, _PRUNED = kind_number("call"), kind_number("ended"), kind_number("pruned")
 _NEWS = kind_number("news")
+_UPKEEP = (kind_number("opened"), kind_number("erased"), _PRUNED)
 _LATE = f"""
     SELECT call, max(seq) FROM journal
     WHERE call IN (SELECT call FROM journal WHERE call <> '' GROUP BY call HAVING count(*) > 1) AND kind <> {_NEWS}
@@ -217,6 +218,31 @@ class SqliteSource:
         with _reading():
             query = f"SELECT {COLUMNS} FROM journal WHERE call = ? AND call <> '' ORDER BY seq"
             return self._execute(query, call).fetchall()
+
+    def upkeep_rows(self, after: int) -> list[tuple[Any, ...]]:
+        """The rows after a number that tell what was done to the ledger itself: opened, erased, pruned."""
+        with _reading():
+            self._check_defined("journal")
+            query = f"SELECT {COLUMNS} FROM journal WHERE seq > ? AND kind IN (?, ?, ?) ORDER BY seq"
+            return self._execute(query, after, *_UPKEEP).fetchall()
+
+    def bounds(self) -> tuple[int, int]:
+        """The numbers of the first and the last row; zeros when there is none."""
+        with _reading():
+            self._check_defined("journal")
+            first, last = self._execute("SELECT min(seq), max(seq) FROM journal").fetchone()
+            return first or 0, last or 0
+
+    def first_from(self, at: int) -> int:
+        """The first row from a moment on; the number after the last when there is none. Rows are in the order of time."""
+        low, high = self.bounds()
+        high += 1
+        with _reading():
+            while low < high:
+                middle = (low + high) // 2
+                found = self._execute("SELECT at FROM journal WHERE seq >= ? ORDER BY seq LIMIT 1", middle).fetchone()
+                low, high = (low, middle) if found is None or found[0] >= at else (middle + 1, high)
+        return low
 
     def last_pruned(self) -> tuple[Any, ...] | None:
         """The latest `pruned` row."""

@@ -1,0 +1,213 @@
+"""Decisions on record, counted by what decided them: which rules are hit, where a watched policy differs, what is suggested.
+
+Rows are read once. What is new is read when somebody looks; what is older is read a few rows at a time, back to seven days.
+So the counts are true for the time they name, which may be shorter than was asked for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from bisect import insort
+from collections import Counter
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ferrule.contracts.store import Store
+from ferrule.errors import LedgerDamaged
+from ferrule.model.decision import Ruling
+from ferrule.model.journal import CALL_KINDS, StoredEntry, header_of
+from ferrule.model.timestamps import MICROSECONDS
+
+HOUR = 3600 * MICROSECONDS
+DAY, WEEK = 24 * HOUR, 7 * 24 * HOUR
+_KINDS = tuple(sorted(CALL_KINDS))
+_AT_ONCE = 500
+_MOST_ROWS = 500_000
+"""Rows that are read back; a ledger with more of them in a week is told as far as they go."""
+_DIFFERENCES, _SUGGESTIONS = 200, 100
+
+
+class Decider(NamedTuple):
+    """What decided: a rule of a source, or what else the ruling names."""
+
+    reason: str
+    """`rule`, `mode`, `policy`, `classifier`, `hook`, …"""
+    source: str
+    rule_id: str
+    """Empty when no rule decided; then the mode's name for `mode`."""
+
+
+class Difference(NamedTuple):
+    """A call about which a watched policy would have decided otherwise."""
+
+    seq: int
+    invocation_id: str
+    at: int
+    tool_id: str
+    principal: str
+    agent: str | None
+    behavior: str
+    ruled_by: str
+    policy_ref: str
+    shadow_behavior: str
+    shadow_rules: tuple[str, ...]
+    message: str
+
+
+class Suggested(NamedTuple):
+    """A rule that would have settled an ask."""
+
+    update: dict[str, Any]
+    times: int
+    invocation_id: str
+    """The latest call it was suggested for."""
+    at: int
+
+
+class Tally:
+    """Decisions of one ledger, counted."""
+
+    def __init__(self) -> None:
+        self._hours: dict[int, Counter[tuple[Decider, str]]] = {}
+        self._shadowed: dict[int, Counter[tuple[str, str, str]]] = {}
+        self._differences: list[Difference] = []
+        self._suggested: dict[bytes, Suggested] = {}
+        self._newest = 0
+        self._oldest: int | None = None
+        self._is_begun = False
+        self._is_far_enough = False
+        self._lock = asyncio.Lock()
+        self.rows = 0
+        """Rows that were read."""
+        self.since: int | None = None
+        """The time of the oldest of them; None before there is any."""
+        self.is_whole = False
+        """True when it reaches back to the first row, or seven days."""
+
+    async def look(self, store: Store, now: int, rows: int) -> bool:
+        """Read what is new, then go further back, by so many rows at most. True when there is no more to read."""
+        async with self._lock:
+            if not self._is_begun:
+                await self._begin(store)
+            while rows > 0:
+                read = await self._forward(store)
+                if read == 0:
+                    read = 0 if self.is_whole or self._is_far_enough else await self._back(store, now)
+                if read == 0:
+                    self._forget(now)
+                    return True
+                rows -= read
+            return False
+
+    async def _begin(self, store: Store) -> None:
+        self._is_begun = True
+        newest = await store.rows_before(None, 1)
+        self._newest = newest[0].seq if newest else 0
+        self._oldest = self._newest + 1
+
+    async def _forward(self, store: Store) -> int:
+        found = await store.rows_after(self._newest, _AT_ONCE)
+        for row in found:
+            self.feed(row)
+        if found:
+            self._newest = found[-1].seq
+            self.since = self.since or found[0].at
+        return len(found)
+
+    async def _back(self, store: Store, now: int) -> int:
+        found = await store.rows_before(self._oldest, _AT_ONCE, kinds=_KINDS)
+        for row in found:
+            if row.at < now - WEEK:
+                self.is_whole = True
+                break
+            self.feed(row)
+            self._oldest, self.since = row.seq, row.at
+        self.is_whole = self.is_whole or len(found) < _AT_ONCE
+        self._is_far_enough = self.rows >= _MOST_ROWS
+        return len(found)
+
+    def feed(self, row: StoredEntry) -> None:
+        """Count one row."""
+        self.rows += 1
+        if row.kind not in CALL_KINDS:
+            return
+        try:
+            segment = row.segment()
+            for decision in segment.decisions:
+                if decision.by is None:
+                    self._count(row, decision.ruling)
+        except LedgerDamaged:  # the audit tells of it; here it is one row less
+            return
+
+    def _count(self, row: StoredEntry, ruling: Ruling) -> None:
+        hour = row.at // HOUR
+        self._hours.setdefault(hour, Counter())[decider(ruling), ruling.behavior] += 1
+        shadow = ruling.shadow
+        if shadow is not None:
+            key = (shadow.policy_ref, ruling.behavior, shadow.behavior)
+            self._shadowed.setdefault(hour, Counter())[key] += 1
+            self._keep_difference(row, ruling)
+        for update in ruling.suggested_updates:
+            self._keep_suggestion(row, update)
+
+    def _keep_difference(self, row: StoredEntry, ruling: Ruling) -> None:
+        kept, shadow = self._differences, ruling.shadow
+        if shadow is None or (len(kept) >= _DIFFERENCES and row.seq < kept[0].seq):
+            return
+        header = header_of(row.segment())
+        found = Difference(
+            row.seq, row.call, row.at, row.tool, header.principal, header.agent, ruling.behavior, decider(ruling).rule_id,
+            shadow.policy_ref, shadow.behavior, shadow.rule_refs, shadow.message,
+        )  # fmt: skip
+        insort(kept, found)
+        del kept[:-_DIFFERENCES]
+
+    def _keep_suggestion(self, row: StoredEntry, update: dict[str, Any]) -> None:
+        key = msgspec.json.encode(update, order="deterministic")
+        known = self._suggested.get(key)
+        if known is None:
+            if len(self._suggested) < _SUGGESTIONS:
+                self._suggested[key] = Suggested(update, 1, row.call, row.at)
+            return
+        latest = (row.call, row.at) if row.at >= known.at else (known.invocation_id, known.at)
+        self._suggested[key] = Suggested(update, known.times + 1, *latest)
+
+    def _forget(self, now: int) -> None:
+        first = (now - WEEK) // HOUR
+        for counted in (self._hours, self._shadowed):
+            for hour in [hour for hour in counted if hour < first]:
+                del counted[hour]
+
+    # What was found
+
+    def decisions(self, since: int) -> Counter[tuple[Decider, str]]:
+        """How often each decided what, in the hours from a moment on."""
+        return _together(self._hours, since)
+
+    def shadowed(self, since: int) -> Counter[tuple[str, str, str]]:
+        """How often a watched policy would have said something else: its name, what was said, what it says."""
+        return _together(self._shadowed, since)
+
+    def differences(self) -> list[Difference]:
+        """The latest of them, the newest first."""
+        return self._differences[::-1]
+
+    def suggestions(self) -> list[Suggested]:
+        """Rules that would have settled asks, those that would have settled most first."""
+        return sorted(self._suggested.values(), key=lambda one: (-one.times, -one.at))
+
+
+def decider(ruling: Ruling) -> Decider:
+    """What a ruling names as its reason."""
+    if ruling.reason_type == "rule" and ruling.rule_refs:
+        return Decider("rule", ruling.source or "", ruling.rule_refs[0])
+    return Decider(ruling.reason_type, "", ruling.mode if ruling.reason_type == "mode" else "")
+
+
+def _together(hours: dict[int, Any], since: int) -> Counter[Any]:
+    total: Counter[Any] = Counter()
+    for hour, counted in hours.items():
+        if hour >= since // HOUR:
+            total.update(counted)
+    return total
