@@ -19,7 +19,7 @@ from ferrule.errors import BatchError
 from ferrule.model.failure import Stop
 from ferrule.model.progress import Progress
 from ferrule.model.result import Pending, Result
-from ferrule.model.scheduling import QueueState, SchedulerPolicy
+from ferrule.model.scheduling import DEFAULT_POLICY, QueueState, SchedulerPolicy
 from ferrule.pipeline.at_once import in_turn
 from ferrule.pipeline.call import NO_OPTIONS, Call, CallOptions, Replay
 from ferrule.pipeline.context_modifiers import apply_modifiers
@@ -92,6 +92,8 @@ class Membership(msgspec.Struct):
     """True once nothing can be deferred any more: its calls that go on are by themselves."""
 
 
+_NOTED_POLICY = ("sibling_failure_policy", "ordering_policy")
+"""What whoever looks back at a batch has to know of its policy, where it is not the usual one."""
 Plan = Callable[[Session, str, bytes, CallOptions], Call]
 Given = CallRequest | Mapping[str, Any] | tuple[str, Any] | str
 
@@ -170,7 +172,7 @@ class BatchRun:
             call = plan(session, request.name, written, _options(request))
             call.batch = self._membership
             if self.batch_id:
-                call.notes = {"batch": self._note(number)}
+                call.notes = {**call.notes, "batch": self._note(number)}
             self._planned.append(call)
             live = self._services.live.add(call, self._services)
             if self._services.live.is_closing:
@@ -205,6 +207,9 @@ class BatchRun:
         note: dict[str, Any] = {"batch_id": self.batch_id, "index": number, "size": len(self.requests)}
         if self.needs[number]:
             note["depends_on"] = [self._planned[need].invocation_id for need in self.needs[number] if need < number]
+        for name in _NOTED_POLICY:
+            if (chosen := getattr(self.policy, name)) != getattr(DEFAULT_POLICY, name):
+                note[name] = chosen
         return note
 
     def _note_wait(self, call: Call) -> None:

@@ -75,6 +75,15 @@ async def page_of_open_calls(
     return Page(found, None)
 
 
+async def calls_holding(
+    store: Store, part: bytes, *, after: int, most_rows: int, holding: tuple[bytes, ...] = ()
+) -> list[Rows]:  # fmt: skip
+    """Calls whose first row names something, of those that began within so many rows after one; the oldest first."""
+    before = min(after + 1 + most_rows, await after_last(store))
+    firsts = await store.calls_before(before, _MOST_CALLS, CallsWanted(after=after, holding=(part, *holding)))
+    return (await whole_calls(store, firsts))[::-1]
+
+
 async def whole_calls(store: Store, firsts: Sequence[StoredEntry]) -> list[Rows]:
     """Calls with all their rows, from their first ones, in the same order."""
     longer = await store.rows_of_calls([row.call for row in firsts if row.kind != "call"])

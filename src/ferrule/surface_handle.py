@@ -125,6 +125,7 @@ class SurfaceHandle:
         parent = RUNNING.get()
         if parent is not None:
             call.parent = parent
+            call.notes = {"parent": parent.invocation_id}
         if options is not NO_OPTIONS and options.handed:
             call.secrets = options.handed.secrets
         return call

@@ -39,6 +39,7 @@ _NOTED = (
     "native_refs",
 )
 """Notes of which the story is told as they are."""
+_WHENCE = ("native_call_id", "retry_of", "parent", "trace_id")
 _LISTS = frozenset({"attempts", "redactions", "context_modifiers", "native_refs"})
 INPUTS = ("model_input", "observable_input", "permission_input", "call_input")
 
@@ -150,7 +151,7 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
             "ended_at": None if self.ended_at is None else iso(self.ended_at),
             "duration_ms": self.duration_ms,
             **who_and_what(self.header),
-            **{name: self.notes[name] for name in ("native_call_id", "retry_of", "trace_id") if name in self.notes},
+            **{name: self.notes[name] for name in _WHENCE if name in self.notes},
             "inputs": [msgspec.to_builtins(view) for view in self.inputs],
             "is_erased": self.is_erased,
             "mutations": mutation_records(self.mutations, self.invocation_id, self.created_at),

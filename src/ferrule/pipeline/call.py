@@ -53,7 +53,7 @@ class CallOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 NO_OPTIONS = CallOptions()
-OWN_NOTES = frozenset({"batch", "scheduler"})
+OWN_NOTES = frozenset({"batch", "parent", "scheduler"})
 """Notes of ours that say nothing about a result."""
 NO_STATE = b"\0"
 """What the ledger has of a tool that waits and left nothing behind: that it waits has to show."""

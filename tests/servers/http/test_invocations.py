@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import ferrule
 from ferrule.servers.http import tallies
 from ferrule.servers.http.tallies import width_for
 from tests.driven import driven
 from tests.servers.http.api import NOBODY, api
+from tests.servers.stand import serving
 
 
 @driven
@@ -201,3 +205,68 @@ def test_stretches_of_time_are_round() -> None:
     assert width_for(0, 96) == 1_000_000
     for span in (1, hour, 24 * hour * 1000):
         assert width_for(span, 10) * 10 >= span
+
+
+@ferrule.tool(read_only=True)
+async def outer() -> str:
+    """Call another tool."""
+    surface = surfaces[0]
+    return str((await surface.call("inner")).structured_content)
+
+
+@ferrule.tool(read_only=True)
+def inner() -> str:
+    """Be called."""
+    return "in"
+
+
+surfaces: list[Any] = []
+
+
+@driven
+async def test_a_call_names_its_parent_and_what_it_repeats(tmp_path: Path) -> None:
+    async with serving(tmp_path, tools=[outer, inner], auth=True) as stand:
+        owner = {"Authorization": f"Bearer {stand.owner()}"}
+        surfaces[:] = [stand.app.surface(principal="ada")]
+        first = (await surfaces[0].call("outer")).invocation_id
+        again = (await surfaces[0].call("outer", retry_of=first)).invocation_id
+
+        async def relatives(call: str) -> dict[str, Any]:
+            found: dict[str, Any] = (await stand.ask("GET", f"/v1/invocations/{call}/relatives", headers=owner)).json()
+            return found
+
+        told = await relatives(first)
+        assert [child["tool_name"] for child in told["children"]] == ["inner"]
+        assert [call["invocation_id"] for call in told["retries"]] == [again]
+        assert (told["parent"], told["retry_of"], told["is_complete"]) == (None, None, True)
+        child = told["children"][0]["invocation_id"]
+        assert (await relatives(child))["parent"] == first
+        assert (await relatives(again))["retry_of"] == first
+        story = (await stand.ask("GET", f"/v1/invocations/{child}/explain", headers=owner)).json()
+        assert story["parent"] == first
+
+
+@driven
+async def test_the_rows_of_a_call_are_held_against_the_chain(tmp_path: Path) -> None:
+    async with api(tmp_path) as here:
+        call = await here.called("ada", "pay", {"amount": 3})
+        await here.ask("amy", "POST", f"/v1/approvals/{call}/approve")
+        other = await here.called("ada", "add", {"a": 1, "b": 1})
+        chain = (await here.ask("ada", "GET", f"/v1/invocations/{call}/chain")).json()
+        assert (chain["is_checked"], chain["is_intact"]) == (True, True)
+        assert len(chain["rows"]) >= 3
+        rows = chain["rows"]
+        assert [row["seq"] for row in rows] == sorted(row["seq"] for row in rows)
+        assert rows[1]["before"] == rows[0]["hash"]
+        database = sqlite3.connect(tmp_path / ".ferrule/ledger.db")
+        with database:
+            database.execute("UPDATE journal SET outcome = 'denied' WHERE seq = ?", (rows[-1]["seq"],))
+        database.close()
+        changed = (await here.ask("oda", "GET", f"/v1/invocations/{call}/chain")).json()
+        assert not changed["is_intact"]
+        assert [row["is_intact"] for row in changed["rows"]] == [True] * (len(rows) - 1) + [False]
+        untouched = (await here.ask("oda", "GET", f"/v1/invocations/{other}/chain")).json()
+        assert untouched["is_intact"]
+        for who in ("bob", "oda of acme"):
+            assert (await here.ask(who, "GET", f"/v1/invocations/{call}/chain")).status == 404
+            assert (await here.ask(who, "GET", f"/v1/invocations/{call}/relatives")).status == 404

@@ -12,7 +12,7 @@ from ferrule.history.expand import events_of
 from ferrule.history.standing import standing_of
 from ferrule.history.story import Story
 from ferrule.model.failure import ToolError
-from ferrule.model.journal import Header, StoredEntry
+from ferrule.model.journal import StoredEntry
 from ferrule.model.lifecycle import TERMINAL
 from ferrule.model.result import Result
 from ferrule.model.surface import Surface
@@ -141,9 +141,12 @@ def brief(rows: Sequence[StoredEntry], *, is_hidden: bool) -> InvocationBrief:
     )
 
 
-def _is_hidden(rows: Sequence[StoredEntry], header: Header, surface: Surface | None) -> bool:
-    error = rows[-1].segment().error
-    return surface is not None and error is not None and is_unseen(surface, header.tool_name, error.error_class)
+def is_hidden_from(surface: Surface | None, rows: Sequence[StoredEntry]) -> bool:
+    """True for a call of a tool that whoever has this surface may not know of."""
+    error = rows[-1].segment().error if surface is not None and rows else None
+    return (
+        surface is not None and error is not None and is_unseen(surface, rows[0].header().tool_name, error.error_class)
+    )
 
 
 async def rows_seen(ask: Ask) -> Sequence[StoredEntry]:
@@ -157,7 +160,7 @@ async def rows_seen(ask: Ask) -> Sequence[StoredEntry]:
 async def get_invocation(ask: Ask) -> Replied:
     """One call in a few words."""
     rows = await rows_seen(ask)
-    is_hidden = _is_hidden(rows, rows[0].header(), await own_surface(ask))
+    is_hidden = is_hidden_from(await own_surface(ask), rows)
     return Reply(brief(rows, is_hidden=is_hidden), is_final=rows[-1].outcome in TERMINAL)
 
 
@@ -165,7 +168,7 @@ async def explain_invocation(ask: Ask) -> Replied:
     """The whole story of one call."""
     rows, surface, app = await rows_seen(ask), await own_surface(ask), ask.edge.app
     story = await told_story(app.store, rows, app.catalog, app.policy)
-    is_hidden = _is_hidden(rows, story.header, surface)
+    is_hidden = is_hidden_from(surface, rows)
     record = _untold(story) if is_hidden else story.to_record()
     if surface is not None:  # rules about other tools, which the caller may not even know of, are not its business
         record["rules"] = [rule for rule in record["rules"] if rule["is_matched"]]
@@ -203,7 +206,7 @@ def _untold(story: Story) -> dict[str, Any]:
 async def list_invocation_events(ask: Ask) -> Replied:
     """The events of one call."""
     rows, surface, app = await rows_seen(ask), await own_surface(ask), ask.edge.app
-    if _is_hidden(rows, rows[0].header(), surface):
+    if is_hidden_from(surface, rows):
         return Reply(EventList(items=[]))
     news = await app.store.news_of(ask.invocation_id)
     ordered = sorted([*rows, *news], key=lambda row: row.seq)

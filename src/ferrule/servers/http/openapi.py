@@ -40,6 +40,7 @@ _WORDS = {
 _EVERYWHERE = (400, 401, 403, 406, 413, 421, 429, 500, 503)
 _PARTS = {
     "invocation_id": Field("invocation_id", "A call.", "[!-~]{1,100}"),
+    "batch_id": Field("batch_id", "A batch.", "[!-~]{1,100}"),
     "tool": Field("tool", "A tool's name, alias or id."),
     "tool_id": Field("tool_id", "A tool's id."),
     "number": Field("number", "Which of the call's stored results, counted from 0.", "0|[1-9][0-9]{0,5}"),
