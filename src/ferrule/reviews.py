@@ -17,7 +17,7 @@ from ferrule.contracts.policy import PolicyEngine
 from ferrule.history.differences import Difference, differences
 from ferrule.history.story import Story, story_of
 from ferrule.model.approval import Answer, ApprovalRequest
-from ferrule.model.journal import StoredEntry
+from ferrule.model.journal import HookRun, StoredEntry
 from ferrule.model.lifecycle import TERMINAL
 from ferrule.model.timestamps import MICROSECONDS, iso
 from ferrule.model.tool import FACT_NAMES
@@ -31,7 +31,7 @@ _LONGEST = 80
 
 
 class Thing(msgspec.Struct, frozen=True):
-    """What a call that cannot be undone is about: people type it before they approve."""
+    """What a call is about. Where it cannot be undone, people type it before they approve."""
 
     name: str
     """The member of the input that names it; empty when it is the tool's own name."""
@@ -115,8 +115,10 @@ class Review(msgspec.Struct, frozen=True, kw_only=True):
     is_definition_current: bool
     """False when the tool's definition is another one now: an approval of the old one would be void."""
     is_destructive: bool
+    about: Thing
+    """What the call is about, as far as its input tells."""
     thing: Thing | None
-    """What to type before approving; None where nothing has to be typed."""
+    """The same where it has to be typed before approving; None where nothing has to be."""
     model_input: Any
     input: Any
     differences: tuple[Difference, ...]
@@ -138,7 +140,7 @@ def review_of(
     written = story.inputs[0].value if story.inputs else None
     parked = story.final_input
     shown = waiting.input if waiting is not None else _edited_input(rows, story)
-    is_destructive = _is_destructive(story, versions)
+    is_destructive, about = _is_destructive(story, versions), thing_of(shown, story.header.tool_name)
     is_judged = fate.purpose == "approval" and waiting is not None
     digest = request.tool_digest if request is not None else story.header.tool_digest
     return Review(
@@ -148,7 +150,8 @@ def review_of(
         request=request,
         is_definition_current=any(one.digest == digest for one in versions),
         is_destructive=is_destructive,
-        thing=thing_of(shown, story.header.tool_name) if is_destructive and is_judged else None,
+        about=about,
+        thing=about if is_destructive and is_judged else None,
         model_input=written,
         input=shown,
         differences=differences(written, shown),
@@ -272,8 +275,14 @@ def _is_destructive(story: Story, versions: Sequence[Listed]) -> bool:
 
 def _changes(story: Story, parked: Any, shown: Any, fate: Fate) -> tuple[Change, ...]:
     kinds = {"permission_prompt": "person"}
+    said = {run.hook_id: _messages(run) for run in story.hooks}
     found = [
-        Change(kinds.get(each.source_type, each.source_type), each.source_ref, each.changed_fields, each.reason)
+        Change(
+            kinds.get(each.source_type, each.source_type),
+            each.source_ref,
+            each.changed_fields,
+            each.reason or said.get(each.source_ref, ""),
+        )
         for each in story.mutations
     ]
     editor = next((each for each in reversed(fate.signatures) if each.is_edit), None)
@@ -281,6 +290,10 @@ def _changes(story: Story, parked: Any, shown: Any, fate: Fate) -> tuple[Change,
         fields = tuple(each.path for each in differences(parked, shown))
         found.append(Change("person", editor.by, fields, editor.reason or ""))
     return tuple(found)
+
+
+def _messages(run: HookRun) -> str:
+    return "; ".join(str(output["message"]) for output in run.outputs if "message" in output)
 
 
 def _asking(request: ApprovalRequest | None, engine: PolicyEngine) -> tuple[AskingRule, ...]:

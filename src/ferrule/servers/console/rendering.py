@@ -32,6 +32,7 @@ def environment() -> Environment:
     made.filters.update(
         count=count, took=took, when=when, day=day, part=part, json=pretty, line=line, initials=initials, ago=ago
     )
+    made.filters.update(written=_marked)
     return made
 
 

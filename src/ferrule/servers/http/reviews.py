@@ -56,6 +56,7 @@ class ReviewState(msgspec.Struct, kw_only=True):
         says("What names the thing that such a call is about: a member of the input (`name`) and its `value`, or the tool's own "
              "name."),
     ]  # fmt: skip
+    about: Annotated[Record, says("The same for any call.")]
     message: Annotated[str, says("Why somebody is asked.")]
     rules: Annotated[list[Record], says("The rules that asked, each with its place and its reason.")]
     definition: Annotated[str, says("The digest of the tool's definition that the question is about.")]
@@ -181,6 +182,7 @@ def _state(ask: Ask, review: Review, rows: Sequence[StoredEntry], *, says: str, 
         risk=fate.risk,
         is_destructive=review.is_destructive,
         to_type=None if review.thing is None else msgspec.to_builtins(review.thing),
+        about=msgspec.to_builtins(review.about),
         message=_message(review),
         rules=[msgspec.to_builtins(rule) for rule in review.rules],
         definition=request.tool_digest if request is not None else header.tool_digest,
