@@ -54,6 +54,8 @@ class Edge:
         self.settings = settings
         self.gate = gate
         self.turnstile = turnstile
+        self.began_at = app.services.now()
+        """When this process began to serve: microseconds since 1970."""
         self._surfaces: dict[tuple[Caller, str, str], SurfaceHandle] = {}
         self._runs: dict[tuple[Caller, str, str], SurfaceHandle] = {}
         """Those of a run: there may be any number, and most are never come back to. They do not push out the others."""
