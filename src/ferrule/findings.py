@@ -33,8 +33,10 @@ from ferrule.settings import FILE_NAME
 from ferrule.workspace import Workspace
 
 _REST_SECONDS = 2.0
+"""How long what is known is good enough for a hint."""
+_LONG_SECONDS = 0.05
 _SHARE = 20
-"""Looking whether files changed takes at most one part of this many of the time."""
+"""Looking whether files changed, where it takes long, is done in one part of this many of the time."""
 _POLICIES = ("policy.toml", ".ferrule/policy.local.toml")
 _FILES_KEPT = 32
 
@@ -218,10 +220,14 @@ class Checks:
         self._tick = tick
         self._kept: tuple[Stamps, Checked] | None = None
         self._looking: asyncio.Task[Checked] | None = None
-        self._next_look = 0
+        self._looked_at = 0
+        self._rest = 0
 
     async def fresh(self) -> Checked:
-        """What is wrong with the files as they are now. Raises FerruleError when the workspace cannot be read."""
+        """What is wrong with the files as they are now, or were a moment ago where looking takes long. Raises FerruleError
+        when the workspace cannot be read."""
+        if self._kept is not None and self._tick() < self._looked_at + self._rest:
+            return self._kept[1]
         return await asyncio.shield(self._begun())
 
     async def known(self, patience: float) -> Checked | None:
@@ -230,7 +236,7 @@ class Checks:
             with suppress(FerruleError, TimeoutError):
                 async with asyncio.timeout(patience):
                     return await self.fresh()
-        elif self._tick() > self._next_look:
+        elif self._tick() > self._looked_at + max(self._rest, int(_REST_SECONDS * 1e9)):
             self._begun()
         return None if self._kept is None else self._kept[1]
 
@@ -244,7 +250,9 @@ class Checks:
         begun = self._tick()
         workspace = Workspace.open(self._root)
         stamps = stamps_of(workspace) | _stamps_of_policy(workspace)
-        self._next_look = self._tick() + max(int(_REST_SECONDS * 1e9), _SHARE * (self._tick() - begun))
+        self._looked_at = self._tick()
+        took = self._looked_at - begun
+        self._rest = _SHARE * took if took > _LONG_SECONDS * 1e9 else 0
         kept = self._kept
         if kept is not None and kept[0] == stamps:
             return kept[1]

@@ -1,0 +1,254 @@
+"""A JSON Schema as a tree that people read: each field with its type in a few words, whether it is required, and what it means.
+
+Schemas come from anybody: references may go in circles, and nesting and number of fields are bounded.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+Node = dict[str, Any]
+"""`name`, `is_required`, `type`, `description`, `values`, `children`."""
+
+_DEEPEST = 8
+_MOST = 400
+_MOST_WORK = 8_000
+"""Schemas looked at. References can make a small schema mean millions of fields."""
+_MOST_VALUES = 12
+_LONGEST = 400
+_BRANCHES = {"oneOf": "exactly one of", "anyOf": "one of", "allOf": "all of"}
+
+
+def schema_tree(schema: Any) -> list[Node]:
+    """The fields of a schema; one nameless field for one that describes no object. Empty for no schema."""
+    if schema is None:
+        return []
+    return _Tree(schema).fields()
+
+
+class _Tree:
+    """Walks one schema."""
+
+    def __init__(self, root: Any) -> None:
+        self._root = root
+        self._left = _MOST
+        self._work = _MOST_WORK
+
+    def fields(self) -> list[Node]:
+        schema, seen = self._resolved(self._root, ())
+        children = self._children(schema, seen, 0)
+        is_plain = isinstance(schema, dict) and (schema.get("type") == "object" or "properties" in schema)
+        if is_plain:
+            return children
+        return [self._node("", self._root, (), 0, is_required=True)]
+
+    def _node(self, name: str, schema: Any, seen: tuple[str, ...], depth: int, *, is_required: bool) -> Node:
+        self._left -= 1
+        found, now_seen = self._resolved(schema, seen)
+        description = _text(schema, "description") or _text(found, "description") or _text(found, "title")
+        values = found.get("enum") if isinstance(found, dict) else None
+        return {
+            "name": name,
+            "is_required": is_required,
+            "type": self._type(schema, seen),
+            "description": description[:_LONGEST],
+            "values": [_written(value) for value in values[:_MOST_VALUES]] if isinstance(values, list) else [],
+            "children": self._children(found, now_seen, depth + 1),
+        }
+
+    def _children(self, schema: Any, seen: tuple[str, ...], depth: int) -> list[Node]:
+        self._work -= 1
+        if not isinstance(schema, dict) or depth > _DEEPEST or self._work < 0:
+            return []
+        found: list[Node] = []
+        for name, member, is_required in _members(schema):
+            if self._left <= 0:
+                if self._left == 0:  # said once
+                    found.append(_note("… and more", "not shown: the schema is too large"))
+                self._left -= 1
+                break
+            found.append(self._node(name, member, seen, depth, is_required=is_required))
+        found += self._of_items(schema, seen, depth)
+        found += self._of_branches(schema, seen, depth)
+        return found
+
+    def _of_items(self, schema: dict[str, Any], seen: tuple[str, ...], depth: int) -> list[Node]:
+        items, inner_seen = self._resolved(schema.get("items"), seen)
+        return self._children(items, inner_seen, depth) if isinstance(items, dict) else []
+
+    def _of_branches(self, schema: dict[str, Any], seen: tuple[str, ...], depth: int) -> Iterator[Node]:
+        for keyword, word in _BRANCHES.items():
+            branches = schema.get(keyword)
+            branches = branches if isinstance(branches, list) else []
+            telling = [one for one in branches if _is_telling(one)]
+            if keyword != "allOf" and len(telling) == 1 and len(branches) <= 2:  # something, or null
+                yield from self._children(*self._resolved(telling[0], seen), depth)
+                continue
+            for number, branch in enumerate(telling, start=1):
+                if self._left <= 0:
+                    return
+                found, now_seen = self._resolved(branch, seen)
+                if not _has_children(found):
+                    continue
+                self._left -= 1
+                node = _note(f"{word}, {number}", _text(found, "title") or _text(found, "description"))
+                node["type"], node["children"] = self._type(branch, seen), self._children(found, now_seen, depth + 1)
+                yield node
+
+    def _resolved(self, schema: Any, seen: tuple[str, ...]) -> tuple[Any, tuple[str, ...]]:
+        """What a reference leads to; nothing for one that leads around in a circle, or elsewhere."""
+        while isinstance(schema, dict) and isinstance(schema.get("$ref"), str):
+            reference = schema["$ref"]
+            if reference in seen:
+                return {}, seen
+            seen = (*seen, reference)
+            schema = self._at(reference)
+        return schema, seen
+
+    def _at(self, reference: str) -> Any:
+        if not reference.startswith("#"):
+            return {}
+        found = self._root
+        for step in reference[1:].split("/")[1:]:
+            name = step.replace("~1", "/").replace("~0", "~")
+            if isinstance(found, dict) and name in found:
+                found = found[name]
+            elif isinstance(found, list) and name.isdecimal() and int(name) < len(found):
+                found = found[int(name)]
+            else:
+                return {}
+        return found
+
+    def _type(self, schema: Any, seen: tuple[str, ...], depth: int = 0) -> str:
+        """A type in a few words."""
+        self._work -= 1
+        if self._work < 0:
+            return "…"
+        if schema is True or schema == {}:
+            return "anything"
+        if not isinstance(schema, dict):
+            return "nothing"
+        if isinstance(schema.get("$ref"), str):
+            return self._type_of_reference(schema["$ref"], seen, depth)
+        if "const" in schema:
+            return f"always {_written(schema['const'])}"
+        values = schema.get("enum")
+        if isinstance(values, list):
+            return " | ".join(map(_written, values)) if _is_short(values) else f"one of {len(values)}"
+        return self._plain_type(schema, seen, depth)
+
+    def _type_of_reference(self, reference: str, seen: tuple[str, ...], depth: int) -> str:
+        name = reference.rpartition("/")[2][:60] or "the whole"
+        if reference in seen or depth > _DEEPEST:
+            return f"{name} again"
+        if not reference.startswith("#"):
+            return f"as at {reference[:120]}"
+        return self._type(self._at(reference), (*seen, reference), depth + 1)
+
+    def _plain_type(self, schema: dict[str, Any], seen: tuple[str, ...], depth: int) -> str:
+        kind = schema.get("type")
+        if isinstance(kind, list):
+            word = " or ".join(str(each) for each in kind[:8])
+        elif kind == "array" or (kind is None and "items" in schema):
+            inner = self._type(schema.get("items", True), seen, depth + 1) if depth < _DEEPEST else "…"
+            word = "array" if inner == "anything" else f"array of {inner}"
+        elif isinstance(kind, str):
+            word = kind[:40]
+        else:
+            word = self._type_of_branches(schema, seen, depth)
+        return "".join((word, *_limits(schema)))
+
+    def _type_of_branches(self, schema: dict[str, Any], seen: tuple[str, ...], depth: int) -> str:
+        if "properties" in schema:
+            return "object"
+        for keyword in ("anyOf", "oneOf"):
+            branches = schema.get(keyword)
+            if isinstance(branches, list) and branches and depth < _DEEPEST:
+                words = dict.fromkeys(self._type(branch, seen, depth + 1) for branch in branches[:6])
+                return " or ".join(words) + (" or …" if len(branches) > 6 else "")
+        return "anything"
+
+
+def _members(schema: dict[str, Any]) -> Iterator[tuple[str, Any, bool]]:
+    required = schema.get("required")
+    required = required if isinstance(required, list) else []
+    properties = schema.get("properties")
+    for name, member in properties.items() if isinstance(properties, dict) else ():
+        yield str(name), member, name in required
+    patterns = schema.get("patternProperties")
+    for pattern, member in patterns.items() if isinstance(patterns, dict) else ():
+        yield f"/{pattern}/", member, False
+    others = schema.get("additionalProperties")
+    if isinstance(others, dict) and others:
+        yield "(any other name)", others, False
+
+
+def _note(name: str, said: str) -> Node:
+    return {
+        "name": name,
+        "is_required": False,
+        "type": "",
+        "description": said[:_LONGEST],
+        "values": [],
+        "children": [],
+    }
+
+
+def _has_children(schema: Any) -> bool:
+    return isinstance(schema, dict) and any(key in schema for key in ("properties", "items", *_BRANCHES))
+
+
+def _is_telling(branch: Any) -> bool:
+    return isinstance(branch, dict) and branch.get("type") != "null"
+
+
+def _is_short(values: list[Any]) -> bool:
+    return len(values) <= 4 and len("".join(map(_written, values))) <= 60
+
+
+def _limits(schema: dict[str, Any]) -> Iterator[str]:
+    """Bounds as people write them: ` > 0`, ` 1 to 99`, `, 1 to 50 items`, ` = true`."""
+    least, most = schema.get("minimum"), schema.get("maximum")
+    if least is not None and most is not None:
+        yield f" {_short(least)} to {_short(most)}"
+    elif least is not None:
+        yield f" ≥ {_short(least)}"
+    elif most is not None:
+        yield f" ≤ {_short(most)}"
+    if "exclusiveMinimum" in schema:
+        yield f" > {_short(schema['exclusiveMinimum'])}"
+    if "exclusiveMaximum" in schema:
+        yield f" < {_short(schema['exclusiveMaximum'])}"
+    for low, high, noun in (("minLength", "maxLength", "characters"), ("minItems", "maxItems", "items")):
+        if low in schema or high in schema:
+            yield f", {_range(schema.get(low), schema.get(high))} {noun}"
+    if isinstance(schema.get("format"), str):
+        yield f", {schema['format'][:40]}"
+    if isinstance(schema.get("pattern"), str):
+        yield f", like {schema['pattern'][:80]}"
+    if "default" in schema:
+        yield f" = {_short(schema['default'])}"
+
+
+def _range(low: Any, high: Any) -> str:
+    if high is None:
+        return f"at least {_short(low)}"
+    if not low:
+        return f"at most {_short(high)}"
+    return _short(low) if low == high else f"{_short(low)} to {_short(high)}"
+
+
+def _short(value: Any) -> str:
+    return _written(value)[:60]
+
+
+def _written(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 80 else f"{text[:79]}…"
+
+
+def _text(schema: Any, key: str) -> str:
+    found = schema.get(key) if isinstance(schema, dict) else None
+    return " ".join(found.split()) if isinstance(found, str) else ""

@@ -1,0 +1,85 @@
+"""Markdown of authors on pages: what is written is shown, and nothing of it acts."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ferrule.servers.console.markdown import markdown
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "[a](javascript:alert(1))",
+    "[a](data:text/html,x)",
+    '[a](https://x.example/"onmouseover="alert(1))',
+    "[a](https://x.example/' onclick='x)",
+    "<javascript:alert(1)>",
+    "`<b>`",
+    "**<i>**",
+    "```\n</code></pre><script>x</script>\n```",
+    "# <script>",
+    "- <script>",
+    "> <script>",
+    "[<script>](https://x.example)",
+    "[![x](javascript:1)](https://x.example)",
+    "&lt;script&gt; &#60;",
+)
+TAGS = re.compile(r"<(/?[a-z0-9]+)((?: [a-z]+=\"[^\"<>]*\")*)>")
+KNOWN = {"p", "h3", "ul", "ol", "li", "code", "pre", "em", "strong", "a", "div", "blockquote"}
+
+
+def check(html: str) -> None:
+    """Fails for anything that is not of ours."""
+    for name, attributes in TAGS.findall(html):
+        assert name.strip("/") in KNOWN, html
+        assert "on" not in re.sub(r'"[^"]*"', "", attributes).replace("noopener", ""), html
+        for address in re.findall(r'href="([^"]*)"', attributes):
+            assert address.lower().startswith(("http://", "https://")), html
+    assert "<" not in TAGS.sub("", html), html
+
+
+def test_what_people_write_is_laid_out() -> None:
+    html = markdown(
+        "# Use\n\nIt *pays* **all** back with `refund`,\nat once.\n\n- one\n- two\n  - inner\n\n1. first\n2. second\n"
+    )
+    assert html == (
+        "<h3>Use</h3>\n<p>It <em>pays</em> <strong>all</strong> back with <code>refund</code>, at once.</p>\n"
+        "<ul><li>one</li><li>two<ul><li>inner</li></ul></li></ul>\n<ol><li>first</li><li>second</li></ol>"
+    )
+
+
+def test_code_is_kept_as_it_is() -> None:
+    assert "a  *b*\n  c" in markdown("```python\na  *b*\n  c\n```\nafter")
+    assert "<p>after</p>" in markdown("```\nx\n```\nafter")
+
+
+def test_links_go_to_the_web_and_tell_it_nothing() -> None:
+    html = markdown("See [the guide](https://x.example/a?b=c&d=e).")
+    assert '<a href="https://x.example/a?b=c&amp;d=e" rel="noopener noreferrer nofollow"' in html
+    assert "<a " not in markdown("[a](ftp://x.example) [b](//x.example) [c](/console/logout)")
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_nothing_that_is_written_acts(text: str) -> None:
+    check(markdown(text))
+    check(markdown(f"- a\n  {text}\n\n> {text} and **{text}**"))
+
+
+@given(st.text(alphabet=st.sampled_from("*_`[]()<>#-> \n1.ahtps:/\"'&~"), max_size=300))
+def test_no_text_makes_markup_of_its_own(text: str) -> None:
+    check(markdown(text))
+
+
+@pytest.mark.parametrize(
+    "piece", ["*", "**a", "_a ", "[", "[a](", "`", "> ", "- ", "<https://", "#", "  - a\n", ">" * 50]
+)
+def test_long_texts_are_quick_and_cut(piece: str) -> None:
+    begun = time.process_time()
+    html = markdown(piece * (100_000 // len(piece)))
+    assert time.process_time() - begun < 2
+    assert "too long" in html
