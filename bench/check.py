@@ -39,6 +39,7 @@ class Bench:
         megabytes: int = 1000,
         seconds: float = 5.0,
         listed: int = 10_000,
+        invocations: int = 100_000,
     ) -> None:
         self.size = size
         self.calls = calls
@@ -48,6 +49,7 @@ class Bench:
         self.megabytes = megabytes
         self.seconds = seconds
         self.listed = listed
+        self.invocations = invocations
         self.rounds = rounds
         self.peers = peers
         self.unproven = unproven

@@ -5,6 +5,7 @@ python -m bench.run --only call [--rounds 3] [--calls 2000] [--million 1000000]
 python -m bench.run --only together [--rounds 3] [--parallel 1000] [--queued 10000] [--megabytes 1000]
 python -m bench.run --only transports [--rounds 3] [--calls 2000]
 python -m bench.run --only serve [--rounds 3] [--seconds 5] [--listed 10000]
+python -m bench.run --only console [--rounds 3] [--seconds 5] [--listed 10000] [--invocations 100000]
 
 A group that is not run keeps its last results, with the machine and the versions they were measured with.
 """
@@ -17,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench import call, check, serve, together, transports
+from bench import call, check, console, serve, together, transports
 from bench.measure import Goal, Row, machine, show, show_goals, versions
 
 HERE = Path(__file__).parent
@@ -43,6 +44,9 @@ GROUPS = {
     ),
     "transports": Group(transports.run_group, transports.PACKAGES, ("calls", "rounds"), transports.goals),
     "serve": Group(serve.run_group, serve.PACKAGES, ("seconds", "listed", "rounds"), serve.goals),
+    "console": Group(
+        console.run_group, console.PACKAGES, ("seconds", "listed", "invocations", "rounds"), console.goals
+    ),
 }
 
 
@@ -59,7 +63,8 @@ def main() -> None:
     parser.add_argument(
         "--seconds", type=float, default=5.0, help="how long each server of 'serve' is kept busy, each time"
     )
-    parser.add_argument("--listed", type=int, default=10_000, help="tools in the list of 'serve'")
+    parser.add_argument("--listed", type=int, default=10_000, help="tools in the list of 'serve' and of 'console'")
+    parser.add_argument("--invocations", type=int, default=100_000, help="invocations in the ledger of 'console'")
     parser.add_argument("--rounds", type=int, default=3, help="interleaved rounds; the median counts")
     parser.add_argument("--peers", default=str(HERE / "peers" / ".venv" / "bin" / "python"))
     parser.add_argument("--unproven", action="store_true", help="do not insist that every planted mistake is found")

@@ -14,6 +14,7 @@ HEADINGS = {
     "together": "Calls together and over time",
     "transports": "Tools behind a network",
     "serve": "Serving",
+    "console": "The console",
 }
 INTRODUCTIONS = {
     "check": "Medians. A ratio says how many times as much the contender takes, measured against the first row of its work.",
@@ -45,6 +46,14 @@ INTRODUCTIONS = {
         " decides by a policy and records every call in its ledger; of the others only ContextForge asks for a token, and none"
         " decides or records. ContextForge has no functions as tools: its tool is one more request, to a server beside it. The"
         " floors give a fixed answer. Load and server share the machine's cores. A ratio is to the first row of its work."
+    ),
+    "console": (
+        "Pages of one workspace with many tools and many invocations, served by a process of its own on a machine that also runs"
+        " the client. First byte and whole answer are of the page itself, one request at a time; CPU is of the server's process."
+        " Complete is until the page and every part that it fetches by itself stand in Chromium, which has the styles and scripts"
+        " already; work is the server's and that of the browser's thread for the page. Then calls"
+        " are made at a steady rate while a page is looked at: the longest task is the longest time the page"
+        " did nothing else. Nobody else is measured; a ratio is to the first row of its work."
     ),
 }
 
