@@ -12,7 +12,7 @@ import msgspec
 
 from ferrule.contracts.store import Store
 from ferrule.model.journal import Kind, StoredEntry
-from ferrule.reviews import Fate, fate_of
+from ferrule.evidence import Fate, fate_of
 
 _ASKED: tuple[Kind, ...] = ("answered", "unknown")
 _UNANSWERED = frozenset({"timed_out", "canceled"})

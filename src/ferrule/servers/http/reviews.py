@@ -17,7 +17,7 @@ from ferrule.model.journal import StoredEntry, header_of
 from ferrule.model.lifecycle import TERMINAL
 from ferrule.model.timestamps import MICROSECONDS, iso
 from ferrule.pipeline.tool_facts import is_input_fixed
-from ferrule.reviews import Review, review_of
+from ferrule.evidence import Review, review_of
 from ferrule.servers.http.approvals import ApprovalItem, demand_inbox, inbox_of
 from ferrule.servers.http.ask import Ask
 from ferrule.servers.http.problems import Problem, not_found
