@@ -69,7 +69,7 @@ def test_any_other_name_is_a_misdirected_request(host: str) -> None:
 
 
 def test_a_request_without_a_host_or_with_two_is_refused() -> None:
-    assert admitted(ServeSettings()) == 421
+    assert admitted(ServeSettings()) == 400
     assert admitted(ServeSettings(), ("Host", "localhost"), ("Host", "localhost")) == 400
     assert admitted(ServeSettings(), ("Host", "localhost"), ("Host", "evil.com")) == 400
 

@@ -139,8 +139,11 @@ class Inbox:
         return self._item(await self._question(call))
 
     async def resolve(self, prefix: str) -> str:
-        """The id of the waiting call that begins so; the text itself when none does. Raises InboxError for several."""
+        """The id of the waiting call that begins so, or of the newest with `last`; the text itself when none does. Raises
+        InboxError for several."""
         ids = [waiting.request.invocation_id for waiting in await self.pending()]
+        if prefix == "last" and ids:
+            return max(ids)  # they begin with their time
         found = [call for call in ids if prefix and call.startswith((prefix, f"inv_{prefix}"))]
         if prefix in ids or not found:
             return prefix

@@ -51,7 +51,7 @@ def command(
     no_wait: bool,
     as_json: bool,
 ) -> int:
-    """Approve the waiting call ID (the beginning of an id is enough) and run it.
+    """Approve the waiting call ID (the beginning of an id is enough, `last` is the newest) and run it.
 
     The approval holds for exactly this call: its tool, its input, whom it is for, until it expires. An edited input is
     validated again, and whoever approved before has to approve again.

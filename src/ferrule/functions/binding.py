@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from functools import cached_property
+from math import ceil
 from typing import Any, Literal, get_args
 
 import msgspec
@@ -192,7 +193,7 @@ class Binding:
             "resource_locks": list(stated.locks),
             "requires_exclusive_context": stated.exclusive or None,
             "retry_policy": {"max_attempts": stated.max_attempts} if stated.max_attempts is not None else None,
-            "tool_interface": {"timeout_ms": round(stated.timeout_seconds * 1000)} if stated.timeout_seconds else None,
+            "tool_interface": {"timeout_ms": ceil(stated.timeout_seconds * 1000)} if stated.timeout_seconds else None,
             "permission_profile": {"risk_level": stated.risk} if stated.risk else None,
             "execution_profile": {
                 "execution_kind": "embedded_runtime",

@@ -80,7 +80,9 @@ class Door:
                 origin = value
             elif name == b"sec-fetch-site":
                 site = value
-        if host is None or (host not in self._known_hosts and not self._is_ours(host)):
+        if host is None:
+            raise Refused(400, "a request says which Host it is for", code="malformed_request")
+        if host not in self._known_hosts and not self._is_ours(host):
             raise Refused(421, "this server does not answer to that Host; name it in hosts of [serve]")
         if origin is not None:
             return self._cors(origin, host)

@@ -232,9 +232,9 @@ def waiting_result(server: McpServer, exchange: Exchange, pending: Pending, look
     """A call that has not ended: what it waits for, where that is given, and how its result is found later."""
     call = pending.invocation_id
     where = {
-        "awaiting_approval": f"A person has to approve it: 'ferrule pending' lists it, 'ferrule approve {call}' lets it go on."
+        "awaiting_approval": f"A person has to approve it, in the console's inbox or with 'ferrule approve {call}'."
         " You cannot approve it yourself.",
-        "needs_input": f"A person has to answer it: 'ferrule pending' lists it, 'ferrule answer {call}' takes the answer.",
+        "needs_input": f"A person has to answer it, in the console's inbox or with 'ferrule answer {call}'.",
     }.get(pending.state, "It goes on without you.")
     text = (
         f"The call has not ended: {pending.message}. {where} Do not make the call again: this one goes on by itself."
