@@ -14,18 +14,21 @@ PORT ?= 8787
 RUN ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run story test check format bench soak conformance conformance-serve docs new wheel clean
+.PHONY: help run story demo-agent test check format bench soak conformance conformance-serve screenshots docs new wheel clean
 
 help:  ## list the verbs
 	@echo "Ferrule: the tools of AI agents, checked like code and called under rules. Start with 'make run'."
 	@echo
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)$$/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-25s %s\n", $$1, $$2 }'
 
-run: $(VENV)/.ready  ## a governed call from start to end, then the demo workspace served on port 8787 (PORT=…)
+run: $(VENV)/.ready  ## a governed call from start to end, then the demo bookshop served with its console on port 8787 (PORT=…)
 	@$(BIN)/python scripts/demo.py
 
 story: $(VENV)/.ready  ## the same, without serving
 	@$(BIN)/python scripts/demo.py --no-serve
+
+demo-agent: $(VENV)/.ready  ## agents at work in the demo that 'make run' serves, without a model (ARGS="--rate 3", --minutes 5, --once)
+	@$(BIN)/python scripts/demo_agent.py $(ARGS)
 
 test: $(VENV)/.ready-test  ## run every test (WORKERS=2)
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal --hypothesis-seed=0 $(ARGS)
@@ -41,7 +44,7 @@ format: $(VENV)/.ready-test  ## rewrite the sources in the project's format and 
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.ready bench/peers/.venv/.ready  ## compare with others (ONLY=check, call, together, transports or serve; SIZE=1000 for a quick look)
+bench: $(VENV)/.ready bench/peers/.venv/.ready  ## compare with others (ONLY=check, call, together, transports, serve or console; SIZE=1000 for a quick look)
 	@$(BIN)/python -m compileall -q src/ferrule
 	$(BIN)/python -m bench.run --size $(SIZE) --rounds $(ROUNDS) $(if $(ONLY),--only $(ONLY)) $(ARGS)
 
@@ -56,6 +59,9 @@ conformance: $(VENV)/.ready  ## MCP's official conformance suite against our ser
 
 conformance-serve: $(VENV)/.ready  ## only the server that the suite is run against (PORT=8787)
 	@exec $(BIN)/python scripts/conformance.py --serve --port $(PORT)
+
+screenshots: $(VENV)/.ready-test  ## photograph every page of the console of the demo, light, dark and narrow: docs/images and artifacts/
+	@$(BIN)/python scripts/screenshots.py $(ARGS)
 
 docs: $(VENV)/.ready  ## write docs/reference from the sources
 	$(BIN)/python scripts/generate_docs.py

@@ -1,4 +1,4 @@
-"""`make run`: the demo workspace, live: checked, built, called, stopped, approved, explained, audited. Then it is served.
+"""`make run`: the demo workspace, live: checked, called, stopped, approved, refused, audited. Then it is served, with a console.
 
 `make story` tells the story and serves nothing.
 """
@@ -8,19 +8,17 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parent.parent
 DEMO = ROOT / "demo"
 FERRULE = Path(sys.executable).parent / "ferrule"
-AGENT = Path("agents/service-desk.agent.md")
-CALLER = ("--agent", "service-desk", "--principal", "lena")
+SHOP = Path(".ferrule/bookshop.db")
+CALLER = ("--agent", "shop-assistant", "--principal", "lena")
 USUAL_PORT = 8787
 OTHERS = ("FERRULE_TOKEN", "FERRULE_POLICY")
 """Variables of the reader's own workspaces, which would change this story."""
@@ -34,54 +32,44 @@ class Step(NamedTuple):
     code: int = 0
 
 
+def refund(order: str, euros: int, reason: str) -> tuple[str, ...]:
+    """An agent's call that pays money back."""
+    return ("call", "refund_order", "--order-number", order, "--amount-eur", str(euros), "--reason", reason, *CALLER)
+
+
 OPENING = (
-    Step("The tools of a bicycle shop, written in four formats, are checked like code.", ("check",)),
+    Step("The tools of a bookshop, written in four formats, are checked like code.", ("check",)),
     Step("They are built into a sealed catalog: a changed byte breaks the seal.", ("build",)),
-    Step("These are the tools.", ("list",)),
     Step("An agent looks an order up. It only reads, so it is answered at once.",
-         ("call", "find-order", "--order-number", "TC-104233", *CALLER)),
+         ("call", "order_status", "--order-number", "BK-104233", *CALLER)),
     Step("A refund moves money. It stops before it runs, and waits for a person (exit code 3).",
-         ("call", "refund-order", "--order-number", "TC-104233", "--amount-eur", "40", "--reason", "damaged", *CALLER), 3),
-    Step("This is what the person sees. The agent's own credential cannot answer it.", ("pending",)),
+         refund("BK-104233", 40, "damaged"), 3),
 )  # fmt: skip
 CLOSING = (
-    Step("The whole story of that call. Nothing of it is a log line; all of it is in the ledger.", ("explain", "last")),
     Step("What policy.toml forbids is refused, in words, and recorded as fully as a yes (exit code 1).",
-         ("call", "refund-order", "--order-number", "TC-104198", "--amount-eur", "80", "--reason", "goodwill", *CALLER), 1),
+         refund("BK-104198", 80, "goodwill"), 1),
     Step("Every call, the newest last.", ("log", "-n", "5")),
     Step("Nobody has edited, removed or reordered a row of the ledger since.", ("audit", "verify")),
 )  # fmt: skip
-MISTAKE = "And when a definition has a typo, here in a copy of the demo: the line, the rule, and what to do."
+LEFT_WAITING = refund("BK-104198", 60, "returned")
 NEXT = """
-Try next, in another terminal, from this folder:
+Try next, from this folder:
 
   export PATH="$PWD/.venv/bin:$PATH"; cd demo
-  ferrule call refund-order --order-number TC-104198 --amount-eur 620 --reason damaged --principal lena
-                                              a large refund: ferrule pending tells who may approve it, and that you may not
-  ferrule key add maria --scope approve --group accounts
-                                              maria may: FERRULE_TOKEN=frl_… ferrule approve inv_…
+  ferrule explain last                        the whole story of a call
   ferrule call count_shelves --follow         a call that takes a moment, as a bar; Ctrl-C asks it to stop
-  ferrule call print_labels --labels 50 --follow
-                                              and from another terminal: ferrule follow last; ferrule cancel last
-  ferrule disable refund-order                off, at once, in every process; ferrule enable turns it on again
   edit policy.toml; ferrule policy test       the rules, written for a reviewer, and the cases they are held to
   ferrule init ~/my-tools                     a workspace of your own
 
-The same in Python (.venv/bin/python):
-
-  import ferrule
-  with ferrule.open_sync("demo") as app:
-      surface = app.surface(agent="service-desk", principal="lena")
-      print(surface.call("find-order", {"order_number": "TC-104233"}).value)
-
-The guide starts at docs/guide/first-five-minutes.md, and for serving at docs/guide/serving.md.
+The guide starts at docs/guide/first-five-minutes.md.
 """
-SERVED = """And as an agent does it, while this terminal serves:
+SERVED = """
+{title}
 
-  curl localhost:{port}/v1/calls -H "Authorization: Bearer $(cat .ferrule/keys/agent.token)" \\
-       -H "Content-Type: application/json" -H "Prefer: wait=60" -d \\
-       '{{"tool": "refund-order", "arguments": {{"order_number": "TC-104233", "amount_eur": 40, "reason": "damaged"}}}}'
-                                              it waits: ferrule pending, ferrule approve in a third terminal; then it ends
+It has a console, in the browser. A refund waits in its inbox: approve it there, and see it run.
+In another terminal, three agents go to work, so that there is something to watch:
+
+  make demo-agent
 """
 ASTRAY = """
 That was not meant to happen here (exit code {code} instead of {expected}). If you changed something in demo/, this is what became
@@ -90,27 +78,30 @@ of it. To start afresh: git checkout demo && rm -rf demo/.ferrule demo/ferrule.p
 
 def main(folder: Path = DEMO) -> int:
     """0 when the whole story could be told of the demo in this folder."""
+    (folder / SHOP).unlink(missing_ok=True)  # the shop opens with the same books and orders again
     print("$ cd demo")
     if not all(_tell(step, folder) for step in OPENING):
         return 1
-    if not all(_tell(step, folder) for step in (_approval(folder), *CLOSING)):
-        return 1
-    if not _tell_of_a_typo(folder):
-        return 1
-    print(NEXT)
-    return 0
+    return 0 if all(_tell(step, folder) for step in (_approval(folder), *CLOSING)) else 1
 
 
 def serve(folder: Path = DEMO) -> int:
     """Serve the demo until Ctrl-C; on another port where the usual one is taken."""
     port = os.environ.get("PORT") or str(_free_port())
-    if port != "0":
-        print(SERVED.format(port=port))
-    print(_bold("# And now the same tools, served to any agent.") + f"\n$ ferrule serve --port {port}\n", flush=True)
+    _leave_one_waiting(folder)
+    print(SERVED.format(title=_bold("# And now the same tools, served to any agent.")))
+    words = ("serve", "--port", port, "--open")
+    print(f"$ ferrule {shlex.join(words)}\n", flush=True)
     try:
-        return _ferrule(("serve", "--port", port), folder, stdout=sys.stdout.fileno()).returncode
+        return _ferrule(words, folder, stdout=sys.stdout.fileno()).returncode
     except KeyboardInterrupt:
         return 0
+
+
+def _leave_one_waiting(folder: Path) -> None:
+    """Something for the inbox, so that nobody's first look is at an empty one."""
+    if not _waiting(folder):
+        _ferrule(LEFT_WAITING, folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def _free_port() -> int:
@@ -134,18 +125,14 @@ def _tell(step: Step, folder: Path) -> bool:
 
 def _approval(folder: Path) -> Step:
     """The newest waiting call: an earlier run that was broken off may have left older ones."""
-    waiting = json.loads(_ferrule(("pending", "--json"), folder, stdout=subprocess.PIPE).stdout)
-    words = ("approve", waiting[-1]["invocation_id"], "--reason", "the photo shows a bent wheel")
+    words = ("approve", _waiting(folder)[-1], "--reason", "the photo shows a torn jacket")
     return Step("A person says yes, and the call runs: exactly this call, exactly this input, once.", words)
 
 
-def _tell_of_a_typo(folder: Path) -> bool:
-    with tempfile.TemporaryDirectory() as elsewhere:
-        copy = Path(elsewhere) / "demo"
-        shutil.copytree(folder, copy, ignore=shutil.ignore_patterns(".ferrule"))
-        agent = copy / AGENT
-        agent.write_text(agent.read_text(encoding="utf-8").replace("refund-order", "refund-oder"), encoding="utf-8")
-        return _tell(Step(MISTAKE, ("check",), 1), copy)
+def _waiting(folder: Path) -> list[str]:
+    """The calls that wait for a person, the newest last."""
+    told = _ferrule(("pending", "--json"), folder, stdout=subprocess.PIPE).stdout
+    return [waiting["invocation_id"] for waiting in json.loads(told)]
 
 
 def _ferrule(
@@ -160,4 +147,7 @@ def _bold(text: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main() or ("--no-serve" not in sys.argv and serve()))
+    told = main()
+    if not told and "--no-serve" in sys.argv:
+        print(NEXT)
+    sys.exit(told or ("--no-serve" not in sys.argv and serve()))

@@ -18,21 +18,19 @@ DEMO = Path(__file__).parent.parent.parent / "demo"
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
-    """The demo, mended, with a key of its own."""
+    """The demo's definitions, with a key of their own."""
     folder = tmp_path / "shop"
     assert ferrule("init", "shop", folder=tmp_path).code == 0
     for name in ("tools", "agents", "iam"):
         shutil.rmtree(folder / name)
         shutil.copytree(DEMO / name, folder / name)
-    agent = folder / "agents" / "service-desk.agent.md"
-    agent.write_text(agent.read_text(encoding="utf-8").replace("refund-oder", "refund-order"), encoding="utf-8")
     return Workspace.open(folder)
 
 
 def test_guidance_becomes_part_of_an_agents_instructions(workspace: Workspace) -> None:
     """AML-76"""
     build(workspace)
-    agent = load_catalog(workspace).record("agent", "service-desk")
+    agent = load_catalog(workspace).record("agent", "shop-assistant")
     assert agent is not None
     instructions = msgspec.json.decode(agent.payload)["instructions"]
     for text in (
@@ -53,4 +51,4 @@ def test_a_changed_byte_is_refused(workspace: Workspace) -> None:
         with pytest.raises(SealError):
             load_catalog(workspace)
     file.write_bytes(sealed)
-    assert len(load_catalog(workspace)) == 9
+    assert len(load_catalog(workspace)) == 12

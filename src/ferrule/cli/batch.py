@@ -59,16 +59,16 @@ def command(file: str, path: str, as_json: bool, **options: Any) -> int:
     order, on standard output.
 
     \b
-      - name: find-order
-        arguments: {order_number: TC-104233}
-      - [check-stock, {article: CHAIN-9}]
+      - name: order_status
+        arguments: {order_number: BK-104233}
+      - [search_books, {query: austen}]
       - id: refund
-        name: refund-order
-        arguments: {order_number: TC-104233, amount_eur: 12, reason: late}
+        name: refund_order
+        arguments: {order_number: BK-104233, amount_eur: 12, reason: late}
         depends_on: [0]
 
     \b
-      ferrule batch calls.yaml --agent service-desk --principal lena
+      ferrule batch calls.yaml --agent shop-assistant --principal lena
       ferrule batch calls.yaml --sibling-policy cancel_siblings --json
       produce-calls | ferrule batch - --ordering serial
 

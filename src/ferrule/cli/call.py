@@ -41,8 +41,8 @@ def command(context: click.Context, /, tool: str, path: str, as_json: bool, **op
     """Call a tool. Give its arguments as JSON or as options of their own:
 
     \b
-      ferrule call find-order --input '{"order_number": "TC-104233"}'
-      ferrule call find-order --order-number TC-104233
+      ferrule call order_status --input '{"order_number": "BK-104233"}'
+      ferrule call order_status --order-number BK-104233
 
     Everything is validated, decided by the policy and recorded: `ferrule explain last` tells the story. A call that
     needs an approval waits; `ferrule pending` shows it.
