@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any, Protocol
@@ -304,6 +305,29 @@ def test_endings_are_counted_by_time_and_outcome(ledger: Ledger) -> None:
         assert await store.endings(2, 100, 1000, "mul") == [Ending(start + 2000, "succeeded", 1)]
         assert await store.endings(3, 5, 1000) == [Ending(start, "failed", 1)]
         assert await store.endings(100, 200, 1000) == []
+
+    tell(ledger, story)
+
+
+def test_many_endings_are_counted_alike_however_often(ledger: Ledger) -> None:
+    async def story(store: Store) -> None:
+        await store.commit(entry("first"))
+        (_, first) = await store.rows_after(0)
+        start, minute = first.at // 60_000_000 * 60_000_000 + 60_000_000, 60_000_000
+        outcomes = ("succeeded", "failed", "denied")
+        for number in range(5_000):
+            store.record(entry(f"c{number}", at=start + number * minute // 100, outcome=outcomes[number % 7 % 3]))
+        for after, before in ((0, 10_000), (2, 4_900), (2_047, 4_097), (2_048, 4_096), (3_000, 3_100), (4_999, 5_002)):
+            for width in (minute, 5 * minute):
+                rows = [row for row in await store.rows_after(after, 6_000) if row.seq < before and row.kind == "call"]
+                wanted = Counter((row.at // width * width, row.outcome) for row in rows)
+                for _ in range(2):
+                    found = await store.endings(after, before, width)
+                    assert {(one.at, one.outcome): one.calls for one in found} == dict(wanted)
+                    assert found == sorted(found)
+        for number in range(50):
+            store.record(entry(f"later{number}", at=start + 60 * minute, outcome="failed"))
+        assert sum(one.calls for one in await store.endings(0, 10_000, minute)) == 5_051
 
     tell(ledger, story)
 

@@ -14,9 +14,10 @@ from typing import Any, TypeVar
 from ferrule.contracts.store import CallsWanted, Ending, KeyHolder
 from ferrule.errors import LedgerError
 from ferrule.model.chain import kind_number
-from ferrule.model.journal import CALL_KINDS, LAST_KINDS, Kind, OpenCall, StoredEntry, Switch
+from ferrule.model.journal import CALL_KINDS, Kind, OpenCall, StoredEntry, Switch
 from ferrule.stores.rows import CANCEL_REQUESTED, stored
 from ferrule.stores.sqlite.connection import connect, unusable
+from ferrule.stores.sqlite.counting import MINUTE, Counted, add, count_endings, of_tool
 from ferrule.stores.sqlite.transaction import FileIdentity
 
 T = TypeVar("T")
@@ -26,12 +27,12 @@ _NEWS = kind_number("news")
 CANCEL_REQUESTS = f"WHERE kind = {_NEWS} AND outcome = '{CANCEL_REQUESTED}' AND seq > ? ORDER BY seq"
 """With literals, as the index has them: for other words SQLite would look at every row after the number."""
 _CALL = kind_number("call")
-_CALL_KINDS, _LAST_KINDS = (
-    ",".join(str(kind_number(kind)) for kind in sorted(kinds)) for kinds in (CALL_KINDS, LAST_KINDS)
-)
+_CALL_KINDS = ",".join(str(kind_number(kind)) for kind in sorted(CALL_KINDS))
 _SAME = f"call = j.call AND call <> '' AND kind <> {_NEWS}"
 _EARLIER = f"SELECT 1 FROM journal WHERE {_SAME} AND seq < j.seq"
 _LAST_OUTCOME = f"SELECT outcome FROM journal WHERE {_SAME} ORDER BY seq DESC LIMIT 1"
+_ENDS = "SELECT coalesce((SELECT min(seq) FROM journal), 1), coalesce((SELECT max(seq) FROM journal), 0) + 1"
+"""Asked for together in one SELECT, SQLite would go through every row."""
 _AT_ONCE = 500
 """Names in one question: SQLite takes only so many."""
 _CALLS = "SELECT call, state, owner, tool_id, principal, agent, tenant, expires_at, seq FROM open_calls"
@@ -45,6 +46,7 @@ class Reader:
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="ferrule-ledger-reader")
         self._connection: sqlite3.Connection | None = None
         self._file = FileIdentity(path)
+        self._counted = Counted()
 
     def close(self) -> None:
         """Let go."""
@@ -92,7 +94,7 @@ class Reader:
             tests.append("seq < ?")
             values.append(seq)
         whole, longer = [f"kind = {_CALL}"], [f"kind <> {_CALL}", f"NOT EXISTS ({_EARLIER})"]
-        _add(tests, values, _of_tool(wanted.tool))
+        add(tests, values, of_tool(wanted.tool))
         states = ",".join("?" * len(wanted.outcomes))
         if states:
             whole.append(f"outcome IN ({states})")
@@ -100,7 +102,7 @@ class Reader:
             values += [*wanted.outcomes, *wanted.outcomes]
         tests.append(f"({' AND '.join(whole)} OR {' AND '.join(longer)})")
         for part in wanted.holding:
-            _add(tests, values, ("instr(body, ?) > 0", [part]))
+            add(tests, values, ("instr(body, ?) > 0", [part]))
         where = f"AS j WHERE {' AND '.join(tests)} ORDER BY seq DESC LIMIT ?"
         return await self._ask(lambda db: _rows(db, where, [*values, limit]))
 
@@ -119,14 +121,10 @@ class Reader:
         return await self._ask(lambda db: _seq_at(db, at))
 
     async def endings(self, after: int, before: int, width: int, tool: str) -> list[Ending]:
-        """How calls ended."""
-        tests, values = ["seq > ?", "seq < ?", f"kind IN ({_LAST_KINDS})"], list[Any]([after, before])
-        _add(tests, values, _of_tool(tool))
-        question = (
-            f"SELECT at / ? * ?, outcome, count(*) FROM journal WHERE {' AND '.join(tests)} GROUP BY 1, 2 ORDER BY 1, 2"
-        )
-        found = await self._ask(lambda db: db.execute(question, [width, width, *values]).fetchall())
-        return [Ending(*row) for row in found]
+        """How calls ended. Rows never change, so what was counted once for all tools is kept."""
+        if tool or width % MINUTE:
+            return await self._ask(lambda db: count_endings(db, after, before, width, tool))
+        return await self._ask(lambda db: self._counted.endings(db, after, before, width))
 
     async def last(self) -> tuple[int, int]:
         """Number and time of the last row."""
@@ -177,27 +175,15 @@ class Reader:
         return self._connection
 
     def _disconnect(self) -> None:
+        self._counted = Counted()
         connection, self._connection = self._connection, None
         if connection is not None:
             with contextlib.suppress(sqlite3.Error):
                 connection.close()
 
 
-def _of_tool(tool: str) -> tuple[str, list[Any]]:
-    """A test for rows of a tool: its id, or the end of it after a dot."""
-    if not tool:
-        return "", []
-    return "(tool = ? OR substr(tool, ?) = ?)", [tool, -len(tool) - 1, f".{tool}"]
-
-
-def _add(tests: list[str], values: list[Any], more: tuple[str, list[Any]]) -> None:
-    if more[0]:
-        tests.append(more[0])
-        values += more[1]
-
-
 def _seq_at(connection: sqlite3.Connection, at: int) -> int:
-    low, high = connection.execute("SELECT coalesce(min(seq), 1), coalesce(max(seq), 0) + 1 FROM journal").fetchone()
+    low, high = connection.execute(_ENDS).fetchone()
     while low < high:
         middle = (low + high) // 2
         seq, time = connection.execute(
