@@ -131,7 +131,22 @@
   }
 
   /* News: one stream for the page. Each kind becomes an event on the body (`live:calls`), which parts of the page fetch
-     themselves anew for: hx-trigger="live:calls from:body throttle:1s". */
+     themselves anew for: hx-trigger="live:calls from:body throttle:1s". htmx drops what comes within that second; so that the
+     last news of all are not lost, they are told again when it is over. */
+  const topics = ['calls', 'inbox', 'catalog', 'policy'], toldAt = new WeakMap(), timers = {};
+  function tell(topic) {
+    const now = performance.now();
+    let next = Infinity;
+    all(`[hx-trigger*="live:${topic}"]`).forEach(part => {
+      const every = 1000 * Number((part.getAttribute('hx-trigger').match(/throttle:([\d.]+)s/) || [0, 0])[1]);
+      const at = toldAt.has(part) ? toldAt.get(part) : -Infinity;
+      if (now - at > every) toldAt.set(part, now);
+      else next = Math.min(next, at + every + 30);
+    });
+    clearTimeout(timers[topic]);
+    if (next < Infinity) timers[topic] = setTimeout(() => tell(topic), next - now);
+    document.body.dispatchEvent(new CustomEvent(`live:${topic}`));
+  }
   let heardAt = performance.now(), isOpen = false, source = null, again = 0, away = 0;
   function listen(address) {
     clearTimeout(again);
@@ -141,7 +156,7 @@
     source.onopen = () => {
       const wasLost = !isOpen && heardAt !== 0;
       heard();
-      if (wasLost) ['calls', 'inbox', 'catalog', 'policy'].forEach(topic => document.body.dispatchEvent(new CustomEvent(`live:${topic}`)));
+      if (wasLost) topics.forEach(tell);
     };
     source.onerror = () => {
       isOpen = false;
@@ -150,10 +165,7 @@
       if (source.readyState === EventSource.CLOSED) again = setTimeout(() => listen(address), 3000 + 4000 * Math.random());
     };
     source.addEventListener('beat', heard);
-    ['calls', 'inbox', 'catalog', 'policy'].forEach(topic => source.addEventListener(topic, () => {
-      heard();
-      document.body.dispatchEvent(new CustomEvent(`live:${topic}`));
-    }));
+    topics.forEach(topic => source.addEventListener(topic, () => { heard(); tell(topic); }));
   }
   /* A browser opens few connections to one host, all tabs together: those that nobody sees let theirs go. */
   function watchSight(address) {
@@ -193,8 +205,8 @@
       if (!part.isConnected) held.delete(part);
       else if (!isInUse(part)) {
         held.delete(part);
-        const topic = (part.getAttribute('hx-trigger') || '').match(/live:\w+/);
-        if (topic) document.body.dispatchEvent(new CustomEvent(topic[0]));
+        const topic = (part.getAttribute('hx-trigger') || '').match(/live:(\w+)/);
+        if (topic) tell(topic[1]);
       }
     }
   }
