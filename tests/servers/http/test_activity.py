@@ -100,7 +100,7 @@ async def test_clients_are_told_how_to_connect_and_never_a_token(tmp_path: Path)
             reply = await here.ask(who, "GET", "/v1/clients")
             texts = {item["client"]: item["text"] for item in reply.json()["items"]}
             assert "http://localhost:8787/mcp" in texts["cursor"]
-            assert ("claude-desktop" in texts) == (who == "oda")
+            assert ("mcp-stdio" in texts) == (who == "oda")
             assert (str(tmp_path) in reply.body.decode()) == (who == "oda"), "where it lies is not for everybody"
             for secret in [*here.secrets.values(), here.stand.token()]:
                 assert secret not in reply.body.decode()

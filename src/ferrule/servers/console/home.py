@@ -1,15 +1,415 @@
-"""The first page: what runs, how it does, and who is waited for."""
+"""The first page: what runs, how it does, and who is waited for. Its numbers come from the ledger, and move as that does."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from ferrule.model.approval import ADMIN, APPROVE
 from ferrule.servers.asgi import Answer
+from ferrule.servers.callers import Refused
 from ferrule.servers.console.page import Page
-from ferrule.servers.console.view import View
+from ferrule.servers.console.rendering import count, took
+from ferrule.servers.console.view import NO_STORE, View
+from ferrule.servers.http.problems import Problem
+
+_RECENT = 8
+_LOOKED_FOR_NEWER = 60
+_WAITING_SHOWN = 3
+_SPARK_WIDTH, _SPARK_HEIGHT, _SPARK_EDGE = 100.0, 30.0, 2.0
+_BEHIND = 60_000_000
+_NONE = "–"
 
 
 async def show(view: View) -> Answer:
     """`GET /console/`"""
-    return await view.page("home.html")
+    activity, waiting, workspace, clients, recent, upstreams, policy = await asyncio.gather(
+        view.api.get("/activity"),
+        _waiting(view),
+        view.api.get("/workspace"),
+        view.api.get("/clients"),
+        _recent(view, ""),
+        view.api.get("/upstreams") if _oversees(view) else _nothing(),
+        view.api.get("/policy") if _oversees(view) else _nothing(),
+    )
+    chosen = view.query.get("client", "")
+    names = [item["client"] for item in clients["items"]]
+    return await view.page(
+        "home.html",
+        running=_running(workspace, activity["as_of"]),
+        now=_now(activity, waiting),
+        waiting=waiting,
+        clients=clients["items"],
+        client=chosen if chosen in names else names[0],
+        recent=recent,
+        upstreams=_upstreams(upstreams),
+        policy=_policy(policy),
+        check=await _check(view) if "check" in view.query else None,
+    )
 
 
-PAGES = (Page("GET", "/", show),)
+async def show_now(view: View) -> Answer:
+    """`GET /console/parts/home/now`: the sentence the page begins with, the numbers, and what the charts are drawn from."""
+    activity, waiting = await asyncio.gather(view.api.get("/activity"), _waiting(view))
+    return view.fragment("home_now.html", now=_now(activity, waiting))
+
+
+async def show_waiting(view: View) -> Answer:
+    """`GET /console/parts/home/waiting`: the calls that expire first."""
+    return view.fragment("home_waiting.html", waiting=await _waiting(view))
+
+
+async def show_upstreams(view: View) -> Answer:
+    """`GET /console/parts/home/upstreams`: how the systems behind tools do."""
+    return view.fragment("home_upstreams.html", upstreams=_upstreams(await view.api.get("/upstreams")))
+
+
+async def show_check(view: View) -> Answer:
+    """`GET /console/parts/home/check`: what is wrong with the definitions. The first look at many of them takes a while."""
+    return view.fragment("home_check.html", check=await _check(view))
+
+
+async def show_recent(view: View) -> Answer:
+    """`GET /console/parts/home/recent?top=`: the calls on the page as they stand now, and how many are newer. Without `top`
+    the newest."""
+    recent = await _recent(view, view.query.get("top", ""))
+    if not recent["items"] and view.query.get("top"):
+        return Answer(204, b"", [NO_STORE])  # too many are newer to find them again: they stay as they are
+    return view.fragment("home_recent.html", recent=recent)
+
+
+async def _nothing() -> None:
+    return None
+
+
+def _oversees(view: View) -> bool:
+    """True for who may look at the whole workspace."""
+    return view.may(ADMIN) and view.caller.identity.tenant is None
+
+
+# What is running
+
+
+def _running(workspace: dict[str, Any], as_of: str) -> dict[str, Any]:
+    up = _micros(as_of) - _micros(workspace["started_at"])
+    return {**workspace, "up": took(max(up, 1_000_000)), "address": workspace["url"].partition("://")[2]}
+
+
+def _micros(at: str) -> int:
+    return round(datetime.fromisoformat(at).timestamp() * 1_000_000)
+
+
+# The numbers
+
+
+def _now(activity: dict[str, Any], waiting: dict[str, Any]) -> dict[str, Any]:
+    minutes, calls, failed = activity["minutes"], activity["calls"], activity["failed"]
+    value, unit = _split(activity["p95_ms"])
+    return {
+        "sentence": sentence(activity),
+        "is_behind": _is_behind(activity),
+        "counted_until": activity["counted_until"],
+        "covers": activity["covers"],
+        "calls": calls,
+        "rate": activity["calls_last_minute"],
+        "rate_spark": spark([_calls(minute) for minute in minutes]),
+        "errors": percent(failed, calls),
+        "errors_note": failures(activity),
+        "errors_spark": spark([minute["failed"] for minute in minutes]),
+        "failed": failed,
+        "p95": value,
+        "p95_unit": unit,
+        "p95_spark": spark([minute["p95_ms"] or 0.0 for minute in minutes]),
+        "waiting": waiting,
+        "waiting_note": _waiting_note(activity["waiting"], waiting, activity["as_of"]),
+        "summary": summary(activity),
+        "legend": _legend(minutes),
+        "points": points(minutes),
+    }
+
+
+def _is_behind(activity: dict[str, Any]) -> bool:
+    """True while so much is still being read that the numbers are of another time."""
+    if activity["is_complete"]:
+        return False
+    until = activity["counted_until"]
+    return until is None or _micros(activity["as_of"]) - _micros(until) > _BEHIND
+
+
+def _calls(minute: dict[str, Any]) -> int:
+    return int(minute["succeeded"] + minute["failed"] + minute["denied"] + minute["canceled"])
+
+
+def sentence(activity: dict[str, Any]) -> str:
+    """How it does, for whoever reads nothing else."""
+    calls, failed = activity["calls"], activity["failed"]
+    whose = "of your calls " if activity["covers"] == "own" else ""
+    if not calls:
+        return "No calls ended in the last hour."
+    if not failed:
+        return f"{_plural(calls, 'call')} {whose}ended in the last hour, and none failed."
+    return f"{percent(failed, calls)} % of {_plural(calls, 'call')} {whose}in the last hour failed."
+
+
+def percent(part: int, whole: int) -> str:
+    """With one figure behind the point, except for what is whole. A dash for nothing; never 0 for what is more than that."""
+    if not whole:
+        return _NONE
+    share = 100 * part / whole
+    if part and share < 0.1:
+        return "<0.1"
+    if part < whole and share > 99.9:
+        return ">99.9"
+    return f"{share:.1f}".removesuffix(".0")
+
+
+def failures(activity: dict[str, Any]) -> str:
+    """How many failed, and of which tool most."""
+    failed, failing = activity["failed"], [one for one in activity["failing"] if one["tool"]]
+    if not activity["calls"]:
+        return "no calls yet"
+    if not failed:
+        return "none failed in the last hour"
+    if not failing:
+        return f"{count(failed)} failed"
+    first = failing[0]
+    if first["calls"] == failed:
+        which = "it was" if failed == 1 else "all of them"
+        return f"{count(failed)} failed, {which} {first['tool']}"
+    return f"{count(failed)} failed, {count(first['calls'])} of them {first['tool']}"
+
+
+def _split(milliseconds: float | None) -> tuple[str, str]:
+    """A duration and its unit, where it has one alone."""
+    if milliseconds is None:
+        return _NONE, ""
+    text = took(milliseconds * 1000)
+    value, _, unit = text.partition(" ")
+    return (value, unit) if " " not in unit else (text, "")
+
+
+def spark(values: Sequence[float]) -> dict[str, str]:
+    """The paths of a small chart: its line, and the area below it."""
+    most = max(values, default=0) or 1
+    step = _SPARK_WIDTH / max(1, len(values) - 1)
+    height = _SPARK_HEIGHT - 2 * _SPARK_EDGE
+    places = [
+        f"{number * step:.1f} {_SPARK_HEIGHT - _SPARK_EDGE - height * value / most:.1f}"
+        for number, value in enumerate(values)
+    ]
+    line = "M" + "L".join(places) if places else ""
+    return {"line": line, "area": f"M0 30L{line[1:]}L100 30Z" if line else ""}
+
+
+def _waiting_note(told: dict[str, Any], waiting: dict[str, Any], as_of: str) -> str:
+    parts = []
+    if waiting["oldest_at"] is not None and waiting["count"]:
+        parts.append(f"oldest {took(max(0, _micros(as_of) - _micros(waiting['oldest_at'])))}")
+    if told["median_answer_ms"] is not None:
+        parts.append(f"answered in {took(told['median_answer_ms'] * 1000)} median")
+    if not parts:
+        return "nobody is asked" if not waiting["count"] else "none answered in the last hour"
+    return ", ".join(parts)
+
+
+# The charts
+
+
+def points(minutes: Sequence[dict[str, Any]]) -> dict[str, list[Any]]:
+    """What the charts are drawn from: a list for each line, one value a minute. Seconds since 1970, milliseconds, calls."""
+    return {
+        "at": [_micros(minute["at"]) // 1_000_000 for minute in minutes],
+        **{name: [minute[f"{name}_ms"] for minute in minutes] for name in ("p50", "p95", "p99")},
+        **{name: [minute[name] for minute in minutes] for name in ("succeeded", "failed", "denied")},
+    }
+
+
+def _legend(minutes: Sequence[dict[str, Any]]) -> dict[str, str]:
+    """The latest minute that has something to say."""
+    busy = next((minute for minute in reversed(minutes) if minute["p50_ms"] is not None), None)
+    last = minutes[-1] if minutes else None
+    times = {name: _time(busy[f"{name}_ms"] if busy else None) for name in ("p50", "p95", "p99")}
+    return {**times, **{name: count(last[name]) if last else _NONE for name in ("succeeded", "failed", "denied")}}
+
+
+def _time(milliseconds: float | None) -> str:
+    return took(None if milliseconds is None else milliseconds * 1000)
+
+
+def summary(activity: dict[str, Any]) -> str:
+    """The charts in words, for who cannot see them."""
+    if not activity["calls"]:
+        return "No calls ended in the last hour, so there is nothing to draw."
+    ended = [
+        f"{count(activity[name])} {name}" for name in ("succeeded", "failed", "denied", "canceled") if activity[name]
+    ]
+    text = f"Of {_plural(activity['calls'], 'call')} in the last hour {_listed(ended)}."
+    if activity["p50_ms"] is not None:
+        p50, p95, p99 = (_time(activity[f"{name}_ms"]) for name in ("p50", "p95", "p99"))
+        text += f" Half took {p50} or less, 95 of 100 {p95} or less, 99 of 100 {p99} or less."
+    return text + _worst(activity["minutes"])
+
+
+def _worst(minutes: Sequence[dict[str, Any]]) -> str:
+    worst = max(minutes, key=lambda minute: minute["failed"])
+    if worst["failed"] < 2:
+        return ""
+    return f" Most failures came at {worst['at'][11:16]} UTC: {count(worst['failed'])} in that minute."
+
+
+def _listed(words: Sequence[str]) -> str:
+    return " and ".join(words) if len(words) < 3 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def _plural(number: int, word: str) -> str:
+    return f"{count(number)} {word}{'s' * (number != 1)}"
+
+
+# Who is waited for
+
+
+async def _waiting(view: View) -> dict[str, Any]:
+    """The calls that wait: all of the inbox for who may open it, else how many of one's own."""
+    if not (view.may(APPROVE) or view.may(ADMIN)):
+        told = (await view.api.get("/activity"))["waiting"]
+        first = told["first_expires_at"]
+        return {
+            "count": told["calls"],
+            "oldest_at": told["oldest_at"],
+            "left": _left(first, view),
+            "items": [],
+            "is_own": True,
+        }
+    items = (await view.api.get("/approvals"))["items"]
+    by_end = sorted(
+        items, key=lambda item: (item["expires_at"] is None, item["expires_at"] or "", item["requested_at"])
+    )
+    ends = [item["expires_at"] for item in by_end if item["expires_at"] is not None]
+    return {
+        "count": len(items),
+        "oldest_at": min((item["requested_at"] for item in items), default=None),
+        "left": _left(ends[0], view) if ends else None,
+        "items": [_item(item, view) for item in by_end[:_WAITING_SHOWN]],
+        "is_own": False,
+    }
+
+
+def _left(at: str | None, view: View) -> int | None:
+    """Seconds until then, by the server's clock."""
+    if at is None:
+        return None
+    return max(0, (_micros(at) - view.edge.app.services.wall()) // 1_000_000)
+
+
+def _item(item: dict[str, Any], view: View) -> dict[str, Any]:
+    return {
+        "invocation_id": item["invocation_id"],
+        "tool": item["tool_id"],
+        "risk": item["risk"],
+        "who": item["agent"] or item["principal"],
+        "needs": needs(item),
+        "left": _left(item["expires_at"], view),
+    }
+
+
+def needs(item: dict[str, Any]) -> str:
+    """What a waiting call needs, in a few words."""
+    if item["purpose"] == "input":
+        return "needs an answer"
+    if item["purpose"] == "outcome":
+        return "needs to know how it ended"
+    given, people = len(item["approvals"]), item["people"]
+    return f"needs {people - given} of {people} people" if people > 1 else "needs one person"
+
+
+# The rest of the page
+
+
+def _upstreams(listed: dict[str, Any] | None) -> dict[str, Any] | None:
+    if listed is None:
+        return None
+    kinds = {"healthy": "ok", "slow": "warn", "failing": "bad", "quiet": "off"}
+    items = [
+        {
+            **item,
+            "state": kinds[item["health"]],
+            "word": "no calls yet" if item["health"] == "quiet" else item["health"],
+            "what": " · ".join([item["kind"], _plural(item["tools"], "tool")])
+            + (", locked" if item["is_locked"] else ""),
+            "told": _told(item),
+        }
+        for item in listed["items"]
+    ]
+    return {"items": items, "lock": listed["lock"], "as_of": listed["as_of"], "is_complete": listed["is_complete"]}
+
+
+def _told(item: dict[str, Any]) -> str:
+    """What its calls met."""
+    match item["health"]:
+        case "quiet":
+            return "in the last hour"
+        case "failing":
+            return f"{count(item['unreached'])} of {_plural(item['calls'], 'call')} did not reach it"
+        case _:
+            return f"p95 {_time(item['p95_ms'])}"
+
+
+def _policy(overview: dict[str, Any] | None) -> dict[str, Any] | None:
+    if overview is None:
+        return None
+    return {
+        "is_usable": overview["is_usable"],
+        "problem": overview["problem"],
+        "rules": sum(overview["rules"].values()),
+        "in_force_since": overview["in_force_since"],
+    }
+
+
+async def _check(view: View) -> dict[str, Any] | None:
+    """The check of the definitions in numbers; None for who may not look at the catalog."""
+    if not _oversees(view):
+        return None
+    try:
+        page = await view.api.get("/catalog/diagnostics", limit=1)
+    except Problem as problem:
+        return {"problem": problem.detail, "summary": None}
+    except Refused as refused:
+        return {"problem": refused.reason, "summary": None}
+    return {"problem": None, "summary": page["summary"]}
+
+
+async def _recent(view: View, top: str) -> dict[str, Any]:
+    """The newest calls; with `top` those from that one on, and how many are newer."""
+    try:
+        found = await view.api.get("/invocations", limit=_LOOKED_FOR_NEWER if top else _RECENT)
+    except Refused:  # who may only approve sees no list of calls
+        return {"items": [], "newer": "", "top": "", "may": False}
+    ids = [item["invocation_id"] for item in found["items"]]
+    if top and top not in ids:
+        return {"items": [], "newer": "", "top": top, "may": True}
+    first = ids.index(top) if top else 0
+    items = [_call(item) for item in found["items"][first : first + _RECENT]]
+    return {
+        "items": items,
+        "newer": _plural(first, "newer call") if first else "",
+        "top": items[0]["invocation_id"] if items else "",
+        "may": True,
+    }
+
+
+def _call(item: dict[str, Any]) -> dict[str, Any]:
+    kept = ("invocation_id", "at", "tool_name", "agent", "principal", "decision", "input")
+    status = "denied" if item["standing"] == "refused" else item["standing"]
+    return {**{name: item[name] for name in kept}, "status": status, "took": _time(item["duration_ms"])}
+
+
+PAGES = (
+    Page("GET", "/", show),
+    Page("GET", "/parts/home/now", show_now),
+    Page("GET", "/parts/home/waiting", show_waiting),
+    Page("GET", "/parts/home/upstreams", show_upstreams),
+    Page("GET", "/parts/home/check", show_check),
+    Page("GET", "/parts/home/recent", show_recent),
+)

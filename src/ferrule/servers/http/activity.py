@@ -31,7 +31,7 @@ from ferrule.servers.http.ask import Ask
 from ferrule.servers.http.reply import Replied, Reply
 from ferrule.servers.http.says import says
 
-_PATIENCE_SECONDS = 0.15
+_PATIENCE_SECONDS = 0.3
 """How long whoever asks waits for rows that were not counted yet; then they get what there is."""
 _MOST_FAILING = 5
 

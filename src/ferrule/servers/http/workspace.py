@@ -19,13 +19,21 @@ from ferrule.servers.http.ask import Ask
 from ferrule.servers.http.reply import Replied, Reply
 from ferrule.servers.http.says import says
 
-_TITLES = {
-    "cursor": "MCP over HTTP",
-    "claude-desktop": "MCP over stdio",
-    "claude-code": "Claude Code",
-    "vscode": "VS Code",
-    "curl": "HTTP",
-    "python": "Python",
+_WAYS = (
+    ("mcp-http", "MCP over HTTP", "cursor"),
+    ("mcp-stdio", "MCP over stdio", "claude-desktop"),
+    ("claude-code", "Claude Code", "claude-code"),
+    ("cursor", "Cursor", "cursor"),
+    ("vscode", "VS Code", "vscode"),
+    ("curl", "HTTP", "curl"),
+    ("python", "Python", "python"),
+)
+"""What each way is called here and for people, and whose configuration shows it."""
+_LOCAL = "mcp-stdio"
+"""It starts a program on this machine, in the workspace's folder."""
+_ANY = {
+    "mcp-http": "Most clients take this in their file of MCP servers.",
+    "mcp-stdio": "Most desktop clients take this.",
 }
 
 
@@ -85,11 +93,17 @@ async def list_clients(ask: Ask) -> Replied:
     """What to give each of the common clients."""
     place, is_overseer = _place(ask), _is_overseer(ask)
     items = [
-        ClientSetup(client=client, title=title, text=snippet(client, place), note=advice(client, place))
-        for client, title in _TITLES.items()
-        if is_overseer or client != "claude-desktop"  # it starts a program on this machine, in the workspace's folder
+        ClientSetup(client=way, title=title, text=snippet(client, place), note=_note(way, client, place))
+        for way, title, client in _WAYS
+        if is_overseer or way != _LOCAL
     ]
     return Reply(ClientSetups(items=items))
+
+
+def _note(way: str, client: str, place: Place) -> str:
+    """What to do with it. What any client takes belongs into no single one's file."""
+    lines = advice(client, place).splitlines()
+    return "\n".join([_ANY[way], *lines[1:]] if way in _ANY else lines)
 
 
 def _is_overseer(ask: Ask) -> bool:
