@@ -13,10 +13,11 @@ from typing import Any, Literal, NamedTuple, get_args
 import msgspec
 
 from ferrule.contracts.catalog import CatalogView
-from ferrule.contracts.policy import PolicyEngine
+from ferrule.contracts.policy import PolicyEngine, Program
 from ferrule.model.surface import Surface, SurfaceEntry, SurfaceRequest, SurfaceSettings
 from ferrule.model.tool import Record
 from ferrule.model.value import dig
+from ferrule.policy.program import RuleProgram
 from ferrule.surface.render import render
 from ferrule.surface.search_tool import SEARCH_TOOL
 
@@ -127,18 +128,24 @@ def reached(surface: Surface, entry: SurfaceEntry, engine: PolicyEngine) -> Reac
         return Reached(entry, "denied" if is_denied else "held", "gone", entry.detail or str(entry.reason or ""))
     loading: Loading = "hidden" if not entry.is_offered else "loaded" if entry.standing == "loaded" else "deferred"
     try:
-        fixed = engine.program(entry, surface.request).fixed
+        program = engine.program(entry, surface.request)
     except Exception as error:  # a policy that fails is a no, as in a call
         return Reached(entry, "denied", loading, f"the policy failed ({type(error).__name__}), so nothing is allowed")
+    fixed = program.fixed
     if fixed is None:
-        asks = f"; {_askers(entry)} wants a person to agree" if entry.approval_from else ""
-        return Reached(entry, "depends", loading, f"rules look at the arguments of each call{asks}")
+        return Reached(entry, "depends", loading, _depends(program, entry))
     verdict: Verdict = {"allow": "runs", "ask": "asks", "deny": "denied"}.get(fixed.behavior, "depends")  # type: ignore[assignment]  # one of them
     return Reached(entry, verdict, loading, fixed.message)
 
 
-def _askers(entry: SurfaceEntry) -> str:
-    return " and ".join(_WHO.get(each, each) for each in entry.approval_from)
+def _depends(program: Program, entry: SurfaceEntry) -> str:
+    rules = program.looking if isinstance(program, RuleProgram) else ()
+    what = (
+        f"{', '.join(rules)} {'looks' if len(rules) == 1 else 'look'} at each call" if rules else "each call is judged"
+    )
+    asking = [_WHO.get(each, each) for each in entry.approval_from]
+    verb = "want" if len(asking) > 1 else "wants"
+    return f"{what}; {' and '.join(asking)} {verb} a person to agree" if asking else what
 
 
 def loading_counts(found: Iterable[SurfaceEntry]) -> dict[str, int]:

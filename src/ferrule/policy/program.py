@@ -62,6 +62,11 @@ class RuleProgram:
             return self._ruled(judged, hits, notes)
         return self._ruled(judged, hits, ())
 
+    @property
+    def looking(self) -> tuple[str, ...]:
+        """The rules that look at each call."""
+        return tuple(hit.rule.rule_id for hit in self._rules.perhaps)
+
     def early_deny(self, judged: Judged) -> Ruling | None:
         """The deny that rules and mode give this call by looking at its input alone."""
         if self.denies_statically is not None:
