@@ -135,6 +135,10 @@ async def _split(view: View) -> Answer:
     return Answer(200, b"", [(b"hx-push-url", view.said("to").encode())])
 
 
+async def _given(view: View) -> Answer:
+    return Answer(200, b"alert(1)", [(b"content-type", view.said("to").encode())])
+
+
 async def _broken(view: View) -> Answer:
     raise RuntimeError("the secret is swordfish")
 
@@ -147,6 +151,7 @@ MORE = (
     Page("POST", "/acts/done", _done),
     Page("POST", "/acts/told", _told),
     Page("POST", "/acts/split", _split),
+    Page("POST", "/acts/given", _given),
     Page("GET", "/acts/broken", _broken),
     Page("GET", "/acts/lost", _lost),
 )
@@ -236,6 +241,26 @@ async def test_no_address_breaks_out_of_its_header(tmp_path: Path, to: str) -> N
             assert value == quote(to.replace("\r\n", "\n"), safe="/:=") and value.isascii() and value.isprintable()
         split = await person.send("/acts/split", {"to": to})
         assert split.status == 500 and "hx-push-url" not in split.headers
+
+
+@driven
+@pytest.mark.usefixtures("acts")
+async def test_only_files_of_ours_can_be_loaded_as_scripts_and_styles(tmp_path: Path) -> None:
+    """Whatever a tool says its output is: our pages' policy lets scripts of this very server in."""
+    async with serving(tmp_path, auth=True) as stand:
+        person = await signed_in(stand)
+        for kind in (
+            "text/javascript",
+            "application/javascript; x=y",
+            "Text/ECMAScript",
+            "text/css",
+            "application/wasm",
+        ):
+            given = await person.send("/acts/given", {"to": kind})
+            assert given.headers["content-type"] == "application/octet-stream"
+            demand_guarded(given)
+        assert (await person.send("/acts/given", {"to": "image/png"})).headers["content-type"] == "image/png"
+        assert "javascript" in (await person.see("/static/console.js")).headers["content-type"]
 
 
 @driven

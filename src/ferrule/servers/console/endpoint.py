@@ -59,6 +59,7 @@ class ConsoleEndpoint:
             answer: Answer | Stream = static_file(request, path.removeprefix("/static/")) or Answer(404)
         else:
             answer = await self._guarded(request, path)
+            answer.headers = [_inert(header) for header in answer.headers]
         if not all(map(_is_one_line, answer.headers)):
             _log.error("%s %r would have been answered with a header of several lines", request.method, request.path)
             answer = _wrong(request, 500, _BROKEN)
@@ -220,6 +221,12 @@ def _is_page(address: str) -> bool:
         and address.isprintable()
         and "\\" not in path
     )
+
+
+def _inert(header: Header) -> Header:
+    """Scripts and styles of pages are files of ours: nothing that a tool gave back, or anybody sent, can be loaded as one."""
+    is_code = header[0] == b"content-type" and any(word in header[1].lower() for word in (b"script", b"css", b"wasm"))
+    return (b"content-type", b"application/octet-stream") if is_code else header
 
 
 def _is_one_line(header: Header) -> bool:
