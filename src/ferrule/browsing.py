@@ -25,6 +25,8 @@ Effect = Literal["reads", "writes", "destroys", "depends"]
 EFFECTS: tuple[Effect, ...] = get_args(Effect)
 Facet = Literal["namespace", "dialect", "effect", "risk", "owner", "lifecycle", "approval", "switch", "findings"]
 FACETS: tuple[Facet, ...] = get_args(Facet)
+NOBODY = "-"
+"""The owner of tools that name none."""
 _CHARACTERS_A_TOKEN = 4
 _SHORTEST_PART = 2
 """Of a name, that is looked for anywhere in it."""
@@ -103,7 +105,7 @@ class Shelf:
             bits["dialect"][tool.dialect] |= bit
             bits["effect"][shown.effect] |= bit
             bits["risk"][shown.risk] |= bit
-            bits["owner"][tool.owner or ""] |= bit
+            bits["owner"][tool.owner or NOBODY] |= bit
             bits["lifecycle"][tool.lifecycle] |= bit
             bits["approval"]["required" if tool.approval_required else "none"] |= bit
         return bits

@@ -22,7 +22,7 @@ def test_fields_have_types_bounds_and_marks() -> None:
         "required": ["id", "lines"],
         "properties": {
             "id": {"type": "string", "pattern": "^o-", "description": "The  order."},
-            "amount": {"type": "number", "exclusiveMinimum": 0},
+            "amount": {"type": "number", "exclusiveMinimum": 0, "maximum": 2000},
             "count": {"type": "integer", "minimum": 1, "maximum": 99, "default": 3},
             "currency": {"enum": ["EUR", "GBP"]},
             "reason": {"type": "string", "enum": ["a", "b", "c", "d", "e"]},
@@ -39,18 +39,18 @@ def test_fields_have_types_bounds_and_marks() -> None:
     tree = schema_tree(schema)
     assert rows(tree) == [
         "id*: string, like ^o-",
-        "amount: number > 0",
+        "lines*: array of object, 1 to 50 items",
+        "  isbn*: string",
+        "amount: number > 0, ≤ 2000",
         "count: integer 1 to 99 = 3",
         'currency: "EUR" | "GBP"',
         "reason: one of 5",
-        "lines*: array of object, 1 to 50 items",
-        "  isbn*: string",
         "when: string, date or null",
         "tags: object",
         "  (any other name): string, at most 5 characters",
     ]
     assert tree[0]["description"] == "The order."
-    assert tree[4]["values"] == ['"a"', '"b"', '"c"', '"d"', '"e"']
+    assert tree[5]["values"] == ['"a"', '"b"', '"c"', '"d"', '"e"']
 
 
 def test_unions_show_each_of_their_shapes() -> None:

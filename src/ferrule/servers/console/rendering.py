@@ -12,6 +12,7 @@ from urllib.parse import quote, urlencode
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from ferrule.servers.console.markdown import markdown
 from ferrule.servers.console.static import address_of
 
 _FOLDER = Path(__file__).parent / "templates"
@@ -33,6 +34,7 @@ def environment() -> Environment:
         count=count, took=took, when=when, day=day, part=part, json=pretty, line=line, initials=initials, ago=ago
     )
     made.filters.update(written=_marked)
+    made.filters.update(markdown=markdown)
     return made
 
 

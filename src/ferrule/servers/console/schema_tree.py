@@ -18,6 +18,7 @@ _MOST_WORK = 8_000
 """Schemas looked at. References can make a small schema mean millions of fields."""
 _MOST_VALUES = 12
 _LONGEST = 400
+_BOUNDS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
 _BRANCHES = {"oneOf": "exactly one of", "anyOf": "one of", "allOf": "all of"}
 
 
@@ -175,7 +176,8 @@ def _members(schema: dict[str, Any]) -> Iterator[tuple[str, Any, bool]]:
     required = schema.get("required")
     required = required if isinstance(required, list) else []
     properties = schema.get("properties")
-    for name, member in properties.items() if isinstance(properties, dict) else ():
+    named = list(properties.items()) if isinstance(properties, dict) else []
+    for name, member in sorted(named, key=lambda one: one[0] not in required):  # catalogs keep no other order
         yield str(name), member, name in required
     patterns = schema.get("patternProperties")
     for pattern, member in patterns.items() if isinstance(patterns, dict) else ():
@@ -210,17 +212,11 @@ def _is_short(values: list[Any]) -> bool:
 
 def _limits(schema: dict[str, Any]) -> Iterator[str]:
     """Bounds as people write them: ` > 0`, ` 1 to 99`, `, 1 to 50 items`, ` = true`."""
-    least, most = schema.get("minimum"), schema.get("maximum")
-    if least is not None and most is not None:
-        yield f" {_short(least)} to {_short(most)}"
-    elif least is not None:
-        yield f" ≥ {_short(least)}"
-    elif most is not None:
-        yield f" ≤ {_short(most)}"
-    if "exclusiveMinimum" in schema:
-        yield f" > {_short(schema['exclusiveMinimum'])}"
-    if "exclusiveMaximum" in schema:
-        yield f" < {_short(schema['exclusiveMaximum'])}"
+    if "minimum" in schema and "maximum" in schema:
+        yield f" {_short(schema['minimum'])} to {_short(schema['maximum'])}"
+    else:
+        bounds = [f"{sign} {_short(schema[key])}" for key, sign in _BOUNDS.items() if key in schema]
+        yield f" {', '.join(bounds)}" if bounds else ""
     for low, high, noun in (("minLength", "maxLength", "characters"), ("minItems", "maxItems", "items")):
         if low in schema or high in schema:
             yield f", {_range(schema.get(low), schema.get(high))} {noun}"

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from ferrule.model.approval import ADMIN
+from typing import Any
+
+from ferrule.model.approval import CALL
 from ferrule.servers.asgi import Answer
 from ferrule.servers.console.page import Page
+from ferrule.servers.console.rendering import part
+from ferrule.servers.console.tool_words import address_of, oversees
 from ferrule.servers.console.view import View
 
 _MOST_FOUND = 8
@@ -16,16 +20,25 @@ async def waiting(view: View) -> Answer:
 
 
 async def jump(view: View) -> Answer:
-    """`GET /console/parts/jump?q=`: tools by their name, and the invocation that an id names."""
-    text = view.query.get("q", "").strip()
-    found = []
+    """`GET /console/parts/jump?q=`: tools as a search finds them, and the invocation that an id names."""
+    text = view.query.get("q", "").strip()[:500]
+    found: list[tuple[str, str, str]] = []
     if text.startswith("inv_"):
-        found.append((f"/console/invocations/{text}", text, "invocation"))
+        found.append((f"/console/invocations/{part(text)}", text, "invocation"))
     elif text:
-        listed = (await view.api.get("/catalog/tools", limit=500))["items"] if view.may(ADMIN) else []
-        named = [tool for tool in listed if text.lower() in tool["name"].lower()][:_MOST_FOUND]
-        found += [(f"/console/catalog/{tool['tool_id']}", tool["name"], "tool") for tool in named]
+        found += [(address_of(tool["tool_id"]), name, "tool") for tool, name in await _tools(view, text)]
     return view.fragment("jump_found.html", found=found)
+
+
+async def _tools(view: View, words: str) -> list[tuple[dict[str, Any], str]]:
+    """The tools that fit best, of all or of those that whoever looks can use, each by the name it is known by there."""
+    if oversees(view):
+        listed = (await view.api.get("/catalog/search", q=words, limit=_MOST_FOUND))["items"]
+        return [(tool, tool["tool_id"]) for tool in listed]
+    if view.may(CALL):
+        listed = (await view.api.get("/tools", q=words, limit=_MOST_FOUND))["items"]
+        return [(tool, tool["name"]) for tool in listed]
+    return []
 
 
 PAGES = (Page("GET", "/parts/waiting", waiting), Page("GET", "/parts/jump", jump))

@@ -32,7 +32,7 @@ class CatalogSearchQuery(msgspec.Struct, kw_only=True):
     dialect: Annotated[Word | None, says("Only tools written so: `aml`, `adl`, `oxp`, …")] = None
     effect: Annotated[EffectWord | None, says("Only tools that do so; `depends`: on their input.")] = None
     risk: Annotated[RiskWord | None, says("Only tools of this risk.")] = None
-    owner: Annotated[Word | None, says("Only tools of this owner; empty: of nobody.")] = None
+    owner: Annotated[Word | None, says("Only tools of this owner; `-`: of nobody.")] = None
     lifecycle: Annotated[Word | None, says("Only tools in this state.")] = None
     approval: Annotated[
         Literal["required", "none"] | None, says("Whether the definition itself wants a person to agree.")

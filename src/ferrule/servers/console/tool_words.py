@@ -1,0 +1,73 @@
+"""Words that pages about tools use for what the API gives as codes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ferrule.model.approval import ADMIN
+from ferrule.servers.console.rendering import part
+from ferrule.servers.console.view import View
+
+CATALOG = "/console/catalog"
+DIALECTS = {
+    "aml": "AML",
+    "adl": "ADL",
+    "oxp": "OXP",
+    "oxp_server": "OXP server",
+    "agent_tool": "Agent Tool",
+    "mcp": "MCP",
+    "function": "Python",
+    "python": "Python",
+}
+ANSWERS = {"allow": "allowed", "ask": "asks", "deny": "denied"}
+EFFECTS = {
+    "reads": "reads",
+    "writes": "writes",
+    "destroys": "cannot be undone",
+    "depends": "depends on its input",
+}
+RUNS_ON = {
+    "": "this process",
+    "rest-api": "HTTP",
+    "lambda": "cloud function",
+    "mcp": "MCP server",
+    "oxp": "OXP server",
+    "database": "database",
+    "message-queue": "queue",
+    "human": "a person",
+}
+ACCESS = {"allowed": "ok", "asks": "wait", "denied": "deny", "hidden": "off"}
+"""The state that is shown for each answer."""
+
+
+def oversees(view: View) -> bool:
+    """True when all of the catalog may be looked at: the admin scope, for no single tenant."""
+    return view.may(ADMIN) and view.caller.identity.tenant is None
+
+
+def address_of(tool_id: str) -> str:
+    """A tool's page."""
+    return f"{CATALOG}/{part(tool_id)}"
+
+
+def one_line(text: str, most: int = 140) -> str:
+    """The beginning of a text, on one line."""
+    line = " ".join(text[: 4 * most].split())
+    return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
+
+
+def first_sentence(text: str) -> str:
+    """The first sentence of a text, or as much of it as fits on one line."""
+    line = one_line(text, 300)
+    end = line.find(". ")
+    return one_line(line if end < 0 else line[: end + 1], 110)
+
+
+def effect_of(facts: Mapping[str, Any]) -> str:
+    """What a tool does, in words, by its facts."""
+    if facts["requires_user_interaction"]:
+        return "asks a person"
+    if isinstance(facts["is_read_only"], str) or isinstance(facts["is_destructive"], str):
+        return EFFECTS["depends"]
+    return EFFECTS["reads" if facts["is_read_only"] else "destroys" if facts["is_destructive"] else "writes"]
