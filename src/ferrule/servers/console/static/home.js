@@ -114,7 +114,7 @@
     if (read() && (charts.size || points.succeeded.some((value, at) => value || points.failed[at] || points.denied[at]))) draw();
   }
 
-  const repaint = () => charts.forEach(chart => chart.redraw(false, true));
+  const repaint = () => charts.forEach(chart => chart.redraw(true, true));
   document.addEventListener('ferrule:theme', repaint);
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', repaint);
   const sizes = new ResizeObserver(() => charts.forEach((chart, box) => {
