@@ -20,6 +20,7 @@ ISBNS = (
 )  # fmt: skip
 FLOODED = ("9780000000088", "9780000000132")
 """Books in the cellar, of which the warehouse knows nothing until the pumps have done their work."""
+ANNOUNCED = ("The Lantern Keeper", "Tides and Tables", "A Pocket Atlas of Fog")
 ORDERS, LIBRARY_ORDERS, CUSTOMERS = range(200_000, 200_240), range(300_000, 300_040), range(60)
 FIRST_DAY = date(2026, 1, 1)
 QUESTIONS = (
@@ -216,6 +217,21 @@ def _monday(chance: Random) -> Deed:
     return Deed(f"restocks the shop: a batch of {len(calls)} calls", calls)
 
 
+def _reads_announcements(chance: Random) -> Deed:
+    subject = chance.choice(SHELVES)
+    return _one(f"asks Northlight what is new in {subject}", "new_releases", {"subject": subject}, lambda value: "read")
+
+
+def _reserves(chance: Random) -> Deed:
+    title, copies = chance.choice(ANNOUNCED), chance.randint(2, 12)
+    return _one(
+        f"has Northlight put {copies} copies aside of {title}",
+        "reserve_copies",
+        {"title": title, "copies": copies},
+        lambda value: "they are put aside",
+    )
+
+
 def _order(chance: Random) -> str:
     return f"BK-{chance.choice(ORDERS)}"
 
@@ -251,4 +267,6 @@ ACTS = (
     Act("stockroom", 0.4, _looks_in_the_cellar),
     Act("stockroom", 1.5, _restocks),
     Act("stockroom", 0.5, _monday),
+    Act("stockroom", 0.6, _reads_announcements),
+    Act("stockroom", 0.15, _reserves, needs_person=True),
 )

@@ -126,20 +126,21 @@ class Crew:
 
     def _begin(self, pool: ThreadPoolExecutor, act: Act) -> None:
         self._numbers += 1
-        begun = pool.submit(self._do, act.agent, act.deed(self._chance), f"{self._run}-{self._numbers}")
+        begun = pool.submit(self._do, act, act.deed(self._chance), f"{self._run}-{self._numbers}")
         begun.add_done_callback(lambda ended: self.mistakes.extend([fault] if (fault := ended.exception()) else []))
 
-    def _do(self, agent: str, deed: Deed, run: str) -> None:
+    def _do(self, act: Act, deed: Deed, run: str) -> None:
         try:
             if len(deed.calls) > 1:
-                self._batch(agent, deed, run)
+                self._batch(act.agent, deed, run)
             else:
-                self._call(agent, deed, run)
+                self._call(act, deed, run)
         except Away as away:
             self.away = away
 
-    def _call(self, agent: str, deed: Deed, run: str) -> None:
-        client, (tool, arguments) = self._clients[agent], deed.calls[0]
+    def _call(self, act: Act, deed: Deed, run: str) -> None:
+        agent, (tool, arguments) = act.agent, deed.calls[0]
+        client = self._clients[agent]
         steps: list[str] = []
         progress = (lambda done, message: steps.append(message)) if deed.is_watched else None
         answer = client.call(tool, arguments, run=run, progress=progress)
@@ -151,7 +152,7 @@ class Crew:
             time.sleep(STOP_SECONDS)
             client.cancel(answer.task)
         else:
-            say(agent, deed.words, "… takes its time" if deed.is_watched else "… waits for a person")
+            say(agent, deed.words, "… waits for a person" if act.needs_person else "… takes its time")
         self._waiting.append(Waiting(agent, deed, answer.task))
 
     def _batch(self, agent: str, deed: Deed, run: str) -> None:

@@ -1,6 +1,6 @@
 """The warehouse: a small HTTP service of its own, on this machine. It is busy now and then, and says so with a 503.
 
-That is what a tool's retries are for. Every third request is refused, the first among them, and of the books in the
+That is what a tool's retries are for. Every fifth request is refused, the first among them, and of the books in the
 flooded cellar it never knows anything.
 """
 
@@ -14,7 +14,7 @@ from threading import Lock, Thread
 from urllib.error import HTTPError
 from urllib.request import ProxyHandler, build_opener
 
-_BUSY_EVERY = 3
+_BUSY_EVERY = 5
 FLOODED = frozenset({"9780000000088", "9780000000132"})
 """Books that nobody can reach until the pumps have done their work."""
 

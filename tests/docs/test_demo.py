@@ -28,6 +28,8 @@ SAMPLES: dict[str, dict[str, object]] = {
     "back-office.sales_report": {"from": "2026-05-04", "until": "2026-05-05"},
     "back-office.export_catalog": {"subject": "poetry"},
     "back-office.create_discount": {"percent": 10, "scope": "poetry"},
+    "northlight.new_releases": {"subject": "poetry"},
+    "northlight.reserve_copies": {"title": "Tides and Tables", "copies": 5},
     "bookshop.count_shelves": {"shelves": 2, "seconds": 0.02},
     "bookshop.print_labels": {"labels": 2, "seconds": 0.02},
 }
