@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from weakref import WeakKeyDictionary
 
 import msgspec
 
+from ferrule.contracts.policy import PolicyEngine
 from ferrule.errors import FerruleError
 from ferrule.model.diagnostic import Diagnostic, Severity
 from ferrule.model.outline import Library
@@ -115,12 +117,18 @@ class RulePage(msgspec.Struct, kw_only=True):
     next: Annotated[str | None, says("Where the next page is.")] = None
 
 
+_checked: WeakKeyDictionary[Edge, tuple[Any, list[PolicyProblem]]] = WeakKeyDictionary()
+"""What was wrong with the files when they were looked at last; a table of many rules takes a while."""
+_placed: WeakKeyDictionary[RuleEngine, list[RuleState]] = WeakKeyDictionary()
+"""The rules of an engine in order and in words."""
+
+
 async def get_policy(ask: Ask) -> Replied:
     """The policy in force."""
     app = ask.edge.app
     app.generation()  # looks at the files, as a call would
     engine = app.policy
-    problems = await asyncio.to_thread(_problems, app.root)
+    problems = await asyncio.to_thread(_problems, ask.edge)
     policy = engine.policy if isinstance(engine, RuleEngine) else None
     files = policy.files if policy is not None else ()
     counts = Counter(rule.decision for rule in rules_of(ask))
@@ -168,16 +176,34 @@ async def _in_force_since(ask: Ask) -> str | None:
     return iso(rows[0].at)
 
 
-def _problems(root: Path) -> list[PolicyProblem]:
+def _problems(edge: Edge) -> list[PolicyProblem]:
     """What is wrong with the files as they are written now."""
+    root = edge.app.root
     try:
         table = load_settings(root).policy
     except FerruleError as error:
         broken = Diagnostic("settings", Severity.ERROR, "", SETTINGS_FILE, 1, 1, 1, 1, str(error))
         return [_problem(root, broken, {})]
-    found = check_policy(root, table, Library(()), functions=None)
     paths = policy_files(root, table)
-    return [_problem(root, each, paths) for diagnostics in found.values() for each in diagnostics]
+    state = (table, stamps(paths.values()))
+    known, problems = _checked.get(edge, (None, []))
+    if known != state:
+        found = check_policy(root, table, Library(()), functions=None)
+        problems = [_problem(root, each, paths) for diagnostics in found.values() for each in diagnostics]
+        _checked[edge] = (state, problems)
+    return problems
+
+
+def stamps(paths: Iterable[Path]) -> tuple[Any, ...]:
+    """What changes when one of these files does."""
+    found = []
+    for path in paths:
+        try:
+            facts = path.stat()
+            found.append((str(path), facts.st_mtime_ns, facts.st_size, facts.st_ino))
+        except OSError:
+            found.append((str(path), 0, 0, 0))
+    return tuple(found)
 
 
 def _problem(root: Path, found: Diagnostic, paths: dict[str, Path]) -> PolicyProblem:
@@ -214,14 +240,22 @@ def rules_of(ask: Ask) -> tuple[PolicyRule, ...]:
 async def list_rules(ask: Ask) -> Replied:
     """The rules in force, in the order they win."""
     wanted = ask.query(RuleQuery)
-    placed = [_rule(rule, place) for place, rule in enumerate(by_precedence(rules_of(ask)), start=1)]
-    fitting = [rule for rule in placed if _fits(rule, wanted)]
+    fitting = [rule for rule in _in_order(ask.edge.app.policy) if _fits(rule, wanted)]
     rest = [rule for rule in fitting if rule.place > (wanted.cursor or 0)]
     page = rest[: wanted.limit]
     if len(rest) <= wanted.limit:
         return Reply(RulePage(items=page, total=len(fitting)))
     address = next_link("/v1/policy/rules", ask.pairs, str(page[-1].place))
     return Reply(RulePage(items=page, total=len(fitting), next=address), headers=(link_header(address),))
+
+
+def _in_order(engine: PolicyEngine) -> list[RuleState]:
+    if not isinstance(engine, RuleEngine):
+        return []
+    if engine not in _placed:
+        ordered = by_precedence(engine.rules)
+        _placed[engine] = [_rule(rule, place) for place, rule in enumerate(ordered, start=1)]
+    return _placed[engine]
 
 
 def _rule(rule: PolicyRule, place: int) -> RuleState:

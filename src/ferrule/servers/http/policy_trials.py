@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 from typing import Annotated, Any
+from weakref import WeakKeyDictionary
 
 import msgspec
 
@@ -12,12 +13,15 @@ from ferrule.errors import FerruleError, PolicyError, SurfaceError
 from ferrule.model.decision import Ruling
 from ferrule.model.policy import Demand
 from ferrule.policy.cases import Case, as_record, read_cases
+from ferrule.policy.check import policy_files
 from ferrule.policy.engine import RuleEngine, engine_of
 from ferrule.policy.explain import Considered
 from ferrule.policy.facts import FLAGS
 from ferrule.policy.load import load_policy
 from ferrule.policy.words import SOURCES, demands_in_words
+from ferrule.servers.edge import Edge
 from ferrule.servers.http.ask import Ask
+from ferrule.servers.http.policies import stamps
 from ferrule.servers.http.problems import Problem
 from ferrule.servers.http.reply import Replied, Reply
 from ferrule.servers.http.says import Name, Record, says
@@ -161,21 +165,35 @@ def _considered(each: Considered) -> RuleConsidered:
     )
 
 
+_results: WeakKeyDictionary[Edge, tuple[Any, CaseResults]] = WeakKeyDictionary()
+"""What became of the cases when they were run last, and what that depended on."""
+
+
 async def run_policy_cases(ask: Ask) -> Replied:
     """Run the table of cases against the workspace's own rules, as `ferrule policy test` does."""
     app = ask.edge.app
     try:
-        cases = await asyncio.to_thread(_cases, app.root)
-        if cases is None:
-            return Reply(CaseResults(file=None, problem=None, passed=0, failed=0, cases=[]))
-        engine = await asyncio.to_thread(_own_engine, app.root)
+        table = load_settings(app.root).policy
+        state = (app.catalog.digest, table, stamps([*policy_files(app.root, table).values(), app.root / CASES_FILE]))
+        known = _results.get(ask.edge)
+        if known is None or known[0] != state:
+            known = _results[ask.edge] = (state, await _run(ask))
+        return Reply(known[1])
     except FerruleError as error:
         told = str(error).replace(f"{app.root}/", "")
         return Reply(CaseResults(file=CASES_FILE, problem=told, passed=0, failed=0, cases=[]))
+
+
+async def _run(ask: Ask) -> CaseResults:
+    app = ask.edge.app
+    cases = await asyncio.to_thread(_cases, app.root)
+    if cases is None:
+        return CaseResults(file=None, problem=None, passed=0, failed=0, cases=[])
+    engine = await asyncio.to_thread(_own_engine, app.root)
     tested = await Trial(app.catalog, engine).test(cases[:_MOST_CASES])
     results = [CaseResult(**as_record(one.case, one.ruling, one.failure)) for one in tested]
     passed = sum(one.passed for one in results)
-    return Reply(CaseResults(file=CASES_FILE, problem=None, passed=passed, failed=len(results) - passed, cases=results))
+    return CaseResults(file=CASES_FILE, problem=None, passed=passed, failed=len(results) - passed, cases=results)
 
 
 def _cases(root: Path) -> list[Case] | None:

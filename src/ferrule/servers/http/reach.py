@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 import msgspec
 
 from ferrule.access import Access
+from ferrule.contracts.policy import PolicyEngine
 from ferrule.errors import SurfaceError
 from ferrule.model.surface import DEFAULT_TENANT, Surface, SurfaceEntry, request_key
 from ferrule.reach import (
@@ -37,11 +38,10 @@ from ferrule.servers.http.reply import Replied, Reply, link_header, next_link
 from ferrule.servers.http.says import Limit, says
 from ferrule.tokens import Limits, Token
 
-_KEPT, _SECONDS = 64, 10.0
-"""Surfaces that are kept for the next look, and for how long: a page is looked at several times, in several parts."""
+_KEPT, _ENTRIES, _SECONDS = 64, 100_000, 10.0
+"""Surfaces that are kept for the next look, their tools together, and for how long: pages are looked at part by part."""
 _COUNTED = 1000
 """Of surfaces with more tools than that, what the policy says is told page by page and not counted."""
-_surfaces: WeakKeyDictionary[Edge, dict[tuple[str, ...], tuple[float, Surface]]] = WeakKeyDictionary()
 
 Word = Annotated[str, msgspec.Meta(max_length=300)]
 Principal = Annotated[Word | None, says("On whose behalf; rules may go by it. Nobody in particular when not given.")]
@@ -200,6 +200,27 @@ class KeyList(msgspec.Struct, kw_only=True):
     items: list[KeyState]
 
 
+class _Known:
+    """A surface that was looked at a moment ago, and what was counted on it."""
+
+    def __init__(self, surface: Surface, at: float) -> None:
+        self.surface = surface
+        self.at = at
+        self.entries = entries(surface)
+        self.tools = loading_counts(self.entries)
+        self.verdicts: dict[str, int] | None = None
+
+    def count(self, engine: PolicyEngine) -> None:
+        """What the policy says to its tools, unless there are too many."""
+        if self.verdicts is None and len(self.entries) <= _COUNTED:
+            counted = Counter(reached(self.surface, entry, engine).verdict for entry in self.entries)
+            self.verdicts = {verdict: counted[verdict] for verdict in VERDICTS}
+
+
+_NOTHING = loading_counts(())
+_looked: WeakKeyDictionary[Edge, dict[tuple[str, ...], _Known]] = WeakKeyDictionary()
+
+
 async def list_subjects(ask: Ask) -> Replied:
     """Agents, roles or surfaces, with how many tools each has."""
     wanted = ask.query(SubjectQuery)
@@ -219,43 +240,37 @@ def _matching(found: list[Subject], text: str | None) -> list[Subject]:
 
 
 async def _state(ask: Ask, one: Subject, keys: int) -> SubjectState:
-    surface, problem = await _surface(ask, one)
-    return _described(ask, one, surface, problem, keys)
+    return _described(ask, one, *await _look(ask, one), keys)
 
 
-async def _surface(ask: Ask, one: Subject, principal: str = "", tenant: str = "") -> tuple[Surface | None, str | None]:
+async def _look(ask: Ask, one: Subject, principal: str = "", tenant: str = "") -> tuple[_Known | None, str | None]:
     """Its surface as it is now, or why it has none. Kept for a moment, as long as nothing it depends on changed."""
     app = ask.edge.app
     request = request_of(one.kind, one.id, principal=principal or "somebody", tenant=tenant or DEFAULT_TENANT)
     off = ",".join(switch.tool_id for switch in await app.store.switched_off())
     key, now = (request_key(request), app.catalog.digest, app.policy.digest, off), time.monotonic()
-    kept = _surfaces.setdefault(ask.edge, {})
+    kept = _looked.setdefault(ask.edge, {})
     known = kept.pop(key, None)
-    if known is not None and now - known[0] < _SECONDS:
-        kept[key] = known
-        return known[1], None
-    try:
-        surface = await app.preview(request)
-    except SurfaceError as error:
-        return None, str(error)
-    kept[key] = (now, surface)
-    while len(kept) > _KEPT:
+    if known is None or now - known.at >= _SECONDS:
+        try:
+            known = _Known(await app.preview(request), now)
+        except SurfaceError as error:
+            return None, str(error)
+    kept[key] = known
+    while len(kept) > 1 and (len(kept) > _KEPT or sum(len(one.entries) for one in kept.values()) > _ENTRIES):
         del kept[next(iter(kept))]
-    return surface, None
+    return known, None
 
 
-def _described(ask: Ask, one: Subject, surface: Surface | None, problem: str | None, keys: int) -> SubjectState:
-    found = entries(surface) if surface is not None else []
-    verdicts: dict[str, int] | None = None
-    if surface is not None and len(found) <= _COUNTED:
-        counted = Counter(reached(surface, entry, ask.edge.app.policy).verdict for entry in found)
-        verdicts = {verdict: counted[verdict] for verdict in VERDICTS}
+def _described(ask: Ask, one: Subject, known: _Known | None, problem: str | None, keys: int) -> SubjectState:
+    if known is not None:
+        known.count(ask.edge.app.policy)
     return SubjectState(
         **msgspec.structs.asdict(one),
         problem=problem,
-        tools=loading_counts(found),
-        verdicts=verdicts,
-        max_tool_calls=None if surface is None else surface.max_tool_calls,
+        tools=_NOTHING if known is None else known.tools,
+        verdicts=None if known is None else known.verdicts,
+        max_tool_calls=None if known is None else known.surface.max_tool_calls,
         keys=keys,
     )
 
@@ -266,15 +281,16 @@ async def get_reach(ask: Ask) -> Replied:
     one = subject(app.catalog, wanted.kind, wanted.id)
     if one is None:
         raise not_found(f"there is no {wanted.kind} {wanted.id[:200]!r} in the catalog")
-    surface, problem = await _surface(ask, one, wanted.principal or "", wanted.tenant or "")
-    if surface is None:
+    known, problem = await _look(ask, one, wanted.principal or "", wanted.tenant or "")
+    if known is None:
         raise Problem(409, "no_surface", problem or "it has no surface")
-    found = [entry for entry in entries(surface) if _has(entry, wanted.text)]
+    surface = known.surface
+    found = [entry for entry in known.entries if _has(entry, wanted.text)]
     if wanted.loading is not None:
         found = [entry for entry in found if loading_counts((entry,))[wanted.loading]]
     page, total, is_more = _page(ask, surface, found, wanted)
     state = Reach(
-        subject=_described(ask, one, surface, None, _key_counts(ask, wanted.kind)[one.id]),
+        subject=_described(ask, one, known, None, _key_counts(ask, wanted.kind)[one.id]),
         principal=wanted.principal,
         reason=surface.reason,
         tool_choice=surface.tool_choice,
@@ -339,21 +355,19 @@ async def get_reach_matrix(ask: Ask) -> Replied:
     found = _matching(subjects(app.catalog, "agent"), wanted.agent)
     rest = [one for one in found if one.id > (wanted.after or "")]
     shown, keys = rest[: wanted.agents], _key_counts(ask, "agent")
-    surfaces = [await _surface(ask, one) for one in shown]
-    tools = _tools(ask, [surface for surface, _ in surfaces if surface is not None], wanted)
+    looked = [await _look(ask, one) for one in shown]
+    tools = _tools(ask, [known for known, _ in looked if known is not None], wanted)
     left = [tool_id for tool_id in tools if tool_id > (wanted.cursor or "")]
     page = left[: wanted.limit]
     table = Matrix(
         agents=[
-            _described(ask, one, surface, problem, keys[one.id])
-            for one, (surface, problem) in zip(shown, surfaces, strict=True)
+            _described(ask, one, known, problem, keys[one.id])
+            for one, (known, problem) in zip(shown, looked, strict=True)
         ],
         agents_total=len(found),
         agents_next=shown[-1].id if len(rest) > len(shown) else None,
         items=[
-            MatrixRow(
-                tool_id=tool_id, title=tools[tool_id], cells=[_cell(ask, surface, tool_id) for surface, _ in surfaces]
-            )
+            MatrixRow(tool_id=tool_id, title=tools[tool_id], cells=[_cell(ask, known, tool_id) for known, _ in looked])
             for tool_id in page
         ],
         total=len(tools),
@@ -364,22 +378,22 @@ async def get_reach_matrix(ask: Ask) -> Replied:
     return Reply(table, headers=(link_header(table.next),))
 
 
-def _tools(ask: Ask, surfaces: list[Surface], wanted: MatrixQuery) -> dict[str, str | None]:
+def _tools(ask: Ask, looked: list[_Known], wanted: MatrixQuery) -> dict[str, str | None]:
     """The titles of the tools that have a row, by id, in order."""
     if wanted.everything:
         known = {listed.tool.tool_id: listed.tool for listed in ask.edge.app.catalog.preferred()}
     else:
-        known = {entry.tool.tool_id: entry.tool for surface in surfaces for entry in entries(surface)}
+        known = {entry.tool.tool_id: entry.tool for one in looked for entry in one.entries}
     text = (wanted.text or "").lower()
     fitting = [tool for tool in known.values() if text in tool.tool_id.lower() or text in (tool.title or "").lower()]
     return {tool.tool_id: tool.title for tool in sorted(fitting, key=lambda tool: tool.tool_id)}
 
 
-def _cell(ask: Ask, surface: Surface | None, tool_id: str) -> MatrixCell | None:
-    entry = surface.entries.get(tool_id) if surface is not None else None
-    if surface is None or entry is None:
+def _cell(ask: Ask, known: _Known | None, tool_id: str) -> MatrixCell | None:
+    entry = known.surface.entries.get(tool_id) if known is not None else None
+    if known is None or entry is None:
         return None
-    one = reached(surface, entry, ask.edge.app.policy)
+    one = reached(known.surface, entry, ask.edge.app.policy)
     return MatrixCell(verdict=one.verdict, loading=one.loading, why=one.why)
 
 
