@@ -34,7 +34,7 @@ async def show(view: View) -> Answer | Stream:
     overview = await view.api.get("/policy")
     decisions = await view.api.get("/policy/decisions")
     cases = await view.api.get("/policy/cases")
-    listed = await _rules(view, decisions)
+    listed = await _rules(view, overview, decisions)
     everything = await view.api.get("/policy/rules", limit=500) if listed["is_filtered"] else listed
     known = {(rule["source"], rule["id"]) for rule in everything["items"]}
     return await view.page(
@@ -55,7 +55,7 @@ async def show(view: View) -> Answer | Stream:
     )
 
 
-async def _rules(view: View, decisions: dict[str, Any]) -> dict[str, Any]:
+async def _rules(view: View, overview: dict[str, Any], decisions: dict[str, Any]) -> dict[str, Any]:
     """The rules of the address, with their hits."""
     decision, text = view.query.get("decision", ""), view.query.get("text", "").strip()
     decision = decision if decision in VERBS else ""
@@ -68,6 +68,7 @@ async def _rules(view: View, decisions: dict[str, Any]) -> dict[str, Any]:
         "items": items,
         "total": listed["total"],
         "after": items[-1]["place"] if listed["next"] else None,
+        "is_usable": overview["is_usable"],
         "is_filtered": bool(decision or text or cursor),
         "decision": decision,
         "text": text,
@@ -78,8 +79,9 @@ async def _rules(view: View, decisions: dict[str, Any]) -> dict[str, Any]:
 @_closed
 async def show_rules(view: View) -> Answer | Stream:
     """`GET /console/policy/rules`: the table, with the hits of this moment."""
+    overview = await view.api.get("/policy")
     decisions = await view.api.get("/policy/decisions")
-    return view.fragment("policy_rules.html", rules=await _rules(view, decisions), decisions=decisions)
+    return view.fragment("policy_rules.html", rules=await _rules(view, overview, decisions), decisions=decisions)
 
 
 @_closed

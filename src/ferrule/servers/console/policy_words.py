@@ -24,8 +24,10 @@ VERBS = {"allow": "allows", "ask": "asks", "deny": "denies", "passthrough": "pas
 _COUNTED = (("deny", "denies", "deny"), ("ask", "asks", "ask"), ("allow", "allows", "allow"))
 
 
-def mode_in_words(mode: str) -> str:
+def mode_in_words(mode: str | None) -> str:
     """What holds where no rule decides."""
+    if mode is None:
+        return "nothing runs"
     return ", and ".join(_MODES.get(one, one) for one in mode.split("+"))
 
 

@@ -71,7 +71,7 @@ class PolicyOverview(msgspec.Struct, kw_only=True):
     problems: Annotated[list[PolicyProblem], says("What is wrong with its files, as they are written now.")]
     digest: Annotated[str, says("Equal digests decide equally.")]
     in_force_since: Annotated[str | None, says("When it came into force, as the ledger has it.")]
-    mode: Annotated[str, says("What holds where no rule decides.")]
+    mode: Annotated[str | None, says("What holds where no rule decides; null while the policy cannot be used.")]
     engine: Annotated[str, says("`rules`, or `cedar` for rules and Cedar policies.")]
     cedar: Annotated[str | None, says("The Cedar policies.")]
     sources: list[PolicySource]
@@ -138,7 +138,7 @@ async def get_policy(ask: Ask) -> Replied:
         problems=problems,
         digest=engine.digest,
         in_force_since=await _in_force_since(ask),
-        mode=label(modes_of(files)) if policy is not None else "locked",
+        mode=label(modes_of(files)) if policy is not None else None,
         engine="rules" if policy is None or policy.cedar is None else "cedar",
         cedar=None if policy is None else policy.cedar,
         sources=[_source(file) for file in files],
