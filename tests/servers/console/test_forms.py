@@ -34,6 +34,7 @@ def start(schema: dict[str, Any]) -> Any:
         ({"type": "array", "items": {"type": "string"}, "maxItems": 3}, "array", "list up to 3"),
         ({"enum": ["a", 1, None]}, "enum", "one of 3"),
         ({"const": "a"}, "const", "fixed"),
+        ({"enum": ["a"]}, "const", "fixed"),
         ({"type": "object"}, "json", "object"),
         ({"type": "object", "additionalProperties": {"type": "integer"}}, "object", "object"),
         ({}, "json", "any JSON"),

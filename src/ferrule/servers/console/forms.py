@@ -135,6 +135,8 @@ class _Making:
         allowed = [{_written(value) for value in one} for one in lists[1:]]
         options = [text for value in lists[0] if (text := _written(value)) and _is_of(value, only)]
         options = [text for text in dict.fromkeys(options) if all(text in one for one in allowed)]
+        if len(options) == 1:
+            return {"kind": "const", "says": "fixed", "value": options[0]}
         return _enum(options, []) if 0 < len(options) <= _MOST_OPTIONS else None
 
     def _union(self, parts: list[Schema], only: str, seen: frozenset[int]) -> Node | None:
@@ -171,8 +173,9 @@ class _Making:
             return str(title)[:80]
         for part in flat:
             for name, member in _mapping(part, "properties").items():
-                if isinstance(member, dict) and isinstance(member.get("const"), str):
-                    return f"{name}: {member['const']}"[:80]
+                marks = _marks(member)
+                if marks:
+                    return f"{name}: {marks}"[:80]
         if isinstance(branch.get("$ref"), str):
             return str(branch["$ref"].rpartition("/")[2])[:80]
         types = _types_in(flat)
@@ -272,7 +275,7 @@ def _text(parts: list[Schema]) -> Node:
     if is_file:
         return {**node, "says": "base64", "form": "file"}
     if form:
-        node.update(form=form[:40], says=form[:40])
+        node.update(form=form[:40], says="date-time, UTC" if form == "date-time" else form[:40])
     elif least is not None or most is not None:
         node["says"] = _ranged("text", least, most)
     if form == "password" or any(part.get("writeOnly") is True for part in parts):
@@ -328,6 +331,14 @@ def _mapping(schema: Schema, key: str) -> dict[str, Any]:
 def _is_of(value: Any, only: str) -> bool:
     kind = json_type(value)
     return not only or kind == only or (only == "number" and kind == "integer")
+
+
+def _marks(member: Any) -> str:
+    """The one text that a member may be."""
+    only = member.get("enum") if isinstance(member, dict) else None
+    said = member.get("const") if isinstance(member, dict) else None
+    said = only[0] if isinstance(only, list) and len(only) == 1 else said
+    return said if isinstance(said, str) else ""
 
 
 def _told_apart(branches: list[list[Any]]) -> list[list[Any]]:

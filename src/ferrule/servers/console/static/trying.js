@@ -5,7 +5,7 @@
   const page = one('#trying');
   if (!page) return;
   const form = one('#try-form'), raw = one('#try-raw'), fields = one('#try-fields'), runs = one('#try-runs');
-  const plan = JSON.parse(page.dataset.form), address = page.dataset.address, begun = raw.value;
+  const plan = JSON.parse(page.dataset.form), address = page.dataset.address;
   const proof = one('input[name=proof]', form).value;
   const CHECK_AFTER = 200, QUIET_AFTER_RUN = 700, MOST_FOLLOWED = 2, MOST_STEPS = 8, MOST_RUNS = 8;
 
@@ -26,7 +26,10 @@
     measured();
     later();
   });
-  function measured() { one('#try-size').textContent = `${new TextEncoder().encode(raw.value).length.toLocaleString('en')} bytes`; }
+  function measured() {
+    raw.rows = Math.max(8, Math.min(24, raw.value.split('\n').length + 1));
+    one('#try-size').textContent = `${new TextEncoder().encode(raw.value).length.toLocaleString('en')} bytes`;
+  }
   function said(text, isBad) {
     const slot = one('#try-raw-says');
     slot.className = isBad ? 'err slot' : 'hint slot';
@@ -148,10 +151,17 @@
   let isBusy = false;
   const fresh = () => [...crypto.getRandomValues(new Uint8Array(8))].map(byte => byte.toString(16).padStart(2, '0')).join('');
   form.addEventListener('submit', event => {
+    const isHeld = event.defaultPrevented;
     event.preventDefault();
     isAsked = true;
-    if (event.submitter?.value === 'check') check();
+    if (isHeld || event.submitter?.value === 'check') check();
     else run();
+  });
+  one('#try-run').addEventListener('click', event => {  // a button that is off says why
+    if (event.currentTarget.getAttribute('aria-disabled') !== 'true') return;
+    isAsked = true;
+    check();
+    one('[aria-invalid=true]', form)?.focus();
   });
   async function run() {
     if (isBusy) return;
@@ -262,7 +272,6 @@
   const first = read();
   if (first !== undefined) view.show(first);
   measured();
-  if (raw.value !== plan.start && begun === raw.value && runs.childElementCount) isAsked = false;
   check();
   follow();
 })();

@@ -231,7 +231,7 @@
       const isWhole = ['object', 'array', 'union'].includes(node.kind);
       const inner = isWhole && isThere && (value !== null || !node.nullable) ? this.body(number, value, context.path, context.depth + 1) : null;
       const box = make('div', { class: inner ? 'field nest' : 'field' });
-      const hint = node.description || node.title || '';
+      const hint = node.description || '';
       const slot = make('p', { class: 'hint slot', id: `${id}-says` }, cut(hint, 300));
       const label = make(inner ? 'p' : 'label', { class: inner ? 'lab' : undefined, for: inner ? undefined : id, id: inner ? `${id}-label` : undefined },
         make('span', { class: 'name' }, cut(context.label, 80) || '(no name)'), make('span', { class: 'ty' }, node.says || ''),
