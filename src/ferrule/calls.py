@@ -212,11 +212,18 @@ class Calls:
         await self._store.commit(Entry("news", first.call, now, first.tool, outcome, body))
 
     async def end(
-        self, call_id: str, stop: Stop, answer: Answer | None = None, abort_reason: str | None = None
+        self,
+        call_id: str,
+        stop: Stop,
+        answer: Answer | None = None,
+        abort_reason: str | None = None,
+        *,
+        seq: int | None = None,
     ) -> Result | None:
-        """End a waiting call, with a record as full as any other's. None when it did not wait any more."""
+        """End a waiting call, with a record as full as any other's. None when it did not wait any more, or when its last row is
+        not the one of this number."""
         place = await self._place(call_id)
-        if place.open is None or place.open.state == "running":
+        if place.open is None or place.open.state == "running" or seq not in (None, place.open.seq):
             return None
         call = self._to_end(place.open, place.rows)
         if abort_reason is not None:

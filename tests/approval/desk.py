@@ -124,8 +124,9 @@ class Desk:
     async def _validate(self, call: str, edited: bytes) -> str | None:
         return self.edit_problem
 
-    async def _close(self, call: str, stop: Stop, answer: Answer) -> Result | None:
-        if await self.store.find_open(call) is None:
+    async def _close(self, call: str, stop: Stop, answer: Answer, /, *, seq: int) -> Result | None:
+        opened = await self.store.find_open(call)
+        if opened is None or opened.seq != seq:
             return None
         self.closed.append((call, stop, answer))
         await self.write("ended", call, "denied", answer=answer, is_last=True)

@@ -288,13 +288,85 @@ def test_a_no_that_comes_too_late_says_so() -> None:
         await desk.park()
         inbox, close = desk.inbox(ADA), desk._close
 
-        async def late(call: str, *rest: Any) -> Result | None:
+        async def late(call: str, *rest: Any, seq: int) -> Result | None:
             await desk.write("ended", call, "canceled", is_last=True)
-            return await close(call, *rest)
+            return await close(call, *rest, seq=seq)
 
         inbox._close = late
         with pytest.raises(InboxError, match="it was canceled at"):
             await inbox.reject("inv_1", reason="no")
+
+    run(main)
+
+
+def test_a_no_after_the_last_yes_does_nothing() -> None:
+    async def main(desk: Desk) -> None:
+        await desk.park()
+        inbox, close = desk.inbox(ADA), desk._close
+
+        async def late(call: str, *rest: Any, seq: int) -> Result | None:
+            await desk.inbox(BOB).approve(call, resume=False)
+            return await close(call, *rest, seq=seq)
+
+        inbox._close = late
+        with pytest.raises(InboxError, match="approved by bob already"):
+            await inbox.reject("inv_1", reason="no")
+
+    assert run(main).closed == []
+
+
+def test_a_no_after_the_first_of_two_yes_counts() -> None:
+    async def main(desk: Desk) -> None:
+        await desk.park("inv_1", Requirement(people=2))
+        inbox, close = desk.inbox(ADA), desk._close
+
+        async def late(call: str, *rest: Any, seq: int) -> Result | None:
+            if not (await desk.inbox(BOB).get(call)).approvals:
+                await desk.inbox(BOB).approve(call)
+            return await close(call, *rest, seq=seq)
+
+        inbox._close = late
+        await inbox.reject("inv_1", reason="no")
+
+    assert len(run(main).closed) == 1
+
+
+def test_what_was_not_seen_is_not_rejected_either() -> None:
+    async def main(desk: Desk) -> None:
+        await desk.park()
+        with pytest.raises(InboxError, match="changed since you looked at it"):
+            await desk.inbox(ADA).reject("inv_1", reason="no", seen=b"x")
+        item = await desk.inbox(ADA).get("inv_1")
+        await desk.inbox(ADA).reject("inv_1", reason="no", seen=item.binding)
+
+    assert len(run(main).closed) == 1
+
+
+def test_an_edit_is_checked_without_being_recorded() -> None:
+    async def main(desk: Desk) -> None:
+        await desk.park()
+        inbox = desk.inbox(ADA)
+        made = await inbox.check_edit("inv_1", b'{"amount": 3}')
+        assert (made.problem, made.input, made.edited) == (None, {"amount": 5}, {"amount": 3})
+        assert "not JSON" in str((await inbox.check_edit("inv_1", b"{")).problem)
+        desk.edit_problem = "amount is too small"
+        assert (await inbox.check_edit("inv_1", b'{"amount": 3}')).problem == "amount is too small"
+        assert (await inbox.get("inv_1")).approvals == ()
+        with pytest.raises(AccessError):
+            await desk.inbox(identity("eve", CALL)).check_edit("inv_1", b"{}")
+
+    run(main)
+
+
+def test_each_way_to_answer_says_why_it_is_closed() -> None:
+    async def main(desk: Desk) -> None:
+        await desk.park("inv_1", Requirement(people=2, approvers=("ada", "bob")))
+        await desk.inbox(ADA).approve("inv_1")
+        mine = (await desk.inbox(ADA).get("inv_1")).ways
+        assert (mine["edit"], mine["reject"]) == (None, None)
+        assert "approved it at" in str(mine["approve"])
+        theirs = (await desk.inbox(identity("eve")).get("inv_1")).ways
+        assert all("not among those who may approve it" in str(why) for why in theirs.values())
 
     run(main)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hmac
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import msgspec
 
@@ -40,12 +40,17 @@ Resume: TypeAlias = Callable[[str], Awaitable[Result | Pending | None]]
 """Lets an approved call go on; gives how it ended, or that it waits again."""
 Validate: TypeAlias = Callable[[str, bytes], Awaitable[str | None]]
 """What is wrong with an edited input of a call; None when it fits."""
-Close: TypeAlias = Callable[[str, Stop, Answer], Awaitable[Result | None]]
-"""Ends a waiting call with this answer; None when it did not wait any more."""
 Accept: TypeAlias = Callable[[dict[str, object]], Awaitable[None]]
 """Takes a suggested rule into the policy."""
 MaskInput: TypeAlias = Callable[[str, bytes], Awaitable[bytes]]
 """An input of a call with its sensitive members masked."""
+
+
+class Close(Protocol):
+    """Ends a waiting call with an answer; None when something else has happened to it since the row of this number."""
+
+    async def __call__(self, call: str, stop: Stop, answer: Answer, /, *, seq: int) -> Result | None: ...
+
 
 Told: TypeAlias = Callable[..., Any]
 """A text or JSON value without secrets; takes more values that must not be told."""
@@ -202,13 +207,19 @@ class Inbox:
         """Say no: the call ends as denied. `seen`: as for `approve`. Raises AccessError or InboxError, and then nothing was
         recorded."""
         self._demand_approve()
-        question = await self._question(call)
-        error = why_no_rejection(question, self._identity, self._now(question))
-        if error is not None:
-            raise error
-        self._demand_seen(question, seen)
-        answer = self._answer(question, "reject", reason, question.binding)
-        return await self._end(call, rejection(answer.by, answer.reason or ""), answer)
+        for _ in range(2):  # when somebody was quicker, look again: once, and only at the very same question
+            question = await self._question(call)
+            error = why_no_rejection(question, self._identity, self._now(question))
+            if error is not None:
+                raise error
+            self._demand_seen(question, seen)
+            answer = self._answer(question, "reject", reason, question.binding)
+            stop = rejection(answer.by, answer.reason or "")
+            result = await self._close(call, stop, answer, seq=question.open.seq)
+            if result is not None:
+                return result
+            seen = question.seen
+        raise InboxError(what_became_of(call, await self._store.rows_of(call)))
 
     async def answer(
         self, call: str, value: Any, *, reason: str | None = None, seen: bytes | None = None, resume: bool = True
@@ -265,7 +276,11 @@ class Inbox:
             raise error
         self._demand_seen(question, seen)
         answer = self._answer(question, "approve" if happened else "reject", note, question.binding)
-        return await self._end(call, settlement(answer.by, answer.reason or "", happened=happened), answer)
+        stop = settlement(answer.by, answer.reason or "", happened=happened)
+        result = await self._close(call, stop, answer, seq=question.open.seq)
+        if result is None:
+            raise InboxError(what_became_of(call, await self._store.rows_of(call)))
+        return result
 
     async def _write_yes(
         self, question: Question, edited: bytes | None, reason: str | None, seen: bytes | None
@@ -336,12 +351,6 @@ class Inbox:
             return hidden_values(question.inputs(self._keys))
         except (ValueError, msgspec.MsgspecError):  # what cannot be opened is not known here
             return frozenset()
-
-    async def _end(self, call: str, stop: Stop, answer: Answer) -> Result:
-        result = await self._close(call, stop, answer)
-        if result is None:
-            raise InboxError(what_became_of(call, await self._store.rows_of(call)))
-        return result
 
     def _updates(self, question: Question, places: Sequence[int]) -> list[dict[str, object]]:
         """The suggested rules at these places. Only whoever owns the policy accepts them (AT-136)."""

@@ -192,6 +192,7 @@ async def _item(
         "clock": words.clock(left),
         "sentence": words.sentence(review, me),
         "hint": words.hint(review),
+        "because": _sentence(review["message"]),
         "signing": words.signing(review, me),
         "signing_title": words.signing_title(review),
         "changes": words.changes(review),

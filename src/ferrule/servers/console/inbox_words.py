@@ -96,7 +96,8 @@ def _others(item: dict[str, Any], me: str) -> str:
         return f"you approved, {people(item['approvers'])} has to"
     if item["purpose"] == "input":
         return f"question for {people(item['assignees'])}"
-    return f"{item['agent'] or item['principal']}, not for you to answer"
+    who = item["agent"] or item["principal"]
+    return f"{who}, for {people(item['approvers'])}" if item["approvers"] else f"{who}, not for you to answer"
 
 
 def decided_row(item: dict[str, Any], me: str) -> dict[str, Any]:
@@ -197,7 +198,7 @@ def signing(review: dict[str, Any], me: str) -> list[dict[str, Any]]:
     named = item["assignees"] if review["purpose"] == "input" else item["approvers"]
     others = people(named) if review["purpose"] != "outcome" else "anyone who may approve"
     may = item["why_not"] is None
-    who = ("You" if named == [me] else f"You, or {others}") if may else _capital(others)
+    who = ("You" if named == [me] else f"You, or {others}") if may else others.replace("anyone", "Anyone", 1)
     if item["not_requester"]:
         who += f", not {review['principal']}"
     return found + [
@@ -209,6 +210,8 @@ def signing(review: dict[str, Any], me: str) -> list[dict[str, Any]]:
 
 def signing_title(review: dict[str, Any]) -> str:
     """What the list of people is called."""
+    if review["outcome"] != "waiting":
+        return "Who decided" if review["outcome"] in _OVER else "Who had agreed"
     if review["purpose"] == "input":
         return "Who answers"
     if review["purpose"] == "outcome":

@@ -35,7 +35,7 @@
     const typed = all('input, textarea, select', item).filter(isTyped);
     const at = item.contains(document.activeElement) ? document.activeElement : null;
     const place = at && 'selectionStart' in at ? [at.selectionStart, at.selectionEnd] : null;
-    const isSame = fresh.hasAttribute('data-open') && fresh.dataset.seen === item.dataset.seen;
+    const isSame = fresh.hasAttribute('data-waits') && fresh.dataset.seen === item.dataset.seen;
     item.replaceWith(fresh);
     window.htmx?.process(fresh);
     document.dispatchEvent(new CustomEvent('htmx:afterSwap', { detail: { target: fresh } }));
@@ -46,7 +46,7 @@
       next.focus({ preventScroll: true });
       try { if (place && place[0] !== null) next.setSelectionRange(...place); } catch { /* not a text field */ }
     } else if (at) one('#item-h', fresh)?.focus({ preventScroll: true });
-    if (!isSame && item.hasAttribute('data-open')) say(one('#item-h', fresh).textContent, true);
+    if (!isSame && item.hasAttribute('data-waits')) say(one('#item-h', fresh).textContent, true);
     watchExpiry();
   }
   /* Typed text goes back to its field while the item is what it was. What confirms or changes another input does not. */
@@ -131,7 +131,7 @@
   let soon = 0;
   const look = () => { clearTimeout(soon); soon = setTimeout(() => { lookAtItem(); lookAtQueue(); }, 150); };
   document.body.addEventListener('live:inbox', look);
-  document.body.addEventListener('live:calls', () => { if (!one('#item[data-open]')) lookAtItem(); });
+  document.body.addEventListener('live:calls', () => { if (!one('#item[data-waits]')) lookAtItem(); });
   document.addEventListener('htmx:afterSwap', watchExpiry);
   if (matchMedia('(max-width: 47rem)').matches && one('#item')) one('#queue').open = false;
   watchExpiry();
