@@ -298,7 +298,7 @@ def test_a_damaged_row_is_passed_over() -> None:
 def test_failing_tools_are_named_and_their_number_is_bounded() -> None:
     counts = Counts()
     for number in range(100):
-        counts.ended("failed", f"tool{number}", 1.0)
+        counts.ended("failed", f"tool{number}", 1)
     assert counts.failing["tool0"] == 1
     assert counts.failing[activity.OTHER_TOOLS] == 100 - len(counts.failing) + 1
 

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from ferrule.history.histogram import Histogram, together
+from ferrule.history.histogram import Histogram, bucket_of, together
 from ferrule.model.approval import Answer, ApprovalRequest
 from ferrule.model.journal import Header, StoredEntry
 from ferrule.model.lifecycle import PHASES, STATES
@@ -80,22 +80,20 @@ class Counts:
         """All that ended."""
         return self.succeeded + self.failed + self.denied + self.canceled
 
-    def ended(self, ending: Ending, tool: str, microseconds: float) -> None:
-        """Count one call."""
-        match ending:
-            case "succeeded":
-                self.succeeded += 1
-            case "failed":
-                self.failed += 1
-                name = tool if tool in self.failing or len(self.failing) < _MOST_TOOLS else OTHER_TOOLS
-                self.failing[name] = self.failing.get(name, 0) + 1
-            case "denied":
-                self.denied += 1
-                return
-            case "canceled":
-                self.canceled += 1
-                return
-        self.latency.add(microseconds)
+    def ended(self, ending: Ending, tool: str, bucket: int) -> None:
+        """Count one call. `bucket`: of its latency."""
+        if ending == "succeeded":
+            self.succeeded += 1
+            self.latency.add_to(bucket)
+        elif ending == "failed":
+            self.failed += 1
+            self.latency.add_to(bucket)
+            name = tool if tool in self.failing or len(self.failing) < _MOST_TOOLS else OTHER_TOOLS
+            self.failing[name] = self.failing.get(name, 0) + 1
+        elif ending == "denied":
+            self.denied += 1
+        else:
+            self.canceled += 1
 
 
 class Reached:
@@ -153,8 +151,7 @@ class _Wrong(msgspec.Struct, gc=False):
 
 
 class _Whose(NamedTuple):
-    tenant: Scope
-    principal: Scope
+    scopes: tuple[Scope, ...]
     tool_id: str
     tool_name: str
 
@@ -176,13 +173,14 @@ class _Open:
         """How much of `waited` was before it ran."""
 
     def go_on(self, row: StoredEntry, glance: _Glance) -> None:
-        for code in glance.states:
-            state, entered = code & 31, code >> 5
-            if self.waiting_since is not None:
-                self.waited += max(0, entered - self.waiting_since)
-                self.waiting_since = None
-            if state == _RUNNING and self.ran_at is None:
-                self.ran_at, self.waited_before = entered, self.waited
+        if self.waiting_since is not None and glance.states:
+            self.waited += max(0, (glance.states[0] >> 5) - self.waiting_since)
+            self.waiting_since = None
+        if self.ran_at is None:
+            for code in glance.states:
+                if code & 31 == _RUNNING:
+                    self.ran_at, self.waited_before = code >> 5, self.waited
+                    break
         if row.kind in ("parked", "unknown"):
             request = _decode_request(glance.request)
             if request is not None and not request.requirement.is_reply_only:
@@ -308,12 +306,12 @@ class Activity:
         if ending is None:
             return
         whose, took = self._whose(glance), glance.states[-1] >> 5 if glance.states else 0
-        microseconds = max(0, took - opened.waited) / 1000
+        bucket = bucket_of(max(0, took - opened.waited) / 1000)
         minute, slot = self._minute(row.at), self._slots.setdefault(row.at // SLOT, {})
-        for scope in (EVERYBODY, whose.tenant, whose.principal):
-            counts = self._cell(minute, scope)
+        for scope in whose.scopes:
+            counts = minute.cells.get(scope) or self._cell(minute, scope)
             if counts is not None:
-                counts.ended(ending, whose.tool_name, microseconds)
+                counts.ended(ending, whose.tool_name, bucket)
                 slot[scope] = slot.get(scope, 0) + 1
         system = self._system_of(whose.tool_id)
         if system is not None and not is_lapsed:
@@ -323,7 +321,7 @@ class Activity:
         if took is None:
             return
         whose, minute = self._whose(glance), self._minute(row.at)
-        for scope in (EVERYBODY, whose.tenant, whose.principal):
+        for scope in whose.scopes:
             counts = self._cell(minute, scope)
             if counts is not None:
                 counts.answered.add(took)
@@ -367,9 +365,8 @@ class Activity:
         found = self._headers.get(written)
         if found is None:
             header = _decode_header(written)
-            found = _Whose(
-                Scope(header.tenant), Scope(header.tenant, header.principal), header.tool_id, header.tool_name
-            )
+            scopes = (EVERYBODY, Scope(header.tenant), Scope(header.tenant, header.principal))
+            found = _Whose(scopes, header.tool_id, header.tool_name)
             if len(self._headers) >= _MOST_HEADERS:
                 self._headers.clear()
             self._headers[written] = found

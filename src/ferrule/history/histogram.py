@@ -11,6 +11,11 @@ from math import ceil, exp, log
 _STEP = log(1.04)
 
 
+def bucket_of(value: float) -> int:
+    """The bucket of a number."""
+    return 0 if value < 1 else 1 + int(log(value) / _STEP)
+
+
 class Histogram:
     """Numbers from 0 on. What is below 1 counts as 0."""
 
@@ -23,7 +28,10 @@ class Histogram:
 
     def add(self, value: float) -> None:
         """Count one."""
-        bucket = 0 if value < 1 else 1 + int(log(value) / _STEP)
+        self.add_to(bucket_of(value))
+
+    def add_to(self, bucket: int) -> None:
+        """Count one whose bucket is known."""
         self.counts[bucket] = self.counts.get(bucket, 0) + 1
         self.total += 1
 
