@@ -5,7 +5,10 @@ from __future__ import annotations
 from itertools import pairwise
 from pathlib import Path
 
+import pytest
+
 from ferrule.model.timestamps import parse_iso
+from ferrule.servers.http import activity
 from tests.driven import driven
 from tests.servers.http.api import api
 from tests.servers.stand import serving
@@ -151,3 +154,17 @@ async def test_a_lock_that_cannot_be_trusted_is_told(tmp_path: Path) -> None:
         problem = (await here.ask("oda", "GET", "/v1/upstreams")).json()["lock"]["problem"]
         assert "damaged" in problem
         assert str(tmp_path) not in problem
+
+
+@driven
+async def test_a_first_look_at_a_busy_ledger_does_not_wait_for_all_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with api(tmp_path) as here:
+        await here.called("ada", "add", {"a": 1, "b": 0})
+        monkeypatch.setattr(activity, "_PATIENCE_SECONDS", 0)
+        early = (await here.ask("ada", "GET", "/v1/activity")).json()
+        assert (early["is_complete"], early["counted_until"], early["calls"]) == (False, None, 0)
+        monkeypatch.setattr(activity, "_PATIENCE_SECONDS", 20)
+        later = (await here.ask("ada", "GET", "/v1/activity")).json()
+        assert (later["is_complete"], later["calls"]) == (True, 1)

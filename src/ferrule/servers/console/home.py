@@ -351,7 +351,7 @@ def _told(item: dict[str, Any]) -> str:
         case "quiet":
             return "in the last hour"
         case "failing":
-            return f"{count(item['unreached'])} of {_plural(item['calls'], 'call')} did not reach it"
+            return f"{count(item['unreached'])} of {_plural(item['calls'], 'call')} lost"
         case _:
             return f"p95 {_time(item['p95_ms'])}"
 

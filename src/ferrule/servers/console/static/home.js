@@ -121,6 +121,8 @@
     if (chart.width !== box.clientWidth) chart.setSize({ width: box.clientWidth, height: box.clientHeight });
   }));
   all('[data-plot]').forEach(box => sizes.observe(box));
+  /* Time passes without news, too: the last minute becomes the one before. */
+  setInterval(() => { if (!document.hidden) document.body.dispatchEvent(new CustomEvent('live:calls')); }, 30000);
   document.addEventListener('htmx:afterSwap', event => { if (event.detail.target.id === 'now') update(); });
   update();
 })();
