@@ -60,7 +60,7 @@ class Checked:
         reports = workspace.reports(selection, workspace.rule_settings())
         self._root = workspace.root
         self._told = told
-        self._sources: dict[str, Masked | None] = {}
+        self._sources: dict[str, Masked] = {}
         self.checked_at = at
         """Microseconds since 1970."""
         self.summary: Summary = report.summary
@@ -130,12 +130,15 @@ class Checked:
         return [] if source is None else excerpt_of(source, found)
 
     def _source(self, file: str) -> Masked | None:
-        if file not in self._sources:
-            if len(self._sources) >= _FILES_KEPT:
-                self._sources.clear()
+        known = self._sources.get(file)
+        if known is None:
             path = self._paths.get(file)
-            self._sources[file] = None if path is None else self._read(path, file)
-        return self._sources[file]
+            known = None if path is None else self._read(path, file)
+            if known is not None:
+                if len(self._sources) >= _FILES_KEPT:
+                    self._sources.clear()  # others may be looking, too: what is read counts, not what is kept
+                self._sources[file] = known
+        return known
 
     def _read(self, path: str, file: str) -> Masked | None:
         if not _is_inside(path, self._root):
@@ -257,6 +260,7 @@ class Checks:
         if kept is not None and kept[0] == stamps:
             return kept[1]
         checked = Checked(workspace, self._told, self._now())
+        assert checked.tools_by_word is not None, "worked out here, where nobody waits for it"
         self._kept = (stamps, checked)
         return checked
 
