@@ -183,6 +183,8 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
         if self.result is not None:
             record["content"] = list(self.result.content)
             record["structured_content"] = self.result.structured_content
+            if self.result.model_facing_content is not None:
+                record["model_facing_content"] = list(self.result.model_facing_content)
             record.update(self.result.rest)
         return record
 

@@ -18,7 +18,7 @@ from ferrule.model.journal import StoredEntry
 from ferrule.model.lifecycle import STATES, TERMINAL
 from ferrule.model.surface import Surface
 from ferrule.model.timestamps import iso
-from ferrule.past_calls import Rows, after_last, calls_holding
+from ferrule.past_calls import Rows, after_last, calls_holding, whole_calls
 from ferrule.pipeline.live import Cancel, Live
 from ferrule.servers.http.ask import Ask
 from ferrule.servers.http.calls import CancelBody
@@ -149,10 +149,9 @@ def _call(live: Live | None) -> Any:
 
 async def list_batches(ask: Ask) -> Replied:
     """The batches on record, and those under way here."""
-    wanted = ask.query(BatchQuery)
+    wanted, surface = ask.query(BatchQuery), await own_surface(ask)
     named, before = await _named(ask, wanted)
-    surface = await own_surface(ask)
-    found = {batch_id: await _batch(ask, surface, batch_id, _NEAR_ROWS) for batch_id in named}
+    found = {batch_id: await _whole(ask, surface, batch_id, firsts) for batch_id, firsts in named.items()}
     if wanted.cursor:  # a batch may have calls on both sides of a cursor: it is told with the newest of them
         found = {batch_id: calls for batch_id, calls in found.items() if _last_first(calls) < wanted.cursor}
     briefs = [_brief(batch_id, calls) for batch_id, calls in sorted(found.items(), reverse=True) if calls]
@@ -162,24 +161,38 @@ async def list_batches(ask: Ask) -> Replied:
     return Reply(BatchPage(items=briefs, next=address), headers=(link_header(address),))
 
 
-async def _named(ask: Ask, wanted: BatchQuery) -> tuple[list[str], int | None]:
-    """The newest batches before the cursor, and where to go on."""
+async def _named(ask: Ask, wanted: BatchQuery) -> tuple[dict[str, list[StoredEntry]], int | None]:
+    """The newest batches before the cursor, each with the first rows of those of its calls that were met, and where to go on."""
     store = ask.edge.app.store
     top = min(wanted.cursor or 10**15, await after_last(store))
     floor = max(0, top - 1 - _LIST_ROWS)
     quick = CallsWanted(after=floor, holding=(_NOTE, *_own(ask)))
-    named = [] if wanted.cursor else _live_batches(ask)
+    named: dict[str, list[StoredEntry]] = {} if wanted.cursor else {one: [] for one in _live_batches(ask)}
     while True:
         firsts = await store.calls_before(top, _AT_ONCE, quick)
         for row in firsts:
             place = _seen_place(ask, row)
-            if place is not None and place.batch_id not in named:
-                if len(named) >= wanted.limit:
+            if place is not None:
+                if place.batch_id not in named and len(named) >= wanted.limit:
                     return named, row.seq + 1
-                named.append(place.batch_id)
+                named.setdefault(place.batch_id, []).append(row)
             top = row.seq
         if len(firsts) < _AT_ONCE:
             return named, floor + 1 if floor else None
+
+
+async def _whole(ask: Ask, surface: Surface | None, batch_id: str, firsts: list[StoredEntry]) -> list[_Found]:
+    """The calls of a batch, from the first rows of some of them."""
+    places = [membership_in([row.segment().notes]) for row in firsts]
+    if not firsts or places[0] is None or len(firsts) < places[0].size:
+        return await _batch(ask, surface, batch_id, _NEAR_ROWS)
+    calls = await whole_calls(ask.edge.app.store, firsts)
+    found = [
+        _Found(place, rows, is_hidden=is_hidden_from(surface, rows))
+        for place, rows in zip(places, calls, strict=True)
+        if place is not None
+    ]
+    return sorted(found, key=lambda one: one.place.index)
 
 
 def _last_first(calls: Sequence[_Found]) -> int:

@@ -69,7 +69,9 @@ async def tally_invocations(ask: Ask) -> Replied:
     now = time.time_ns() // 1000
     until = moment("until", query.until) or now
     since = moment("since", query.since)
-    since = min(until - _DAY if since is None else since, until)
+    oldest = await ask.edge.app.store.rows_after(0, 1)
+    since = max(until - _DAY if since is None else since, oldest[0].at if oldest else 0)
+    since = min(since, until)
     search = await looking(ask, msgspec.structs.replace(query, since=iso(max(since, 0))), surface)
     width = width_for(until - since, query.stretches)
     open_now = await _open(search)
