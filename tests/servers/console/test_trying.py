@@ -7,6 +7,7 @@ import json
 import re
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 
@@ -305,6 +306,31 @@ async def test_calls_of_others_are_not_there(tmp_path: Path) -> None:
             for path in ("events", "payloads/0"):
                 assert (await person.see(f"/trying/{run_id}/{path}")).status == 404
             assert (await person.send(f"/trying/{run_id}/cancel", {})).status == 404
+
+
+@driven
+async def test_words_of_others_are_text_wherever_they_stand(tmp_path: Path) -> None:
+    def hostile(text: str) -> str:
+        return HOSTILE
+
+    hostile.__doc__ = HOSTILE
+    async with here(tmp_path, tools=[ferrule.tool(read_only=True, title=HOSTILE)(hostile)]) as stand:
+        person = await signed_in(stand)
+        run_id = run_in(await run(person, "hostile", json.dumps({"text": HOSTILE})))
+        await ended(person, run_id)
+        assert "<script>alert" not in (await person.see(f"/trying/{run_id}/record")).body.decode()
+        for path in ("/try", f"/try?q={HOSTILE}", f"/try/hostile?run={run_id}", f"/trying/{run_id}"):
+            page = (await person.see(path)).body.decode()
+            assert "<script>alert" not in page and "alert(1)" in page, path
+
+
+@pytest.mark.parametrize("run_id", ["inv_1/payloads", "../tools", '"><script>', "inv_" + "x" * 500])
+@driven
+async def test_what_is_no_id_of_a_call_is_not_asked_for(run_id: str, tmp_path: Path) -> None:
+    async with here(tmp_path) as stand:
+        person = await signed_in(stand)
+        query = urlencode({"run": run_id, "from": run_id})
+        assert (await person.value(f"/try/add?{query}"))["runs"] == []
 
 
 @driven

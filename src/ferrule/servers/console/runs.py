@@ -49,7 +49,7 @@ async def run_of(view: View, run: str, number: int) -> dict[str, Any]:
         "state": state["state"],
         "is_pending": state["is_pending"],
         "is_waiting": state["state"] in _WAITING,
-        "message": state["message"],
+        "message": state["message"][:1].upper() + state["message"][1:],
         "seconds_left": _seconds_until(state["expires_at"]),
         "tool": brief["tool_name"] if brief else "",
         "at": brief["at"] if brief else None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import re
 import secrets
 from collections.abc import Mapping
 from typing import Any
@@ -90,7 +91,8 @@ async def show(view: View) -> Answer:
         return await view.page("trying_shut.html", tools=[])
     tool = await view.api.get(f"/tools/{view.parts['tool']}")
     runs = _runs_in(view)
-    written = await _recorded(view, [*([view.query["from"]] if "from" in view.query else runs)][:1])
+    taken = [view.query["from"]] if _is_call(view.query.get("from", "")) else runs
+    written = await _recorded(view, taken[:1])
     return await _page(view, tool, written, runs=runs)
 
 
@@ -134,7 +136,12 @@ def _plain(schema: Any) -> Any:
 def _runs_in(view: View) -> list[str]:
     """The calls in the address, the newest first."""
     pairs = parse_qsl(view.request.query.decode("utf-8", "replace"), max_num_fields=100)
-    return list(dict.fromkeys(value for name, value in pairs if name == "run"))[:_MOST_RUNS]
+    return list(dict.fromkeys(value for name, value in pairs if name == "run" and _is_call(value)))[:_MOST_RUNS]
+
+
+def _is_call(text: str) -> bool:
+    """True for what can be the id of a call."""
+    return re.fullmatch(r"inv_[0-9A-Za-z]{1,60}", text) is not None
 
 
 async def _recorded(view: View, runs: list[str]) -> str | None:
@@ -176,7 +183,7 @@ async def send(view: View) -> Answer:
         return Answer(problem.status, msgspec.json.encode({"problem": problem.detail}), [JSON, NO_STORE])
     if view.wants_json:
         return Answer(200, msgspec.json.encode({"run": run}), [JSON, NO_STORE])
-    kept = [one for one in view.form.get("run", []) if one != run]
+    kept = [one for one in view.form.get("run", []) if one != run and _is_call(one)]
     return view.redirect(_address(name, [run, *kept][:_MOST_RUNS]))
 
 

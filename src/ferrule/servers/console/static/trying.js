@@ -135,7 +135,7 @@
     if (!decision) { box.replaceChildren(state('off', 's-queue', 'not decided'), ' ', element('span', 'dim', 'The policy is asked once the input fits.')); return; }
     const parts = [state(...(SAYS[decision.behavior] || SAYS.deny))];
     if (decision.rule) parts.push(' ', element('span', 'nw', 'by rule ', element('code', '', decision.rule)));
-    parts.push(element('span', 'dim', `: ${decision.reason.length > 300 ? `${decision.reason.slice(0, 299)}…` : decision.reason}`));
+    parts.push(element('span', 'dim', `: ${decision.reason.length > 300 ? `${decision.reason.slice(0, 299)}…` : decision.reason}.`));
     if (decision.behavior === 'ask') parts.push(' ', element('span', 'dim', `${decision.approvers.join(', ') || 'Whoever may approve'}${decision.people > 1 ? `, ${decision.people} people` : ''}${decision.not_requester ? ', not you' : ''}.`));
     box.replaceChildren(...parts);
   }
@@ -198,10 +198,16 @@
     follow();
   }
 
-  /* A panel as it is now. The server renders it; nothing of a result is put together here. */
-  async function renewed(panel) {
-    await window.htmx.ajax('GET', `/console/trying/${encodeURIComponent(panel.dataset.run)}?number=${panel.dataset.number}`, { target: panel, swap: 'innerHTML' });
-    if (panel.steps?.length && isPending(panel)) drawn(panel);
+  /* A panel as it is now, one look after the other: what has ended stays as it is under somebody's hands. The server renders it;
+     nothing of a result is put together here. */
+  function renewed(panel) {
+    const look = async () => {
+      if (panel.childElementCount && !isPending(panel)) return;
+      await window.htmx.ajax('GET', `/console/trying/${encodeURIComponent(panel.dataset.run)}?number=${panel.dataset.number}`, { target: panel, swap: 'innerHTML' });
+      if (panel.steps?.length && isPending(panel)) drawn(panel);
+    };
+    panel.looking = (panel.looking || Promise.resolve()).then(look, look);
+    return panel.looking;
   }
   const isPending = panel => one('[data-pending=yes]', panel) !== null;
   const isWaiting = panel => one('[data-waiting=yes]', panel) !== null;
@@ -229,6 +235,8 @@
     all('[data-run]', runs).filter(panel => isPending(panel) && !sources.has(panel)).forEach(panel => renewed(panel).then(follow));
   });
   function progressed(panel, told) {
+    if (told.status.startsWith('waiting_')) return;
+    if (isWaiting(panel)) renewed(panel);  // somebody answered
     panel.steps = [...(panel.steps || []), told].slice(-500);
     if (panel.isDrawing) return;
     panel.isDrawing = true;
