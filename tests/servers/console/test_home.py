@@ -13,7 +13,7 @@ import pytest
 import ferrule
 from ferrule.access import Access
 from ferrule.model.approval import APPROVE, CALL
-from ferrule.servers.console.home import failures, needs, percent, points, sentence, spark, summary
+from ferrule.servers.console.home import failures, needs, newer_calls, percent, points, sentence, spark, summary
 from ferrule.tokens import Limits
 from tests.driven import driven
 from tests.servers.console.browsing import Person, signed_in, text_of
@@ -149,15 +149,25 @@ async def recent(person: Person, top: str = "") -> str:
 async def test_newer_calls_wait_behind_a_button_and_rows_stay(tmp_path: Path) -> None:
     async with serving(tmp_path, tools=TOOLS, auth=True) as stand:
         person = await signed_in(stand)
-        first = await call(stand, "look", word="one")
+        await call(stand, "look", word="one")
+        first = (await person.value("/"))["recent"]["top"]
         for word in ("two", "three"):
             await call(stand, "look", word=word)
         part = await recent(person, first)
         assert "2 newer calls" in part
+        assert "one" in part
         assert "three" not in part
         assert "three" in await recent(person)
-        gone = await person.see("/parts/home/recent?top=inv_00000000000000000000dead", hx_request="true")
-        assert gone.status == 204, "rows that cannot be found again stay as they are"
+        assert "three" in await recent(person, "nonsense")
+
+
+def test_newer_calls_are_counted_as_far_as_was_looked() -> None:
+    assert [newer_calls(number) for number in (0, 1, 12, 60)] == [
+        "",
+        "1 newer call",
+        "12 newer calls",
+        "more than 59 newer calls",
+    ]
 
 
 @driven

@@ -12,12 +12,13 @@ from ferrule.servers.asgi import Answer
 from ferrule.servers.callers import Refused
 from ferrule.servers.console.page import Page
 from ferrule.servers.console.rendering import count, took
-from ferrule.servers.console.view import NO_STORE, View
+from ferrule.servers.console.view import View
 from ferrule.servers.http.problems import Problem
 
 _RECENT = 8
 _LOOKED_FOR_NEWER = 60
 _WAITING_SHOWN = 3
+_LONGEST_NUMBER = 15
 _SPARK_WIDTH, _SPARK_HEIGHT, _SPARK_EDGE = 100.0, 30.0, 2.0
 _BEHIND = 60_000_000
 _NONE = "–"
@@ -72,12 +73,9 @@ async def show_check(view: View) -> Answer:
 
 
 async def show_recent(view: View) -> Answer:
-    """`GET /console/parts/home/recent?top=`: the calls on the page as they stand now, and how many are newer. Without `top`
-    the newest."""
-    recent = await _recent(view, view.query.get("top", ""))
-    if not recent["items"] and view.query.get("top"):
-        return Answer(204, b"", [NO_STORE])  # too many are newer to find them again: they stay as they are
-    return view.fragment("home_recent.html", recent=recent)
+    """`GET /console/parts/home/recent?top=`: the calls on the page as they stand now, and how many are newer. Without `top`,
+    which is the row the first of them began with, the newest."""
+    return view.fragment("home_recent.html", recent=await _recent(view, view.query.get("top", "")))
 
 
 async def _nothing() -> None:
@@ -381,22 +379,27 @@ async def _check(view: View) -> dict[str, Any] | None:
 
 
 async def _recent(view: View, top: str) -> dict[str, Any]:
-    """The newest calls; with `top` those from that one on, and how many are newer."""
+    """The newest calls; with `top` those from that row on, and how many are newer."""
+    begin = int(top) if top.isdecimal() and len(top) < _LONGEST_NUMBER else None
     try:
-        found = await view.api.get("/invocations", limit=_LOOKED_FOR_NEWER if top else _RECENT)
+        found = await view.api.get("/invocations", limit=_RECENT, cursor=None if begin is None else begin + 1)
+        newest = await view.api.get("/invocations", limit=_LOOKED_FOR_NEWER) if begin is not None else None
     except Refused:  # who may only approve sees no list of calls
         return {"items": [], "newer": "", "top": "", "may": False}
-    ids = [item["invocation_id"] for item in found["items"]]
-    if top and top not in ids:
-        return {"items": [], "newer": "", "top": top, "may": True}
-    first = ids.index(top) if top else 0
-    items = [_call(item) for item in found["items"][first : first + _RECENT]]
+    newer = [item for item in newest["items"] if item["seq"] > (begin or 0)] if newest is not None else []
     return {
-        "items": items,
-        "newer": _plural(first, "newer call") if first else "",
-        "top": items[0]["invocation_id"] if items else "",
+        "items": [_call(item) for item in found["items"]],
+        "newer": newer_calls(len(newer)),
+        "top": str(found["items"][0]["seq"]) if found["items"] else "",
         "may": True,
     }
+
+
+def newer_calls(number: int) -> str:
+    """How many calls are newer than those on the page; nothing for none."""
+    if not number:
+        return ""
+    return _plural(number, "newer call") if number < _LOOKED_FOR_NEWER else f"more than {number - 1} newer calls"
 
 
 def _call(item: dict[str, Any]) -> dict[str, Any]:

@@ -8,9 +8,13 @@
   const probe = document.createElement('span');
   probe.hidden = true;
   document.body.append(probe);
+  let shades = {};
   function shade(name) {
-    probe.style.color = `var(${name})`;
-    return getComputedStyle(probe).color;
+    if (!shades[name]) {
+      probe.style.color = `var(${name})`;
+      shades[name] = getComputedStyle(probe).color;
+    }
+    return shades[name];
   }
 
   const two = number => String(number).padStart(2, '0');
@@ -114,7 +118,7 @@
     if (read() && (charts.size || points.succeeded.some((value, at) => value || points.failed[at] || points.denied[at]))) draw();
   }
 
-  const repaint = () => charts.forEach(chart => chart.redraw(true, true));
+  const repaint = () => { shades = {}; charts.forEach(chart => chart.redraw(true, true)); };
   document.addEventListener('ferrule:theme', repaint);
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', repaint);
   const sizes = new ResizeObserver(() => charts.forEach((chart, box) => {
