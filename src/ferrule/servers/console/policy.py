@@ -23,7 +23,7 @@ from ferrule.servers.console.view import View
 from ferrule.servers.console.whole_workspace import for_whole_workspace
 from ferrule.servers.http.problems import Problem
 
-_RULES = 100
+_RULES, _OTHERS = 50, 40
 _ASKED = ("tool", "arguments", "principal", "agent", "role", "unattended")
 _closed = for_whole_workspace("Policy", "Here are the rules of this workspace, and how often each of them decided.")
 
@@ -97,7 +97,7 @@ async def show_case(view: View) -> Answer | Stream:
 async def _trial(view: View) -> dict[str, Any]:
     """The case of the address, and what came of it."""
     asked = {name: view.query.get(name, "").strip() for name in _ASKED}
-    trial: dict[str, Any] = {"asked": asked, "said": None, "wrong": "", "wrong_arguments": ""}
+    trial: dict[str, Any] = {"asked": asked, "said": None, "wrong": "", "wrong_arguments": "", "unlisted": 0}
     if not asked["tool"]:
         return trial
     try:
@@ -117,8 +117,9 @@ async def _trial(view: View) -> dict[str, Any]:
     except (Problem, Refused) as problem:
         detail = problem.detail if isinstance(problem, Problem) else problem.reason
         return {**trial, "wrong": detail}
-    said["rules"].sort(key=lambda rule: not rule["is_matched"])
-    return {**trial, "said": said}
+    matched = [rule for rule in said["rules"] if rule["is_matched"]]
+    others = [rule for rule in said["rules"] if not rule["is_matched"]]
+    return {**trial, "said": {**said, "rules": matched + others[:_OTHERS]}, "unlisted": max(0, len(others) - _OTHERS)}
 
 
 PAGES = (

@@ -38,7 +38,7 @@ from ferrule.servers.http.reply import Replied, Reply, link_header, next_link
 from ferrule.servers.http.says import Limit, says
 from ferrule.tokens import Limits, Token
 
-_KEPT, _ENTRIES, _SECONDS = 64, 100_000, 10.0
+_KEPT, _ENTRIES, _SECONDS, _SECONDS_IF_LARGE = 64, 100_000, 10.0, 60.0
 """Surfaces that are kept for the next look, their tools together, and for how long: pages are looked at part by part."""
 _COUNTED = 1000
 """Of surfaces with more tools than that, what the policy says is told page by page and not counted."""
@@ -208,6 +208,7 @@ class _Known:
         self.at = at
         self.entries = entries(surface)
         self.tools = loading_counts(self.entries)
+        self.seconds = _SECONDS if len(self.entries) <= _COUNTED else _SECONDS_IF_LARGE
         self.verdicts: dict[str, int] | None = None
 
     def count(self, engine: PolicyEngine) -> None:
@@ -251,7 +252,7 @@ async def _look(ask: Ask, one: Subject, principal: str = "", tenant: str = "") -
     key, now = (request_key(request), app.catalog.digest, app.policy.digest, off), time.monotonic()
     kept = _looked.setdefault(ask.edge, {})
     known = kept.pop(key, None)
-    if known is None or now - known.at >= _SECONDS:
+    if known is None or now - known.at >= known.seconds:
         try:
             known = _Known(await app.preview(request), now)
         except SurfaceError as error:

@@ -230,8 +230,9 @@ class SqliteSource:
         """The numbers of the first and the last row; zeros when there is none."""
         with _reading():
             self._check_defined("journal")
-            first, last = self._execute("SELECT min(seq), max(seq) FROM journal").fetchone()
-            return first or 0, last or 0
+            # Two questions: SQLite answers one about both ends by reading all rows.
+            ends = [self._execute(f"SELECT {end}(seq) FROM journal").fetchone()[0] for end in ("min", "max")]
+            return ends[0] or 0, ends[1] or 0
 
     def first_from(self, at: int) -> int:
         """The first row from a moment on; the number after the last when there is none. Rows are in the order of time."""
