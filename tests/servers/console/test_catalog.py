@@ -133,7 +133,7 @@ async def test_a_tool_page_tells_what_it_does_and_who_may(tmp_path: Path) -> Non
         page = await owner.value("/catalog/refund-order")
         assert page["input"]["tree"][0]["name"] == "order"
         facts = {fact["label"]: fact for fact in page["facts"]}
-        assert (facts["Effect"]["says"], facts["Effect"]["is_inferred"]) == ("writes", True)
+        assert (facts["Effect"]["says"], facts["Effect"]["is_inferred"]) == ("writes, undo not stated", True)
         assert (facts["Time limit"]["says"], facts["Secrets"]["says"]) == ("8.0 s", "oauth2, aws")
         assert [(row["name"], row["access"]) for row in page["access"]["rows"]] == [("anyone else", "asks")]
         shown = await owner.see("/catalog/refund-order")

@@ -14,10 +14,10 @@ from ferrule.servers.console.tool_page import show_tool, switch
 from ferrule.servers.console.tool_words import (
     CATALOG,
     DIALECTS,
-    EFFECTS,
     RUNS_ON,
     address_of,
     effect_of,
+    effect_words,
     first_sentence,
     oversees,
 )
@@ -133,7 +133,9 @@ def _row(tool: Mapping[str, Any]) -> dict[str, Any]:
         "name": tool["name"],
         "says": first_sentence(tool["description"] or tool["title"] or ""),
         "risk": tool["risk"],
-        "effect": "asks a person" if tool["asks_person"] else EFFECTS[tool["effect"]],
+        "effect": "asks a person"
+        if tool["asks_person"]
+        else effect_words(tool["effect"], is_inferred=tool["is_effect_inferred"]),
         "is_inferred": tool["is_effect_inferred"],
         "dialect": DIALECTS.get(tool["dialect"], tool["dialect"]),
         "runs_on": RUNS_ON.get(tool["runs_on"] or "", tool["runs_on"] or "this process"),

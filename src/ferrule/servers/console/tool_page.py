@@ -18,10 +18,10 @@ from ferrule.servers.console.tool_words import (
     ACCESS,
     ANSWERS,
     DIALECTS,
-    EFFECTS,
     RUNS_ON,
     address_of,
     effect_of,
+    effect_words,
     one_line,
     oversees,
 )
@@ -177,12 +177,9 @@ def _schema(schema: Any) -> dict[str, Any]:
 def facts(tool: Mapping[str, Any]) -> list[dict[str, Any]]:
     """What is known about a tool, in words, each with where it comes from."""
     by_name = {fact["name"]: fact for fact in tool["facts"]}
+    effect = by_name["is_read_only" if tool["effect"] == "reads" else "is_destructive"]
     rows = [
-        _fact(
-            "Effect",
-            EFFECTS[tool["effect"]],
-            by_name["is_read_only" if tool["effect"] == "reads" else "is_destructive"],
-        ),
+        _fact("Effect", effect_words(tool["effect"], is_inferred=effect["is_inferred"]), effect),
         _fact("Runs beside others", _answer(by_name["is_concurrency_safe"]), by_name["is_concurrency_safe"]),
         _fact("Reaches outside", _answer(by_name["is_open_world"]), by_name["is_open_world"]),
         _fact("Asks a person", _answer(by_name["requires_user_interaction"]), by_name["requires_user_interaction"]),
@@ -248,7 +245,7 @@ def _caller(caller: Mapping[str, Any]) -> dict[str, Any]:
         "state": ACCESS[caller["access"]],
         "why": one_line(caller["why"], 300),
         "rules": [rule["rule_id"] for rule in caller["rules"] if rule["is_always"]],
-        "depends_on_input": caller["depends_on_input"] and caller["access"] != "hidden",
+        "depends_on_input": caller["access"] != "hidden" and any(not rule["is_always"] for rule in caller["rules"]),
         "is_deferred": caller["is_deferred"],
     }
 

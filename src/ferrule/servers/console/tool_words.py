@@ -64,6 +64,11 @@ def first_sentence(text: str) -> str:
     return one_line(line if end < 0 else line[: end + 1], 110)
 
 
+def effect_words(effect: str, *, is_inferred: bool) -> str:
+    """What a tool does. Of one that writes, and does not say whether that can be undone, nobody knows."""
+    return "writes, undo not stated" if effect == "writes" and is_inferred else EFFECTS[effect]
+
+
 def effect_of(facts: Mapping[str, Any]) -> str:
     """What a tool does, in words, by its facts."""
     if facts["requires_user_interaction"]:
