@@ -248,7 +248,7 @@ def held_up_by(batch: Batch, pieces: list[list[Piece]]) -> dict[str, Any]:
             time = waited_for(lock["key"], number, batch, pieces)
             waited[lock["key"]] += round(time)
             turns -= time
-        waited["other calls" if member["depends_on"] else "their turn"] += round(max(0.0, turns))
+        waited["other calls"] += round(max(0.0, turns))
     name, time = max(waited.items(), key=lambda pair: pair[1], default=("", 0))
     return {"held_by": name, "held_for": time} if time else {"held_by": "nothing", "held_for": 0}
 

@@ -54,8 +54,9 @@ def _validate_values(story: Story) -> str:
 
 
 def _prepare_observable_input(story: Story) -> str:
-    found = [len(view["differences"]) for view in story["inputs"] if view["name"] == "observable_input"]
-    return several(found[0], "field") + " shown otherwise" if found and found[0] else ""
+    views = [view for view in story["inputs"] if view["name"] == "observable_input"]
+    masked = sum("[REDACTED]" in str(one["after"]) for view in views for one in view["differences"])
+    return f"{several(masked, 'field')} masked" if masked else ""
 
 
 def _pre_hooks(story: Story) -> str:
