@@ -74,9 +74,14 @@ def waiting_row(item: dict[str, Any], me: str, now: float) -> dict[str, Any]:
         "left": left,
         "clock": clock(left),
         "at": None,
-        "line": _mine(item) if item["why_not"] is None else _others(item, me),
-        "is_mine": item["why_not"] is None,
+        "line": _mine(item) if may_answer(item) else _others(item, me),
+        "is_mine": may_answer(item),
     }
+
+
+def may_answer(item: dict[str, Any]) -> bool:
+    """True when whoever looks can do what is asked of people."""
+    return any(item["ways"].get(way, "no such way") is None for way in ("approve", "answer", "settle"))
 
 
 def _mine(item: dict[str, Any]) -> str:
@@ -197,7 +202,7 @@ def signing(review: dict[str, Any], me: str) -> list[dict[str, Any]]:
         return found
     named = item["assignees"] if review["purpose"] == "input" else item["approvers"]
     others = people(named) if review["purpose"] != "outcome" else "anyone who may approve"
-    may = item["why_not"] is None
+    may = may_answer(item)
     who = ("You" if named == [me] else f"You, or {others}") if may else others.replace("anyone", "Anyone", 1)
     if item["not_requester"]:
         who += f", not {review['principal']}"
