@@ -26,7 +26,12 @@ from ferrule.workspace import Workspace
 _CHUNK = 256 * 1024
 _Row = Annotated[int, msgspec.Meta(ge=1, le=10**15)]
 _Word = Annotated[str, msgspec.Meta(min_length=1, max_length=300)]
-_Moment = Annotated[str, msgspec.Meta(min_length=1, max_length=40)]
+_Moment = Annotated[
+    str,
+    msgspec.Meta(
+        pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?(Z|[+-][0-9]{2}:[0-9]{2})?)?$"
+    ),
+]
 
 
 class LedgerHead(msgspec.Struct, kw_only=True):
@@ -106,11 +111,8 @@ async def export_audit(ask: Ask) -> Replied:
     if wanted.what == "calls":
         lines = exported_calls(paths, first=first, last=last, is_wanted=_filter(wanted))
     elif wanted.tool or wanted.principal:
-        raise Problem(
-            400,
-            "invalid_query",
-            "rows that prove themselves cannot be left out; choose by tool or principal with what=calls",
-        )
+        detail = "rows that prove themselves cannot be left out; choose by tool or principal with what=calls"
+        raise Problem(409, "cannot_be_exported", detail)
     else:
         lines = exported_rows(paths, first=first, last=last, has_payloads=wanted.payloads)
     try:
@@ -143,9 +145,7 @@ def _moment(name: str, text: str | None) -> int | None:
         at = datetime.fromisoformat(text)
         return int((at if at.tzinfo is not None else at.replace(tzinfo=UTC)).timestamp() * 1_000_000)
     except (ValueError, OverflowError):
-        raise Problem(
-            400, "invalid_query", f"the parameter {name!r} takes a moment such as 2026-01-31T09:00:00Z"
-        ) from None
+        raise Problem(409, "cannot_be_exported", f"there is no such moment as {name!r} says") from None
 
 
 def _filter(wanted: ExportQuery) -> Callable[[dict[str, Any]], bool] | None:

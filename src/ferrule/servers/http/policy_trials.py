@@ -117,7 +117,7 @@ async def explain_policy(ask: Ask) -> Replied:
         )
         considered = trial.considered(tried)
     except (PolicyError, SurfaceError) as error:
-        raise Problem(422, "cannot_be_judged", str(error)) from None
+        raise Problem(404, "cannot_be_judged", str(error)) from None
     return Reply(_explanation(tried, considered))
 
 

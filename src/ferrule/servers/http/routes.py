@@ -205,7 +205,7 @@ POLICY = (
     Route(method="POST", path="/policy/explain", serve=policy_trials.explain_policy, tag="Catalog", scopes=(ADMIN,),
           is_for_workspace=True, summary="What the policy would say about a call, and what came of every rule",
           says="Nothing is called and nothing is recorded.", body=policy_trials.ExplainBody,
-          gives=policy_trials.PolicyExplanation, problems=(422,)),
+          gives=policy_trials.PolicyExplanation, problems=(404,)),
     Route(method="GET", path="/policy/cases", serve=policy_trials.run_policy_cases, tag="Catalog", scopes=(ADMIN,),
           is_for_workspace=True, summary="The table of cases, and which of them hold", gives=policy_trials.CaseResults),
 )  # fmt: skip
