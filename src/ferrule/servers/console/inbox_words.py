@@ -180,7 +180,7 @@ def hint(review: dict[str, Any]) -> str:
     if review["outcome"] != "waiting":
         return ""
     if review["purpose"] == "outcome":
-        return f"{_capital(review['message'])}. Find out, then say so here."
+        return "The process that ran it is gone. Find out whether it acted, then say so here; nothing runs again by itself."
     if review["purpose"] == "input":
         return f"Asked by {review['tool_name']} for {review['principal']}. The call goes on with your answer."
     return "Nothing has run."
