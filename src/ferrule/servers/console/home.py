@@ -324,11 +324,15 @@ def needs(item: dict[str, Any]) -> str:
 
 # The rest of the page
 
+_MOST_UPSTREAMS = 30
+"""Systems that are shown, those that need somebody first: a large catalog reaches hundreds."""
+
 
 def _upstreams(listed: dict[str, Any] | None) -> dict[str, Any] | None:
     if listed is None:
         return None
-    kinds = {"healthy": "ok", "slow": "warn", "failing": "bad", "quiet": "off"}
+    kinds = {"failing": "bad", "slow": "warn", "healthy": "ok", "quiet": "off"}
+    worst_first = sorted(listed["items"], key=lambda item: list(kinds).index(item["health"]))
     items = [
         {
             **item,
@@ -338,9 +342,16 @@ def _upstreams(listed: dict[str, Any] | None) -> dict[str, Any] | None:
             + (", locked" if item["is_locked"] else ""),
             "told": _told(item),
         }
-        for item in listed["items"]
+        for item in worst_first[:_MOST_UPSTREAMS]
     ]
-    return {"items": items, "lock": listed["lock"], "as_of": listed["as_of"], "is_complete": listed["is_complete"]}
+    more = len(worst_first) - len(items)
+    return {
+        "items": items,
+        "more": more,
+        "lock": listed["lock"],
+        "as_of": listed["as_of"],
+        "is_complete": listed["is_complete"],
+    }
 
 
 def _told(item: dict[str, Any]) -> str:
