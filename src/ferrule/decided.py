@@ -11,8 +11,8 @@ from weakref import WeakKeyDictionary
 import msgspec
 
 from ferrule.contracts.store import Store
-from ferrule.model.journal import Kind, StoredEntry
 from ferrule.evidence import Fate, fate_of
+from ferrule.model.journal import Kind, StoredEntry
 
 _ASKED: tuple[Kind, ...] = ("answered", "unknown")
 _UNANSWERED = frozenset({"timed_out", "canceled"})

@@ -1,4 +1,4 @@
-"""The policy of a workspace as it is written now, to be asked about calls by `ferrule policy explain` and `ferrule policy test`."""
+"""A workspace's policy as it is written now, to be asked about calls by `ferrule policy explain` and `ferrule policy test`."""
 
 from __future__ import annotations
 

@@ -19,7 +19,10 @@ from ferrule.model.result import Result
 @json_option
 @workspace_option
 def command(call: str, path: str, reason: str, as_json: bool) -> None:
-    """Reject the waiting call ID (the beginning of an id is enough, `last` is the newest). It ends as denied, and nothing runs."""
+    """Reject the waiting call ID (the beginning of an id is enough, `last` is the newest).
+
+    It ends as denied, and nothing runs.
+    """
     result = asyncio.run(_reject(path, call, reason))
     if as_json:
         click.echo(json.dumps(record_of(result), indent=2, ensure_ascii=False))

@@ -108,6 +108,7 @@ def test_deep_and_odd_schemas_do_not_matter() -> None:
     for _ in range(200):
         deep = {"type": "object", "properties": {"a": deep}, "required": 5, "enum": None}
     assert len(rows(schema_tree(deep))) < 20
-    for odd in ({"properties": 5}, {"type": 7}, {"items": [1]}, {"anyOf": {}}, {"$ref": 5}, {"enum": {}}, [], "x", 5):
+    odds: list[Any] = [{"properties": 5}, {"type": 7}, {"items": [1]}, {"anyOf": {}}, {"$ref": 5}, {"enum": {}}, [], 5]
+    for odd in odds:
         schema_tree(odd)
         schema_tree({"type": "object", "properties": {"x": odd}})

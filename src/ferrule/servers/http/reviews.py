@@ -12,12 +12,12 @@ from ferrule.approval.people import person
 from ferrule.approval.waiting import Waiting
 from ferrule.decided import DecidedCall, decisions_of
 from ferrule.errors import InboxError
+from ferrule.evidence import Review, review_of
 from ferrule.history.differences import differences
 from ferrule.model.journal import StoredEntry, header_of
 from ferrule.model.lifecycle import TERMINAL
 from ferrule.model.timestamps import MICROSECONDS, iso
 from ferrule.pipeline.tool_facts import is_input_fixed
-from ferrule.evidence import Review, review_of
 from ferrule.servers.http.approvals import ApprovalItem, demand_inbox, inbox_of
 from ferrule.servers.http.ask import Ask
 from ferrule.servers.http.problems import Problem, not_found

@@ -259,4 +259,15 @@ ACTIVITY = (
           is_for_workspace=True, summary="The systems behind tools, and how they do by what calls of the last hour met",
           says="Nothing is tried for this; `ferrule doctor` does that.", gives=activity.UpstreamList),
 )  # fmt: skip
-ROUTES: tuple[Route, ...] = (*ACTIVITY, *SURFACE, *CALLS, *APPROVALS, *ANSWERS, *INVOCATIONS, *CATALOG, *POLICY, *REACH, *AUDIT)
+ROUTES: tuple[Route, ...] = (
+    *ACTIVITY,
+    *SURFACE,
+    *CALLS,
+    *APPROVALS,
+    *ANSWERS,
+    *INVOCATIONS,
+    *CATALOG,
+    *POLICY,
+    *REACH,
+    *AUDIT,
+)
