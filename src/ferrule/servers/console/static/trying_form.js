@@ -413,7 +413,7 @@
       const icon = document.createElementNS('http://www.w3.org/2000/svg', 'svg'), use = document.createElementNS('http://www.w3.org/2000/svg', 'use');
       icon.setAttribute('class', 'i');
       icon.setAttribute('aria-hidden', 'true');
-      use.setAttribute('href', '#s-bad');
+      use.setAttribute('href', '#i-s-bad');
       icon.append(use);
       field.slot.className = 'err slot';
       field.slot.replaceChildren(icon, make('span', {}, text));
