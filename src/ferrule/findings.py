@@ -141,7 +141,7 @@ class Checked:
         return known
 
     def _read(self, path: str, file: str) -> Masked | None:
-        if not _is_inside(path, self._root):
+        if not is_inside(path, self._root):
             return None
         source = load(path, file)
         if source.problem:
@@ -202,7 +202,7 @@ def _by_tool(reports: Sequence[FileReport]) -> dict[str, tuple[ToolOutline, ...]
     return {file: tuple(outlines) for file, outlines in found.items()}
 
 
-def _is_inside(path: str, root: Path) -> bool:
+def is_inside(path: str, root: Path) -> bool:
     """True when what a path leads to, links followed, lies in a folder."""
     return os.path.realpath(path).startswith(os.path.join(os.path.realpath(root), ""))
 

@@ -141,7 +141,8 @@ def naive(known: Sequence[Known], scope: Scope, now: int) -> dict[str, object]:
     ]
     first = (now // MINUTE - MINUTES + 1) * MINUTE
     lately = [one for one in mine if first <= one.ended_at <= now]
-    ran = [one.latency for one in lately if one.ending in ("succeeded", "failed")]
+    begun = [one for one in lately if one.made.shape not in ("unfit", "lapsed")]
+    ran = [one.latency for one in begun if one.ending in ("succeeded", "failed")]
     answers = [one.answered[1] for one in mine if one.answered is not None and first <= one.answered[0] <= now]
     slot = now // SLOT
     return {

@@ -1,6 +1,7 @@
 """What calls did in the last hour, counted minute by minute as their rows come: how many, how they ended, how long they took.
 
-A call counts in the minute of its last row. Time in which a person was asked counts for nobody's latency. Memory is bounded
+A call counts in the minute of its last row. Time in which a person was asked counts for nobody's latency, nor does a call that
+was refused before it ran. Memory is bounded
 whatever the rate: times are histograms, and beyond a number of callers only the whole is counted, which is then told.
 Rows must come in the order of the ledger; who reads them from there is `lately.py`.
 """
@@ -61,7 +62,7 @@ EVERYBODY = Scope()
 class Counts:
     """Calls of one scope in one minute, or in several put together."""
 
-    __slots__ = ("answered", "canceled", "denied", "failed", "failing", "latency", "succeeded")
+    __slots__ = ("answered", "canceled", "denied", "failed", "failing", "latency", "refused", "succeeded")
 
     def __init__(self) -> None:
         self.succeeded = 0
@@ -69,31 +70,54 @@ class Counts:
         self.denied = 0
         self.canceled = 0
         self.latency = Histogram()
-        """Of those that succeeded or failed, in microseconds; waiting for people left out."""
+        """Of those that ran and succeeded or failed, in microseconds; waiting for people left out."""
         self.answered = Histogram()
         """How long people took to answer, in microseconds."""
         self.failing: dict[str, int] = {}
         """Failed calls by the name their tool was called by."""
+        self.refused: dict[str, int] = {}
+        """Denied calls in the same way: whoever may not know of such a tool is told that they failed (`hiding`)."""
 
     @property
     def calls(self) -> int:
         """All that ended."""
         return self.succeeded + self.failed + self.denied + self.canceled
 
-    def ended(self, ending: Ending, tool: str, bucket: int) -> None:
-        """Count one call. `bucket`: of its latency."""
+    def ended(self, ending: Ending, tool: str, bucket: int | None) -> None:
+        """Count one call. `bucket`: of its latency; None when it never ran."""
+        if bucket is not None and ending in ("succeeded", "failed"):
+            self.latency.add_to(bucket)
         if ending == "succeeded":
             self.succeeded += 1
-            self.latency.add_to(bucket)
         elif ending == "failed":
             self.failed += 1
-            self.latency.add_to(bucket)
-            name = tool if tool in self.failing or len(self.failing) < _MOST_TOOLS else OTHER_TOOLS
-            self.failing[name] = self.failing.get(name, 0) + 1
+            self._name(self.failing, tool)
         elif ending == "denied":
             self.denied += 1
+            self._name(self.refused, tool)
         else:
             self.canceled += 1
+
+    def _name(self, counts: dict[str, int], tool: str) -> None:
+        """Which names are told apart does not depend on how their calls ended."""
+        is_known = tool in self.failing or tool in self.refused
+        is_room = is_known or len(self.failing.keys() | self.refused.keys()) < _MOST_TOOLS
+        name = tool if is_room else OTHER_TOOLS
+        counts[name] = counts.get(name, 0) + 1
+
+    def hiding(self, is_hidden: Callable[[str], bool]) -> Counts:
+        """The same for somebody who may not know of some tools: that a rule said no would tell that there is such a tool, so
+        these calls failed like those of a tool that does not exist. `is_hidden` takes the name of a tool."""
+        hidden = {name: calls for name, calls in self.refused.items() if name == OTHER_TOOLS or is_hidden(name)}
+        if not hidden:
+            return self
+        told = whole_of([self])
+        for name, calls in hidden.items():
+            del told.refused[name]
+            told.denied -= calls
+            told.failed += calls
+            told.failing[name] = told.failing.get(name, 0) + calls
+        return told
 
 
 class Reached:
@@ -267,7 +291,7 @@ class Activity:
         cells = [(number * MINUTE, minute.cells.get(scope, _NONE) if minute else _NONE) for number, minute in found]
         return Seen(
             minutes=cells,
-            whole=_whole([counts for _, counts in cells]),
+            whole=whole_of([counts for _, counts in cells]),
             last_minute=sum(self._slots.get(one, {}).get(scope, 0) for one in range(slot - SLOTS + 1, slot + 1)),
             is_whole=scope == EVERYBODY or not any(minute is not None and minute.is_cut for _, minute in found),
         )
@@ -306,7 +330,8 @@ class Activity:
         if ending is None:
             return
         whose, took = self._whose(glance), glance.states[-1] >> 5 if glance.states else 0
-        bucket = bucket_of(max(0, took - opened.waited) / 1000)
+        has_run = ending == "succeeded" or opened.ran_at is not None or _execute_end(glance.phases) is not None
+        bucket = bucket_of(max(0, took - opened.waited) / 1000) if has_run else None
         minute, slot = self._minute(row.at), self._slots.setdefault(row.at // SLOT, {})
         for scope in whose.scopes:
             counts = minute.cells.get(scope) or self._cell(minute, scope)
@@ -330,7 +355,7 @@ class Activity:
         """Count a call for the system it reached; one that never ran, or was stopped by us, says nothing about it."""
         wrong = _decode_wrong(glance.error)
         kind = wrong.error_class if wrong is not None else ""
-        end = next((code >> 4 for code in reversed(glance.phases) if code & 15 == _EXECUTE), None)
+        end = _execute_end(glance.phases)
         if (end is None and opened.ran_at is None) or kind == "canceled":
             return
         reached = minute.systems.get(system)
@@ -377,12 +402,18 @@ _NONE = Counts()
 """Of a minute without calls. Nobody adds to it."""
 
 
+def _execute_end(phases: Sequence[int]) -> int | None:
+    """When `execute` ended: nanoseconds since the call was planned; None for a call that never came so far."""
+    return next((code >> 4 for code in reversed(phases) if code & 15 == _EXECUTE), None)
+
+
 def _end_before(phases: Sequence[int]) -> int:
     """When the phase before `execute` ended: nanoseconds since the call was planned."""
     return max((code >> 4 for code in phases if code & 15 < _EXECUTE), default=0)
 
 
-def _whole(minutes: Sequence[Counts]) -> Counts:
+def whole_of(minutes: Sequence[Counts]) -> Counts:
+    """Several put together."""
     whole = Counts()
     whole.succeeded = sum(one.succeeded for one in minutes)
     whole.failed = sum(one.failed for one in minutes)
@@ -393,4 +424,6 @@ def _whole(minutes: Sequence[Counts]) -> Counts:
     for one in minutes:
         for tool, count in one.failing.items():
             whole.failing[tool] = whole.failing.get(tool, 0) + count
+        for tool, count in one.refused.items():
+            whole.refused[tool] = whole.refused.get(tool, 0) + count
     return whole

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 from difflib import SequenceMatcher
 from typing import Any
 
 _MOST_LINES = 1500
+_MOST_PAIRS = 60_000
+"""Pairs of equal lines, one of each value, up to which the best match is looked for: that takes long where lines repeat."""
 _OVER = {
     "approved": "approved by",
     "rejected": "rejected by",
@@ -259,11 +262,26 @@ def diff(before: Any, after: Any) -> list[dict[str, Any]]:
         return [{"kind": "", "number": number, "text": text} for number, text in enumerate(new[:_MOST_LINES], 1)]
     rows: list[dict[str, Any]] = []
     bare_old, bare_new = ([text.rstrip(",") for text in lines] for lines in (old, new))  # a comma is no difference
-    for kind, a, b, c, d in SequenceMatcher(None, bare_old, bare_new, autojunk=False).get_opcodes():
+    for kind, a, b, c, d in _opcodes(bare_old, bare_new):
         if kind != "equal":
             rows += ({"kind": "rem", "number": at + 1, "text": old[at]} for at in range(a, b))
         rows += ({"kind": "" if kind == "equal" else "add", "number": at + 1, "text": new[at]} for at in range(c, d))
     return rows
+
+
+def _opcodes(old: list[str], new: list[str]) -> Sequence[tuple[str, int, int, int, int]]:
+    """How to make the one of the other, as difflib writes it; where that would take long, all between the first and the last
+    difference is replaced."""
+    counted = Counter(old)
+    if sum(counted[text] * times for text, times in Counter(new).items()) <= _MOST_PAIRS:
+        return SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    shorter = min(len(old), len(new))
+    first = next((at for at in range(shorter) if old[at] != new[at]), shorter)
+    most = shorter - first
+    last = next((at for at in range(most) if old[-1 - at] != new[-1 - at]), most)
+    end, new_end = len(old) - last, len(new) - last
+    kinds = [("equal", 0, first, 0, first), ("replace", first, end, first, new_end)]
+    return [*kinds, ("equal", end, len(old), new_end, len(new))]
 
 
 def _lines(value: Any) -> list[str]:

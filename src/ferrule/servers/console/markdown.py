@@ -22,7 +22,7 @@ _INLINE = re.compile(
     r"|<(?P<bare>https?://[^\s<>\"']{1,500})>",
     re.IGNORECASE,
 )
-_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.+?)[ \t#]*$")
+_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(?=[^ \t])(.+)$")
 _ITEM = re.compile(r"( *)(?:[-*+]|(\d{1,9})[.)])[ \t]+(.*)$")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _LINK = Markup('<a href="{}" rel="noopener noreferrer nofollow" target="_blank">{}</a>')
@@ -49,7 +49,7 @@ def _blocks(lines: list[str], depth: int) -> Iterator[Markup]:
             )
             at = end + 1
         elif heading := _HEADING.match(line):
-            yield Markup("<h3>{}</h3>").format(_inline(heading[2]))
+            yield Markup("<h3>{}</h3>").format(_inline(heading[2].rstrip(" \t#")))
             at += 1
         elif line.lstrip().startswith(">") and depth < _DEEPEST:
             end = _while(lines, at, lambda each: each.lstrip().startswith(">"))

@@ -15,7 +15,7 @@ import msgspec
 from ferrule.approval.story import WAITING_STATES
 from ferrule.errors import SettingsError
 from ferrule.executors.systems import System, Systems
-from ferrule.history.activity import EVERYBODY, OTHER_TOOLS, Counts, Scope
+from ferrule.history.activity import EVERYBODY, OTHER_TOOLS, Counts, Scope, Seen, whole_of
 from ferrule.history.health import Verdict, verdict_of
 from ferrule.history.histogram import Histogram
 from ferrule.history.lately import Lately
@@ -28,6 +28,7 @@ from ferrule.model.timestamps import iso
 from ferrule.servers.callers import Caller, holds
 from ferrule.servers.edge import Edge
 from ferrule.servers.http.ask import Ask
+from ferrule.servers.http.outcomes import is_unseen
 from ferrule.servers.http.reply import Replied, Reply
 from ferrule.servers.http.says import says
 
@@ -71,8 +72,8 @@ class WaitingState(msgspec.Struct, kw_only=True):
 
 
 class ActivityState(msgspec.Struct, kw_only=True):
-    """What calls did in the last hour, by the time they ended. Latency is that of calls that succeeded or failed, without the
-    time in which a person was waited for; percentiles are within two percent."""
+    """What calls did in the last hour, by the time they ended. Latency is that of calls that ran, without the time in
+    which a person was waited for; percentiles are within two percent."""
 
     as_of: str
     is_complete: Annotated[
@@ -151,7 +152,7 @@ async def get_activity(ask: Ask) -> Replied:
     """What calls did in the last hour."""
     watch, scope, now = _watch(ask), scope_of(ask.caller), ask.edge.app.services.wall()
     is_read = await watch.lately.caught_up(_PATIENCE_SECONDS)
-    seen = watch.lately.seen(scope)
+    seen = await _told(ask, watch.lately.seen(scope))
     until = watch.lately.read_until
     state = ActivityState(
         as_of=iso(now),
@@ -170,6 +171,19 @@ async def get_activity(ask: Ask) -> Replied:
         minutes=[_minute(at, counts) for at, counts in seen.minutes],
     )
     return Reply(state)
+
+
+async def _told(ask: Ask, seen: Seen) -> Seen:
+    """What calls did, as whoever asks may know: those of a tool that is hidden from them failed, as if there were none."""
+    if ask.caller.is_operator or not seen.whole.refused:
+        return seen
+    surface = (await ask.surface()).surface
+
+    def is_hidden(name: str) -> bool:
+        return is_unseen(surface, name, "policy_blocked")
+
+    minutes = [(at, counts.hiding(is_hidden)) for at, counts in seen.minutes]
+    return seen._replace(minutes=minutes, whole=whole_of([counts for _, counts in minutes]))
 
 
 def scope_of(caller: Caller) -> Scope:

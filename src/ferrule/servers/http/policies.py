@@ -13,10 +13,13 @@ import msgspec
 
 from ferrule.contracts.policy import PolicyEngine
 from ferrule.errors import FerruleError
+from ferrule.excerpts import masked_lines
+from ferrule.findings import is_inside
 from ferrule.model.diagnostic import Diagnostic, Severity
 from ferrule.model.outline import Library
 from ferrule.model.policy import PolicyFile, PolicyRule
 from ferrule.model.timestamps import iso
+from ferrule.pipeline.redactor import ONLY_GIVEN
 from ferrule.policy.check import check_policy, policy_files
 from ferrule.policy.engine import RuleEngine
 from ferrule.policy.load import SETTINGS_FILE
@@ -183,13 +186,13 @@ def _problems(edge: Edge) -> list[PolicyProblem]:
         table = load_settings(root).policy
     except FerruleError as error:
         broken = Diagnostic("settings", Severity.ERROR, "", SETTINGS_FILE, 1, 1, 1, 1, str(error))
-        return [_problem(root, broken, {})]
+        return [_problem(edge, broken, {})]
     paths = policy_files(root, table)
     state = (table, stamps(paths.values()))
     known, problems = _checked.get(edge, (None, []))
     if known != state:
         found = check_policy(root, table, Library(()), functions=None)
-        problems = [_problem(root, each, paths) for diagnostics in found.values() for each in diagnostics]
+        problems = [_problem(edge, each, paths) for diagnostics in found.values() for each in diagnostics]
         _checked[edge] = (state, problems)
     return problems
 
@@ -206,28 +209,39 @@ def stamps(paths: Iterable[Path]) -> tuple[Any, ...]:
     return tuple(found)
 
 
-def _problem(root: Path, found: Diagnostic, paths: dict[str, Path]) -> PolicyProblem:
+def _problem(edge: Edge, found: Diagnostic, paths: dict[str, Path]) -> PolicyProblem:
     return PolicyProblem(
         file=found.file,
         line=found.line,
         column=found.column,
         severity=found.severity.name.lower(),
         code=found.rule,
-        message=found.message.replace(f"{root}/", ""),
-        hint=found.hint,
-        excerpt=_excerpt(paths.get(found.file), found.line),
+        message=_told(edge, found.message.replace(f"{edge.app.root}/", "")),
+        hint=found.hint and _told(edge, found.hint),
+        excerpt=_excerpt(edge, paths.get(found.file), found.line),
     )
 
 
-def _excerpt(path: Path | None, line: int) -> list[Record]:
+def _told(edge: Edge, text: str) -> str:
+    """A text without the secrets that are known."""
+    return str((edge.app.services.redactor or ONLY_GIVEN).value(text, ())[0])
+
+
+def _excerpt(edge: Edge, path: Path | None, line: int) -> list[Record]:
+    """The lines around one, without what is secret; none of a file outside the workspace."""
+    if path is None or not is_inside(str(path), edge.app.root):
+        return []
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines() if path is not None else []
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError):
         return []
+    lines = text.splitlines()
     first, last = max(1, line - _AROUND), min(len(lines), line + _AROUND)
+    shown = masked_lines("\n".join(lines[first - 1 : last]), (), lambda said: _told(edge, said)).lines
     return [
-        {"number": number, "text": lines[number - 1][:_LONGEST_LINE], "is_meant": number == line}
-        for number in range(first, last + 1)
+        {"number": number, "text": each[:_LONGEST_LINE], "is_meant": number == line}
+        for number, each in enumerate(shown, start=first)
+        if number <= last
     ]
 
 

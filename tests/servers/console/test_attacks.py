@@ -1,0 +1,44 @@
+"""What must not stall or fool the console: texts that take long to read, made by whoever may call or write a tool."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from ferrule.servers.console.inbox_words import diff
+from ferrule.servers.console.markdown import markdown
+
+MOST_SECONDS = 0.4
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["# a" + " " * 19_000 + "b", "# " + "# " * 9_000 + "x", "#" + " " * 19_990, "# " + "a#" * 9_000 + "x"],
+    ids=["spaces", "marks", "nothing", "both"],
+)
+def test_headings_take_no_longer_than_their_length(text: str) -> None:
+    began = time.process_time()
+    markdown(text)
+    assert time.process_time() - began < MOST_SECONDS
+
+
+def test_a_heading_loses_the_marks_at_its_end() -> None:
+    assert markdown("## Words # of it ##  ") == "<h3>Words # of it</h3>"
+
+
+def test_comparing_inputs_whose_lines_repeat_is_bounded() -> None:
+    before = [number % 7 == 0 for number in range(740)]
+    after = [number % 5 == 0 for number in range(740)]
+    began = time.process_time()
+    rows = diff(before, after)
+    assert time.process_time() - began < MOST_SECONDS
+    assert [row["text"] for row in rows if row["kind"] != "rem"][1:-1] == [
+        f"  {'true' if each else 'false'}{',' if number < 739 else ''}" for number, each in enumerate(after)
+    ]
+
+
+def test_the_ends_of_long_inputs_are_still_told_as_equal() -> None:
+    before, after = [0] * 700, [0] * 300 + [1] + [0] * 399
+    changed = [(row["kind"], row["number"], row["text"]) for row in diff(before, after) if row["kind"]]
+    assert changed == [("rem", 302, "  0,"), ("add", 302, "  1,")]
