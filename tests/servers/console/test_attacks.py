@@ -8,6 +8,7 @@ import pytest
 
 from ferrule.servers.console.inbox_words import diff
 from ferrule.servers.console.markdown import markdown
+from ferrule.servers.console.schema_tree import schema_tree
 
 MOST_SECONDS = 0.4
 
@@ -42,3 +43,14 @@ def test_the_ends_of_long_inputs_are_still_told_as_equal() -> None:
     before, after = [0] * 700, [0] * 300 + [1] + [0] * 399
     changed = [(row["kind"], row["number"], row["text"]) for row in diff(before, after) if row["kind"]]
     assert changed == [("rem", 302, "  0,"), ("add", 302, "  1,")]
+
+
+def test_long_chains_of_references_and_many_required_fields_are_read_at_once() -> None:
+    chain = {f"d{number}": {"$ref": f"#/$defs/d{number + 1}"} for number in range(3000)}
+    linked = {"$defs": chain, "type": "object", "properties": {f"a{n}": {"$ref": "#/$defs/d0"} for n in range(300)}}
+    names = [f"p{number}" for number in range(8000)]
+    wide = {"type": "object", "required": names, "properties": {name: {"type": "string"} for name in reversed(names)}}
+    for schema in (linked, wide):
+        began = time.process_time()
+        assert len(schema_tree(schema)) >= 300
+        assert time.process_time() - began < MOST_SECONDS

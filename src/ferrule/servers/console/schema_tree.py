@@ -16,6 +16,8 @@ _DEEPEST = 8
 _MOST = 400
 _MOST_WORK = 8_000
 """Schemas looked at. References can make a small schema mean millions of fields."""
+_MOST_REFERENCES = 50
+"""One after the other, from the top to a field."""
 _MOST_VALUES = 12
 _LONGEST = 400
 _BOUNDS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
@@ -99,10 +101,10 @@ class _Tree:
                 yield node
 
     def _resolved(self, schema: Any, seen: tuple[str, ...]) -> tuple[Any, tuple[str, ...]]:
-        """What a reference leads to; nothing for one that leads around in a circle, or elsewhere."""
+        """What a reference leads to; nothing for one that leads around in a circle, too far, or elsewhere."""
         while isinstance(schema, dict) and isinstance(schema.get("$ref"), str):
             reference = schema["$ref"]
-            if reference in seen:
+            if reference in seen or len(seen) >= _MOST_REFERENCES:
                 return {}, seen
             seen = (*seen, reference)
             schema = self._at(reference)
@@ -174,7 +176,7 @@ class _Tree:
 
 def _members(schema: dict[str, Any]) -> Iterator[tuple[str, Any, bool]]:
     required = schema.get("required")
-    required = required if isinstance(required, list) else []
+    required = frozenset(map(str, required)) if isinstance(required, list) else frozenset()
     properties = schema.get("properties")
     named = list(properties.items()) if isinstance(properties, dict) else []
     for name, member in sorted(named, key=lambda one: one[0] not in required):  # catalogs keep no other order

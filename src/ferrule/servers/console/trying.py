@@ -102,7 +102,7 @@ async def _page(
     """The page of a tool. `is_asked`: somebody wants to know what is wrong."""
     if tool["standing"] == "deferred":
         return await view.page("trying_deferred.html", tool=_brief(tool))
-    form = _form(view, tool)
+    form = await _form(view, tool)
     text = form["start"] if written is None else written
     return await view.page(
         "trying.html",
@@ -117,12 +117,12 @@ async def _page(
     )
 
 
-def _form(view: View, tool: Mapping[str, Any]) -> dict[str, Any]:
+async def _form(view: View, tool: Mapping[str, Any]) -> dict[str, Any]:
     """The form of a tool, which is made once for each version."""
     kept: dict[str, dict[str, Any]] = view.shared.setdefault("forms", {})
     form = kept.get(tool["digest"])
     if form is None:
-        form = kept[tool["digest"]] = form_of(_plain(tool["input_schema"]))
+        form = kept[tool["digest"]] = await asyncio.to_thread(form_of, _plain(tool["input_schema"]))
         while len(kept) > _FORMS_KEPT:
             del kept[next(iter(kept))]
     return form
