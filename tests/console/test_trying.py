@@ -200,6 +200,9 @@ def test_what_is_typed_is_checked_in_the_servers_words_and_kept_in_step(place: P
     page.get_by_label("how").select_option(label="post")
     expect(page.locator("#try-why")).to_contain_text("fits")
     expect(page.locator("#try-decision")).to_contain_text("would be allowed")
+    assert page.evaluate(
+        "() => [...document.querySelectorAll('use')].every(one => document.querySelector(one.getAttribute('href')))"
+    )
     assert written(page)["lines"] == [{"book": "Emma", "copies": 3}]
     page.fill("#try-raw", '{"lines": [{"book": "Persuasion"}], "how": "courier", "more": 1}')
     expect(page.get_by_label("book")).to_have_value("Persuasion")

@@ -118,7 +118,7 @@
     const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg'), use = document.createElementNS('http://www.w3.org/2000/svg', 'use');
     svg.setAttribute('class', 'i');
     svg.setAttribute('aria-hidden', 'true');
-    use.setAttribute('href', `#${name}`);
+    use.setAttribute('href', `#i-${name}`);
     svg.append(use);
     return svg;
   }
