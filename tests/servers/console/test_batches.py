@@ -114,7 +114,7 @@ def test_the_chart_has_bars_within_its_width_and_hatches_waits() -> None:
         for bar in row["bars"]:
             assert bar["x"] >= 0 and bar["x"] + bar["width"] <= 101.5
     assert [(bar["class"], bar["is_hatched"]) for bar in rows[1]["bars"]] == [("g-idle", True), ("g-ok", False)]
-    assert rows[2]["label"] == "canceled: write ×1 failed"
+    assert rows[2]["label"] == "canceled: write #1 failed"
     assert rows[2]["bars"][-1]["class"] == "g-off"
     assert chart["now"] is None and chart["most"] == 1
     assert chart_of(batch(member(0, *FIRST), is_over=False, now=4000), "kind")["now"] is not None
@@ -146,7 +146,7 @@ async def test_a_batch_is_listed_drawn_and_ended(tmp_path: Path) -> None:
             page = await person.value(f"/batches/{run.batch_id}")
         assert (page["brief"]["known"], page["is_over"], page["unbegun"]) == (4, False, 2)
         assert [(lock["key"], lock["held_by"], lock["waiting"]) for lock in page["locks"]] == [
-            ("order:1", ["write ×1"], 1)
+            ("order:1", ["write #1"], 1)
         ]
         assert page["answers"]["given"] == 1
         text = text_of(await person.see(f"/batches/{run.batch_id}"))

@@ -102,7 +102,7 @@ def names_of(batch: Batch) -> list[str]:
     found = []
     for name in names:
         seen[name] += 1
-        found.append(f"{name} ×{seen[name]}" if counts[name] > 1 else name)
+        found.append(f"{name} #{seen[name]}" if counts[name] > 1 else name)
     return found
 
 
