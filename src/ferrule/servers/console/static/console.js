@@ -34,7 +34,7 @@
 
   /* Times are UTC in the page; people read local ones. */
   const clockForm = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' });
-  const fullForm = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+  const fullForm = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium', hourCycle: 'h23' });
   function localTimes(inside) {
     all('time[data-local]', inside).forEach(slot => {
       const at = new Date(slot.dateTime);
