@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import pytest
-from playwright.sync_api import Browser, Dialog, Page
+from playwright.sync_api import Browser, Dialog, Page, ViewportSize
 
 from ferrule.servers.console.pages import PAGES
 from tests.console import axe, hostile
@@ -139,6 +139,27 @@ def test_everything_can_be_read_without_scripts(everything: Walked) -> None:
             wanted = _words(str(scripted.evaluate(_WORDS)))
             given = _words(plain.locator("main").inner_text())
             assert len(wanted & given) >= 0.8 * len(wanted), (one.address, sorted(wanted - given)[:30])
+
+
+def test_a_phone_leads_everywhere(everything: Walked) -> None:
+    """To what its bar has no room for, too: with a script by the jump dialog, without by links."""
+    url, token = everything.server.url, everything.token
+    narrow: ViewportSize = {"width": 390, "height": 844}
+    with person(everything.browser, url, token) as page:
+        page.set_viewport_size(narrow)
+        settled(page, f"{url}/console/catalog")
+        page.locator(".topbar [data-open]").click()
+        page.locator("#jump a", has_text="Audit").click()
+        page.wait_for_url("**/console/audit")
+    with person(everything.browser, url, token, java_script_enabled=False) as page:
+        page.set_viewport_size(narrow)
+        for word in ("Policy", "Agents", "Audit"):
+            page.goto(f"{url}/console/catalog")
+            assert not page.locator(".topbar button:visible").count()
+            page.locator(".elsewhere a", has_text=word).click()
+            page.wait_for_url(f"**/console/{word.lower()}")
+        page.locator(".elsewhere button").click()
+        page.wait_for_url("**/console/login**")
 
 
 def _words(text: str) -> set[str]:
