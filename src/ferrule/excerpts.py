@@ -22,12 +22,10 @@ MASK = "[REDACTED]"
 _BEFORE, _AFTER = 3, 2
 _WIDTH = 200
 _LONGEST_MARK = 120
-_PAIR = re.compile(
-    r"""^(?P<start>\s*(?:-\s+)?["']?(?P<name>[\w.-]+)["']?\s*[:=]\s*)(?P<value>\S.*?)(?P<end>\s*,?\s*)$"""
-)
+_PAIR = re.compile(r"""^(?P<start>\s*(?:-\s+)?["']?(?P<name>[\w.-]+)["']?\s*[:=]\s*)(?P<rest>\S.*)$""")
 _QUOTED = re.compile(r"""(?P<start>["'](?P<name>[\w.-]+)["']\s*:\s*["'])(?P<value>(?:[^"'\\]|\\.)*)""")
 _ANYWHERE = re.compile(
-    r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*://)[^/?#\s:@\"']*:[^/?#\s@\"']+@"
+    r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]{0,30}://)[^/?#\s:@\"']*:[^/?#\s@\"']+@"
     r"|\b(?:sk-[\w-]{8,}|ghp_\w{8,}|xoxb-[\w-]{8,}|AKIA[0-9A-Z]{8,}|eyJ[\w-]{6,}\.[\w.-]+)"
 )
 
@@ -89,12 +87,11 @@ def _guessed(line: str) -> str:
         lambda found: f"{found['start']}{MASK}" if is_literal_secret(found["name"], found["value"]) else found[0], line
     )
     pair = _PAIR.match(line)
-    if (
-        pair is not None
-        and is_literal_secret(pair["name"], pair["value"].strip("\"'"))
-        and pair["value"][0] not in "{[|>&*"
-    ):
-        return f"{pair['start']}{MASK}{pair['end']}"
+    if pair is None:
+        return line
+    value = pair["rest"].rstrip().removesuffix(",").rstrip() or pair["rest"]
+    if is_literal_secret(pair["name"], value.strip("\"'")) and value[0] not in "{[|>&*":
+        return f"{pair['start']}{MASK}{pair['rest'][len(value) :]}"
     return line
 
 

@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from ferrule.excerpts import masked_lines
 from ferrule.servers.console.inbox_words import diff
 from ferrule.servers.console.markdown import markdown
 from ferrule.servers.console.schema_tree import schema_tree
@@ -54,3 +55,10 @@ def test_long_chains_of_references_and_many_required_fields_are_read_at_once() -
         began = time.process_time()
         assert len(schema_tree(schema)) >= 300
         assert time.process_time() - began < MOST_SECONDS
+
+
+def test_a_line_of_a_definition_with_much_room_in_it_is_masked_at_once() -> None:
+    began = time.process_time()
+    shown = masked_lines(f"title: b{' ' * 3000}x\npassword: hunter2hunter2{' ' * 3000}x ,\n", ()).lines
+    assert time.process_time() - began < MOST_SECONDS
+    assert shown[1] == "password: [REDACTED] ,"
