@@ -147,6 +147,8 @@ def _bold(text: str) -> str:
 
 
 if __name__ == "__main__":
+    if {"--help", "-h"} & set(sys.argv):
+        sys.exit(__doc__)
     told = main()
     if not told and "--no-serve" in sys.argv:
         print(NEXT)

@@ -144,6 +144,19 @@ async def test_an_edit_is_checked_shown_as_a_difference_and_then_runs(tmp_path: 
 
 
 @driven
+async def test_an_edit_that_changes_nothing_is_a_plain_approval(tmp_path: Path) -> None:
+    async with shop(tmp_path) as here:
+        call = await here.call("pay", amount=7000)
+        boss, fields = await here.person("boss"), await form(here, "boss", call, "edit")
+        sent = await boss.send(f"/inbox/{call}/approve", {**fields, "input": '{ "amount": 7000 }'})
+        assert sent.status == 303
+        assert (await here.ended(call))["result"]["content"][0]["text"] == "paid 7000"
+        item = (await boss.value(f"/inbox/{call}"))["item"]
+        assert item["sentence"] == "pay: approved by you. It ran, and succeeded."
+        assert not any(change["is_person"] for change in item["changes"])
+
+
+@driven
 async def test_an_edit_of_what_cannot_be_undone_is_confirmed_by_what_it_would_do_then(tmp_path: Path) -> None:
     async with shop(tmp_path) as here:
         call = await here.call("erase", email="j@x.org", customer_id="c-1")

@@ -82,7 +82,7 @@ async def test_the_list_opens_with_a_sentence_and_shows_the_newest_first(tmp_pat
         assert "2 calls ended in the last 24 hours, 1 failed or timed out. 1 waits for a person." in text
         body = page.body.decode()
         assert body.index(waiting) < body.index(first)
-        assert '{"query":"le guin"}' in text
+        assert '{"query": "le guin"}' in text
         value = await person.value("/invocations")
         assert [row["tool"] for row in value["rows"]] == ["pay", "fail", "search"]
         assert {chip["standing"]: chip["count"] for chip in value["chips"]}["waiting"] == 1

@@ -23,6 +23,7 @@ from ferrule.servers.console.rendering import (
     part,
     pretty,
     query,
+    readable,
     took,
     when,
 )
@@ -103,3 +104,8 @@ def test_a_line_is_cut() -> None:
 def test_what_is_not_there_is_a_mistake() -> None:
     with pytest.raises(UndefinedError):
         environment().from_string("{{ nothing }}").render()
+
+
+def test_written_json_is_read_in_one_way() -> None:
+    assert readable('{"a":1,"b":"bront\\u00eb"}') == '{"a": 1, "b": "brontë"}'
+    assert readable('{"cut": "of…') == '{"cut": "of…'

@@ -145,7 +145,7 @@ class InboxTeller:
 
     async def tell(self, notice: dict[str, Any], context: Context) -> dict[str, Any]:
         """Leave it to the inbox."""
-        context.progress("the task waits in the inbox; a database is told of none")
+        context.progress("the task waits in the inbox")
         return {}
 
     async def probe(self, context: Context) -> str:

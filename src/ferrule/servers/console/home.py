@@ -11,7 +11,7 @@ from ferrule.model.approval import ADMIN, APPROVE
 from ferrule.servers.asgi import Answer
 from ferrule.servers.callers import Refused
 from ferrule.servers.console.page import Page
-from ferrule.servers.console.rendering import count, took
+from ferrule.servers.console.rendering import count, readable, took
 from ferrule.servers.console.view import View
 from ferrule.servers.http.problems import Problem
 
@@ -414,9 +414,10 @@ def newer_calls(number: int) -> str:
 
 
 def _call(item: dict[str, Any]) -> dict[str, Any]:
-    kept = ("invocation_id", "at", "tool_name", "agent", "principal", "decision", "input")
+    kept = ("invocation_id", "at", "tool_name", "agent", "principal", "decision")
     status = "denied" if item["standing"] == "refused" else item["standing"]
-    return {**{name: item[name] for name in kept}, "status": status, "took": _time(item["duration_ms"])}
+    shown = {"status": status, "took": _time(item["duration_ms"]), "input": readable(item["input"])}
+    return {**{name: item[name] for name in kept}, **shown}
 
 
 PAGES = (

@@ -85,6 +85,8 @@ async def approve(view: View) -> Answer:
             if checked["problem"] is not None:
                 raise Problem(409, "unfit_edit", f"The edited input does not fit: {checked['problem']}")
             _demand_typed(view, checked["to_type"])
+            if not checked["differences"]:  # nothing was changed, so nothing is recorded as changed
+                del body["input"]
         else:
             _demand_typed(view, review["to_type"])
         if not review["is_definition_current"]:

@@ -18,6 +18,7 @@ from ferrule.servers.console.call_words import (
     state_of,
 )
 from ferrule.servers.console.page import Page
+from ferrule.servers.console.rendering import readable
 from ferrule.servers.console.strip import strip_of
 from ferrule.servers.console.view import View
 
@@ -180,7 +181,7 @@ def row_of(call: Mapping[str, Any], now: int) -> dict[str, Any]:
         "state": state_of(call),
         "is_open": call["duration_ms"] is None and call["standing"] in _OPEN,
         "tool": call["tool_name"],
-        "input": call["input"],
+        "input": readable(call["input"]),
         "caller": caller_of(call),
         "decision": decision_of(call),
         "took": duration_of(call, now) if call["standing"] != "unknown" else None,

@@ -121,6 +121,14 @@ def line(value: Any, most: int = 120) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
+def readable(text: str) -> str:
+    """Written JSON on one line, in one way: letters as they are, a space after each comma and colon. Anything else as it is."""
+    try:
+        return json.dumps(json.loads(text), ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return text
+
+
 def pretty(value: Any) -> Markup:
     """A JSON value over several lines, its keys, texts and numbers marked."""
     return Markup("\n").join(json_lines(value))
