@@ -146,6 +146,7 @@ def test_two_people_see_each_other_sign_and_keep_what_they_type(room: Room) -> N
         amy.fill("#reason", "half a thought")
         amy.fill("#typed", "c-")
         ben.click("text=Reject")
+        ben.wait_for_selector("button:has-text('Reject erase')")  # the form for it has come
         ben.fill("#reason", "wrong customer")
         ben.click("button:has-text('Reject erase')")
         expect(amy.locator("#item-h")).to_have_text("erase: rejected by ben.")
