@@ -109,3 +109,7 @@ def test_what_is_not_there_is_a_mistake() -> None:
 def test_written_json_is_read_in_one_way() -> None:
     assert readable('{"a":1,"b":"bront\\u00eb"}') == '{"a": 1, "b": "brontë"}'
     assert readable('{"cut": "of…') == '{"cut": "of…'
+
+
+def test_a_query_says_nought_and_leaves_out_nothing() -> None:
+    assert query(page=0, tool="", state=None, open=False, q="a b") == "?page=0&q=a+b"

@@ -31,10 +31,18 @@ def environment() -> Environment:
     )
     made.globals.update(static=address_of, query=query)
     made.filters.update(
-        count=count, took=took, when=when, day=day, part=part, json=pretty, line=line, initials=initials, ago=ago
+        count=count,
+        took=took,
+        when=when,
+        day=day,
+        part=part,
+        json=pretty,
+        line=line,
+        initials=initials,
+        ago=ago,
+        written=_marked,
+        markdown=markdown,
     )
-    made.filters.update(written=_marked)
-    made.filters.update(markdown=markdown)
     return made
 
 
@@ -105,7 +113,7 @@ def part(text: str) -> str:
 
 def query(**members: Any) -> str:
     """A query with those members that say something: `?status=failed&tool=x`, or nothing."""
-    said = {name: value for name, value in members.items() if value not in (None, "", False)}
+    said = {name: value for name, value in members.items() if value is not None and value is not False and value != ""}
     return f"?{urlencode(said, doseq=True)}" if said else ""
 
 
