@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -11,9 +11,9 @@ _PATIENCE_SECONDS = 0.5
 """For what is still running when the command is done; the app has told it to stop and waited before."""
 
 
-def run_command(main: Coroutine[Any, Any, T], loop_factory: Callable[[], asyncio.AbstractEventLoop] | None = None) -> T:
+def run_command(main: Coroutine[Any, Any, T]) -> T:
     """What `main` gives, as `asyncio.run` has it, but without waiting for ever for tasks that catch their cancellation."""
-    runner = asyncio.Runner(loop_factory=loop_factory)
+    runner = asyncio.Runner()
     try:
         return runner.run(main)
     finally:

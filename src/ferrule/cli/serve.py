@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import json
 import logging
@@ -11,7 +10,6 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -91,17 +89,9 @@ def _settled() -> None:
     gc.enable()
 
 
-def faster_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """The quicker event loop, where it is installed."""
-    if find_spec("uvloop") is None:
-        return None
-    made: Callable[[], asyncio.AbstractEventLoop] = import_module("uvloop").new_event_loop
-    return made
-
-
 def _serve_stdio(path: str, settings: ServeSettings) -> int:
     serve_stdio: Callable[..., Any] = import_module("ferrule.servers.mcp.stdio_run").serve_stdio
-    run_command(serve_stdio(path, settings, _settled), faster_loop())
+    run_command(serve_stdio(path, settings, _settled))
     return 0
 
 
@@ -135,7 +125,7 @@ def _serve(workspace: Workspace, settings: ServeSettings, options: dict[str, Any
             begun(-1)
             code: int = workers.run(settings.shutdown_seconds)
             return code
-        run_command(serving.serve_http(workspace.root, settings, listening, begun), faster_loop())
+        run_command(serving.serve_http(workspace.root, settings, listening, begun))
     return 0
 
 

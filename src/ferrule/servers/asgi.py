@@ -29,7 +29,7 @@ class Request:
     """One HTTP request. The body is read once, and no further than a limit."""
 
     __slots__ = (
-        "__weakref__", "_body", "_dropped", "_receive", "headers", "method", "path", "query", "scope", "send", "watcher"
+        "__weakref__", "_body", "_dropped", "_receive", "headers", "method", "path", "query", "scope", "seen", "send", "watcher"
     )  # fmt: skip
 
     def __init__(self, scope: Scope, receive: Receive, send: Send | None = None) -> None:
@@ -45,6 +45,9 @@ class Request:
         self._dropped: asyncio.Event | None = None
         self.watcher: Callable[[Request], None] | None = None
         """Told when somebody waits for the client to go: then the request stays open, and its credential may end before it."""
+        self.seen: dict[str, Any] | None = None
+        """What follows from its head alone, by who worked it out; kept for other requests with the very same head. None where
+        a head is not remembered."""
 
     def header(self, name: bytes) -> str | None:
         """The first header of a name (lower case), without space around it."""

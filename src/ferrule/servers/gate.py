@@ -74,18 +74,10 @@ class GuardedGate:
 
     async def caller(self, request: Request) -> Caller:
         """Who calls, by the request's credential alone. Raises Refused."""
-        given = None
-        for name, value in request.headers:
-            if name == b"authorization":
-                if given is not None:
-                    raise self._malformed(request)
-                given = value
-        if given is None:
-            raise self._unauthenticated(request)
+        given, digest = self._given(request)
         now = self._clock()
         if abs(now - self._looked_at) > _LOOK_SECONDS:  # also when the clock was set back
             self._look(now)
-        digest = blake2s(given).digest()
         known = self._known.get(digest)
         if known is None or now >= known.again_at:
             known = await self._recognized(given, request)
@@ -96,6 +88,25 @@ class GuardedGate:
             known.note_at = self._keys.used(known.token_id)
         request.watcher = self._watch_it
         return known.caller
+
+    def _given(self, request: Request) -> tuple[bytes, bytes]:
+        """The credential of a request and its digest. Raises Refused."""
+        seen = request.seen
+        if seen is not None and "credential" in seen:
+            known: tuple[bytes, bytes] = seen["credential"]
+            return known
+        given = None
+        for name, value in request.headers:
+            if name == b"authorization":
+                if given is not None:
+                    raise self._malformed(request)
+                given = value
+        if given is None:
+            raise self._unauthenticated(request)
+        found = given, blake2s(given).digest()
+        if seen is not None:
+            seen["credential"] = found
+        return found
 
     def _watched(self, request: Request) -> None:
         """A request stays open: it ends with its credential."""

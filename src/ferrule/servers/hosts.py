@@ -68,6 +68,9 @@ class Door:
 
     def admit(self, request: Request) -> tuple[Header, ...]:
         """Look at Host and Origin; gives the headers that its answer needs for a browser. Raises Refused."""
+        seen = request.seen
+        if seen is not None and "admitted" in seen:
+            return _NONE
         host = origin = site = None
         for name, value in request.headers:
             if name == b"host":
@@ -89,6 +92,8 @@ class Door:
         if site is not None and site not in _QUIET_SITES and request.header(b"sec-fetch-mode") != "navigate":
             # Pictures and scripts of other pages come without an Origin.
             raise Refused(403, "pages of other sites may not call this server", code="wrong_origin")
+        if seen is not None:
+            seen["admitted"] = True
         return _NONE
 
     def name_in(self, request: Request) -> str:

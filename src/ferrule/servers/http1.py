@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from functools import lru_cache
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote_to_bytes
 
 import httptools
@@ -32,6 +32,8 @@ _FEW_CHUNKS = 64
 _HELD_BYTES = 64 * 1024
 """What is taken of a body before anybody wants it: nobody's bytes are held before it is known whose they are."""
 _TARGETS_KEPT = 128
+_HEADS_KEPT, _HEAD_KEPT_BYTES = 2, 2048
+"""Heads that a connection remembers: a client says the same head again and again, the length of its body apart."""
 _FRAMING = (b"content-length", b"transfer-encoding")
 _MOST_CONNECTIONS = 10_000
 _PIPELINED = _IN_A_ROW = 16
@@ -44,6 +46,17 @@ _STATUS = {
     status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in http.HTTPStatus
 }  # fmt: skip
 _log = logging.getLogger("ferrule.serve")
+
+
+class _Head(NamedTuple):
+    """A head that was read before on the same connection, with a body of a known length."""
+
+    method: str
+    path: str
+    query: bytes
+    headers: list[Header]
+    seen: dict[str, Any]
+    length: int
 
 
 class Http1Request(Request):
@@ -63,8 +76,17 @@ class Http1Request(Request):
         "is_lost",
     )
 
-    def __init__(self, connection: Connection, method: str, path: str, query: bytes, headers: list[Header]) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        method: str,
+        path: str,
+        query: bytes,
+        headers: list[Header],
+        seen: dict[str, Any] | None = None,
+    ) -> None:
         self.scope = connection.scope
+        self.seen = seen
         self.send = self.put_out
         self.watcher = None
         self.has_begun = False
@@ -154,6 +176,16 @@ class Http1Request(Request):
         self.is_complete = True
         self._wake()
 
+    def of_known_head(self, body: bytes) -> None:
+        """The body is whole, and came with its head."""
+        self._chunks, self._size = [body], len(body)
+        self.is_complete = True
+
+    @property
+    def size(self) -> int:
+        """How many bytes of its body have come and were not taken."""
+        return self._size
+
     def drop(self) -> None:
         """End the connection: its client may not have the rest."""
         self._connection.drop()
@@ -184,6 +216,9 @@ class Connection(asyncio.Protocol):
         self._headers: list[Header] = []
         self._unread_bytes = 0
         """What came since a head or a body got further: the parser keeps a line of any length until it ends."""
+        self._is_between = True
+        """True while the parser stands between two requests."""
+        self._heads: dict[bytes, _Head] = {}
         self._incoming: Http1Request | None = None
         """The request whose body is being read."""
         self._declined: Http1Request | None = None
@@ -240,22 +275,59 @@ class Connection(asyncio.Protocol):
             if self._left_bytes < 0 and self._current is None:
                 self._transport.abort()
             return
-        self._unread_bytes += len(data)
-        try:
-            self._feed(data)
-            if self._unread_bytes > _LINE_BYTES:
-                self._fail(431)
-        except httptools.HttpParserError:
-            self._refuse(self._failure or 400)
-            return
+        if not (self._is_between and self._heads and self._is_known(data)):
+            self._unread_bytes += len(data)
+            try:
+                self._feed(data)
+                if self._unread_bytes > _LINE_BYTES:
+                    self._fail(431)
+            except httptools.HttpParserError:
+                self._refuse(self._failure or 400)
+                return
         if self._current is None and self._waiting:
             self._next()
         if len(self._waiting) > _PIPELINED:
             self._pause()
 
+    def _is_known(self, data: bytes) -> bool:
+        """True for a whole request whose head was read before: it is taken, and the parser need not see it."""
+        end = data.find(b"\r\n\r\n") + 4
+        head = self._heads.get(data[:end])
+        if head is None or len(data) - end != head.length:
+            return False
+        request = Http1Request(self, head.method, head.path, head.query, head.headers, head.seen)
+        request.is_kept = not self._server.is_closing
+        request.of_known_head(data[end:])
+        self._waiting.append(request)
+        self.until = _NEVER
+        return True
+
+    def _remember(self, data: bytes) -> None:
+        """Remember the head of a request that came whole, alone, and in the usual way."""
+        end = data.find(b"\r\n\r\n") + 4
+        request = self._waiting[-1] if self._waiting else None
+        if (
+            request is None
+            or end > _HEAD_KEPT_BYTES
+            or request.size != len(data) - end
+            or request.expects
+            or not request.is_chunked
+            or any(name == b"transfer-encoding" for name, _ in request.headers)
+        ):
+            return
+        if len(self._heads) >= _HEADS_KEPT:
+            del self._heads[next(iter(self._heads))]
+        request.seen = {}
+        self._heads[data[:end]] = _Head(
+            request.method, request.path, request.query, request.headers, request.seen, request.size
+        )
+
     def _feed(self, data: bytes) -> None:
+        was_between = self._is_between
         try:
             self._parser.feed_data(data)
+            if was_between and self._is_between:
+                self._remember(data)
             return
         except httptools.HttpParserUpgrade as upgrade:
             rest = memoryview(data)[upgrade.args[0] :]
@@ -280,6 +352,7 @@ class Connection(asyncio.Protocol):
     def on_message_begin(self) -> None:
         """Another request."""
         self._url, self._headers, self._unread_bytes = b"", [], 0
+        self._is_between = False
 
     def on_url(self, url: bytes) -> None:
         """A part of its target."""
@@ -337,6 +410,7 @@ class Connection(asyncio.Protocol):
         """The body is whole."""
         request, self._incoming = self._incoming, None
         self._unread_bytes = 0
+        self._is_between = request is not None and request.is_kept
         if self._headers:
             self._headers = []
         if request is not None:

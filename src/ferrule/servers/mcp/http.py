@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import msgspec
 
 from ferrule.servers.asgi import JSON, Answer, Request, Stream
@@ -13,6 +15,7 @@ from ferrule.servers.mcp.methods import METHODS
 from ferrule.servers.mcp.modern import answer_modern
 from ferrule.servers.mcp.server import McpServer
 from ferrule.servers.mcp.session_http import SessionEndpoint
+from ferrule.servers.mcp.sse import Accepted
 from ferrule.servers.mcp.wire import (
     INVALID_REQUEST,
     META_VERSION,
@@ -59,18 +62,14 @@ class McpEndpoint:
 
     async def __call__(self, request: Request, caller: Caller) -> Answer | Stream:
         """Answer one request of an authenticated caller."""
-        headers = dict(request.headers)
         if request.method != "POST":
             return await self._other(request, caller)
-        version = headers.get(VERSION)
-        is_modern = version is not None and version.strip(b" \t") not in _SESSIONED
-        accepted = accepted_by(headers.get(b"accept"))
+        headers, version, is_modern, accepted, twice = _head_of(request)
         if not (accepted.json or accepted.events):
             return _refused(RpcError(INVALID_REQUEST, "answers are application/json or text/event-stream", status=406))
         if not is_json(headers.get(b"content-type")):
             return _refused(RpcError(INVALID_REQUEST, "a message is sent as application/json", status=415))
         body = await request.body(self.server.edge.settings.limits.body_bytes)
-        twice = doubled(request.headers) if len(headers) != len(request.headers) else None
         if twice is not None:
             return _refused(mismatch(f"the header {twice.decode()} is sent more than once"), body)
         if not is_modern and _MARK in body:
@@ -97,6 +96,32 @@ class McpEndpoint:
                 RpcError(INVALID_REQUEST, "a stream is text/event-stream, which Accept excludes", status=406)
             )
         return await self.sessions(request, caller)
+
+
+class _Head(NamedTuple):
+    """What the headers of a request say about its message."""
+
+    headers: dict[bytes, bytes]
+    version: bytes | None
+    is_modern: bool
+    accepted: Accepted
+    twice: bytes | None
+    """A header that may be sent once only, and was sent again."""
+
+
+def _head_of(request: Request) -> _Head:
+    seen = request.seen
+    if seen is not None and "mcp" in seen:
+        known: _Head = seen["mcp"]
+        return known
+    headers = dict(request.headers)
+    version = headers.get(VERSION)
+    is_modern = version is not None and version.strip(b" \t") not in _SESSIONED
+    twice = doubled(request.headers) if len(headers) != len(request.headers) else None
+    head = _Head(headers, version, is_modern, accepted_by(headers.get(b"accept")), twice)
+    if seen is not None:
+        seen["mcp"] = head
+    return head
 
 
 def _is_modern(version: str | None) -> bool:

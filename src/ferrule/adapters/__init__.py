@@ -1,0 +1,1 @@
+"""Tools of a surface as the frameworks' own objects. Each module needs its framework and nothing else of it."""

@@ -1,0 +1,1 @@
+"""Any dialect or format to any other, with a report of what got lost."""

@@ -1,0 +1,46 @@
+"""What a conversion could not say in the words of its target, one thing at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+import msgspec
+
+Instead = Literal["dropped", "default", "description", "extension", "rewritten"]
+"""What was put in its place: nothing; something made up because the target demands it; words in the description; a key of our
+own that other readers pass over; or another way to say the same, which is read back as it was."""
+
+EXTENSION = "x-ferrule"
+"""The key under which a format that takes keys of others carries what it has no words for, in the canonical model's words."""
+META_EXTENSION = "dev.ferrule/tool"
+"""The same in `_meta` of MCP."""
+
+
+class Loss(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One thing that the target of a conversion cannot say as the source did."""
+
+    tool_id: str
+    field: str
+    """A field of the canonical tool (`title`, `facts.is_destructive`), a place in one of its schemas
+    (`input_schema/properties/when/format`), or a key of the source's own (`aml.transport`)."""
+    why: str
+    """Why the target cannot say it, in a sentence without a full stop."""
+    instead: Instead = "dropped"
+    put: str = ""
+    """What was put instead: the extension key, the words, the new name, the other spelling."""
+    rule: str = ""
+    """The requirement behind it, where there is one: `AML-26`, `OXP-11`."""
+    file: str = ""
+    line: int = 0
+    """Where it was said, from 1; 0 where nobody knows."""
+
+    @property
+    def is_final(self) -> bool:
+        """True when it cannot be read back from what was written."""
+        return self.instead in ("dropped", "default", "description")
+
+
+def final_losses(losses: Iterable[Loss]) -> list[Loss]:
+    """Those that cannot be read back."""
+    return [loss for loss in losses if loss.is_final]
