@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import ferrule
 from ferrule.model.schema import positions
 from ferrule.model.tool import Tool, raw
-from ferrule.servers.oxp.inlining import NotInlinable, inlined
+from ferrule.validation.inlining import NotInlinable, inlined
 from tests.servers.oxp.desk import desk
 from tests.servers.oxp.schemas import EXCLUDED, LISTED, fits
 from tests.servers.oxp.written import definition

@@ -18,7 +18,7 @@ from ferrule.model.schema import positions
 from ferrule.model.tool import Tool
 from ferrule.model.value import is_blank
 from ferrule.servers.oxp.ids import is_version, part
-from ferrule.servers.oxp.inlining import NotInlinable, inlined
+from ferrule.validation.inlining import NotInlinable, inlined
 
 DIALECT = "oxp"
 LONGEST_NAME = 64

@@ -18,9 +18,9 @@ from ferrule.pipeline.session import Session
 from ferrule.servers.callers import Caller
 from ferrule.servers.oxp.definitions import LONGEST_NAME, Projected, projected
 from ferrule.servers.oxp.ids import ToolRef, number, part, resolved
-from ferrule.servers.oxp.inlining import NotInlinable
 from ferrule.servers.oxp.wire import SCHEMA, encoded
 from ferrule.surface_handle import SurfaceHandle
+from ferrule.validation.inlining import NotInlinable
 
 _ENTRIES_KEPT = 200_000
 """Tools on all shelves together, each as often as there are versions."""

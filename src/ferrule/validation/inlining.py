@@ -16,30 +16,31 @@ _REFUSED = frozenset({"$dynamicRef", "$recursiveRef"})
 _BESIDE = frozenset({"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment"})
 """Keywords that judge nothing, so that they may stand beside what a reference was."""
 _MOST_SCHEMAS = 5_000
-_DEEPEST = 64
+DEEPEST = 64
 
 
 class NotInlinable(Exception):
     """A schema that cannot be said without references; the message says why."""
 
 
-def inlined(schema: Any) -> dict[str, Any]:
-    """The schema without references. Raises NotInlinable."""
+def inlined(schema: Any, depth: int = DEEPEST) -> dict[str, Any]:
+    """The schema without references, at most `depth` levels deep. Raises NotInlinable."""
     if schema is True:
         return {}
     if schema is False:
         return {"not": {}}
     if not isinstance(schema, dict):
         raise NotInlinable("it is no schema")
-    found: dict[str, Any] = _Inlining(schema).schema(schema, ())
+    found: dict[str, Any] = _Inlining(schema, depth).schema(schema, ())
     return found
 
 
 class _Inlining:
     """One schema being walked."""
 
-    def __init__(self, root: dict[str, Any]) -> None:
+    def __init__(self, root: dict[str, Any], deepest: int) -> None:
         self._root = root
+        self._deepest = deepest
         self._left = _MOST_SCHEMAS
 
     def schema(self, schema: Any, open_refs: tuple[str, ...], depth: int = 0) -> Any:
@@ -48,8 +49,8 @@ class _Inlining:
         self._left -= 1
         if self._left < 0:
             raise NotInlinable(f"it would have more than {_MOST_SCHEMAS:,} parts")
-        if depth > _DEEPEST:
-            raise NotInlinable(f"it would be nested more than {_DEEPEST} levels deep")
+        if depth > self._deepest:
+            raise NotInlinable(f"it would be nested more than {self._deepest} levels deep")
         refused = _REFUSED & schema.keys()
         if refused:
             raise NotInlinable(f"it has a {min(refused)}, which depends on where it is read")
