@@ -16,6 +16,7 @@ from ferrule.contracts.catalog import CatalogView, Listed
 from ferrule.model.decision import Risk
 from ferrule.model.internal_fields import model_schema
 from ferrule.model.surface import SurfaceEntry
+from ferrule.model.token_estimate import token_estimate
 from ferrule.model.tool import Tool
 from ferrule.pipeline.tool_facts import traits_of
 from ferrule.surface.index import ToolIndex, terms_of
@@ -27,7 +28,6 @@ Facet = Literal["namespace", "dialect", "effect", "risk", "owner", "lifecycle", 
 FACETS: tuple[Facet, ...] = get_args(Facet)
 NOBODY = "-"
 """The owner of tools that name none."""
-_CHARACTERS_A_TOKEN = 4
 _SHORTEST_PART = 2
 """Of a name, that is looked for anywhere in it."""
 
@@ -46,7 +46,7 @@ class Size(msgspec.Struct, frozen=True):
     characters: int
     """Of name, description and input schema, written as JSON."""
     tokens: int
-    """About as many: a quarter of the characters. No provider's own count."""
+    """About as many, by the estimate of `ferrule export`. No provider's own count."""
     description_characters: int
 
 
@@ -78,9 +78,8 @@ def risk_of(listed: Listed) -> Risk:
 def size_of(tool: Tool) -> Size:
     """How much a model is shown of a tool."""
     shown = {"name": tool.name, "description": tool.description, "input_schema": model_schema(tool)}
-    characters = len(msgspec.json.encode(shown))
-    tokens = -(-characters // _CHARACTERS_A_TOKEN)
-    return Size(characters, tokens, len(tool.description))
+    written = msgspec.json.encode(shown)
+    return Size(len(written), token_estimate(written), len(tool.description))
 
 
 class Shelf:

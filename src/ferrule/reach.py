@@ -15,6 +15,7 @@ import msgspec
 from ferrule.contracts.catalog import CatalogView
 from ferrule.contracts.policy import PolicyEngine, Program
 from ferrule.model.surface import Surface, SurfaceEntry, SurfaceRequest, SurfaceSettings
+from ferrule.model.token_estimate import token_estimate as estimated
 from ferrule.model.tool import Record
 from ferrule.model.value import dig
 from ferrule.policy.program import RuleProgram
@@ -29,7 +30,6 @@ VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 keeps it back: a role, a switch, a credential."""
 Loading = Literal["loaded", "deferred", "hidden", "gone"]
 """`hidden`: it answers to its name and is shown to nobody. `gone`: nobody on that surface knows of it."""
-_CHARS_PER_TOKEN = 4
 _WHO = {
     "tool": "its definition",
     "role": "the role",
@@ -162,9 +162,9 @@ def loading_counts(found: Iterable[SurfaceEntry]) -> dict[str, int]:
 
 
 def token_estimate(surface: Surface, settings: SurfaceSettings) -> int:
-    """About how many tokens a model reads before it can use the surface: the characters of what it is shown, by four."""
+    """About how many tokens a model reads before it can use the surface, by what it is shown."""
     shown = render(surface, settings)
-    chars = len(shown.instructions)
+    texts: list[str | bytes] = [shown.instructions]
     for tool in shown.tools:
-        chars += len(tool.name) + len(tool.description) + len(bytes(tool.input_schema))
-    return -(-chars // _CHARS_PER_TOKEN)
+        texts += (tool.name, tool.description, bytes(tool.input_schema))
+    return estimated(*texts)

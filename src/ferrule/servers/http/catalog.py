@@ -95,7 +95,7 @@ class SizeState(msgspec.Struct, kw_only=True):
     """How much a model is shown of a tool, each time."""
 
     characters: Annotated[int, says("Of name, description and input schema, as JSON.")]
-    tokens: Annotated[int, says("A quarter of the characters: an estimate, no provider's own count.")]
+    tokens: Annotated[int, says("About 4.5 characters each: an estimate, no provider's own count.")]
     description_characters: int
 
 

@@ -54,7 +54,7 @@ class FoundTool(CatalogTool, kw_only=True):
     is_on: bool
     is_deferred: Annotated[bool, says("True when its definition wants it found by search, not shown from the start.")]
     runs_on: Annotated[str | None, says("The transport its definition names.")]
-    tokens: Annotated[int, says("About as many tokens a model is shown of it: a quarter of the characters.")]
+    tokens: Annotated[int, says("About how many tokens a model is shown of it: 4.5 characters each.")]
     errors: Annotated[int | None, says("What `ferrule check` finds in its definition; null while that is not known.")]
     warnings: int | None
 

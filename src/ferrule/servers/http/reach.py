@@ -124,7 +124,7 @@ class Reach(msgspec.Struct, kw_only=True):
     tool_choice: str
     audit_level: str
     is_confined: Annotated[bool, says("True when its calls may not leave the hosts that are allowed.")]
-    tokens: Annotated[int, says("About how many tokens a model reads before it can use it: characters by four.")]
+    tokens: Annotated[int, says("About how many tokens a model reads before it can use it: 4.5 characters each.")]
     items: list[ToolReach]
     total: Annotated[int | None, says("How many fit, on all pages; null when that is not counted.")]
     next: Annotated[str | None, says("Where the next page is.")] = None
