@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from ferrule.model.loss import EXTENSION
 from ferrule.model.tool import Tool
 
 
@@ -21,6 +22,8 @@ class _Payload(msgspec.Struct):
     external_mappings: Any = None
     tool_interface: _Interface = msgspec.field(default_factory=_Interface)
     transport: _Transport = msgspec.field(default_factory=_Transport)
+    extension: Any = msgspec.field(default=None, name=EXTENSION)
+    input_schema: Any = None
 
 
 _decode = msgspec.json.Decoder(_Payload).decode
@@ -32,7 +35,7 @@ def native_ref(tool: Tool) -> dict[str, Any]:
 
 
 def native_refs(tool: Tool) -> tuple[dict[str, Any], ...]:
-    """The external mappings, else the interface's native ids, else the name at an MCP server.
+    """The external mappings, its own or those under our key, else the interface's native ids, else the name at an MCP server.
 
     An address of ours is never part of it: it may hold a credential, and nobody who searches needs it.
     """
@@ -41,6 +44,8 @@ def native_refs(tool: Tool) -> tuple[dict[str, Any], ...]:
     except msgspec.DecodeError:  # no mapping, or something else where a mapping is usual
         return ()
     mappings = payload.external_mappings
+    if mappings is None:
+        mappings = _carried(payload.extension) or _carried(_member(payload.input_schema, EXTENSION))
     found = tuple(each for each in mappings if isinstance(each, dict)) if isinstance(mappings, list) else ()
     if found:
         return found
@@ -48,3 +53,11 @@ def native_refs(tool: Tool) -> tuple[dict[str, Any], ...]:
         return (payload.tool_interface.native_ids,)
     named = payload.transport.tool_name
     return ({"source": "mcp", "tool_name": named},) if isinstance(named, str) else ()
+
+
+def _carried(extension: Any) -> Any:
+    return _member(extension, "external_mappings")
+
+
+def _member(value: Any, key: str) -> Any:
+    return value.get(key) if isinstance(value, dict) else None
