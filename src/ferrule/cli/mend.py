@@ -23,7 +23,7 @@ from ferrule.errors import WorkspaceError
 from ferrule.model.diagnostic import Diagnostic
 from ferrule.model.document import Source
 from ferrule.model.report import FileReport, Report
-from ferrule.parts import parts, rule_pages
+from ferrule.parts import dialects, parts, rule_pages
 from ferrule.registry import Registry
 from ferrule.reporters.excerpt import cleaned
 from ferrule.rules.builtin import FIXERS
@@ -76,9 +76,9 @@ def _plans(workspace: Workspace, request: Request, report: Report) -> Iterator[P
         relative = os.path.relpath(os.path.abspath(file), workspace.root).replace(os.sep, "/")
         source = load(os.path.abspath(file), relative)
         dialect = judge.report_of(source).dialect
-        if dialect not in _fixers.names():
+        if dialect is None or dialect not in _fixers.names():
             continue
-        mended = mend_text(source, _fixers.get(dialect), judge.diagnostics_of)
+        mended = mend_text(source, dialects.get(dialect), _fixers.get(dialect), judge.diagnostics_of)
         if mended is not None:
             yield Plan(file, source.data, mended)
 

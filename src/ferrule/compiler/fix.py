@@ -1,11 +1,13 @@
-"""Mends one file's text: tries the fixes its diagnostics ask for, one at a time, and keeps only those that are proven.
+"""Mends one file's text: tries the fixes its diagnostics ask for, and keeps only those that are proven.
 
-A fix is kept when the text reads back to exactly the value it promised, the body is untouched, its diagnostic is gone,
-and the file has no more errors than before. Everything else is left as it was, comments and formatting included.
+A fix is kept when the text reads back to exactly the value it promised, everything else in the file is untouched, its
+diagnostic is gone, and the file has no more errors than before. Everything else is left as it was, comments and
+formatting included. Fixes are tried many at a time; of those that fail together each is tried alone.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from typing import Any, NamedTuple
@@ -15,13 +17,20 @@ import msgspec
 from ferrule.compiler.locate import places_of
 from ferrule.compiler.read import decode, read
 from ferrule.compiler.unparsable import Unparsable
+from ferrule.contracts.dialect import Dialect
 from ferrule.contracts.fix import Edit, Fix, Fixers, Manuscript
 from ferrule.model.diagnostic import Diagnostic, Severity
 from ferrule.model.document import Document, Source
-from ferrule.model.value import dotted
+from ferrule.model.value import Path, dotted
 
 MAX_FIXES = 500
 """Per file; more are left for a second run."""
+MAX_READ = 30_000_000
+"""Bytes of changed texts that are read and judged again, per file: a bound on time."""
+MIN_ATTEMPTS = 8
+"""Texts that are tried in any case."""
+MAX_STEPS = 20
+"""Fixes that may follow one that brings to light what others can mend."""
 _BOM = "\ufeff"
 _ODD_BREAKS = ("\x85", "\u2028", "\u2029")
 """Line breaks to YAML but not to us: places and offsets would disagree, so such a file is left alone."""
@@ -44,82 +53,214 @@ class Mended(NamedTuple):
         return self.after.encode()
 
 
-def mend_text(source: Source, fixers: Fixers, examine: Examine) -> Mended | None:
+_Place = tuple[int, Path]
+"""A document of a file, and a path in it."""
+
+
+class _Offer(NamedTuple):
+    """A fix for one of a file's documents."""
+
+    document: int
+    fix: Fix
+
+    @property
+    def identity(self) -> tuple[int, str, str]:
+        """The same for the same fix of a later state of the file."""
+        return self.document, self.fix.rule, dotted(self.fix.paths[0])
+
+
+class _State(NamedTuple):
+    """A file as it is now, and what is wrong with it."""
+
+    source: Source
+    diagnostics: list[Diagnostic]
+    answered: tuple[str, ...] = ()
+
+    @property
+    def errors(self) -> int:
+        return sum(found.severity is Severity.ERROR for found in self.diagnostics)
+
+    @property
+    def found(self) -> Counter[tuple[str, str]]:
+        return Counter((found.rule, found.path) for found in self.diagnostics)
+
+
+def mend_text(source: Source, dialect: Dialect, fixers: Fixers, examine: Examine) -> Mended | None:
     """The file with everything mended that can be mended safely; None when that is nothing."""
     before = _text_of(source)
     if before is None:
         return None
-    current, diagnostics = source, examine(source)
-    refused: set[tuple[str, str]] = set()
-    answered: list[str] = []
-    while len(answered) < MAX_FIXES:
-        fix = next(_asked_for(current, fixers, diagnostics, refused), None)
-        if fix is None:
-            break
-        mended = _attempt(current, fix)
-        found = examine(mended) if mended is not None else []
-        if mended is None or not _is_better(diagnostics, found, fix):
-            refused.add(_identity(fix))
+    state = _Mender(dialect, fixers, examine).mend(_State(source, examine(source)))
+    after = _text_of(state.source)
+    return Mended(before, after, state.answered) if state.answered and after is not None else None
+
+
+class _Mender:
+    """Tries fixes, and remembers what was tried in vain."""
+
+    def __init__(self, dialect: Dialect, fixers: Fixers, examine: Examine) -> None:
+        self.dialect = dialect
+        self.fixers = fixers
+        self.examine = examine
+        self.refused: set[tuple[int, str, str]] = set()
+        self.attempts = 0
+        self.bytes_read = 0
+
+    def mend(self, state: _State) -> _State:
+        """The state after every fix that holds."""
+        together = MAX_FIXES
+        while (room := MAX_FIXES - len(state.answered)) > 0 and self.has_time:
+            offers = _apart(self.offers(state))[: min(together, room)]
+            if not offers:
+                break
+            mended = self.attempt(state, offers)
+            if mended is None and len(offers) == 1:
+                mended = self.followed(state, offers[0])
+            if mended is not None:
+                state, together = mended, together * 2
+            elif len(offers) == 1:
+                self.refused.add(offers[0].identity)
+            else:
+                together = len(offers) // 2
+        return state
+
+    @property
+    def has_time(self) -> bool:
+        """False when so much was tried that the rest is left for another run."""
+        return self.attempts < MIN_ATTEMPTS or self.bytes_read < MAX_READ
+
+    def attempt(self, state: _State, offers: list[_Offer], most_errors: int | None = None) -> _State | None:
+        """The state after some fixes, or None when they are not what they promise or make the file worse."""
+        self.attempts += 1
+        self.bytes_read += len(state.source.data)
+        source = _rewritten(state.source, offers)
+        if source is None:
+            return None
+        rules = tuple(offer.fix.rule for offer in offers)
+        mended = _State(source, self.examine(source), state.answered + rules)
+        limit = state.errors if most_errors is None else most_errors
+        return mended if mended.errors <= limit and _is_answered(state, mended, offers) else None
+
+    def followed(self, state: _State, offer: _Offer) -> _State | None:
+        """A fix that shows errors nobody saw before, together with the fixes of those; None when some remain."""
+        seen = state.found
+        reached = self.attempt(state, [offer], most_errors=state.errors + MAX_STEPS)
+        tried: set[tuple[int, str, str]] = set()
+        for _ in range(MAX_STEPS):
+            if reached is None or reached.errors <= state.errors:
+                break
+            shown = reached.found - seen
+            offers = (next_ for next_ in self.offers(reached) if _answers(next_.fix, shown))
+            step = next((next_ for next_ in offers if next_.identity not in tried), None)
+            if step is None:
+                return None
+            tried.add(step.identity)
+            reached = self.attempt(reached, [step], most_errors=reached.errors) or reached
+        return reached if reached is not None and reached.errors <= state.errors else None
+
+    def offers(self, state: _State) -> Iterator[_Offer]:
+        """Fixes that answer a diagnostic and were not tried in vain."""
+        asked = state.found
+        if not any(rule in self.fixers.rules for rule, _ in asked):
+            return
+        for index, manuscript in _manuscripts(state.source, self.dialect):
+            for fixer in self.fixers.fixers:
+                for fix in fixer(manuscript):
+                    offer = _Offer(index, fix)
+                    if offer.identity not in self.refused and _answers(fix, asked):
+                        yield offer
+
+
+def _answers(fix: Fix, found: Counter[tuple[str, str]]) -> bool:
+    return any(found[fix.rule, dotted(path)] > 0 for path in fix.paths)
+
+
+def _is_answered(before: _State, after: _State, offers: list[_Offer]) -> bool:
+    """True when every diagnostic that a fix is about is gone: documents of one file may have paths in common."""
+    answered = Counter((offer.fix.rule, dotted(path)) for offer in offers for path in set(offer.fix.paths))
+    had, has = before.found, after.found
+    return all(has[place] <= max(had[place] - count, 0) for place, count in answered.items())
+
+
+def _apart(offers: Iterator[_Offer]) -> list[_Offer]:
+    """The fixes that touch neither the same text nor something inside one another; the others are for a later round."""
+    chosen: list[_Offer] = []
+    taken: list[Edit] = []
+    answered: set[_Place] = set()
+    around: set[_Place] = set()
+    for offer in offers:
+        places = [(offer.document, path) for path in offer.fix.paths]
+        above = {(offer.document, path[:length]) for path in offer.fix.paths for length in range(len(path))}
+        if not answered.isdisjoint(above) or any(place in answered or place in around for place in places):
             continue
-        current, diagnostics = mended, found
-        answered.append(fix.rule)
-    after = _text_of(current)
-    return Mended(before, after, tuple(answered)) if answered and after is not None else None
+        if any(_meet(edit, other) for edit in offer.fix.edits for other in taken):
+            continue
+        chosen.append(offer)
+        taken += offer.fix.edits
+        answered.update(places)
+        around |= above
+        if len(chosen) >= MAX_FIXES:
+            break
+    return chosen
 
 
-def _asked_for(
-    source: Source, fixers: Fixers, diagnostics: list[Diagnostic], refused: set[tuple[str, str]]
-) -> Iterator[Fix]:
-    """Fixes that answer a diagnostic and were not tried in vain."""
-    asked = {(found.rule, found.path) for found in diagnostics if found.rule in fixers.rules}
-    manuscript = _manuscript(source) if asked else None
-    if manuscript is None:
+def _meet(one: Edit, other: Edit) -> bool:
+    return one.start < other.end and other.start < one.end
+
+
+def _manuscripts(source: Source, dialect: Dialect) -> Iterator[tuple[int, Manuscript]]:
+    documents = _sound(source)
+    text = _text_of(source)
+    if not documents or text is None:
         return
-    for fixer in fixers.fixers:
-        for fix in fixer(manuscript):
-            if _identity(fix) not in refused and any((fix.rule, dotted(path)) in asked for path in fix.paths):
-                yield fix
+    is_json = documents[0].syntax == "json"
+    if not is_json and any(odd in text for odd in _ODD_BREAKS):
+        return
+    for document in documents:
+        definitions = dialect.definitions(document)[0]
+        if definitions:
+            written = text.removeprefix(_BOM)
+            places = places_of(document)
+            yield (
+                document.index,
+                Manuscript(written, document.value, places, is_json=is_json, definitions=definitions),
+            )
 
 
-def _identity(fix: Fix) -> tuple[str, str]:
-    return fix.rule, dotted(fix.paths[0])
-
-
-def _manuscript(source: Source) -> Manuscript | None:
-    document = _only_document(source)
-    text = _text_of(source)
-    if document is None or text is None or document.syntax == "json" or any(odd in text for odd in _ODD_BREAKS):
-        return None
-    return Manuscript(text.removeprefix(_BOM), document.value, places_of(document))  # type: ignore[arg-type]
-
-
-def _only_document(source: Source) -> Document | None:
+def _sound(source: Source) -> list[Document]:
+    """The documents of a file; none when the reader stumbled over something in one of them."""
     documents = read(source)
-    if len(documents) != 1 or documents[0].issues or not isinstance(documents[0].value, dict):
-        return None
-    return documents[0]
+    return [] if any(document.issues for document in documents) else documents
 
 
-def _attempt(source: Source, fix: Fix) -> Source | None:
-    """The file after a fix, or None when the text does not read back to what the fix promised."""
-    document = _only_document(source)
+def _rewritten(source: Source, offers: list[_Offer]) -> Source | None:
+    """The file after some fixes, or None when the text does not read back to what they promised."""
+    documents = _sound(source)
     text = _text_of(source)
-    if document is None or text is None:
+    if not documents or text is None:
         return None
+    edits = tuple(edit for offer in offers for edit in offer.fix.edits)
     bom = _BOM if text.startswith(_BOM) else ""
-    mended = msgspec.structs.replace(source, data=(bom + _edited(text.removeprefix(_BOM), fix.edits)).encode())
-    result = _only_document(mended)
-    promised: Any = deepcopy(document.value)
-    fix.change(promised)
-    if result is None or result.body != document.body or not _same(result.value, promised):
+    mended = msgspec.structs.replace(source, data=(bom + _edited(text.removeprefix(_BOM), edits)).encode())
+    results = _sound(mended)
+    if len(results) != len(documents) or [each.body for each in results] != [each.body for each in documents]:
         return None
-    return mended
+    promised: list[Any] = deepcopy([document.value for document in documents])
+    try:
+        for offer in offers:
+            offer.fix.change(promised[offer.document])
+    except LookupError:  # they do not go together; each is tried alone then
+        return None
+    return mended if _same([each.value for each in results], promised) else None
 
 
 def _edited(text: str, edits: tuple[Edit, ...]) -> str:
-    for edit in sorted(edits, reverse=True):
-        text = text[: edit.start] + edit.text + text[edit.end :]
-    return text
+    parts: list[str] = []
+    at = 0
+    for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):  # what is put in one place keeps its order
+        parts += [text[at : edit.start], edit.text]
+        at = max(at, edit.end)
+    return "".join([*parts, text[at:]])
 
 
 def _same(one: object, other: object) -> bool:
@@ -135,17 +276,6 @@ def _kinds(value: object) -> object:
             return [_kinds(item) for item in value]
         case _:
             return type(value)
-
-
-def _is_better(before: list[Diagnostic], after: list[Diagnostic], fix: Fix) -> bool:
-    paths = {dotted(path) for path in fix.paths}
-    if any(found.rule == fix.rule and found.path in paths for found in after):
-        return False
-    return _errors(after) <= _errors(before)
-
-
-def _errors(diagnostics: list[Diagnostic]) -> int:
-    return sum(found.severity is Severity.ERROR for found in diagnostics)
 
 
 def _text_of(source: Source) -> str | None:

@@ -1,14 +1,16 @@
 """What a fix is: edits to a file's text, and the change of its value they must amount to.
 
-A fixer reads a `Manuscript` (text, value and places of one YAML document) and offers fixes. `compiler/fix.py` applies
-one at a time, reads the result again, and keeps it only when the value changed exactly as promised. Nothing here writes.
+A fixer reads a `Manuscript` (text, value and places of one YAML or JSON document) and offers fixes. `compiler/fix.py`
+applies them, reads the result again, and keeps it only when the value changed exactly as promised. Nothing here writes;
+the words for whole members (rename, wrap, add, drop, move) are in `contracts/rewriting.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from ferrule.contracts.dialect import Definition
 from ferrule.model.place import Node, Places, Span
 from ferrule.model.value import Path
 
@@ -29,7 +31,7 @@ class Fix(NamedTuple):
     paths: tuple[Path, ...]
     """Where that diagnostic may stand."""
     edits: tuple[Edit, ...]
-    change: Callable[[dict[str, Any]], None]
+    change: Callable[[Any], None]
     """Does to the value what the edits do to the text; the proof that they do no more."""
 
 
@@ -52,11 +54,22 @@ class Lines(NamedTuple):
 
 
 class Manuscript:
-    """A file's text with the places of its one YAML document, and the words for editing it."""
+    """A file's text with the places of one of its documents, and the words for editing it."""
 
-    def __init__(self, text: str, value: dict[str, Any], places: Places) -> None:
+    def __init__(
+        self,
+        text: str,
+        value: Any,
+        places: Places,
+        *,
+        is_json: bool = False,
+        definitions: Sequence[Definition] = (),
+    ) -> None:
         self.text = text
         self.value = value
+        self.is_json = is_json
+        self.definitions = definitions
+        """What the document defines, each with its path."""
         self.newline = "\r\n" if "\r\n" in text else "\n"
         self._places = places
         self._lines = text.split("\n")
@@ -87,14 +100,20 @@ class Manuscript:
         quote = old[0] if old[:1] in ("'", '"') else ""
         return self.replaced(span, f"{quote}{word}{quote}")
 
+    def before(self, place: Span) -> str:
+        """What stands on a line before a place."""
+        return self._lines[place.line - 1][: place.column - 1]
+
     def is_block_key(self, key: Span) -> bool:
         """True when a key is the first thing on its line, so that other keys can be written on lines around it."""
-        return not self._lines[key.line - 1][: key.column - 1].strip(" ")
+        return not self.is_json and not self.before(key).strip(" ")
 
     def lines_of(self, node: Node) -> Lines | None:
         """The whole lines a block key and its value take, without blank lines after them; None for a key in a flow."""
-        if not self.is_block_key(node.opener):
-            return None
+        return self.extent(node) if self.is_block_key(node.opener) else None
+
+    def extent(self, node: Node) -> Lines:
+        """The lines a key of a block and its value take; the key may stand behind the `-` of a list item."""
         indent = node.opener.column - 1
         opens_flow = self.written(node.span)[:1] in ("{", "[")
         last = node.span.end_line if opens_flow else node.opener.line

@@ -41,5 +41,8 @@ PAGES = {
 
 FIXERS = {
     "aml": "ferrule.rules.aml.fixes:FIXERS",
+    "adl": "ferrule.rules.adl.fixes:FIXERS",
+    "oxp": "ferrule.rules.oxp.fixes:FIXERS",
+    "agent_tool": "ferrule.rules.agent_tool.fixes:FIXERS",
 }
 """What `ferrule check --fix` can mend, by dialect."""

@@ -9,17 +9,16 @@ from ferrule.contracts.rule import Subject
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.value import Path, dotted
 
-_MOVED_ROOTS: tuple[tuple[Path, str], ...] = (
-    (("spec", "sandbox"), "move it to `spec.development.sandbox`"),
-    (("spec", "ai"), "move it to `spec.development.ai`"),
-)
-_AI: Path = ("spec", "development", "ai")
+MOVED_ROOTS: dict[Path, str] = {
+    ("spec", "sandbox"): "move it to `spec.development.sandbox`",
+    ("spec", "ai"): "move it to `spec.development.ai`",
+}
+"""Blocks that moved, and what to do."""
+AI: Path = ("spec", "development", "ai")
+ASSISTANTS = ("claudecode", "codex", "gemini", "opencode", "infer")
 _MOVED_IN_AI = {
     "enabled": "remove it and enable each assistant under `spec.development.ai.orchestrators`",
-    **{
-        name: f"move it to `spec.development.ai.orchestrators.{name}`"
-        for name in ("claudecode", "codex", "gemini", "opencode", "infer")
-    },
+    **{name: f"move it to `spec.development.ai.orchestrators.{name}`" for name in ASSISTANTS},
 }
 
 
@@ -41,14 +40,14 @@ class SupersededShape:
         spec = subject.get("spec")
         if not isinstance(spec, dict):
             return
-        for path, hint in _MOVED_ROOTS:
+        for path, hint in MOVED_ROOTS.items():
             if path[-1] in spec:
                 yield self._finding(path, hint)
-        assistants = subject.get(*_AI) if "development" in spec else None
+        assistants = subject.get(*AI) if "development" in spec else None
         if isinstance(assistants, dict):
             for key in assistants:
                 if key in _MOVED_IN_AI:
-                    yield self._finding((*_AI, key), _MOVED_IN_AI[key])
+                    yield self._finding((*AI, key), _MOVED_IN_AI[key])
 
     def _finding(self, path: Path, hint: str) -> Finding:
         return Finding(self.code, path, f"`{dotted(path)}` is a superseded shape", hint=hint, on_key=True)

@@ -11,7 +11,7 @@ from ferrule.rules.agent_tool.identity import MismatchedIdentity
 from ferrule.rules.agent_tool.leaked_field import LeakedField
 from ferrule.rules.agent_tool.library import AmbiguousAlias, NameCollision
 from ferrule.rules.agent_tool.profile_lint import UnfamiliarKind, UnfamiliarWord, VagueShellProfile
-from ferrule.rules.agent_tool.schema_version import NewerVersion, OutdatedVersion
+from ferrule.rules.agent_tool.schema_version import EarlierVersion, NewerVersion, OutdatedVersion
 from ferrule.rules.agent_tool.security import CredentialValue, MissingPermissionProfile, UnclassifiableTool
 from ferrule.rules.agent_tool.surface import AmbiguousMembership
 
@@ -170,6 +170,7 @@ _TABLE = (
 )
 _CLASSES = (
     OutdatedVersion,
+    EarlierVersion,
     NewerVersion,
     NameCollision,
     AmbiguousAlias,
