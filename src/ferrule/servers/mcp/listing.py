@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from ferrule.model.guidance import described
 from ferrule.model.surface import SurfaceEntry
 from ferrule.servers.mcp import views
 from ferrule.servers.mcp.cursors import Cursors, Position, mark
 from ferrule.servers.mcp.deferred import call_tool_shown
 from ferrule.servers.mcp.exchange import Exchange
-from ferrule.servers.mcp.guidance import described
 from ferrule.servers.mcp.lookup import LOOKUP, lookup_shown
 from ferrule.servers.mcp.projection import ALWAYS_LOAD, DEFER_LOADING, OLDEST, projected
 from ferrule.servers.mcp.server import McpServer, params_of

@@ -7,19 +7,14 @@ is listed.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-from hashlib import sha256
 
+from ferrule.model.legal_names import NameRule
 from ferrule.model.surface import Surface, SurfaceEntry
 
 LONGEST, LONGEST_SAFE = 128, 64
-_LEGAL = re.compile(r"[A-Za-z0-9_.-]{1,128}")
-_SAFE = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_ILLEGAL = re.compile(r"[^A-Za-z0-9_.-]+")
-_UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
-_MARK = 8
-"""Digits of a digest that tell two names apart which would be the same."""
+_LEGAL = NameRule("A-Za-z0-9_.-", LONGEST)
+_SAFE = NameRule("A-Za-z0-9_-", LONGEST_SAFE)
 
 
 class Names:
@@ -32,11 +27,11 @@ class Names:
         self._surface = surface
         self._given: dict[str, str] = {}
         self._meant: dict[str, str] = {}
-        legal = (_SAFE if is_safe else _LEGAL).fullmatch
+        rule = _SAFE if is_safe else _LEGAL
         for entry in surface.entries.values():
-            if is_tool(entry) and legal(shown := surface.shown_name(entry)) is None:
+            if is_tool(entry) and not rule.is_legal(shown := surface.shown_name(entry)):
                 tool_id = entry.tool.tool_id
-                name = self._free(shown, tool_id, is_safe, frozenset(reserved))
+                name = self._free(shown, tool_id, rule, frozenset(reserved))
                 self._given[tool_id] = name
                 self._meant[name] = shown
 
@@ -60,17 +55,11 @@ class Names:
         """True when a name leads to none of the caller's tools."""
         return self.meant(name) is None
 
-    def _free(self, shown: str, tool_id: str, is_safe: bool, reserved: frozenset[str]) -> str:
-        longest = LONGEST_SAFE if is_safe else LONGEST
-        stem = (_UNSAFE if is_safe else _ILLEGAL).sub("_", shown).strip("_") or "tool"
-        if len(stem) <= longest and self.is_free(stem) and stem not in reserved:
+    def _free(self, shown: str, tool_id: str, rule: NameRule, reserved: frozenset[str]) -> str:
+        stem = rule.stem(shown)
+        if len(stem) <= rule.longest and self.is_free(stem) and stem not in reserved:
             return stem
-        digits = sha256(tool_id.encode(errors="backslashreplace")).hexdigest()
-        for length in range(_MARK, len(digits)):
-            name = f"{stem[: longest - length - 1]}_{digits[:length]}"
-            if self.is_free(name):
-                return name
-        raise AssertionError("two tools have one digest")  # of SHA-256
+        return next(name for name in rule.marked(shown, tool_id) if self.is_free(name))
 
 
 def is_tool(entry: SurfaceEntry) -> bool:

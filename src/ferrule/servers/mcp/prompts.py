@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from ferrule.formats.mcp_words import icons_of
 from ferrule.model.exposure import PromptExposure
 from ferrule.model.surface import SurfaceEntry
 from ferrule.servers.mcp import views
@@ -17,7 +18,7 @@ from ferrule.servers.mcp.blocks import projected
 from ferrule.servers.mcp.discovery import prompts_of_agents
 from ferrule.servers.mcp.exchange import Exchange
 from ferrule.servers.mcp.listing import Item, Kind, lists_of
-from ferrule.servers.mcp.projection import OLDEST, SECOND, icons_of
+from ferrule.servers.mcp.projection import OLDEST, SECOND
 from ferrule.servers.mcp.reading import Asks, exposed_value
 from ferrule.servers.mcp.server import McpServer, params_of
 from ferrule.servers.mcp.wire import INTERNAL_ERROR, INVALID_PARAMS, RpcError, encode

@@ -11,6 +11,7 @@ from hashlib import sha256
 from typing import Any
 
 from ferrule.contracts.payloads import PayloadGone
+from ferrule.formats.mcp_words import icons_of
 from ferrule.model.exposure import ResourceExposure
 from ferrule.model.surface import SurfaceEntry
 from ferrule.model.uri_template import is_address
@@ -18,7 +19,7 @@ from ferrule.servers.mcp import stored, views
 from ferrule.servers.mcp.asking import Retry
 from ferrule.servers.mcp.exchange import Exchange
 from ferrule.servers.mcp.listing import Item, Kind, lists_of
-from ferrule.servers.mcp.projection import OLDEST, SECOND, icons_of
+from ferrule.servers.mcp.projection import OLDEST, SECOND
 from ferrule.servers.mcp.reading import MISFIT, UNKNOWN, Asks, Unreadable, exposed_value
 from ferrule.servers.mcp.server import McpServer, params_of
 from ferrule.servers.mcp.wire import INVALID_PARAMS, RESOURCE_NOT_FOUND, RpcError, encode
