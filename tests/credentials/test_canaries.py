@@ -10,6 +10,7 @@ import base64
 import json
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import msgspec
 
@@ -48,10 +49,10 @@ def repeats(asked: Asked) -> Reply:
     """Everything it was shown, in every way; `/fail` and `/refuse` do it in errors."""
     if "/2015-03-31/functions/" in asked.path and "broker" in asked.path:
         return Reply(200, {"access_token": canary(6), "expires_in": 3600})
-    said = json.dumps(asked.headers) + asked.body.decode("utf-8", "replace")
+    said = json.dumps(asked.headers) + asked.path + unquote(asked.path) + asked.body.decode("utf-8", "replace")
     encoded = base64.b64encode(said.encode()).decode()
     body = {"headers": asked.headers, "as text": said, "encoded": encoded, "hex": said.encode().hex(), asked.bearer: 1}
-    status = {"/fail": 500, "/refuse": 401, "/wrong": 422}.get(asked.path, 200)
+    status = {"/fail": 500, "/refuse": 401, "/wrong": 422}.get(asked.path.partition("?")[0], 200)
     heads = {
         "Content-Type": "application/json",
         "WWW-Authenticate": f"Bearer error={encoded[:200]}",
@@ -69,6 +70,15 @@ def schemes(azure_url: str) -> dict[str, dict[str, Any]]:
         "google": {"scheme": "bearer-token", "source": "gcp_secret_manager", "project": "acme", "secret": "shop"},
         "azure": {"scheme": "bearer-token", "source": "azure_key_vault", "vault_url": azure_url, "secret_name": "shop"},
         "oauth": {"scheme": "oauth2", "provider": "aws", "function_id": arn},
+        "query": {"scheme": "api-key", "header": "key", "x-in": "query", "source": "env", "name": "IN_QUERY"},
+        "cookie": {"scheme": "api-key", "header": "sid", "x-in": "cookie", "source": "env", "name": "IN_COOKIE"},
+        "basic": {"scheme": "api-key", "header": "Authorization", "x-encode": "basic", "source": "env", "name": "PAIR"},
+        "several": {
+            "scheme": "bearer-token",
+            "source": "env",
+            "name": "FROM_FILE",
+            "x-and": [{"scheme": "api-key", "header": "app", "x-in": "query", "source": "env", "name": "APP"}],
+        },
         "broken": {"scheme": "api-key", "header": "X-Key", "source": "env", "name": "BROKEN"},
         "shapeless": {"scheme": "bearer-token", "source": "env", "name": "KEYS", "key": "absent"},
     }
@@ -121,6 +131,10 @@ async def test_no_secret_of_any_scheme_is_written_or_told_anywhere(
             "AWS_ENDPOINT_URL_LAMBDA": server.url,
             "HOME": str(elsewhere),
             "KEYS": json.dumps({"live": canary(1), "other": canary(10)}),
+            "IN_QUERY": f"{canary(14)}&é",
+            "IN_COOKIE": canary(15),
+            "PAIR": f"ann:{canary(16)}",
+            "APP": canary(17),
             "BROKEN": f"{canary(11)}\r\nX-Evil: 1",
             "AWS_ACCOUNT": json.dumps({"access_key_id": canary(12), "secret_access_key": canary(13), "region": REGION}),
         }
@@ -136,6 +150,12 @@ async def test_no_secret_of_any_scheme_is_written_or_told_anywhere(
                 told += [repr(result).encode(), msgspec.json.encode(result.to_record(), enc_hook=repr)]
         shown = {value for asked in server.asked for value in (asked.headers.get("x-key"), asked.bearer)}
         assert {canary(1), canary(2), canary(3), canary(4), canary(5), canary(6)} <= shown, "each was really used"
+        paths = " ".join(unquote(asked.path) for asked in server.asked)
+        assert all(f"{name}={canary(number)}" in paths for name, number in (("key", 14), ("app", 17)))
+        heads = [asked.headers for asked in server.asked]
+        basic = base64.b64encode(f"ann:{canary(16)}".encode()).decode()
+        assert any(head.get("cookie") == f"sid={canary(15)}" for head in heads)
+        assert any(head.get("authorization") == f"Basic {basic}" for head in heads)
         assert errors > len(names) / 2
         told.append(lines.text.getvalue().encode("utf-8", "replace"))
     files = [file for file in root.rglob("*") if file.is_file() and file.name != ".env"]

@@ -5,10 +5,19 @@ to the redactor before anybody gets them. Every method raises ExecutionFailed (`
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any, Protocol
+from types import MappingProxyType
+from typing import Any, NamedTuple, Protocol
 
 from ferrule.contracts.executor import Context
 from ferrule.model.credentials import Credentials, SecretRef
+
+
+class Shown(NamedTuple):
+    """What a request shows of credentials, by names. All of it is secret."""
+
+    headers: Mapping[str, str]
+    query: Mapping[str, str] = MappingProxyType({})
+    cookies: Mapping[str, str] = MappingProxyType({})
 
 
 class Vault(Protocol):
@@ -21,7 +30,11 @@ class Vault(Protocol):
         """The text of one secret, with `key` applied (AML-67). Once per run and bounded time (AML-72)."""
 
     async def headers(self, credentials: Credentials, context: Context) -> Mapping[str, str]:
-        """What goes into an HTTP request: nothing, the API key's header, or `Authorization` (AML-61, 65, 66, 70)."""
+        """What goes into an HTTP request: nothing, the API key's header, or `Authorization` (AML-61, 65, 66, 70). Refuses
+        (`setup_required`) credentials that stand elsewhere."""
+
+    async def shown(self, credentials: Credentials, context: Context) -> Shown:
+        """The same for requests that may have credentials in the query and in cookies too."""
 
     async def members(
         self, credentials: Credentials, context: Context, required: Collection[str] = ()

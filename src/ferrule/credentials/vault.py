@@ -6,13 +6,16 @@ the next call.
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Callable, Collection, Hashable, Mapping
 from typing import Any, Protocol
+from urllib.parse import quote
 
 import msgspec
 
 from ferrule.clouds.kept import Fresh, Kept
+from ferrule.contracts.credentials import Shown
 from ferrule.contracts.executor import Context, ExecutionFailed
 from ferrule.contracts.secrets import SecretSource, SecretUnavailable
 from ferrule.credentials.broker import Secret
@@ -66,8 +69,8 @@ class CachedVault:
 
     def missing(self, credentials: Credentials) -> tuple[str, ...]:
         """What is known to be missing, by name, without asking anybody."""
-        ref = credentials.ref
-        return (ref.label,) if ref is not None and self._source_of(ref.source).is_missing(ref) else ()
+        refs = [each.ref for each in (credentials, *credentials.others) if each.ref is not None]
+        return tuple(ref.label for ref in refs if self._source_of(ref.source).is_missing(ref))
 
     async def secret(self, ref: SecretRef, context: Context) -> str:
         """The text of one secret, with `key` applied (AML-67)."""
@@ -76,17 +79,69 @@ class CachedVault:
 
     async def headers(self, credentials: Credentials, context: Context) -> Mapping[str, str]:
         """What goes into an HTTP request (AML-61, 65, 66, 70)."""
+        shown = await self.shown(credentials, context)
+        if shown.query or shown.cookies:
+            raise ExecutionFailed(
+                "setup_required", "an api-key can stand in a query or a cookie of rest-api tools only"
+            )
+        return shown.headers
+
+    async def shown(self, credentials: Credentials, context: Context) -> Shown:
+        """What goes into an HTTP request, wherever it goes."""
+        if not credentials.others:
+            return await self._shown(credentials, context)
+        headers: dict[str, str] = {}
+        query: dict[str, str] = {}
+        cookies: dict[str, str] = {}
+        for each in (credentials, *credentials.others):
+            one = await self._shown(each, context)
+            headers |= one.headers
+            query |= one.query
+            cookies |= one.cookies
+        return Shown(headers, query, cookies)
+
+    async def _shown(self, credentials: Credentials, context: Context) -> Shown:
         match credentials.scheme:
             case "none" | "iam-role":
-                return {}
+                return Shown({})
             case "api-key":
-                if not credentials.header:
-                    raise ExecutionFailed("setup_required", "an api-key needs a 'header' to stand in")
-                return {credentials.header: await self._header_value(credentials, context)}
+                return await self._key(credentials, context)
             case "bearer-token" | "service-account":
-                return {"Authorization": f"Bearer {await self._header_value(credentials, context)}"}
+                return Shown({"Authorization": f"Bearer {await self._header_value(credentials, context)}"})
             case "oauth2":
-                return {"Authorization": f"Bearer {await self._token(credentials, context)}"}
+                return Shown({"Authorization": f"Bearer {await self._token(credentials, context)}"})
+
+    async def _key(self, credentials: Credentials, context: Context) -> Shown:
+        name = credentials.place_name if credentials.place != "header" else credentials.header
+        if not name:
+            raise ExecutionFailed("setup_required", "an api-key needs a 'header' to stand in")
+        value = await self._header_value(credentials, context)
+        if credentials.is_basic:
+            value = f"Basic {self._basic(credentials, value)}"
+        match credentials.place:
+            case "header":
+                return Shown({name: value})
+            case "query":
+                self._learn(
+                    credentials.label, quote(value, safe="")
+                )  # as it is sent, whatever that is wrapped in later
+                return Shown({}, query={name: value})
+            case "cookie":
+                return Shown({}, cookies={name: value})
+
+    def _basic(self, credentials: Credentials, value: str) -> str:
+        """`user:password` as HTTP's Basic scheme shows it; its parts are as secret as the whole."""
+        user, colon, password = value.partition(":")
+        if not colon:
+            raise ExecutionFailed(
+                "credential_missing",
+                f"the secret {credentials.label!r} must be written user:password for 'x-encode: basic'",
+                code="credential_shape",
+            )
+        basic = base64.b64encode(value.encode()).decode()
+        for secret in (basic, password or user):
+            self._learn(credentials.label, secret)
+        return basic
 
     async def members(
         self, credentials: Credentials, context: Context, required: Collection[str] = ()
@@ -109,9 +164,9 @@ class CachedVault:
         """Forget what is kept: the other side did not accept it."""
         if credentials.scheme == "oauth2" and self._broker is not None:
             self._broker.forget(credentials)
-        if credentials.ref is not None:
-            refused = _place(credentials.ref)
-            self._kept.forget(lambda key: isinstance(key, tuple) and key[1] == refused)
+        refused = {_place(each.ref) for each in (credentials, *credentials.others) if each.ref is not None}
+        if refused:
+            self._kept.forget(lambda key: isinstance(key, tuple) and key[1] in refused)
 
     async def _token(self, credentials: Credentials, context: Context) -> str:
         if self._broker is None:

@@ -10,10 +10,15 @@ from ferrule.model.misfits import in_words
 
 Scheme = Literal["none", "iam-role", "api-key", "bearer-token", "oauth2", "service-account"]
 SourceName = Literal["env", "aws_secrets_manager", "gcp_secret_manager", "azure_key_vault"]
+Place = Literal["header", "query", "cookie"]
 SECRET_SCHEMES: frozenset[Scheme] = frozenset({"api-key", "bearer-token", "service-account"})
 TOKEN_URL = "x-token-url"
 """Our own key of `oauth2`: where tokens are asked for with a client's secret."""
+AND = "x-and"
+"""Our own key: further credentials that every request shows too."""
 _STAGE = "x-version-stage"
+_BESIDE = ("api-key", "bearer-token")
+_KEY_WORDS = ("x-in", "x-name", "x-encode")
 _FIELDS: dict[SourceName, tuple[str, ...]] = {
     "env": ("name",),
     "aws_secrets_manager": ("secret_id",),
@@ -80,6 +85,14 @@ class Credentials(msgspec.Struct, frozen=True):
     function_id: str = ""
     """Of `oauth2`: the token broker."""
     scopes: tuple[str, ...] = ()
+    place: Place = "header"
+    """Of `api-key`: where it stands; in a definition, `x-in`."""
+    place_name: str = ""
+    """Of `api-key` in a query or a cookie: what it is called there; in a definition, `x-name`, and `header` when not said."""
+    is_basic: bool = False
+    """Of `api-key`: the secret is `user:password` and is shown as HTTP's Basic scheme has it; `x-encode: basic`."""
+    others: tuple[Credentials, ...] = ()
+    """What is shown beside it; in a definition, `x-and`."""
     written: dict[str, Any] = {}
     """The whole object as written: connection members of `iam-role` on a database, extension keys."""
 
@@ -108,7 +121,27 @@ def read_credentials(written: Any) -> Credentials:
         raise BadCredentials(in_words(str(error))) from None
     if ref is not None and isinstance(written.get(_STAGE), str):
         ref = msgspec.structs.replace(ref, version_stage=written[_STAGE])
-    return Credentials(head.scheme, ref, head.header, head.provider, head.function_id, head.scopes, written)
+    others = _others(written)
+    if head.scheme != "api-key" and (said := [key for key in _KEY_WORDS if key in written]):
+        raise BadCredentials(f"'{said[0]}' is for the scheme api-key, not for {head.scheme}")
+    if head.encode and head.place != "header":
+        raise BadCredentials("'x-encode: basic' is for a header; leave 'x-in' out")
+    return Credentials(
+        head.scheme, ref, head.header, head.provider, head.function_id, head.scopes,
+        head.place, head.name or head.header, head.encode == "basic", others, written,
+    )  # fmt: skip
+
+
+def _others(written: dict[str, Any]) -> tuple[Credentials, ...]:
+    listed = written.get(AND, [])
+    if not isinstance(listed, list):
+        raise BadCredentials(f"'{AND}' must be a list of credentials")
+    for each in listed:
+        if not isinstance(each, dict) or each.get("scheme") not in _BESIDE:
+            raise BadCredentials(f"each of '{AND}' must have the scheme {' or '.join(_BESIDE)}")
+        if AND in each:
+            raise BadCredentials(f"credentials in '{AND}' must not have '{AND}' themselves")
+    return tuple(read_credentials(each) for each in listed)
 
 
 def _is_secret(scheme: Scheme, written: dict[str, Any]) -> bool:
@@ -122,6 +155,9 @@ class _Head(msgspec.Struct):
     provider: str = ""
     function_id: str = ""
     scopes: tuple[str, ...] = ()
+    place: Place = msgspec.field(name="x-in", default="header")
+    name: str = msgspec.field(name="x-name", default="")
+    encode: Literal["", "basic"] = msgspec.field(name="x-encode", default="")
 
 
 NOTHING = Credentials()

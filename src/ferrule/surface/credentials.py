@@ -30,6 +30,9 @@ def _aml(written: Any) -> Iterator[str]:
     elif written.get("scheme") != "none":
         name, scheme = _name(written), written.get("scheme")
         yield scheme if name == "?" and isinstance(scheme, str) else name
+        others = written.get("x-and")
+        for each in others if isinstance(others, list) else ():
+            yield from _aml(each)
 
 
 def _adl(written: Any) -> Iterator[str]:

@@ -352,7 +352,7 @@ WRONG: list[tuple[str, str, dict[str, Any]]] = [
     ("GET /x", "no name of a header", {"x_headers": {"X Bad": "1"}}),
     ("GET /x", "characters", {"x_headers": {"X-Bad": "a\r\nb"}}),
     ("GET /x", "x-probe", {"x_probe": "POST /x"}),
-    ("GET /x", "in", {"x_mapping": {"a": {"in": "cookie"}}}),
+    ("GET /x", "in", {"x_mapping": {"a": {"in": "fragment"}}}),
     ("GET /x", "carried", {"x_idempotency_header": "Host"}),
 ]
 

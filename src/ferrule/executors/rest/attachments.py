@@ -43,6 +43,11 @@ def is_attachment(schema: Any) -> bool:
     return isinstance(words, list) and bool(words) and all(word in _MODES for word in words)
 
 
+def is_media_type(text: str) -> bool:
+    """True for `type/subtype`, with parameters or without."""
+    return _MEDIA_TYPE.fullmatch(text) is not None
+
+
 def check_inline(name: str, value: Any) -> None:
     """Look at the attachments of one argument. Raises ExecutionFailed (`invalid_arguments`) for bytes that are none, or too
     many."""
@@ -62,7 +67,7 @@ async def _file(name: str, item: Any, fetch: Fetch, most: int) -> File:
     if not isinstance(item, dict) or item.get("transfer") not in _MODES:
         raise refused(name, "must be an attachment with `transfer` inline or ref, or base64")
     media_type = item.get("mime_type") or _OCTETS
-    if not isinstance(media_type, str) or not _MEDIA_TYPE.fullmatch(media_type):
+    if not isinstance(media_type, str) or not is_media_type(media_type):
         raise refused(name, "has a `mime_type` that is no media type")
     if item["transfer"] == "inline":
         data = _content(name, item)

@@ -8,12 +8,30 @@ from typing import Any, NamedTuple
 
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.executors.rest.attachments import File
-from ferrule.executors.rest.settings import Style
-from ferrule.executors.rest.values import encoded, json_text, pairs_of, quote_form, refused, text_of
+from ferrule.executors.rest.settings import PlacedStyle
+from ferrule.executors.rest.values import (
+    encoded,
+    json_text,
+    pairs_of,
+    quote_form,
+    quote_form_reserved,
+    refused,
+    text_of,
+)
 
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
 TEXT = "text/plain; charset=utf-8"
+
+
+_ONE_PART = frozenset({"json", "json-text"})
+"""Styles in which a list is one part of a multipart body."""
+
+
+def is_json(media_type: str) -> bool:
+    """True for `application/json` and whatever ends with `+json`."""
+    bare = media_type.partition(";")[0].strip().lower()
+    return bare == JSON or bare.endswith("+json")
 
 
 class Field(NamedTuple):
@@ -23,9 +41,13 @@ class Field(NamedTuple):
     key: str
     """What it is called there."""
     value: Any
-    style: Style = "repeat"
+    style: PlacedStyle = "repeat"
     steps: tuple[str, ...] = ()
     """Where it stands in a JSON body; empty: under its key."""
+    content_type: str = ""
+    """Of a part of a multipart body; empty: what the value is."""
+    is_reserved: bool = False
+    """True when a form has its reserved characters as they are."""
 
 
 class Body(NamedTuple):
@@ -75,7 +97,11 @@ def form_body(fields: Iterable[Field]) -> Body:
         pair
         for field in fields
         for pair in pairs_of(
-            encoded(field.argument, field.key, quote_form), field.argument, field.value, field.style, quote_form
+            encoded(field.argument, field.key, quote_form),
+            field.argument,
+            field.value,
+            field.style,
+            quote_form_reserved if field.is_reserved else quote_form,
         )
     ]
     return Body(FORM, "&".join(pairs).encode())
@@ -85,7 +111,7 @@ def multipart_body(fields: Iterable[Field], files: Mapping[str, Sequence[File]])
     """`multipart/form-data`; `files` by the names of their fields. Raises ExecutionFailed."""
     parts: list[bytes] = []
     for field in fields:
-        values = field.value if isinstance(field.value, list) else [field.value]
+        values = field.value if isinstance(field.value, list) and field.style not in _ONE_PART else [field.value]
         parts += [_part(field, value) for value in values if value is not None]
     parts += [_file_part(key, file) for key, several in files.items() for file in several]
     while any((boundary := secrets.token_hex(16)).encode() in part for part in parts):
@@ -105,8 +131,10 @@ def text_body(field: Field) -> Body:
 
 def _part(field: Field, value: Any) -> bytes:
     head = f'Content-Disposition: form-data; name="{_quoted(field.key)}"\r\n'
-    if isinstance(value, dict | list):
-        return _utf8(field.argument, head + f"Content-Type: {JSON}\r\n\r\n") + json_bytes(value)
+    kind = field.content_type
+    if is_json(kind) or (not kind and isinstance(value, dict | list)):
+        return _utf8(field.argument, head + f"Content-Type: {kind or JSON}\r\n\r\n") + json_bytes(value)
+    head += f"Content-Type: {kind}\r\n" if kind else ""
     return _utf8(field.argument, f"{head}\r\n{text_of(field.argument, value)}")
 
 

@@ -6,12 +6,13 @@ What may be called, how often and by whom is decided elsewhere; which address ma
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
 
 import msgspec
 
+from ferrule.contracts.credentials import Shown
 from ferrule.contracts.executor import Context, ExecutionFailed, Output, Support
 from ferrule.executors.definition import error_codes, read_tool_credentials, read_transport, tool_type
 from ferrule.executors.rest.answers import Reader
@@ -20,6 +21,7 @@ from ferrule.executors.rest.fetching import Fetcher
 from ferrule.executors.rest.mapping import SAFE, Unusable, endpoint_of, plan_of, refuse_header
 from ferrule.executors.rest.plan import NO_FILES, Plan, Request
 from ferrule.executors.rest.settings import RestTransport
+from ferrule.executors.rest.showing import NOTHING_SHOWN, own_of, with_shown
 from ferrule.executors.surroundings import Surroundings
 from ferrule.model.credentials import Credentials
 from ferrule.model.tool import Tool
@@ -52,7 +54,7 @@ class RestExecutor:
         """The tool's runner. Raises ExecutionFailed (`setup_required`) for a transport that cannot be meant as written."""
         transport = read_transport(tool, RestTransport)
         credentials = read_tool_credentials(tool)
-        own = credentials.header if credentials.scheme == "api-key" else ""
+        own = own_of(credentials)
         try:
             base = parse_url(transport.base_url)
             schema = msgspec.json.decode(tool.runtime_input_schema or tool.input_schema)
@@ -84,7 +86,6 @@ class RestRun:
         surroundings: Surroundings,
         time_limits: TimeLimits,
     ) -> None:
-        own_header = credentials.header if credentials.scheme == "api-key" else ""
         self.upstream = f"{base.scheme}://{base.host}:{base.port}"
         kind = tool_type(tool)
         self.is_repeatable = kind in _READING  # whatever the method: an action does something
@@ -102,7 +103,7 @@ class RestRun:
         self._time_limits = time_limits
         self._fetcher = Fetcher(surroundings, base)
         self._key_header = transport.idempotency_header
-        refuse_header(self._key_header, own_header, is_input=False)
+        refuse_header(self._key_header, own_of(credentials).headers, is_input=False)
         self._sends_key = plan.method not in SAFE and self._key_header.lower() not in plan.header_names
         self._probe = endpoint_of(transport.probe) if transport.probe else None
         if self._probe is not None and self._probe.method not in ("GET", "HEAD"):
@@ -130,7 +131,7 @@ class RestRun:
         """Send the request and read its answer. Raises ExecutionFailed."""
         try:
             with self._time_limits.until(context.deadline):
-                own = await self._own_headers(context)
+                own = await self._shown(context)
                 files = NO_FILES
                 if self._takes_files:
                     files = await self._plan.files(arguments, self._fetcher.of(context), self._fetcher.most)
@@ -148,7 +149,7 @@ class RestRun:
 
     async def probe(self, context: Context) -> str:
         """Read the credentials and ask the host, with `x-probe` or HEAD on `base_url`; the tool itself is not called."""
-        own = await self._own_headers(context)
+        own = await self._shown(context)
         method, path = "HEAD", self._base.path
         if self._probe is not None:
             method = self._probe.method
@@ -157,8 +158,10 @@ class RestRun:
         host = self._base.host
         try:
             async with asyncio.timeout_at(context.deadline):
-                target = self._base._replace(path=path)
-                headers = [*_USUAL.items(), *own.items()]
+                headers, shown_path = [*_USUAL.items(), *own.headers.items()], path
+                if own.query or own.cookies:
+                    shown_path, headers = with_shown(path, headers, own)
+                target = self._base._replace(path=shown_path)
                 response = await self._client.send(method, target, headers, listed_only=context.is_confined)
                 response.close()
         except _FAILURES as error:
@@ -169,17 +172,20 @@ class RestRun:
         name = f"; the credentials {self._credentials.label!r} were sent with it" if self._credentials else ""
         return f"{host} answers ({method} {path.partition('?')[0]} gave {status}){name}"
 
-    async def _own_headers(self, context: Context) -> Mapping[str, str]:
+    async def _shown(self, context: Context) -> Shown:
         if self._credentials is None:
-            return {}
-        return await self._vault.headers(self._credentials, context)
+            return NOTHING_SHOWN
+        return await self._vault.shown(self._credentials, context)
 
-    async def _sent(self, request: Request, own: Mapping[str, str], context: Context) -> Response:
+    async def _sent(self, request: Request, own: Shown, context: Context) -> Response:
         base, headers = self._base, list(request.headers)
         if context.idempotency_key is not None and self._sends_key:
             headers.append((self._key_header, context.idempotency_key))
-        headers += own.items()
-        target = Target(base.scheme, base.host, base.port, request.path)
+        headers += own.headers.items()
+        path = request.path
+        if own.query or own.cookies:
+            path, headers = with_shown(path, headers, own)
+        target = Target(base.scheme, base.host, base.port, path)
         method, confined, single = self._plan.method, context.is_confined, self._is_single(context)
         response = await self._client.send(
             method, target, headers, request.body, listed_only=confined, is_single=single
@@ -209,15 +215,13 @@ class RestRun:
             error.is_sent = True  # the first request was answered: somebody may have acted upon it
             raise
 
-    async def _renewed(
-        self, response: Response, request: Request, own: Mapping[str, str], context: Context
-    ) -> Response:
+    async def _renewed(self, response: Response, request: Request, own: Shown, context: Context) -> Response:
         """Another answer, where the secret has changed since it was read and the call may be sent twice; else the same."""
         assert self._credentials is not None
         self._vault.refused(self._credentials, context)
         if self._is_single(context):
             return response
-        fresh = await self._own_headers(context)
+        fresh = await self._shown(context)
         if fresh == own:
             return response
         response.close()

@@ -10,9 +10,11 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from ferrule.executors.rest.attachments import is_attachment
+from ferrule.executors.rest.attachments import is_attachment, is_media_type
+from ferrule.executors.rest.bodies import is_json
 from ferrule.executors.rest.plan import NOWHERE, Place, Plan, Slot
-from ferrule.executors.rest.settings import BodyKind, RestTransport
+from ferrule.executors.rest.settings import BodyKind, ParameterPlace, PlacedStyle, RestTransport
+from ferrule.executors.rest.styles import COOKIE_STYLES, HEADER_STYLES, PATH_STYLES, QUERY_STYLES, Writer, path_writer
 from ferrule.executors.rest.templates import PathTemplate, literal_query, template_of
 from ferrule.executors.rest.values import quote, text_of
 
@@ -50,6 +52,18 @@ class Unusable(ValueError):
     """A transport that cannot be meant as it is written. The message says what to change."""
 
 
+class Own(NamedTuple):
+    """Where credentials stand, which nothing else may touch."""
+
+    headers: frozenset[str] = frozenset()
+    """In lower case."""
+    query: frozenset[str] = frozenset()
+    cookies: frozenset[str] = frozenset()
+
+
+NO_OWN = Own()
+
+
 class Endpoint(NamedTuple):
     """`METHOD /path?query`, taken apart."""
 
@@ -70,32 +84,33 @@ def endpoint_of(text: str) -> Endpoint:
 
 
 def plan_of(
-    transport: RestTransport, base_path: str, schema: dict[str, Any], headers: dict[str, str], own_header: str = ""
+    transport: RestTransport, base_path: str, schema: dict[str, Any], headers: dict[str, str], own: Own = NO_OWN
 ) -> Plan:
-    """The plan of one tool. `headers`: what is sent unless the definition says otherwise; `own_header`: the one that holds
-    its credentials. Raises Unusable."""
+    """The plan of one tool. `headers`: what is sent unless the definition says otherwise; `own`: where its credentials
+    stand. Raises Unusable."""
     endpoint = endpoint_of(transport.endpoint)
     path, _, query = base_path.partition("?")
     members = declared(schema)
     aliases = {place.name or name: name for name, place in transport.mapping.items() if place.place == "path"}
-    template = PathTemplate(path.rstrip("/") + endpoint.path, aliases)
+    template = PathTemplate(path.rstrip("/") + endpoint.path, aliases, dict(_path_writers(transport)))
     missing = [name for name in aliases.values() if name not in template.names]
     if missing:
         raise Unusable(f"`x-mapping` puts {missing[0]!r} into the path, which has no place for it")
     in_query = _query(f"{query}&{endpoint.query}", transport)
-    fixed_headers, header_slots = _headers(transport, headers, own_header)
+    fixed_headers, header_slots = _headers(transport, headers, own)
     slots = (*header_slots, *(pair for pair in in_query if isinstance(pair, Slot)))
     in_texts = {name for slot in slots for name in slot.template.names}
     body = _body_kind(endpoint.method, transport)
     default = Place("query" if body == "none" else "body")
     places: dict[str, Place] = dict.fromkeys((*template.names, *in_texts), NOWHERE)
-    places |= dict(_places(transport, own_header))
+    places |= dict(_places(transport, own, body))
     if body == "multipart":
         places |= {
             name: Place("file") for name, member in members.items() if name not in places and is_attachment(member)
         }
     _refuse_unknown(schema, members, places)
-    reserved = _reserved(default, in_query, places, members)
+    reserved = _reserved(default, in_query, places, members) | (own.query if default.kind == "query" else frozenset())
+    _refuse_own(own, in_query, places, members if default.kind == "query" else {})
     if default.kind == "query":
         places = {**{name: Place("query", quote(name)) for name in members}, **places}
     left = [name for name in members if places.get(name, default).kind in ("body", "file")]
@@ -105,16 +120,21 @@ def plan_of(
     content_type = next((value for name, value in fixed_headers if name.lower() == "content-type"), "")
     if content_type and body in ("multipart", "form", "none"):
         raise Unusable(f"`x-headers` must not set Content-Type: a body of kind {body} has its own")
+    has_cookies = any(place.kind == "cookie" for place in places.values())
+    parted = {"content-type", "cookie"} if has_cookies else {"content-type"}
     return Plan(
         method=endpoint.method,
         path=template,
         query=in_query,
-        headers=tuple(pair for pair in fixed_headers if pair[0].lower() != "content-type"),
+        headers=tuple(pair for pair in fixed_headers if pair[0].lower() not in parted),
         header_slots=header_slots,
         content_type=content_type,
         places=places,
         default=default,
         reserved=reserved,
+        taken=_taken(in_query, places, members, default, own),
+        odd=frozenset(name for name, place in places.items() if place.kind == "query" and _is_odd(place)),
+        cookie="; ".join(value for name, value in fixed_headers if name.lower() == "cookie") if has_cookies else None,
         body=body,
         has_members=bool(left),
         whole=whole,
@@ -181,21 +201,113 @@ def _whole(transport: RestTransport, body: BodyKind, left: list[str]) -> str:
     return said[0]
 
 
-def _places(transport: RestTransport, own_header: str) -> Iterator[tuple[str, Place]]:
+def _path_writers(transport: RestTransport) -> Iterator[tuple[str, Writer]]:
+    for name, written in transport.mapping.items():
+        if written.place == "path":
+            _refuse_style(name, written, PATH_STYLES | QUERY_STYLES)
+            yield name, path_writer(written.name or name, _style(name, written), written.reserved)
+
+
+def _places(transport: RestTransport, own: Own, body: BodyKind) -> Iterator[tuple[str, Place]]:
     for name, written in transport.mapping.items():
         key = written.name or name
         match written.place:
             case "path":
                 yield name, NOWHERE
             case "query":
-                yield name, Place("query", quote(key), written.style)
+                _refuse_style(name, written, QUERY_STYLES)
+                yield name, Place("query", quote(key), _style(name, written), is_reserved=written.reserved)
             case "header":
-                refuse_header(key, own_header, is_input=True)
-                yield name, Place("header", key)
+                refuse_header(key, own.headers, is_input=True)
+                _refuse_style(name, written, HEADER_STYLES | QUERY_STYLES, may_reserve=False)
+                yield name, Place("header", key, _style(name, written))
+            case "cookie":
+                _refuse_cookie(key, own)
+                _refuse_style(name, written, COOKIE_STYLES, may_reserve=False)
+                yield name, Place("cookie", key, _style(name, written))
             case "body":
-                yield name, Place("body", key, written.style, _steps(key) if key.startswith("/") else ())
+                _refuse_style(name, written, QUERY_STYLES, may_reserve=body == "form")
+                yield name, _in_body(name, key, written, body)
             case "file":
-                yield name, Place("file", key)
+                _refuse_style(name, written, QUERY_STYLES, may_reserve=False)
+                yield name, Place("file", key, content_type=_media_type(name, written.content_type))
+
+
+def _in_body(name: str, key: str, written: ParameterPlace, body: BodyKind) -> Place:
+    if written.content_type and body not in ("form", "multipart"):
+        raise Unusable(
+            f"`content_type` of {name!r} is for a part of a form; say `x-headers: {{Content-Type: …}}` instead"
+        )
+    style = written.style if body == "multipart" else _style(name, written)
+    content_type = _media_type(name, written.content_type) if body == "multipart" else ""
+    steps = _steps(key) if key.startswith("/") else ()
+    return Place("body", key, style, steps, is_reserved=written.reserved, content_type=content_type)
+
+
+def _style(name: str, written: ParameterPlace) -> PlacedStyle:
+    """How a parameter is written; JSON is the one media type that it can be."""
+    if not written.content_type:
+        return written.style
+    if not is_json(written.content_type):
+        raise Unusable(f"`content_type` of {name!r} must be application/json where it goes")
+    return "json-text"
+
+
+def _refuse_style(name: str, written: ParameterPlace, known: frozenset[str], *, may_reserve: bool = True) -> None:
+    if written.style not in known:
+        raise Unusable(f"`style: {written.style}` of {name!r} is not for `in: {written.place}`")
+    if written.reserved and not may_reserve:
+        raise Unusable(f"`reserved` of {name!r} is for paths, queries and forms")
+
+
+def _refuse_cookie(key: str, own: Own) -> None:
+    if not _TOKEN.fullmatch(key):
+        raise Unusable(f"{key!r} is no name of a cookie")
+    if key in own.cookies:
+        raise Unusable(f"the cookie {key!r} is for credentials; describe them in `transport.credentials`")
+
+
+def _media_type(name: str, written: str) -> str:
+    if written and not is_media_type(written):
+        raise Unusable(f"`content_type` of {name!r} is no media type")
+    return written
+
+
+def _refuse_own(own: Own, in_query: tuple[str | Slot, ...], places: dict[str, Place], members: dict[str, Any]) -> None:
+    """A parameter that holds credentials is nobody else's."""
+    if not own.query:
+        return
+    names = {unquote(pair.partition("=")[0] if isinstance(pair, str) else pair.key) for pair in in_query}
+    names |= {unquote(place.key) for place in places.values() if place.kind == "query"}
+    names |= {name for name in members if name not in places}
+    twice = sorted(names & own.query)
+    if twice:
+        raise Unusable(f"the parameter {twice[0]!r} is for credentials; describe them in `transport.credentials`")
+
+
+def _is_odd(place: Place) -> bool:
+    """True for an argument in the query that is not written plainly."""
+    return place.is_reserved or place.style in ("json-text", "form", "form-exploded")
+
+
+def _taken(
+    in_query: tuple[str | Slot, ...], places: dict[str, Place], members: dict[str, Any], default: Place, own: Own
+) -> frozenset[str]:
+    """Names that members of an object, which become parameters, must not have; empty where none do."""
+    found: set[str] = set()
+    kinds = {place.kind for place in places.values() if place.style == "form-exploded"}
+    if "query" in kinds:
+        found |= {
+            unquote(pair.partition("=")[0] if isinstance(pair, str) else pair.key) for pair in in_query
+        } | own.query
+    if "cookie" in kinds:
+        found |= own.cookies
+    for kind in kinds:
+        said = {name: place for name, place in places.items() if place.kind == kind and place.style != "form-exploded"}
+        found |= {unquote(place.key) or name for name, place in said.items()}
+        if default.kind == kind:
+            found |= {name for name in members if name not in places}
+    return frozenset(found | {""}) if kinds else frozenset()
 
 
 def _steps(pointer: str) -> tuple[str, ...]:
@@ -246,7 +358,7 @@ def _query(written: str, transport: RestTransport) -> tuple[str | Slot, ...]:
 
 
 def _headers(
-    transport: RestTransport, usual: dict[str, str], own_header: str
+    transport: RestTransport, usual: dict[str, str], own: Own
 ) -> tuple[tuple[tuple[str, str], ...], tuple[Slot, ...]]:
     fixed: list[tuple[str, str]] = []
     slots: list[Slot] = []
@@ -257,7 +369,7 @@ def _headers(
     for name, said in transport.headers.items():
         text = text_of(name, said)
         template = template_of(text)
-        refuse_header(name, own_header, is_input=bool(template.names))
+        refuse_header(name, own.headers, is_input=bool(template.names))
         if _NO_VALUE.search(text) or text != text.strip():
             raise Unusable(f"the value of the header {name!r} has characters that no header has")
         if template.names:
@@ -267,14 +379,14 @@ def _headers(
     return tuple(fixed), tuple(slots)
 
 
-def refuse_header(name: str, own_header: str, *, is_input: bool) -> None:
+def refuse_header(name: str, own: frozenset[str], *, is_input: bool) -> None:
     """Raises Unusable for a header that a definition, or an argument, must not set."""
     lower = name.lower()
     if not _TOKEN.fullmatch(name):
         raise Unusable(f"{name!r} is no name of a header")
     if lower in _CLIENTS:
         raise Unusable(f"the header {name!r} says how a request is carried; leave it out")
-    if lower in _CREDENTIALS or (own_header and lower == own_header.lower()):
+    if lower in _CREDENTIALS or lower in own:
         raise Unusable(f"the header {name!r} is for credentials; describe them in `transport.credentials`")
     if is_input and lower in _NOT_BY_INPUT:
         raise Unusable(f"the header {name!r} must not be filled by an argument")

@@ -19,9 +19,18 @@ from ferrule.executors.rest.bodies import (
     multipart_body,
     text_body,
 )
-from ferrule.executors.rest.settings import BodyKind, Style
+from ferrule.executors.rest.settings import BodyKind, PlacedStyle
+from ferrule.executors.rest.styles import cookies_of, header_writer
 from ferrule.executors.rest.templates import PathTemplate, Template, is_given
-from ferrule.executors.rest.values import encoded, header_value, pairs_of, quote, refused, text_of
+from ferrule.executors.rest.values import (
+    encoded,
+    header_value,
+    pairs_of,
+    quote,
+    quote_reserved,
+    refused,
+    text_of,
+)
 
 Headers = Sequence[tuple[str, str]]
 Files = Mapping[str, Sequence[File]]
@@ -48,13 +57,17 @@ class Slot(msgspec.Struct, frozen=True):
 class Place(msgspec.Struct, frozen=True):
     """Where one argument goes."""
 
-    kind: Literal["query", "header", "body", "file", "nowhere"]
+    kind: Literal["query", "header", "cookie", "body", "file", "nowhere"]
     """`nowhere`: it stands in the path, or in a text of the definition, already."""
     key: str = ""
     """What it is called there; of a query encoded already. Empty: its own name."""
-    style: Style = "repeat"
+    style: PlacedStyle = "repeat"
     steps: tuple[str, ...] = ()
     """Where it stands in a JSON body; empty: under its key."""
+    is_reserved: bool = False
+    """True when its reserved characters are sent as they are."""
+    content_type: str = ""
+    """Of a part of a multipart body; empty: what the value is."""
 
 
 NOWHERE = Place("nowhere")
@@ -76,6 +89,12 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Where arguments go that are not in `places`."""
     reserved: frozenset[str] = frozenset()
     """Names that are taken there: an argument nobody declared does not stand beside what the definition fixes."""
+    taken: frozenset[str] = frozenset()
+    """Names of parameters, where members of an object become parameters: none of them may have one of these."""
+    odd: frozenset[str] = frozenset()
+    """Arguments in the query that are not written plainly."""
+    cookie: str | None = None
+    """What the definition has as a cookie, where arguments become cookies; None: none do."""
     body: BodyKind = "none"
     has_members: bool = False
     """True when some declared argument may stand in the body; then an object is sent even when it is empty."""
@@ -92,19 +111,21 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     def is_checked_early(self) -> bool:
         """True when arguments may be refused for where they go; a person is not asked about such a call."""
         kinds = {place.kind for place in self.places.values()}
-        return bool(self.path.names or self.header_slots or "header" in kinds)
+        return bool(self.path.names or self.header_slots or self.taken or kinds & {"header", "cookie"})
 
     @property
     def header_names(self) -> frozenset[str]:
         """What it sets, in lower case."""
         placed = (place.key for place in self.places.values() if place.kind == "header")
         written = (*(name for name, _ in self.headers), *(slot.key for slot in self.header_slots), *placed)
-        return frozenset(name.lower() for name in written)
+        return frozenset(name.lower() for name in (*written, *(() if self.cookie is None else ("cookie",))))
 
     def check(self, arguments: dict[str, Any]) -> None:
         """Look at what goes into the path and the headers. Raises ExecutionFailed (`invalid_arguments`)."""
         self.path.filled(arguments)
         self._headers(arguments)
+        if self.taken:
+            self._refuse_taken(arguments)
 
     async def files(self, arguments: dict[str, Any], fetch: Fetch, most: int) -> Files:
         """The files of a call, by the names of their fields. Raises ExecutionFailed."""
@@ -117,7 +138,10 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         for name, value in arguments.items():
             place = self.places.get(name, self.default)
             if place.kind == "file" and value is not None:
-                found[place.key or name] = await files_of(name, value, fetch, most)
+                several = await files_of(name, value, fetch, most)
+                if place.content_type:
+                    several = [file._replace(media_type=place.content_type) for file in several]
+                found[place.key or name] = several
         return found
 
     def request(self, arguments: dict[str, Any], files: Files = NO_FILES) -> Request:
@@ -149,15 +173,32 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
             if name in self.reserved and name not in places:
                 raise refused(name, "has a name that the definition uses for something else")
             if place.kind == "query":
-                if value.__class__ is int and place.key:  # by far the most common kinds, without a detour
+                if name in self.odd:
+                    quoted = quote_reserved if place.is_reserved else quote
+                    pairs += pairs_of(place.key, name, value, place.style, quoted)
+                elif value.__class__ is int and place.key:  # by far the most common kinds, without a detour
                     pairs.append(f"{place.key}={value}")
                 elif value.__class__ is str and place.key:
                     pairs.append(f"{place.key}={encoded(name, value, quote)}")
                 else:
                     pairs += pairs_of(place.key or encoded(name, name, quote), name, value, place.style, quote)
             elif place.kind == "body":
-                fields.append(Field(name, place.key or name, value, place.style, place.steps))
+                fields.append(_field(name, value, place))
+        if self.taken:
+            self._refuse_taken(arguments)
         return pairs, fields
+
+    def _refuse_taken(self, arguments: dict[str, Any]) -> None:
+        """Members that become parameters have names of their own. Raises ExecutionFailed."""
+        others = [name for name in arguments if name not in self.places]
+        taken = set(self.taken)
+        for name, place in self.places.items():
+            value = arguments.get(name) if place.style == "form-exploded" else None
+            if not isinstance(value, dict):
+                continue
+            if not taken.isdisjoint(value) or (place.kind == self.default.kind and not value.keys().isdisjoint(others)):
+                raise refused(name, "has a member with the name of another parameter")
+            taken.update(value)
 
     def _written_pairs(self, arguments: dict[str, Any]) -> list[str]:
         pairs: list[str] = []
@@ -180,8 +221,17 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         if self.places:
             for name, place in self.places.items():
                 if place.kind == "header" and arguments.get(name) is not None:
-                    made.append((place.key, header_value(name, arguments[name])))
+                    made.append((place.key, header_writer(place.style)(name, arguments[name])))
+        if self.cookie is not None and (cookie := self._cookies(arguments)):
+            made.append(("Cookie", cookie))
         return made
+
+    def _cookies(self, arguments: dict[str, Any]) -> str:
+        cookies = [self.cookie] if self.cookie else []
+        for name, place in self.places.items():
+            if place.kind == "cookie" and arguments.get(name) is not None:
+                cookies += cookies_of(place.key, name, arguments[name], place.style)
+        return "; ".join(cookies)
 
     def _body(self, arguments: dict[str, Any], fields: list[Field], files: Files) -> Body:
         if self.whole:
@@ -207,6 +257,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
             return text_body(Field(self.whole, self.whole, value))
         file = files[self.whole][0]
         return Body(file.media_type, file.data)
+
+
+def _field(name: str, value: Any, place: Place) -> Field:
+    key = place.key or name
+    return Field(name, key, value, place.style, place.steps, place.content_type, place.is_reserved)
 
 
 def _slot_pairs(slot: Slot, arguments: dict[str, Any]) -> list[str]:

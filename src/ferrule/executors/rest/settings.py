@@ -7,21 +7,30 @@ from typing import Any, Literal
 import msgspec
 
 BodyKind = Literal["json", "form", "multipart", "text", "binary", "none"]
-Style = Literal["repeat", "comma", "space", "pipe", "deep", "json"]
-"""How a list or an object stands in a query or a form."""
+Style = Literal[
+    "repeat", "comma", "space", "pipe", "deep", "json", "form", "form-exploded",
+    "simple", "simple-exploded", "label", "label-exploded", "matrix", "matrix-exploded", "cookie",
+]  # fmt: skip
+"""How a list or an object stands where it goes: in a query or a form the first eight, in a path or a header the others."""
+PlacedStyle = Style | Literal["json-text"]
+"""The same, and JSON text of any value: what `content_type: application/json` makes of a parameter."""
 Scalar = str | int | float | bool
 
 
 class ParameterPlace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename={"place": "in"}):
     """Where one argument goes: an entry of `x-mapping`."""
 
-    place: Literal["path", "query", "header", "body", "file"]
+    place: Literal["path", "query", "header", "cookie", "body", "file"]
     name: str = ""
     """What it is called there; its own name when not said. In a JSON body also a JSON pointer: `/customer/id`."""
     style: Style = "repeat"
-    """Of `query`, and of `body` in a form."""
+    """Of everything but files and JSON bodies."""
     whole: bool = False
     """Of `body`: it is the body, not a member of it."""
+    reserved: bool = False
+    """Of `path`, `query`, and `body` in a form: slashes and the like are sent as they are."""
+    content_type: str = ""
+    """Of a part of a multipart body: what it is. Of a parameter: `application/json`, JSON text."""
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename={"member": "as"}):

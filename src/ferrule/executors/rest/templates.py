@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
+from ferrule.executors.rest.styles import Writer
 from ferrule.executors.rest.values import refused, segment_of
 
 _PLACE = re.compile(r"\{([^{}]+)\}")
@@ -53,16 +55,29 @@ class Segment(NamedTuple):
 
     literals: tuple[str, ...]
     names: tuple[str, ...]
+    writers: tuple[Writer, ...]
 
     def filled(self, arguments: Mapping[str, Any]) -> str:
-        """The segment, one segment still. Raises ExecutionFailed (`invalid_arguments`)."""
-        names, literals = self.names, self.literals
+        """The segment, one segment still unless an argument may hold slashes. Raises ExecutionFailed
+        (`invalid_arguments`)."""
+        names, literals, writers = self.names, self.literals, self.writers
         made = literals[0]
         for index, name in enumerate(names):
-            made += segment_of(name, arguments.get(name)) + literals[index + 1]
-        if made[0] in ".%" and unquote(made) in _DOTS:
+            made += writers[index](name, arguments.get(name)) + literals[index + 1]
+        if "/" in made:
+            for part in made.split("/"):
+                if not part or _leads_away(part):
+                    raise refused(names[0], "must not have empty parts, '.' or '..' between its slashes")
+        elif not made:
+            raise refused(names[0], "must not be empty: it is part of the path")
+        elif made[0] in ".%" and _leads_away(made):
             raise refused(names[0], "must not be '.' or '..': it would lead to another path")
         return made
+
+
+def _leads_away(segment: str) -> bool:
+    """True for a segment that servers take for this folder or the one above; some leave out what follows a semicolon."""
+    return unquote(segment).partition(";")[0] in _DOTS
 
 
 class PathTemplate:
@@ -70,8 +85,11 @@ class PathTemplate:
 
     __slots__ = ("_fixed", "_parts", "names", "text")
 
-    def __init__(self, text: str, aliases: Mapping[str, str]) -> None:
-        """`aliases`: which argument fills a place that has another name."""
+    def __init__(
+        self, text: str, aliases: Mapping[str, str], writers: Mapping[str, Writer] = MappingProxyType({})
+    ) -> None:
+        """`aliases`: which argument fills a place that has another name; `writers`: what writes arguments that are not
+        written plainly."""
         self.text = text
         self._parts: list[str | Segment] = []
         names: list[str] = []
@@ -80,7 +98,8 @@ class PathTemplate:
             literals = tuple(map(literal_path, taken.literals))
             if taken.names:
                 fillers = tuple(aliases.get(name, name) for name in taken.names)
-                self._parts.append(Segment(literals, fillers))
+                how = tuple(writers.get(name, segment_of) for name in fillers)
+                self._parts.append(Segment(literals, fillers, how))
                 names += fillers
             elif self._parts and isinstance(self._parts[-1], str):
                 self._parts[-1] += "/" + literals[0]

@@ -96,7 +96,9 @@ EXTENSIONS = {
     ),
 }  # fmt: skip
 """Those that Ferrule's own executors read, by kind of transport."""
-CREDENTIAL_EXTENSIONS = frozenset({"x-audience", "x-client-id", "x-token-url", "x-version-stage"})
+CREDENTIAL_EXTENSIONS = frozenset(
+    {"x-and", "x-audience", "x-client-id", "x-encode", "x-in", "x-name", "x-token-url", "x-version-stage"}
+)
 
 _CREDENTIALS = "transport.credentials"
 _METHODS = "(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS)"
@@ -233,7 +235,11 @@ TRANSPORT_FIELDS: tuple[Row, ...] = (
         one_of(*SOURCES),
         "AML-62",
         when=(f"{_CREDENTIALS}.scheme", SECRET_SCHEMES | {"oauth2"}),
-        hints={"env_aws": "it is no longer a source; keep the key pair in a secret manager"},
+        hints={
+            "env_aws": "it is no longer a source; keep the key pair as one JSON secret and write "
+            "`source: aws_secrets_manager` and its `secret_id`, or `source: env` and the `name` of a variable that holds it; "
+            "`scheme: iam-role` alone uses the identity the runtime has"
+        },
     ),
     *_with(["oauth2"], "provider", "AML-60", Required(), hint="name the cloud of the token broker: aws, gcp or azure"),
     *_with(["oauth2"], "provider", "AML-61", _CLOUDS),
@@ -242,4 +248,10 @@ TRANSPORT_FIELDS: tuple[Row, ...] = (
     *_with(["oauth2"], "scopes", "AML-61", sequence()),
     *_with(["oauth2"], "scopes[]", "AML-61", string()),
     *_with(["api-key"], "header", "AML-65", Required(), string(), hint="name the header that carries the key"),
+    *_with(["api-key"], "x-in", "AML-65", one_of("header", "query", "cookie")),
+    *_with(["api-key"], "x-name", "AML-65", string()),
+    *_with(["api-key"], "x-encode", "AML-65", one_of("basic")),
+    *_with(SECRET_SCHEMES | {"oauth2"}, "x-and", "AML-58", sequence(), hint="list credentials, each with its `scheme`"),
+    *_with(SECRET_SCHEMES | {"oauth2"}, "x-and[]", "AML-58", mapping()),
+    *_with(SECRET_SCHEMES | {"oauth2"}, "x-and[].scheme", "AML-58", Required(), one_of("api-key", "bearer-token")),
 )
