@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ferrule.compiler.check import check_file, merge
@@ -176,9 +176,95 @@ def test_auth_becomes_credentials(wrong: str, right: str) -> None:
     assert mended(TOOL.replace(CREDENTIALS, wrong)) == TOOL.replace(CREDENTIALS, right)
 
 
+VAULT = "https://our-vault.vault.azure.net"
+SECRET = "arn:aws:secretsmanager:eu-west-1:123456789012:secret:mail-AbCdEf"
+
+
+@pytest.mark.parametrize(
+    ("word", "fields"),
+    [
+        ("env:MAIL", 'source: "env"\n    name: "MAIL"'),
+        (f"secrets:{SECRET}", f'source: "aws_secrets_manager"\n    secret_id: "{SECRET}"'),
+        (
+            "secrets:projects/shop/secrets/mail/versions/3",
+            'source: "gcp_secret_manager"\n    project: "shop"\n    secret: "mail"\n    version: "3"',
+        ),
+        (
+            f"secrets:{VAULT}/secrets/mail",
+            f'source: "azure_key_vault"\n    vault_url: "{VAULT}"\n    secret_name: "mail"',
+        ),
+    ],
+)
+def test_a_secret_that_says_where_it_is_kept_is_named_by_its_fields(word: str, fields: str) -> None:
+    """AML-16"""
+    before = TOOL.replace("source: env\n    name: ONE_TOKEN", f'token_source: "{word}"  # ask Ana')
+    assert mended(before) == TOOL.replace("source: env\n    name: ONE_TOKEN", f"{fields}  # ask Ana")
+
+
+def test_auth_takes_everything_along() -> None:
+    """AML-16: what nobody knows stays, and is told of then."""
+    wrong = "  auth:\n    scheme: api-key\n    header: X-Key\n    token_source: env:ONE\n    team: post # ours\n"
+    right = '  credentials:\n    scheme: api-key\n    header: X-Key\n    source: "env"\n    name: "ONE"\n    team: post # ours\n'
+    assert mended(TOOL.replace(CREDENTIALS, wrong)) == TOOL.replace(CREDENTIALS, right)
+
+
+BROKER = "    provider: aws\n    function_id: arn:aws:lambda:eu-west-1:123456789012:function:token\n"
+
+
+@pytest.mark.parametrize("key", ["credentials", "auth"])
+def test_a_client_goes_once_its_broker_is_named(key: str) -> None:
+    """AML-16"""
+    client = "    token_url: https://id.example.com\n    client_id: one\n    client_secret: two\n    grant_type: x\n"
+    before = TOOL.replace(CREDENTIALS, f"  {key}:\n    scheme: oauth2\n{client}{BROKER}")
+    assert mended(before) == TOOL.replace(CREDENTIALS, f"  credentials:\n    scheme: oauth2\n{BROKER}")
+
+
+DATABASE = "  type: database\n  engine: postgresql\n  query_method: orm\n"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        (
+            "  connection_source: env:DB # ours\n",
+            '  credentials:\n    scheme: service-account\n    source: "env"\n    name: "DB" # ours\n',
+        ),
+        (
+            "  credentials:\n    scheme: service-account\n  connection_source: env:DB\n",
+            '  credentials:\n    scheme: service-account\n    source: "env"\n    name: "DB"\n',
+        ),
+        (
+            "  host: db.internal # the new one\n  port: 5432\n  credentials:\n    scheme: iam-role\n  username: agent\n"
+            "  database: orders\n",
+            "  credentials:\n    scheme: iam-role\n    host: db.internal # the new one\n    port: 5432\n"
+            "    username: agent\n    database: orders\n",
+        ),
+        (
+            '  "host": db\n  credentials: {scheme: iam-role, port: 1, database: "d", username: u}\n',
+            None,
+        ),
+    ],
+    ids=["no credentials", "credentials", "fields", "a flow"],
+)
+def test_a_connection_moves_into_the_credentials(wrong: str, right: str | None) -> None:
+    """AML-57"""
+    before = TOOL.replace(REST, DATABASE + wrong)
+    assert mended(before) == (before if right is None else TOOL.replace(REST, DATABASE + right))
+
+
+def test_what_a_moved_schema_brings_to_light_is_mended_with_it() -> None:
+    """AML-16, AML-27"""
+    wrong = DEDENTED.replace("type: string # plain text", "type: [string, null]")
+    before = TOOL.replace(f"interface:\n{INPUT}{OUTPUT}", f"interface:\n{OUTPUT}\nparameters:\n{wrong}")
+    assert '      type: [string, "null"]' in mended(before).replace("        type", "      type")
+
+
 @pytest.mark.parametrize(
     "doubtful",
     [
+        "  auth:\n    scheme: basic\n    token: abc\n",
+        "  auth:\n    scheme: bearer-token\n    source: env\n    name: A\n    token_source: env:B\n",
+        f"  auth:\n    scheme: bearer-token\n    token_source: secrets:{VAULT}/secrets/mail/0123456789\n",
         '  auth:\n    scheme: bearer-token\n    token_source: "secrets:prod/token"\n',
         "  auth:\n    scheme: oauth2\n    token_url: https://id.example.com\n    client_id: x\n",
         "  auth:\n    scheme: none\n  credentials:\n    scheme: none\n",
@@ -257,6 +343,7 @@ WRONG = {
 }
 
 
+@settings(deadline=None)
 @given(st.fixed_dictionaries({}, optional={right: st.sampled_from(wrong) for right, wrong in WRONG.items()}))
 def test_property_no_mixture_of_mistakes_is_made_worse(mixture: dict[str, str]) -> None:
     text = TOOL

@@ -58,7 +58,7 @@ def _records(kind: str, value: dict[str, Any]) -> Iterator[tuple[Path, str, dict
 
 def _spellings(kind: str, path: Path, record: dict[str, Any]) -> Iterator[Spelling]:
     if kind == "declaration":
-        contract = record.get("input_contract")
+        contract: Any = record.get("input_contract")
         is_old = isinstance(contract, dict) and "model_input_schema" not in contract
         if is_old and isinstance(contract.get("schema"), dict):
             yield Spelling((*path, "input_contract", "schema"), "model_input_schema", is_key=True)

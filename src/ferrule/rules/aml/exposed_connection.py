@@ -7,13 +7,13 @@ from typing import ClassVar
 
 from ferrule.contracts.rule import Subject
 from ferrule.model.diagnostic import Finding, Severity
+from ferrule.rules.aml.secret_reference import advice
 from ferrule.rules.aml.transport import transport_of
 from ferrule.rules.aml.transport_fields import CONNECTION_KEYS
 
 _MISPLACED = CONNECTION_KEYS | {"connection_source"}
 _MOVE = "move it into `credentials` (scheme iam-role), or into the secret (scheme service-account)"
 _HINTS = {
-    "connection_source": "name the secret inside `credentials`, with `source` and its fields",
     "password": "remove it, change the password, and keep it in the secret that `credentials` names",
 }
 
@@ -39,4 +39,7 @@ class ExposedConnection:
         for key in transport.block:
             if key in _MISPLACED:
                 message = f"`{key}` does not belong directly under `transport`"
-                yield Finding(self.code, ("transport", key), message, hint=_HINTS.get(key, _MOVE), on_key=True)
+                hint = _HINTS.get(key, _MOVE)
+                if key == "connection_source":
+                    hint = f"in `credentials`, with `scheme: service-account`, {advice(transport.block[key])}"
+                yield Finding(self.code, ("transport", key), message, hint=hint, on_key=True)

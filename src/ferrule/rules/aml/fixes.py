@@ -1,6 +1,7 @@
 """What can be mended in AML tool files without asking anyone: the meaning is plain and nothing has to be guessed.
 
-Words (quotes, spelling, letter case) are here; superseded keys, which move and split, are in `superseded_fixes.py`.
+Words (quotes, spelling, letter case) are here; superseded keys, which move and split, are in `superseded_fixes.py`,
+connections of databases in `connection_fixes.py`.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import Any
 
 from ferrule.contracts.fix import Edit, Fix, Fixers, Manuscript
 from ferrule.model.value import Path, dig, is_number
+from ferrule.rules.aml.connection_fixes import CONNECTION
 from ferrule.rules.aml.superseded_fixes import SUPERSEDED
 
 _METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"})
@@ -153,9 +155,10 @@ FIXERS = Fixers(
         trailing_slash,
         lowercase_method,
         *SUPERSEDED,
+        *CONNECTION,
     ),
     rules=frozenset(
-        {"AML-8", "AML-16", "AML-27", "AML-40", "AML-41"}
+        {"AML-8", "AML-16", "AML-27", "AML-40", "AML-41", "AML-57"}
         | {rule for rule, _, _ in _WORDS}
         | {rule for rule, _, _ in _RENAMED}
     ),

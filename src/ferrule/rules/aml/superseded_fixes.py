@@ -1,22 +1,23 @@
 """Rewrites keys of older AML versions into today's (AML-16), where nothing has to be guessed.
 
-A secret named by `secrets:path` does not say which manager holds it, and a token endpoint is no token broker: those
-stay with a person.
+A secret named by `secrets:path` says which manager holds it only when the path is that manager's own address, and a token
+endpoint is no token broker: those stay with a person. Database connections (AML-57) are in `connection_fixes.py`.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
 from ferrule.contracts.fix import Edit, Fix, Fixer, Manuscript
+from ferrule.contracts.rewriting import dropped
 from ferrule.model.place import Span
 from ferrule.model.value import Path, dig
+from ferrule.rules.aml.secret_reference import fields_of
+from ferrule.rules.aml.superseded_key import OAUTH2_KEYS
+from ferrule.rules.aml.transport_fields import SCHEMES
 
-_ENVIRONMENT = re.compile(r"env:([A-Za-z_][A-Za-z0-9_]*)")
-_SIMPLE_SCHEMES = frozenset({"none", "iam-role", "api-key", "bearer-token", "service-account"})
-_CREDENTIAL_KEYS = frozenset({"scheme", "header", "source", "name", "key", "token_source"})
+_CREDENTIALS = ("transport", "credentials")
 _ARN = "arn:aws:lambda:"
 
 
@@ -70,27 +71,26 @@ def _joined(manuscript: Manuscript, block: str, new: str) -> tuple[Edit, ...] | 
 
 
 def superseded_auth(manuscript: Manuscript) -> Iterator[Fix]:
-    """`transport.auth` becomes `transport.credentials`, its `token_source: "env:X"` a source and a name."""
+    """`transport.auth` becomes `transport.credentials`, its `token_source` a source and that source's fields."""
     path = ("transport", "auth")
     node = manuscript.node(path)
     auth = dig(manuscript.value, path)
     if node is None or not isinstance(auth, dict) or dig(manuscript.value, ("transport", "credentials")):
         return
-    if auth.get("scheme") not in _SIMPLE_SCHEMES or not auth.keys() <= _CREDENTIAL_KEYS:
+    if auth.get("scheme") not in SCHEMES or (auth["scheme"] == "oauth2" and not _has_broker(auth)):
         return
     edits: tuple[Edit, ...] = (manuscript.reworded(node.opener, "credentials"),)
-    name = None
+    fields: dict[str, str] | None = {}
     if "token_source" in auth:
-        name = _environment_name(auth)
-        source = _split_source(manuscript, (*path, "token_source"), name)
-        if name is None or source is None:
+        fields = _unsaid_fields(auth)
+        source = _split_source(manuscript, (*path, "token_source"), fields)
+        if source is None:
             return
         edits = (*edits, source)
 
     def change(value: dict[str, Any]) -> None:
         credentials = value["transport"].pop("auth")
-        if name is not None:
-            _name_source(credentials, name)
+        _name_source(credentials, fields or {})
         value["transport"]["credentials"] = credentials
 
     yield Fix("AML-16", (path,), edits, change)
@@ -102,38 +102,56 @@ def superseded_token_source(manuscript: Manuscript) -> Iterator[Fix]:
     credentials = dig(manuscript.value, path[:-1])
     if not isinstance(credentials, dict):
         return
-    name = _environment_name(credentials)
-    edit = _split_source(manuscript, path, name)
-    if name is None or edit is None:
+    fields = _unsaid_fields(credentials)
+    edit = _split_source(manuscript, path, fields)
+    if edit is None:
         return
-    found = name
 
     def change(value: dict[str, Any]) -> None:
-        _name_source(value["transport"]["credentials"], found)
+        _name_source(value["transport"]["credentials"], fields or {})
 
     yield Fix("AML-16", (path,), (edit,), change)
 
 
-def _environment_name(credentials: dict[str, Any]) -> str | None:
-    source = credentials.get("token_source")
-    if not isinstance(source, str) or "source" in credentials or "name" in credentials:
-        return None
-    match = _ENVIRONMENT.fullmatch(source)
-    return match.group(1) if match else None
+def _has_broker(credentials: dict[str, Any]) -> bool:
+    return all(
+        isinstance(credentials.get(key), str) and credentials[key].strip() for key in ("provider", "function_id")
+    )
 
 
-def _split_source(manuscript: Manuscript, path: Path, name: str | None) -> Edit | None:
+def _unsaid_fields(credentials: dict[str, Any]) -> dict[str, str] | None:
+    """What `token_source` says, when it is certain and nothing else in the credentials says it too."""
+    fields = fields_of(credentials.get("token_source"))
+    return fields if fields is not None and fields.keys().isdisjoint(credentials) else None
+
+
+def _split_source(manuscript: Manuscript, path: Path, fields: dict[str, str] | None) -> Edit | None:
     node = manuscript.node(path)
-    if node is None or name is None or node.span.end_line != node.opener.line:
+    if node is None or fields is None or node.span.end_line != node.opener.line:
         return None
-    between = _between(manuscript, node.opener)
+    between = between_members(manuscript, node.opener)
     whole = Span(node.opener.line, node.opener.column, node.span.end_line, node.span.end_column)
-    return manuscript.replaced(whole, f'source: "env"{between}name: "{name}"')
+    return manuscript.replaced(whole, between.join(f'{key}: "{value}"' for key, value in fields.items()))
 
 
-def _name_source(credentials: dict[str, Any], name: str) -> None:
-    del credentials["token_source"]
-    credentials |= {"source": "env", "name": name}
+def _name_source(credentials: dict[str, Any], fields: dict[str, str]) -> None:
+    credentials.pop("token_source", None)
+    credentials |= fields
+
+
+def superseded_client(manuscript: Manuscript) -> Iterator[Fix]:
+    """What a token broker knows now is not read any more, so it goes once the broker is named."""
+    credentials = dig(manuscript.value, _CREDENTIALS)
+    if not isinstance(credentials, dict) or credentials.get("scheme") != "oauth2" or not _has_broker(credentials):
+        return
+    for key in OAUTH2_KEYS:
+        edit = dropped(manuscript, (*_CREDENTIALS, key)) if key in credentials else None
+        if edit is not None:
+
+            def change(value: dict[str, Any], key: str = key) -> None:
+                del value["transport"]["credentials"][key]
+
+            yield Fix("AML-16", ((*_CREDENTIALS, key),), (edit,), change)
 
 
 def superseded_function_arn(manuscript: Manuscript) -> Iterator[Fix]:
@@ -148,7 +166,7 @@ def superseded_function_arn(manuscript: Manuscript) -> Iterator[Fix]:
         return
     if transport.get("provider", "aws") != "aws":
         return
-    provider = "" if "provider" in transport else f'provider: "aws"{_between(manuscript, node.opener)}'
+    provider = "" if "provider" in transport else f'provider: "aws"{between_members(manuscript, node.opener)}'
 
     def change(value: dict[str, Any]) -> None:
         value["transport"]["function_id"] = value["transport"].pop("function_arn")
@@ -157,7 +175,7 @@ def superseded_function_arn(manuscript: Manuscript) -> Iterator[Fix]:
     yield Fix("AML-16", (path,), (manuscript.replaced(node.opener, f"{provider}function_id"),), change)
 
 
-def _between(manuscript: Manuscript, key: Span) -> str:
+def between_members(manuscript: Manuscript, key: Span) -> str:
     """What separates two members where this key stands: a new line in a block, a comma in a flow."""
     if manuscript.is_block_key(key):
         return manuscript.newline + " " * (key.column - 1)
@@ -169,5 +187,6 @@ SUPERSEDED: tuple[Fixer, ...] = (
     superseded_response_schema,
     superseded_auth,
     superseded_token_source,
+    superseded_client,
     superseded_function_arn,
 )

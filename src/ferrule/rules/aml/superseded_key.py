@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ferrule.contracts.rule import Subject
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.rules.aml.fields import SUPERSEDED_ROOT_KEYS
+from ferrule.rules.aml.secret_reference import advice
 from ferrule.rules.aml.transport import transport_of
 from ferrule.rules.aml.transport_fields import SECRET_SCHEMES
 
-_BROKER = "name the token broker with `provider` and `function_id` instead"
-_TOKEN_SOURCE = "write `source` and its fields, such as `source: env` and `name: …`"
-_OAUTH2_KEYS = dict.fromkeys(("token_url", "client_id", "client_secret", "grant_type"), _BROKER)
+_BROKER = (
+    "name the function that fetches the token instead: `provider: aws`, gcp or azure, and its `function_id`; "
+    "then remove this"
+)
+OAUTH2_KEYS = ("token_url", "client_id", "client_secret", "grant_type")
+"""What a token broker knows now."""
 _WARNING = Severity.WARNING
 
 
@@ -38,16 +42,29 @@ class SupersededKey:
         block, kind, credentials, scheme = transport_of(subject)
         if kind is not None:
             if "auth" in block:
-                yield _superseded(("transport", "auth"), "rename it to `credentials` and name the source of the secret")
+                yield _superseded(("transport", "auth"), _auth_hint(block["auth"]))
             if "function_arn" in block and kind == "lambda":
                 hint = "write `provider: aws` and give the ARN as `function_id`"
                 yield _superseded(("transport", "function_arn"), hint)
         if "token_source" in credentials and (scheme == "oauth2" or scheme in SECRET_SCHEMES):
-            yield _superseded(("transport", "credentials", "token_source"), _TOKEN_SOURCE)
+            yield _superseded(("transport", "credentials", "token_source"), advice(credentials["token_source"]))
         if scheme == "oauth2":
-            for key, hint in _OAUTH2_KEYS.items():
+            for key in OAUTH2_KEYS:
                 if key in credentials:
-                    yield _superseded(("transport", "credentials", key), hint)
+                    yield _superseded(("transport", "credentials", key), _BROKER)
+
+
+def _auth_hint(auth: Any) -> str:
+    if not isinstance(auth, dict):
+        return "write `credentials` with a `scheme` and the source of the secret"
+    if auth.get("scheme") == "oauth2" and not {"provider", "function_id"} <= auth.keys():
+        return (
+            "rename it to `credentials` and name the function that fetches the token: `provider: aws`, gcp or azure, and "
+            "its `function_id`, in place of the token address and the client"
+        )
+    if "token_source" in auth:
+        return f"rename it to `credentials`; in place of `token_source` {advice(auth['token_source'])}"
+    return "rename it to `credentials` and name the source of the secret"
 
 
 def _superseded(path: tuple[str, ...], hint: str) -> Finding:
