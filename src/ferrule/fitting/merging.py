@@ -1,0 +1,226 @@
+"""One schema that says what several say together: `allOf`, and `$ref` with keywords beside it.
+
+What comes out accepts everything that all of them accept, and seldom more. What cannot be put into one schema is left out and
+told. Members of objects and items of lists that several speak of get an `allOf` of their own, merged when its turn comes.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ferrule.model.value import is_number
+
+ANNOTATIONS = frozenset(
+    [
+        "title",
+        "description",
+        "default",
+        "examples",
+        "example",
+        "deprecated",
+        "readOnly",
+        "writeOnly",
+        "$comment",
+        "$schema",
+        "$id",
+        "id",
+        "$anchor",
+        "$dynamicAnchor",
+        "$recursiveAnchor",
+        "$vocabulary",
+        "$defs",
+        "definitions",
+        "discriminator",
+        "xml",
+        "externalDocs",
+        "nullable",
+    ]
+)
+"""Keywords that judge no value."""
+ALL_TYPES = ("object", "array", "string", "number", "boolean", "null")
+_HIGHEST = frozenset({"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties", "minContains"})
+_LOWEST = frozenset({"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties", "maxContains"})
+_OBJECTS = frozenset({"properties", "additionalProperties", "patternProperties", "unevaluatedProperties"})
+_LISTS = frozenset({"items", "prefixItems", "additionalItems"})
+_APART = frozenset({"allOf", "$ref", "anyOf", "oneOf"})
+
+
+class Flat(NamedTuple):
+    """A schema without `$ref`, `allOf`, `anyOf` and `oneOf`."""
+
+    keywords: dict[str, Any]
+    unions: list[list[Any]]
+    """Lists of branches of which one must hold each."""
+    left_out: list[tuple[str, Any]]
+    """Keywords that could not be put in, with what they said."""
+
+
+def merged(members: list[dict[str, Any]]) -> Flat | None:
+    """All of them in one; None where no value is accepted by all."""
+    unions = [
+        member[word]
+        for member in members
+        for word in ("anyOf", "oneOf")
+        if word in member and isinstance(member[word], list)
+    ]
+    if len(members) == 1:
+        only = members[0]
+        if _APART.isdisjoint(only):
+            return Flat(only, [], [])
+        return Flat({word: said for word, said in only.items() if word not in _APART}, unions, [])
+    left_out: list[tuple[str, Any]] = []
+    whole: dict[str, Any] = {}
+    for member in members:
+        for keyword, operand in member.items():
+            if keyword in _APART or keyword in _OBJECTS or keyword in _LISTS:
+                continue
+            if keyword not in whole:
+                whole[keyword] = operand
+            elif not _joined(whole, keyword, operand):
+                left_out.append((keyword, operand))
+    _join_objects(whole, members)
+    _join_lists(whole, members)
+    if whole.get("type") == [] or whole.get("enum") == []:
+        return None
+    if "const" in whole and "enum" in whole:
+        if _same_values([whole["const"]], whole["enum"]):
+            del whole["enum"]
+        else:
+            return None
+    return Flat(whole, unions, left_out)
+
+
+def _joined(whole: dict[str, Any], keyword: str, operand: Any) -> bool:
+    """Puts a second operand of a keyword in; False where that is not possible (and what stood there stays)."""
+    before = whole[keyword]
+    if keyword in ANNOTATIONS or keyword.startswith("x-") or keyword == "format":
+        return True
+    if keyword == "type":
+        whole[keyword] = common_types(type_words(before), type_words(operand))
+    elif keyword == "enum" and isinstance(before, list) and isinstance(operand, list):
+        whole[keyword] = _same_values(before, operand)
+    elif keyword == "const":
+        if not _same_values([before], [operand]):
+            whole["enum"] = []
+    elif keyword == "required" and isinstance(before, list) and isinstance(operand, list):
+        whole[keyword] = list(dict.fromkeys([*before, *operand]))
+    elif keyword in _HIGHEST and is_number(before) and is_number(operand):
+        whole[keyword] = max(before, operand)
+    elif keyword in _LOWEST and is_number(before) and is_number(operand):
+        whole[keyword] = min(before, operand)
+    elif keyword == "uniqueItems":
+        whole[keyword] = before is True or operand is True
+    elif keyword == "propertyNames":
+        whole[keyword] = {"allOf": [before, operand]}
+    else:
+        return bool(before == operand and type(before) is type(operand))
+    return True
+
+
+def _join_objects(whole: dict[str, Any], members: list[dict[str, Any]]) -> None:
+    """The properties of all members: each must be what every member says about a property of its name."""
+    speaking = [member for member in members if not _OBJECTS.isdisjoint(member)]
+    if not speaking:
+        return
+    if len(speaking) == 1:
+        whole.update({word: speaking[0][word] for word in _OBJECTS if word in speaking[0]})
+        return
+    named = [said if isinstance(said := member.get("properties"), dict) else {} for member in speaking]
+    names = dict.fromkeys(name for properties in named for name in properties)
+    if names:
+        whole["properties"] = {
+            name: _both([_about(name, member, own) for member, own in zip(speaking, named, strict=True)])
+            for name in names
+        }
+    for word in ("additionalProperties", "unevaluatedProperties"):
+        said = [member[word] for member in speaking if word in member]
+        if said:
+            whole[word] = _both(said)
+    if "additionalProperties" in whole and any("patternProperties" in member for member in speaking):
+        # A name that one member's pattern allows may be refused by another's additionalProperties: nobody is that exact.
+        patterns = [
+            member["patternProperties"] for member in speaking if isinstance(member.get("patternProperties"), dict)
+        ]
+        whole["patternProperties"] = {pattern: inner for said in patterns for pattern, inner in said.items()}
+        whole["additionalProperties"] = not all(_is_shut(member) for member in speaking)
+    elif any("patternProperties" in member for member in speaking):
+        whole["additionalProperties"] = True
+
+
+def _is_shut(member: dict[str, Any]) -> bool:
+    return member.get("additionalProperties") is False
+
+
+def _about(name: str, member: dict[str, Any], properties: dict[str, Any]) -> Any:
+    if name in properties:
+        return properties[name]
+    return True if "patternProperties" in member else member.get("additionalProperties", True)
+
+
+def _join_lists(whole: dict[str, Any], members: list[dict[str, Any]]) -> None:
+    speaking = [member for member in members if not _LISTS.isdisjoint(member)]
+    if len(speaking) == 1:
+        whole.update({word: speaking[0][word] for word in _LISTS if word in speaking[0]})
+    elif speaking:
+        tuples = [positions_of(member) for member in speaking]
+        longest = max(len(first) for first, _ in tuples)
+        if longest:
+            whole["prefixItems"] = [
+                _both([first[at] if at < len(first) else (True if rest is None else rest) for first, rest in tuples])
+                for at in range(min(longest, 500))
+            ]
+        rests = [rest for _, rest in tuples if rest is not None]
+        if rests:
+            whole["items"] = _both(rests)
+
+
+def positions_of(keywords: dict[str, Any]) -> tuple[list[Any], Any]:
+    """What is said about the first items of a list, one by one, and about those after them (None: nothing)."""
+    first, items = keywords.get("prefixItems"), keywords.get("items")
+    if isinstance(first, list):
+        return first, None if isinstance(items, list) else items
+    if isinstance(items, list):
+        return items, keywords.get("additionalItems")
+    return [], items
+
+
+def _both(said: list[Any]) -> Any:
+    """A schema for a value that several speak of."""
+    if any(one is False for one in said):
+        return False
+    telling = [one for one in said if one is not True and one != {}]
+    if not telling:
+        return True
+    return telling[0] if len(telling) == 1 else {"allOf": telling}
+
+
+def type_words(written: Any) -> list[str]:
+    """The words of a `type`, which may be one or a list."""
+    if isinstance(written, str):
+        return [written]
+    return [word for word in written if isinstance(word, str)] if isinstance(written, list) else list(ALL_TYPES)
+
+
+def common_types(some: list[str], others: list[str]) -> list[str]:
+    """The types that both lists have; integers are numbers."""
+    found = [word for word in some if word in others or (word == "integer" and "number" in others)]
+    if "integer" in others and "number" in some and "integer" not in found:
+        found.append("integer")
+    return found
+
+
+def _same_values(some: list[Any], others: list[Any]) -> list[Any]:
+    """The values that both lists have."""
+    known = {key_of(value) for value in others}
+    return [value for value in some if key_of(value) in known]
+
+
+def key_of(value: Any) -> Any:
+    """Something to compare JSON values by: 1 is 1.0 but not true."""
+    if isinstance(value, bool):
+        return ("bool", value)
+    if isinstance(value, list):
+        return ("list", tuple(key_of(item) for item in value))
+    if isinstance(value, dict):
+        return ("dict", frozenset((name, key_of(item)) for name, item in value.items()))
+    return value

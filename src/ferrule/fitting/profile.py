@@ -1,0 +1,109 @@
+"""What one provider takes as the schema of a tool's arguments: plain facts, each with where it was read and when.
+
+Nothing here does anything; `profiles.py` holds the facts, the other modules of this package act on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+import msgspec
+
+Refs = Literal["kept", "resolved"]
+"""Whether `$ref` may stand in a schema, or what it points at has to stand there."""
+Nullable = Literal["type-list", "any-of", "nullable"]
+"""How a value that may be null is said: a list of types, a union with null, or the keyword of OpenAPI 3.0."""
+Patterns = Literal["any", "no-lookaround", "simple"]
+"""Which regular expressions `pattern` may hold."""
+
+Others = Literal["ignored", "refused"]
+"""Whether a keyword that is not accepted does nothing, or makes the whole request fail."""
+
+
+class Source(msgspec.Struct, frozen=True):
+    """Where a fact comes from."""
+
+    text: str
+    """The document, the SDK with its version, or whoever saw it happen."""
+    seen: str
+    """The day it was read, or seen to happen, as `2026-11-16`."""
+    is_certain: bool = True
+    """False where nobody says so and the careful reading was taken."""
+
+
+class Profile(msgspec.Struct, frozen=True, kw_only=True):
+    """What a provider takes. A field at its default means: no such rule is known."""
+
+    name: str
+    """The key in `PROFILES`."""
+    title: str
+    """What people call it."""
+    accepted: frozenset[str] | None = None
+    """Keywords that may be sent and say something; None: any."""
+    others: Others = "ignored"
+    """What becomes of the other keywords; either way they are left out and told in the description."""
+    root_refused: frozenset[str] = frozenset()
+    """Keywords that may not stand at the root, which is always `type: object`."""
+    refs: Refs = "kept"
+    """Whether references may be sent."""
+    is_recursion_allowed: bool = True
+    """Whether a schema may refer to itself."""
+    allows_anything: bool = True
+    """Whether a schema may leave open what a value is (`{}`)."""
+    is_all_required: bool = False
+    """Whether every property must be listed as required."""
+    is_closed: bool = False
+    """Whether every object must say `additionalProperties: false`."""
+    allows_maps: bool = True
+    """Whether objects may have members nobody named."""
+    allows_tuples: bool = True
+    """Whether the items of a list may differ by position."""
+    allows_type_lists: bool = True
+    """Whether `type` may be a list of several types."""
+    nullable: Nullable = "type-list"
+    """How null is said."""
+    formats: frozenset[str] | None = None
+    """The `format`s that may be sent; None: any."""
+    patterns: Patterns = "any"
+    """Which `pattern`s may be sent."""
+    highest_min_items: int | None = None
+    """The highest `minItems` that may be sent."""
+    enum_types: frozenset[str] | None = None
+    """The types of values that may stand in an `enum`; None: any."""
+    most_enum_values: int | None = None
+    """How many values all enums may have together."""
+    long_enum: tuple[int, int] | None = None
+    """An enum of texts with more values than the first may have so many characters altogether."""
+    property_names: str = ""
+    """What the name of a property must match."""
+    are_only_root_names_ruled: bool = False
+    """Whether `property_names` is asked of the arguments alone, not of what is inside them."""
+    needs_items: bool = False
+    """Whether every array must say `items`."""
+    needs_properties: bool = False
+    """Whether every object must say `properties`."""
+    deepest: int | None = None
+    """How many objects and lists may stand inside one another, the root being the first."""
+    most_properties: int | None = None
+    """How many properties a schema may have altogether."""
+    most_characters: int | None = None
+    """How many characters names of properties and definitions and the values of enums may have altogether."""
+    most_optional: int | None = None
+    """How many properties may be left out, in all schemas of a request together."""
+    most_unions: int | None = None
+    """How many properties may have a union, in all schemas of a request together."""
+    draft: int = 2020
+    """The draft of JSON Schema that a schema is read by: 7 or 2020."""
+    tool_names: str = ""
+    """What the name of a tool must match."""
+    longest_tool_name: int | None = None
+    """How many characters the name of a tool may have."""
+    longest_description: int | None = None
+    """How many characters a tool's description may have."""
+    is_description_advice: bool = True
+    """Whether `longest_description` is advice, because only some hosts of the provider's format refuse a longer one."""
+    most_tools: int | None = None
+    """How many tools a request may have."""
+    sources: Mapping[str, Source] = {}
+    """Where each field that is set comes from, by its name."""
