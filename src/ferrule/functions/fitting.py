@@ -32,6 +32,8 @@ class Fit(NamedTuple):
     """The fields there are, where the schema allows more and the function does not; None when there is nothing to watch."""
     injected: dict[str, str] = {}  # noqa: RUF012  # nobody changes it
     """What parameters get that no model sends, by their names: entries of the tool's `inject`."""
+    wraps: str = ""
+    """The one member of the tool's result that the function returns bare: definitions of some formats give objects only."""
 
 
 def fit(binding: Binding, tool: Tool) -> Fit:
@@ -53,7 +55,21 @@ def fit(binding: Binding, tool: Tool) -> Fit:
                 renamed[field] = parameter.name
     _refuse_unfed(binding, tool, fields, frozenset(required), renamed, injected)
     is_closed = isinstance(schema, dict) and schema.get("additionalProperties") is False
-    return Fit(renamed, None, None if is_closed or binding.signature.takes_more else frozenset(fields), injected)
+    known = None if is_closed or binding.signature.takes_more else frozenset(fields)
+    return Fit(renamed, None, known, injected, _wrapped(binding, tool))
+
+
+def _wrapped(binding: Binding, tool: Tool) -> str:
+    """The member that holds everything, where the definition gives an object of one member and the function no object."""
+    if binding.binds is None or tool.output_schema is None:
+        return ""
+    schema = msgspec.json.decode(tool.output_schema)
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    if not isinstance(properties, dict) or len(properties) != 1 or schema.get("required") != list(properties):
+        return ""
+    returns = binding.signature.returns
+    returned = frozenset() if returns is ABSENT else _types(_schema_of_type(returns))
+    return next(iter(properties)) if "object" not in returned else ""
 
 
 def _injected(binding: Binding, tool: Tool, fields: dict[str, Any]) -> dict[str, str]:
@@ -121,7 +137,7 @@ def _refuse_unfed(
 def _refuse_other_type(binding: Binding, tool: Tool, field: str, member: Any, parameter: Parameter) -> None:
     if parameter.annotation is ABSENT or not isinstance(member, dict):
         return
-    sent, taken = _types(member), _types(_schema_of(binding, parameter))
+    sent, taken = _types(member), _types(_schema_of_type(parameter.annotation))
     if "number" in taken:
         taken |= {"integer"}
     missing = sent - taken
@@ -131,11 +147,11 @@ def _refuse_other_type(binding: Binding, tool: Tool, field: str, member: Any, pa
         raise _misfit(binding, tool, f"{what}, and the parameter {parameter.name!r} does not take {types}")
 
 
-def _schema_of(binding: Binding, parameter: Parameter) -> dict[str, Any]:
-    """The schema of a parameter's type; one without a JSON form takes what it is given, and its author knows why."""
+def _schema_of_type(annotation: Any) -> dict[str, Any]:
+    """The schema of a type; one without a JSON form takes what it is given, and its author knows why."""
     try:
         (schema,), shared = msgspec.json.schema_components(
-            [parameter.annotation], schema_hook=lambda _: {}, ref_template="{name}"
+            [annotation], schema_hook=lambda _: {}, ref_template="{name}"
         )
     except (TypeError, ValueError, RecursionError):
         return {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable
+from functools import partial
 from types import CoroutineType
 from typing import Any
 
@@ -58,7 +59,7 @@ class FunctionRun:
         readers = {parameter.name: reader(parameter) for parameter in parameters}
         self._readers = tuple((name, read) for name, read in readers.items() if read is not None)
         self._is_direct = not (self._readers or fitted.renamed or fitted.text or self._context or injection)
-        self._shape = binding.shape
+        self._shape = binding.shape if not fitted.wraps else partial(_wrapped, fitted.wraps)
         self._gives_json = self._shape is None and is_plain(signature.returns, known=True)
         self._is_simple = self._is_direct and not self._whole and self._gives_json
         """Nothing has to be converted on the way in or out."""
@@ -275,4 +276,12 @@ class ProcessRun(FunctionRun):
         plain = {name: getattr(context, name) for name in _PLAIN}
         told = {**plain, "credentials": dict(context.credentials), "values": dict(context.values)}
         asked = Asked(self._place, self._name, named, told)
-        return await self._children.run(asked, self._binding.env, context)
+        value = await self._children.run(asked, self._binding.env, context)
+        if not self._fit.wraps or isinstance(value, Output | Waiting) or value is EMPTY:
+            return value
+        return _wrapped(self._fit.wraps, value)
+
+
+def _wrapped(member: str, value: Any) -> dict[str, Any]:
+    """A function's value as the one member of its tool's result, unless it is that already."""
+    return value if isinstance(value, dict) and value.keys() == {member} else {member: value}

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import datetime
 from pathlib import PurePath
 from typing import Annotated, Any, get_args, get_origin
 
 import msgspec
 
 from ferrule.errors import BindingError
+from ferrule.functions.constraints import tightened, told
 from ferrule.functions.docstring import Docs
 from ferrule.functions.signature import ABSENT, Parameter, Signature, bare, label
 
 _REFERENCES = "#/$defs/{name}"
-_FOREIGN = ("annotated_types", "pydantic")
-"""Libraries whose constraints would be lost: msgspec does not know them."""
 
 
 def input_schema(
@@ -27,8 +25,8 @@ def input_schema(
         raise BindingError(f"{label(function)} takes **names, so its arguments cannot be told; name and type them")
     for parameter in signature.parameters:
         _refuse_untyped(function, parameter)
-    types = [_dated(parameter.annotation) for parameter in signature.parameters]
-    schemas, shared = _schemas(types, [f"the parameter {p.name!r} of {label(function)}" for p in signature.parameters])
+    places = [f"the parameter {parameter.name!r} of {label(function)}" for parameter in signature.parameters]
+    schemas, shared = _schemas([parameter.annotation for parameter in signature.parameters], places)
     properties = {
         parameter.field: _described(parameter, schema, docs, parameter.field in sensitive)
         for parameter, schema in zip(signature.parameters, schemas, strict=True)
@@ -45,7 +43,7 @@ def output_schema(function: Callable[..., Any], signature: Signature) -> dict[st
     returns = bare(signature.returns)
     if returns in (ABSENT, Any, object, None, type(None)):
         return None
-    schemas, shared = _schemas([_dated(signature.returns)], [f"the return value of {label(function)}"])
+    schemas, shared = _schemas([signature.returns], [f"the return value of {label(function)}"])
     return schemas[0] | ({"$defs": shared} if shared else {})
 
 
@@ -54,23 +52,14 @@ def _refuse_untyped(function: Callable[..., Any], parameter: Parameter) -> None:
     if parameter.annotation is ABSENT:
         hint = "bind the method of an instance instead" if parameter.name == "self" else "write its type"
         raise BindingError(f"{place} has no annotation, so its schema cannot be told; {hint}")
-    for note in _notes(parameter.annotation):
-        if type(note).__module__.partition(".")[0] in _FOREIGN:
-            raise BindingError(f"{place} has the constraint {note!r}, which would be lost; write it as msgspec.Meta(…)")
 
 
 def _notes(annotation: Any) -> tuple[Any, ...]:
     return get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
 
 
-def _dated(annotation: Any) -> Any:
-    """msgspec says nothing of a datetime's form unless it has to have a time zone."""
-    if bare(annotation) is datetime:
-        return Annotated[annotation, msgspec.Meta(extra_json_schema={"format": "date-time"})]
-    return annotation
-
-
-def _schemas(types: list[Any], places: list[str]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+def _schemas(annotations: list[Any], places: list[str]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    types = [told(annotation, place) for annotation, place in zip(annotations, places, strict=True)]
     hook = _Hook()
     try:
         schemas, shared = msgspec.json.schema_components(types, schema_hook=hook, ref_template=_REFERENCES)
@@ -79,7 +68,14 @@ def _schemas(types: list[Any], places: list[str]) -> tuple[list[dict[str, Any]],
     for name, part in hook.shared.items():
         if shared.setdefault(name, part) != part:
             raise BindingError(f"{places[0]} and others use two different types named {name!r}; rename one of them")
+    for annotation, place in zip(annotations, places, strict=True):
+        tightened(shared, [annotation], place, _alone)
     return list(schemas), shared
+
+
+def _alone(annotation: Any) -> dict[str, Any]:
+    (schema,), _ = msgspec.json.schema_components([annotation], schema_hook=_Hook(), ref_template=_REFERENCES)
+    return schema
 
 
 def _unsupported(types: list[Any], places: list[str], error: Exception) -> BindingError:
