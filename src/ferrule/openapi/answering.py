@@ -1,0 +1,186 @@
+"""What comes back, as an output schema and a table of errors."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any, NamedTuple
+
+from ferrule.model.diagnostic import Severity
+from ferrule.openapi.bodies import kind_of
+from ferrule.openapi.read import OpenApi
+from ferrule.openapi.schemas import Entry, Schemas
+from ferrule.openapi.shape import CHOICE, Answer, Media, Operation
+from ferrule.openapi.wording import as_sentence, bounded
+
+MOST_SCHEMAS = 400
+_MOST_MEANING = 300
+_USUAL = ("application/json", "text/json", "*/*", "application/*")
+_RANK = {"json": 0, "text": 1, "form": 1, "multipart": 2, "binary": 2, "": 2}
+_ACTIONS = {
+    400: "Check the arguments against what the tool says about them, and call again with corrected ones.",
+    401: "Do not call again; the credentials have to be set up or renewed first.",
+    402: "Do not call again; tell the user that a payment is needed.",
+    403: "Do not call again; tell the user that the access is not allowed.",
+    404: "Check the ids in the arguments; look the thing up first if there is a tool for it.",
+    405: "Do not call again; the service does not offer this.",
+    406: "Do not call again; the service cannot answer in a form that is understood here.",
+    408: "Call again later.",
+    409: "Read the current state first, then decide whether the change is still wanted.",
+    410: "Do not call again; what was asked for is gone.",
+    412: "Read the current state first, then call again with its values.",
+    413: "Send less at once.",
+    415: "Do not call again; the service does not take this kind of content.",
+    422: "Correct the arguments that the message names, and call again.",
+    423: "Wait until it is released, then call again.",
+    429: "Wait before calling again, as long as the answer says.",
+    500: "Do not repeat it more than once; tell the user if it fails again.",
+    501: "Do not call again; the service does not offer this.",
+    502: "Call again later.",
+    503: "Call again later.",
+    504: "Call again later; what was asked for may have happened.",
+}
+
+
+class Answering(NamedTuple):
+    """What a tool gives."""
+
+    schema: dict[str, Any]
+    """Of its output: always an object."""
+    transport: dict[str, Any]
+    """`x-response`, where it is needed, and a header that asks for an unusual type."""
+    errors: dict[str, dict[str, str]]
+    is_list: bool
+    """True when the answer is a list, or holds one as its main part."""
+    headers: frozenset[str]
+    """Names of headers that come with it."""
+
+
+def answering_of(document: OpenApi, schemas: Schemas, operation: Operation) -> Answering:
+    """The output of an operation, and its errors."""
+    good = [answer for answer in operation.answers if answer.status[:1] == "2"]
+    good = good or [answer for answer in operation.answers if answer.status.lower() == "default"]
+    headers = frozenset(name for answer in good for name in answer.headers)
+    errors = _errors(operation.answers)
+    chosen = [(answer, media) for answer in good if (media := _best(document, answer)) is not None]
+    if operation.heading.method == "HEAD" or not good:
+        return Answering({"type": "object"}, {}, errors, False, headers)
+    if not chosen:
+        return Answering(
+            {"type": "object"}, {} if _is_empty(good) else {"x-response": {"as": "value"}}, errors, False, headers
+        )
+    kinds = {_kind(media) for _, media in chosen}
+    if kinds == {"json"}:
+        return _json(schemas, chosen, errors, headers)
+    if "json" not in kinds and "binary" not in kinds:
+        member = {"type": "string", "description": _first(good) or "What the service answered."}
+        output = {"type": "object", "properties": {"text": member}, "required": ["text"]}
+        return Answering(output, _accept(chosen, "text"), errors, False, headers)
+    transport = {} if kinds == {"binary"} else {"x-response": {"as": "value"}}
+    return Answering({"type": "object"}, {**_accept(chosen, "binary"), **transport}, errors, False, headers)
+
+
+def _is_empty(answers: list[Answer]) -> bool:
+    return all(answer.status in ("204", "205") for answer in answers)
+
+
+def _first(answers: list[Answer]) -> str:
+    return next(
+        (as_sentence(bounded(answer.description, _MOST_MEANING)) for answer in answers if answer.description.strip()),
+        "",
+    )
+
+
+def _kind(media: Media) -> str:
+    kind = "text" if media.is_sequence else kind_of(media.media_type)
+    return {"form": "text", "multipart": "binary", "": "binary"}.get(kind, kind)
+
+
+def _best(document: OpenApi, answer: Answer) -> Media | None:
+    if not answer.media:
+        return None
+    ranked = sorted(answer.media, key=lambda media: (_RANK[_kind(media)], media.media_type.lower() not in _USUAL))
+    if len({_kind(media) for media in ranked}) > 1:
+        others = ", ".join(media.media_type for media in ranked[1:])
+        document.tell(
+            CHOICE,
+            answer.path,
+            f"of several answers {ranked[0].media_type} is taken; not: {others[:200]}",
+            Severity.INFO,
+        )
+    return ranked[0]
+
+
+def _accept(chosen: list[tuple[Answer, Media]], kind: str) -> dict[str, Any]:
+    """A header that asks for what is expected, where the usual one would ask for something else."""
+    types = list(dict.fromkeys(media.media_type.strip() for _, media in chosen))
+    if kind == "json" and any(each.partition(";")[0].lower() in _USUAL for each in types):
+        return {}
+    plain = [each for each in types if "*" not in each and "/" in each and each.isascii() and each.isprintable()]
+    return {"x-headers": {"Accept": ", ".join(plain)}} if plain else {}
+
+
+def _json(
+    schemas: Schemas, chosen: list[tuple[Answer, Media]], errors: dict[str, dict[str, str]], headers: frozenset[str]
+) -> Answering:
+    entries: list[Entry] = []
+    for _, media in chosen:
+        if media.schema is None:
+            continue
+        entry = schemas.expanded(media.schema, media.path, is_input=False, most=MOST_SCHEMAS)
+        if entry.is_cut:
+            schemas.tell_cut(media.path, "the answer")
+        if all(entry.schema != known.schema for known in entries):
+            entries.append(entry)
+    transport = _accept(chosen, "json")
+    if not entries or len(entries) < len({id(media.schema) for _, media in chosen if media.schema is None}):
+        return Answering({"type": "object"}, {**transport, "x-response": {"as": "value"}}, errors, False, headers)
+    made = [entry.schema for entry in entries]
+    if all(map(is_object, made)):
+        whole = made[0] if len(made) == 1 else {"anyOf": made}
+        return Answering({"type": "object", **whole}, transport, errors, holds_list(whole), headers)
+    if all(schema.get("type") == "array" for schema in made):
+        whole, member = made[0] if len(made) == 1 else {"anyOf": made}, "items"
+    else:
+        whole, member = made[0] if len(made) == 1 else {"anyOf": made}, "value"
+    if "description" not in whole:
+        whole = {**({"type": whole["type"]} if "type" in whole else {}), "description": _first([each for each, _ in chosen])
+                 or "What the service answered.", **whole}  # fmt: skip
+    output = {"type": "object", "properties": {member: whole}, "required": [member]}
+    return Answering(output, {**transport, "x-response": {"as": member}}, errors, member == "items", headers)
+
+
+def is_object(schema: dict[str, Any]) -> bool:
+    """True for a schema that only objects fit."""
+    kind = schema.get("type")
+    if kind is not None:
+        return bool(kind == "object")
+    return any(schema.get(word) and all(map(is_object, schema[word])) for word in ("oneOf", "anyOf"))
+
+
+def holds_list(schema: dict[str, Any]) -> bool:
+    """True for an object that has a list among its members: `{items: […], next: …}`."""
+    return any(
+        isinstance(member, dict) and member.get("type") == "array" for member in schema.get("properties", {}).values()
+    )
+
+
+def _errors(answers: tuple[Answer, ...]) -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = {}
+    for answer in answers:
+        status = answer.status.upper()
+        if status in ("4XX", "5XX"):
+            status = f"{status[0]}00"
+        if not (status.isascii() and status.isdecimal() and len(status) == 3 and status[0] in "45") or status in found:
+            continue
+        number = int(status)
+        meaning = as_sentence(" ".join(bounded(answer.description, _MOST_MEANING).split())) or _phrase(number)
+        action = _ACTIONS.get(number) or _ACTIONS[400 if number < 500 else 500]
+        found[status] = {"meaning": meaning, "agent_action": action}
+    return dict(sorted(found.items()))
+
+
+def _phrase(status: int) -> str:
+    try:
+        return f"{HTTPStatus(status).phrase}."
+    except ValueError:
+        return f"The service answered with status {status}."

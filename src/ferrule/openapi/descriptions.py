@@ -1,0 +1,71 @@
+"""What a tool says about itself, from the summary and the description of its operation."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ferrule.openapi.paging import in_words
+from ferrule.openapi.shape import Operation
+from ferrule.openapi.wording import as_sentence, bounded, words_of
+
+MOST_SENTENCES = 5
+_MOST = 1_200
+_END = re.compile(r"""[.!?]+["'”’)\]}]*(?=\s+["'“‘(\[{]*[A-Z0-9À-Þ]|\s*\Z)""")
+_ABBREVIATED = re.compile(r"(?:\be\.g|\bi\.e)\.$", re.IGNORECASE)
+_MARKUP = re.compile(r"<[^<>]{1,200}>|!\[[^\]]*\]\([^)]*\)|^#{1,6}\s+", re.MULTILINE)
+
+
+def title_of(operation: Operation, name: str) -> str:
+    """A short title: the summary, or the name in words."""
+    summary = " ".join(operation.summary.split()).rstrip(".")
+    if 0 < len(summary) <= 80:
+        return summary
+    words = " ".join(words_of(name))
+    return words[:1].upper() + words[1:]
+
+
+def description_of(operation: Operation, api: str, paging: dict[str, Any]) -> str:
+    """Two to five sentences: what the document says, and where the call goes."""
+    summary = as_sentence(" ".join(operation.summary.split()))
+    text = plain(operation.description)
+    if summary and not _says(text, summary):
+        text = f"{summary} {text}".strip()
+    heading = operation.heading
+    extra = [in_words(paging)] if paging else []
+    if operation.is_deprecated:
+        extra.append("It is deprecated.")
+    text = first_sentences(bounded(text, _MOST), MOST_SENTENCES - len(extra))
+    where = f"Calls {heading.method} {heading.template.partition('?')[0]}" + (f" of {api}." if api else ".")
+    sentences = [text, *extra] if text else extra
+    if not text:
+        sentences.insert(0, f"{' '.join(words_of(heading.operation_id)).capitalize() or 'Uses the service'}.")
+    made = " ".join(filter(None, sentences))
+    return made if _count(made) >= 2 else f"{as_sentence(made)} {where}"
+
+
+def _says(text: str, summary: str) -> bool:
+    """True when a text begins with what a summary says."""
+    return text.lower().startswith(summary.rstrip(".").lower())
+
+
+def plain(markdown: str) -> str:
+    """Markdown as running text: headings and pictures are taken off, lists and emphasis stay."""
+    return " ".join(_MARKUP.sub(" ", markdown).split()) if markdown.strip() else ""
+
+
+def _ends(text: str) -> list[int]:
+    return [match.end() for match in _END.finditer(text) if not _ABBREVIATED.search(text, 0, match.end())]
+
+
+def _count(text: str) -> int:
+    ends = _ends(text)
+    return len(ends) + (not ends or ends[-1] < len(text.rstrip()))
+
+
+def first_sentences(text: str, most: int) -> str:
+    """The first sentences of a text."""
+    ends = _ends(text)
+    if len(ends) > most or (len(ends) == most and ends[-1] < len(text)):
+        return text[: ends[most - 1]]
+    return as_sentence(text)

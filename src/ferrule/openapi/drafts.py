@@ -1,0 +1,158 @@
+"""An operation as a tool: its name, what it says to a model, what it takes and gives, and how it is reached.
+
+The way from here to a file is `imports/openapi.py`, the way to a tool in memory `formats/openapi.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ferrule.model.tool import FACT_NAMES, SafetyFacts
+from ferrule.openapi.addresses import Address, Addresses
+from ferrule.openapi.answering import Answering, answering_of
+from ferrule.openapi.credentials import Access, Security
+from ferrule.openapi.descriptions import description_of, title_of
+from ferrule.openapi.names import name_of, unique
+from ferrule.openapi.paging import paging_of
+from ferrule.openapi.read import OpenApi
+from ferrule.openapi.schemas import Schemas
+from ferrule.openapi.sending import Sending, sending_of
+from ferrule.openapi.shape import Heading, Operation
+from ferrule.openapi.wording import words_of
+
+READING = frozenset({"GET", "HEAD", "OPTIONS", "QUERY", "TRACE"})
+"""Methods that change nothing, because HTTP says so."""
+KIND = "openapi_operation"
+SOURCE = "openapi"
+_READS = SafetyFacts(is_read_only=True, is_concurrency_safe=True)
+_WRITES = SafetyFacts()
+_DESTROYS = SafetyFacts(is_destructive=True)
+
+
+class Draft(NamedTuple):
+    """A tool to be."""
+
+    name: str
+    title: str
+    description: str
+    operation: Operation
+    sending: Sending
+    answering: Answering
+    address: Address
+    access: Access
+    paging: dict[str, Any]
+
+    @property
+    def is_reading(self) -> bool:
+        """True for a tool that changes nothing."""
+        return self.operation.heading.method in READING
+
+    @property
+    def facts(self) -> SafetyFacts:
+        """What the method says about it; all of it inferred."""
+        if self.is_reading:
+            return _READS
+        return _DESTROYS if self.operation.heading.method == "DELETE" else _WRITES
+
+    @property
+    def inferred_facts(self) -> tuple[str, ...]:
+        """Nobody stated any of them."""
+        return FACT_NAMES
+
+    @property
+    def mapping(self) -> dict[str, Any]:
+        """Where it comes from, as an external mapping (AT-27)."""
+        heading = self.operation.heading
+        return {
+            "source": SOURCE,
+            **({"operation_id": heading.operation_id} if heading.operation_id else {}),
+            "method": heading.method,
+            "path": heading.template,
+            "server_url": self.address.url,
+            "security_scheme_refs": list(self.access.refs),
+            **({"pagination": {**self.paging, "inferred": True}} if self.paging else {}),
+        }
+
+    @property
+    def is_ready(self) -> bool:
+        """False when somebody has to complete it before it can be called."""
+        return self.address.is_known and self.access.is_complete
+
+    @property
+    def transport(self) -> dict[str, Any]:
+        """As an AML file says it."""
+        heading = self.operation.heading
+        base, template = self.address.url, self.sending.template.partition("#")[0]
+        if template == "/" and base.count("/") > 2 and "?" not in base:  # a bare slash is rarely meant
+            base, _, last = base.rpartition("/")
+            template = f"/{last}/"
+        made: dict[str, Any] = {"type": "rest-api", "base_url": base, "endpoint": f"{heading.method} {template}"}
+        headers = {**self.answering.transport.get("x-headers", {}), **self.sending.transport.get("x-headers", {})}
+        for key in ("x-body", "x-mapping"):
+            if key in self.sending.transport:
+                made[key] = self.sending.transport[key]
+        if headers:
+            made["x-headers"] = headers
+        if "x-response" in self.answering.transport:
+            made["x-response"] = self.answering.transport["x-response"]
+        made["credentials"] = self.access.credentials
+        return made
+
+
+class Drafting:
+    """Makes tools of the operations of one document. Names are given in the order in which they are asked for."""
+
+    def __init__(
+        self,
+        document: OpenApi,
+        *,
+        source: str = "",
+        server: str = "",
+        variables: Mapping[str, str] | None = None,
+        client_id: str = "",
+        prefix: str = "",
+    ) -> None:
+        self.document = document
+        self._schemas = Schemas(document)
+        self._addresses = Addresses(document, source, server, variables or {})
+        self._security = Security(document, prefix, client_id)
+        self._taken: set[str] = set()
+
+    def name(self, heading: Heading) -> str:
+        """A name for an operation, which no other has."""
+        return unique(name_of(heading), self._taken)
+
+    def draft(self, heading: Heading, name: str) -> Draft:
+        """The tool of an operation. Raises Broken."""
+        document = self.document
+        operation = document.operation(heading)
+        sending = sending_of(document, self._schemas, operation)
+        answering = answering_of(document, self._schemas, operation)
+        paging = paging_of(sending, answering)
+        return Draft(
+            name=name,
+            title=title_of(operation, name),
+            description=description_of(operation, document.title, paging),
+            operation=operation,
+            sending=sending,
+            answering=answering,
+            address=self._addresses.of(operation.servers),
+            access=self._security.of(operation.security, (*heading.path, "security")),
+            paging=paging,
+        )
+
+
+def namespace_of(document: OpenApi) -> str:
+    """A namespace from a document's title."""
+    words = [
+        word for word in words_of(document.title) if word.isascii() and word not in ("api", "the", "rest", "openapi")
+    ]
+    return "-".join(words)[:48].strip("-") or "api"
+
+
+def facts_as_json(facts: SafetyFacts) -> dict[str, Any]:
+    """The facts that differ from what nobody states."""
+    return dict(msgspec.to_builtins(facts))

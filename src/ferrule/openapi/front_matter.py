@@ -1,0 +1,158 @@
+"""A definition's text, written quickly: block-style YAML that people can edit and that our quick reader reads.
+
+Every text is quoted that some version of YAML might take for something else. Mappings that occur in many definitions (the
+schemas of a document's components) are written once for each depth and remembered.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import lru_cache
+from typing import Any
+
+_PLAIN = re.compile(r"[A-Za-z_/<][^\n:#\"'\\{}\[\]&*!|>%@`,\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029\ufeff]*")
+_PLAIN_BLOCK = re.compile(r"[A-Za-z_/][^\n:#\\\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029\ufeff\ufffe\uffff]*")
+_PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_WORDS = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n", ""})
+_ODD = re.compile(r"[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]")
+_ODD_OR_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]")
+_HALF = re.compile(r"[\ud800-\udfff]")
+_LONGEST_LINE = 150
+_LONG = 900
+"""Longer texts on one line are not read quickly."""
+
+Memo = dict[tuple[int, int], tuple[Any, list[str]]]
+
+
+def front_matter(value: dict[str, Any], body: str, memo: Memo) -> str:
+    """A Markdown file with front matter. `memo` is shared by the files of one import."""
+    lines: list[str] = ["---"]
+    _mapping(value, 0, lines, memo)
+    lines.append("---")
+    return "\n".join(lines) + "\n" + (f"\n{_HALF.sub('�', body).strip()}\n" if body.strip() else "")
+
+
+def _mapping(node: dict[str, Any], depth: int, out: list[str], memo: Memo) -> None:
+    margin = "  " * depth
+    for key, value in node.items():
+        start = f"{margin}{_key(key)}:"
+        kind = type(value)
+        if kind is str:
+            out.append(f"{start} {_text(value, depth)}")
+        elif kind is dict:
+            if not value:
+                out.append(f"{start} {{}}")
+            else:
+                out.append(start)
+                if "properties" in value:
+                    _remembered(value, depth + 1, out, memo)
+                else:
+                    _mapping(value, depth + 1, out, memo)
+        elif kind is list or kind is tuple:
+            _list(start, value, depth, out, memo)
+        else:
+            out.append(f"{start} {_scalar(value)}")
+
+
+def _remembered(node: dict[str, Any], depth: int, out: list[str], memo: Memo) -> None:
+    mark = (id(node), depth)
+    known = memo.get(mark)
+    if known is None:
+        lines: list[str] = []
+        _mapping(node, depth, lines, memo)
+        known = memo[mark] = (node, lines)  # the node is kept, so that nothing else gets its id
+    out += known[1]
+
+
+def _list(start: str, items: list[Any], depth: int, out: list[str], memo: Memo) -> None:
+    if not items:
+        out.append(f"{start} []")
+        return
+    if not any(isinstance(item, dict | list) for item in items):
+        flow = ", ".join([_flow(item) for item in items])
+        if len(flow) + len(start) <= _LONGEST_LINE and "\n" not in flow:
+            out.append(f"{start} [{flow}]")
+            return
+    out.append(start)
+    margin = "  " * (depth + 1)
+    for item in items:
+        if isinstance(item, dict) and item:
+            lines: list[str] = []
+            _mapping(item, depth + 2, lines, memo)
+            out.append(f"{margin}- {lines[0][len(margin) + 2 :]}")
+            out += lines[1:]
+        elif isinstance(item, dict | list):
+            out.append(f"{margin}- {_json(item)}")
+        elif isinstance(item, str):
+            out.append(f"{margin}- {_text(item, depth + 1)}")
+        else:
+            out.append(f"{margin}- {_scalar(item)}")
+
+
+def _scalar(value: Any) -> str:
+    if value is None:
+        return "null"
+    if value is True:
+        return "true"
+    if value is False:
+        return "false"
+    if isinstance(value, int):
+        return str(value) if abs(value) < 10**300 else "0"
+    if isinstance(value, float):
+        return repr(value)
+    return _quoted(str(value))
+
+
+@lru_cache(maxsize=16384)
+def _key(key: str) -> str:
+    if _PLAIN_KEY.fullmatch(key) and key.lower() not in _WORDS:
+        return key
+    return _quoted(key)
+
+
+def _text(text: str, depth: int) -> str:
+    if "\n" in text:
+        return _block(text, depth)
+    return _line(text)
+
+
+@lru_cache(maxsize=16384)
+def _line(text: str) -> str:
+    """A text on one line, quoted only where it must be."""
+    if len(text) < _LONG and _PLAIN_BLOCK.fullmatch(text) and text[-1] != " " and text.lower() not in _WORDS:
+        return text
+    if _ODD_OR_CONTROL.search(text) is None and len(text) < _LONG:
+        if '"' not in text and "\\" not in text:
+            return f'"{text}"'
+        if "'" not in text:
+            return f"'{text}'"
+    return _quoted(text)
+
+
+def _flow(item: Any) -> str:
+    if not isinstance(item, str):
+        return _scalar(item)
+    if _PLAIN.fullmatch(item) and item[-1] != " " and item.lower() not in _WORDS:
+        return item
+    return _line(item) if _line(item)[0] in "\"'" else _quoted(item)
+
+
+def _quoted(text: str) -> str:
+    """A text in double quotes; YAML's escapes are JSON's, but for characters that come in two halves."""
+    written = json.dumps(_HALF.sub("�", text), ensure_ascii=False)
+    return _ODD.sub(lambda match: f"\\u{ord(match[0]):04x}", written)
+
+
+def _json(value: Any) -> str:
+    return _ODD.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(value, ensure_ascii=False))
+
+
+def _block(text: str, depth: int) -> str:
+    """A text of several lines, as they are; quoted when a line would not stay as it is."""
+    lines = text.split("\n")
+    is_odd = _ODD_OR_CONTROL.search(text) is not None
+    if is_odd or lines[0][:1] in ("", " ") or not lines[-1] or any(line != "" and line.strip() == "" for line in lines):
+        return _quoted(text)
+    margin = "  " * (depth + 1)
+    return "|-\n" + "\n".join(f"{margin}{line}" if line else "" for line in lines)

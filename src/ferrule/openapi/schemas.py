@@ -1,0 +1,365 @@
+"""Schemas of a document as AML can hold them: without references, `allOf` merged, recursion and size bounded.
+
+What a reference becomes is worked out once for each direction (what is sent, what comes back) and shared from then on: the
+result is a web of shared mappings, which nobody may change. How large it would be when written out is known beforehand.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ferrule.model.diagnostic import Severity
+from ferrule.model.value import Path, type_name
+from ferrule.openapi.discriminators import branch_words, children_of, told_apart
+from ferrule.openapi.keywords import simple_keywords
+from ferrule.openapi.merging import Merger
+from ferrule.openapi.read import OpenApi
+from ferrule.openapi.recursion import Circles
+from ferrule.openapi.references import Target
+from ferrule.openapi.shape import REFERENCE, SCHEMA, Broken
+from ferrule.openapi.wording import joined, spoken
+
+MOST_HEIGHT = 18
+"""Schemas within one another; each is two or three levels of a file."""
+_FAR = 10_000
+_TRIES = ((3, _FAR), (2, _FAR), (1, _FAR), (1, 8), (1, 6), (1, 4), (1, 3), (1, 2), (1, 1))
+"""How often recursive schemas are unrolled, and how deep any may go: less and less until the whole is small enough."""
+_MOST_DEPTH = 100
+_ANNOTATIONS = frozenset(
+    {"description", "title", "readOnly", "writeOnly", "default", "example", "examples", "deprecated"}
+)
+_COMBINATORS = ("oneOf", "anyOf")
+
+
+class Entry(NamedTuple):
+    """A schema, made plain."""
+
+    schema: dict[str, Any]
+    size: int = 1
+    """How many schemas it is when it is written out."""
+    height: int = 1
+    is_hidden: bool = False
+    """True for what is not sent (`readOnly`) or does not come back (`writeOnly`), and for `false`."""
+    is_cut: bool = False
+    """True when something was left out that would have been too large."""
+
+
+class _Ways(NamedTuple):
+    """How to expand."""
+
+    is_input: bool
+    unroll: int
+    levels: int
+
+
+class _TooDeep(Exception):
+    """Ends a try."""
+
+
+NOTHING = Entry({})
+
+
+class Schemas:
+    """The schemas of one document."""
+
+    def __init__(self, document: OpenApi) -> None:
+        self._document = document
+        self._references = document.references
+        self._circles = Circles(document.references)
+        self._known: dict[tuple[str, bool, _Ways], Entry] = {}
+        self._parts: set[str] = set()
+        self._merger = Merger()
+        self._has_siblings = document.version in ("3.1", "3.2")
+
+    def expanded(self, written: Any, path: Path, *, is_input: bool, most: int) -> Entry:
+        """A schema as it can be written to a file, of `most` schemas at the most."""
+        for unroll, levels in _TRIES:
+            self._merger = Merger()
+            self._parts.clear()
+            try:
+                entry = self._entry(written, path, _Ways(is_input, unroll, levels), 0)
+            except (_TooDeep, RecursionError):
+                continue
+            if entry.size <= most and entry.height <= MOST_HEIGHT:
+                return entry
+        return Entry({"description": "Too large to be described here."}, is_cut=True)
+
+    def _entry(self, written: Any, path: Path, ways: _Ways, depth: int, is_part: bool = False) -> Entry:
+        if depth > _MOST_DEPTH:
+            raise _TooDeep
+        if not isinstance(written, dict):
+            if written is False:
+                return Entry({}, is_hidden=True)
+            if written is not True:
+                self._document.tell(
+                    SCHEMA, path, f"a schema must be an object, not {type_name(written)}; it takes anything"
+                )
+            return NOTHING
+        if "$ref" in written:
+            return self._referring(written, path, ways, depth, is_part)
+        if ways.levels <= 0:
+            return _cut_short(written)
+        return self._built(written, path, ways, depth, is_part, None)
+
+    def _referring(self, written: dict[str, Any], path: Path, ways: _Ways, depth: int, is_part: bool) -> Entry:
+        try:
+            target = self._references.follow(written["$ref"], path)
+        except Broken as problem:
+            self._document.keep(problem.finding)
+            return Entry({"description": "Anything: the document does not say what it is."})
+        entry = self._target(target, ways, depth, is_part)
+        if len(written) == 1:
+            return entry
+        beside = {
+            key: value
+            for key, value in written.items()
+            if key != "$ref" and (self._has_siblings or key in _ANNOTATIONS)
+        }
+        if not beside:
+            return entry
+        own = self._built(beside, path, ways, depth, True, None)
+        return self._both(entry, own)
+
+    def _target(self, target: Target, ways: _Ways, depth: int, is_part: bool) -> Entry:
+        key = target.key
+        if not isinstance(target.value, dict):
+            return self._entry(target.value, target.path, ways, depth + 1)
+        if is_part:
+            if key in self._parts:
+                self._document.tell(
+                    REFERENCE, target.path, f"{target.name!r} is a part of itself (`allOf`); that part is passed over"
+                )
+                return NOTHING
+        elif key in self._circles:
+            if ways.unroll <= 0:
+                return _again(target)
+            ways = ways._replace(unroll=ways.unroll - 1)
+        if ways.levels <= 0:
+            return _cut_short(target.value)
+        mark = (key, is_part, ways)
+        known = self._known.get(mark)
+        if known is None:
+            if is_part:
+                self._parts.add(key)
+            known = self._built(target.value, target.path, ways, depth + 1, is_part, target)
+            if is_part:
+                self._parts.discard(key)
+            self._known[mark] = known
+        return known
+
+    def _built(
+        self, written: dict[str, Any], path: Path, ways: _Ways, depth: int, is_part: bool, target: Target | None
+    ) -> Entry:
+        """One schema that is no reference, or stands beside one."""
+        if "$ref" in written and target is not None:  # a reference with more beside it
+            return self._referring(written, path, ways, depth, is_part)
+        entry = self._own(written, path, ways, depth)
+        parts = written.get("allOf")
+        if parts is not None:
+            entry = self._joined(parts, entry, (*path, "allOf"), ways, depth)
+        discriminator = written.get("discriminator")
+        for word in _COMBINATORS:
+            branches = written.get(word)
+            if branches is not None:
+                entry = self._alternatives(entry, word, branches, discriminator, path, ways, depth)
+        if discriminator is not None and not is_part and target is not None and not written.keys() & {"oneOf", "anyOf"}:
+            entry = self._polymorphic(entry, discriminator, target, path, ways, depth)
+        return entry
+
+    def _own(self, written: dict[str, Any], path: Path, ways: _Ways, depth: int) -> Entry:
+        made = simple_keywords(written)
+        for keyword, problem in made.problems:
+            self._document.tell(SCHEMA, (*path, keyword), f"`{keyword}` {problem}")
+        out = made.out
+        size = height = 1
+        is_cut = False
+        below = ways if ways.levels >= _FAR else ways._replace(levels=ways.levels - 1)
+        properties, required = written.get("properties"), written.get("required")
+        if properties is not None or isinstance(required, list):
+            members, taller, is_cut = self._members(properties, path, below, depth, written)
+            hidden = members.pop("", None)
+            if members:
+                out["properties"] = {name: entry.schema for name, entry in members.items()}
+                size += sum(entry.size for entry in members.values())
+                height = 1 + taller
+            names = _required(required, hidden, out)
+            if names:
+                out["required"] = names
+                size += len(out["properties"]) - len(members)
+        rest = written.get("additionalProperties", written.get("unevaluatedProperties"))
+        if isinstance(rest, bool):
+            if "additionalProperties" in written or rest:
+                out["additionalProperties"] = rest
+        elif rest is not None:
+            entry = self._entry(rest, (*path, "additionalProperties"), below, depth + 1)
+            out["additionalProperties"] = entry.schema or True
+            size, height, is_cut = size + entry.size, max(height, 1 + entry.height), is_cut or entry.is_cut
+        items = written.get("items")
+        if isinstance(items, list):
+            items = {"description": "The items differ by their position."} if items else {}
+        if items is not None:
+            entry = self._entry(items, (*path, "items"), below, depth + 1)
+            out["items"] = entry.schema
+            size, height, is_cut = size + entry.size, max(height, 1 + entry.height), is_cut or entry.is_cut
+        side = "readOnly" if ways.is_input else "writeOnly"
+        return Entry(out, size, height, written.get(side) is True, is_cut)
+
+    def _members(
+        self, properties: Any, path: Path, ways: _Ways, depth: int, written: dict[str, Any]
+    ) -> tuple[dict[str, Entry], int, bool]:
+        """The properties of an object; under the empty name, if anything, a mark that some are not for this direction."""
+        if not isinstance(properties, dict):
+            if properties is not None:
+                self._document.tell(SCHEMA, (*path, "properties"), "`properties` must be an object; it is passed over")
+            return {}, 0, False
+        found: dict[str, Entry] = {}
+        hidden: list[str] = []
+        taller, is_cut = 0, False
+        for name, member in properties.items():
+            entry = self._entry(member, (*path, "properties", name), ways, depth + 1)
+            if entry.is_hidden:
+                hidden.append(name)
+                continue
+            if "description" not in entry.schema:
+                entry = entry._replace(schema=described(entry.schema, spoken(name)))
+            found[name] = entry
+            taller, is_cut = max(taller, entry.height), is_cut or entry.is_cut
+        if hidden:
+            found[""] = Entry({"enum": hidden})
+        del written
+        return found, taller, is_cut
+
+    def _joined(self, parts: Any, entry: Entry, path: Path, ways: _Ways, depth: int) -> Entry:
+        if not isinstance(parts, list):
+            self._document.tell(SCHEMA, path, "`allOf` must be a list; it is passed over")
+            return entry
+        whole = NOTHING
+        for index, part in enumerate(parts):
+            whole = self._both(whole, self._entry(part, (*path, index), ways, depth + 1, is_part=True))
+        return self._both(whole, entry)
+
+    def _both(self, one: Entry, other: Entry) -> Entry:
+        return Entry(
+            self._merger.merged(one.schema, other.schema),
+            one.size + other.size - 1,
+            max(one.height, other.height),
+            one.is_hidden or other.is_hidden,
+            one.is_cut or other.is_cut,
+        )
+
+    def _alternatives(
+        self, entry: Entry, word: str, branches: Any, discriminator: Any, path: Path, ways: _Ways, depth: int
+    ) -> Entry:
+        if not isinstance(branches, list) or not branches:
+            self._document.tell(SCHEMA, (*path, word), f"`{word}` must be a list of schemas; it is passed over")
+            return entry
+        below = ways if ways.levels >= _FAR else ways._replace(levels=ways.levels - 1)
+        made: list[Entry] = []
+        for index, branch in enumerate(branches):
+            found = self._entry(branch, (*path, word, index), below, depth + 1)
+            if discriminator is not None:
+                words = branch_words(self._references, discriminator, branch)
+                found = found._replace(schema=told_apart(found.schema, discriminator, words))
+            made.append(found)
+        return _with_branches(entry, word, made)
+
+    def _polymorphic(
+        self, entry: Entry, discriminator: Any, target: Target, path: Path, ways: _Ways, depth: int
+    ) -> Entry:
+        """A base class: a value of it is one of those that name it in their `allOf`."""
+        below = ways if ways.levels >= _FAR else ways._replace(levels=ways.levels - 1)
+        made = []
+        for words, child in children_of(self._document, discriminator, target):
+            found = self._target(child, below, depth + 1, is_part=False)
+            made.append(found._replace(schema=told_apart(found.schema, discriminator, words)))
+        del path
+        if not made:
+            return entry
+        head: dict[str, Any] = {key: entry.schema[key] for key in ("type", "description") if key in entry.schema}
+        return _with_branches(entry._replace(schema=head, size=1, height=1), "oneOf", made)
+
+    def tell_cut(self, path: Path, what: str) -> None:
+        """Say that a schema was too large, or contains itself."""
+        self._document.tell(
+            SCHEMA,
+            path,
+            f"{what} is large or contains itself; what is left out of its schema takes anything",
+            Severity.INFO,
+        )
+
+
+def described(schema: dict[str, Any], text: str) -> dict[str, Any]:
+    """A schema with a description, which stands behind its type."""
+    made = {"type": schema["type"]} if "type" in schema else {}
+    return {**made, "description": text, **schema}
+
+
+def _with_branches(entry: Entry, word: str, branches: list[Entry]) -> Entry:
+    kept = [branch for branch in branches if not branch.is_hidden]
+    if not kept:
+        return entry._replace(is_hidden=True)
+    size = entry.size + sum(branch.size for branch in kept)
+    height = max(entry.height, 1 + max(branch.height for branch in kept))
+    is_cut = entry.is_cut or any(branch.is_cut for branch in kept)
+    schemas = [branch.schema for branch in kept]
+    plain = _nullable(schemas)
+    if plain is not None:
+        schema = {**plain, **entry.schema} if "type" not in entry.schema else {**entry.schema, word: schemas}
+    elif len(schemas) == 1 and "type" not in entry.schema:
+        schema = {**schemas[0], **entry.schema}
+    elif word in entry.schema:
+        schema = {**entry.schema, "allOf": [*entry.schema.get("allOf", []), {word: schemas}]}
+    else:
+        schema = {**entry.schema, word: schemas}
+    return Entry(schema, size, height, entry.is_hidden, is_cut)
+
+
+def _nullable(schemas: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """`X or null` as X that may be null, where X has one type and lists no values."""
+    if len(schemas) != 2:
+        return None
+    null = [schema for schema in schemas if schema.get("type") == "null"]
+    rest = [schema for schema in schemas if schema.get("type") != "null"]
+    if len(null) != 1 or len(rest) != 1:
+        return None
+    kind = rest[0].get("type")
+    if not isinstance(kind, str) or rest[0].keys() & {"enum", "const", "oneOf", "anyOf", "allOf"}:
+        return None
+    return {**rest[0], "type": [kind, "null"]}
+
+
+def _required(written: Any, hidden: Entry | None, out: dict[str, Any]) -> list[str]:
+    """The required names that can be given; those that are not declared are declared, as anything."""
+    if not isinstance(written, list):
+        return []
+    unseen = hidden.schema["enum"] if hidden is not None else ()
+    names = list(dict.fromkeys(name for name in written if isinstance(name, str) and name not in unseen))
+    if not names:
+        return []
+    properties = out.get("properties", {})
+    missing = [name for name in names if name not in properties]
+    if missing or "properties" not in out:
+        out["properties"] = {**properties, **{name: {"description": spoken(name)} for name in missing}}
+    return names
+
+
+def _again(target: Target) -> Entry:
+    """A recursive schema, once it was unrolled often enough."""
+    kind = target.value.get("type")
+    schema: dict[str, Any] = {"type": kind if kind in ("object", "array", "string") else "object"}
+    if kind is None and target.value.keys() & {"oneOf", "anyOf", "enum"}:
+        schema = {}
+    text = f"Again a {target.name}, in the shape described further up."
+    return Entry({**schema, "description": text}, is_cut=True)
+
+
+def _cut_short(written: dict[str, Any]) -> Entry:
+    """A schema without what is inside it."""
+    outer = {key: value for key, value in written.items() if key not in ("properties", "items", "additionalProperties")}
+    if "type" not in outer and "properties" in written:
+        outer["type"] = "object"
+    out = {key: value for key, value in simple_keywords(outer).out.items() if key != "default"}
+    if written.keys() & {"properties", "items", "allOf", "oneOf", "anyOf", "additionalProperties"}:
+        out["description"] = joined(out.get("description", ""), ["Its members are not listed here."])
+        return Entry(out, is_cut=True)
+    return Entry(out)
