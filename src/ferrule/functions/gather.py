@@ -56,11 +56,14 @@ def bound_functions(root: Path, bind: Mapping[str, str]) -> list[Binding]:
     """The functions that the settings bind to definitions: `refund-order = "shop.orders:refund"`, or a file of the workspace
     before the colon. Raises BindingError."""
     found = []
+    modules: dict[str, ModuleType] = {}
     for tool, reference in bind.items():
         where, _, name = reference.rpartition(":")
         if not where or not name:
             raise BindingError(f"[functions] bind of {tool!r} must be 'module:function', not {reference!r}")
-        function: Any = load_modules(root, [where])[0]
+        if where not in modules:  # once: a file that ran twice would have two of each of its classes
+            modules[where] = load_modules(root, [where])[0]
+        function: Any = modules[where]
         for part in name.split("."):
             function = getattr(function, part, None)
         if function is None:
