@@ -1,10 +1,12 @@
-"""The rule pages: one file per standard, one section per rule. A rule's address is its file and its code as anchor."""
+"""The rule pages: one file per standard, one section per rule; and what `--fix` mends. A rule's address is its file and its
+code as anchor.
+"""
 
 from __future__ import annotations
 
 import re
 
-from ferrule.cli.mend import fixable_rules
+from ferrule.cli.mend import fixable_rules, fixers
 from ferrule.contracts.rule import RuleInfo
 from ferrule.parts import rule_pages
 
@@ -15,6 +17,11 @@ STANDARDS = {
     "AT": ("agent-tool", "Agent Tool 0.2.0"),
     "FER": ("ferrule", "Ferrule's own rules"),
 }
+_PROMISE = (
+    "A change is kept only when the text reads back to exactly what the fix promised, its diagnostic is gone, nothing else in\n"
+    "the file is different, and there are no more errors than before. Layout, order, comments and line ends stay, in YAML and\n"
+    "JSON alike. What needs a decision is left to you, and the hint of the diagnostic says what to write."
+)
 _LABEL = re.compile(r"^(Why|Bad|Good|Note):[ \t]?(.*)$")
 
 
@@ -25,7 +32,7 @@ def pages() -> dict[str, str]:
         by_standard[info.code.partition("-")[0]].append(info)
     for infos in by_standard.values():
         infos.sort(key=lambda info: int(info.code.partition("-")[2]))
-    written = {"index.md": _index(by_standard)}
+    written = {"index.md": _index(by_standard), "fixes.md": _fixes()}
     for prefix, (name, title) in STANDARDS.items():
         sections = "\n".join(_section(info) for info in by_standard[prefix])
         written[f"{name}.md"] = f"# Rules of {title}\n\n{sections}" if prefix != "FER" else f"# {title}\n\n{sections}"
@@ -33,7 +40,12 @@ def pages() -> dict[str, str]:
 
 
 def _index(by_standard: dict[str, list[RuleInfo]]) -> str:
-    lines = ["# Rules", "", "`ferrule rule CODE` prints the same page in the terminal.", ""]
+    lines = [
+        "# Rules",
+        "",
+        "`ferrule rule CODE` prints the same page in the terminal. What `ferrule check --fix` mends is",
+    ]
+    lines += ["[listed in one place](fixes.md).", ""]
     for prefix, (name, title) in STANDARDS.items():
         lines += [f"## {title}", "", "| rule | name | severity | |", "|---|---|---|---|"]
         for info in by_standard[prefix]:
@@ -44,10 +56,27 @@ def _index(by_standard: dict[str, list[RuleInfo]]) -> str:
     return "\n".join(lines)
 
 
+def _fixes() -> str:
+    """What is mended, by standard: the first line each fix says about itself."""
+    lines = ["# What `ferrule check --fix` mends", "", _PROMISE, ""]
+    for name, title in STANDARDS.values():
+        found = fixers().get(name.replace("-", "_"))
+        if found is None:
+            continue
+        codes = sorted(found.rules, key=lambda code: int(code.partition("-")[2]))
+        links = ", ".join(f"[{code}]({name}.md#{code.lower()})" for code in codes)
+        lines += [f"## {title}", "", f"Cases of {links}:", "", "| fix | what it does |", "|---|---|"]
+        for fixer in found.fixers:
+            text = " ".join((fixer.__doc__ or "").split()).replace("|", "\\|")
+            lines.append(f"| {fixer.__name__.replace('_', ' ')} | {text} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
 def _section(info: RuleInfo) -> str:
     facts = [f"`{info.name}`", info.severity.value, f"since {info.since}"]
     if info.code in fixable_rules():
-        facts.append("mended by `ferrule check --fix`")
+        facts.append("some cases mended by `ferrule check --fix`")
     lines = [f"## {info.code}", "", " · ".join(facts), "", info.summary, ""]
     for label, text in _labelled(info.details):
         lines += _paragraph(label, text)

@@ -74,3 +74,60 @@ def test_a_clean_workspace_has_nothing_to_mend(workspace: Path) -> None:
     ran = ferrule("check", "--fix", "--yes", folder=workspace)
     assert ran.code == 0
     assert ran.err == "nothing can be mended\n"
+
+
+CLOCK = """\
+{
+    "items": [
+        {
+            "id": "Clock.Now@1.0.0",
+            "name": "Clock_Now",
+            "description": "Tells the time.",
+            "version": "1.0.0",
+            "input_schema": {"type": "object"},
+            "output_schema": null
+        }
+    ]
+}
+"""
+RECORD = """\
+schema_version: "0.1.1"  # as it came
+surface_id: desk
+scope: session
+"""
+
+
+@pytest.fixture
+def legacy(tmp_path: Path) -> Path:
+    """A folder with definitions of a later OXP draft and of an earlier Agent Tool version."""
+    (tmp_path / "clock.json").write_text(CLOCK)
+    (tmp_path / "desk.yaml").write_bytes(RECORD.replace("\n", "\r\n").encode())
+    return tmp_path
+
+
+def test_json_and_yaml_are_shown_and_mended(legacy: Path) -> None:
+    """OXP-49, AT-280"""
+    ran = ferrule("check", ".", "--fix", "--diff", folder=legacy)
+    assert ran.code == 1
+    assert '-    "items": [\n+    "tools": [\n' in ran.out
+    assert '-schema_version: "0.1.1"  # as it came\n+schema_version: "0.2.0"  # as it came\n' in ran.out
+    assert "3 problems in 2 files can be mended" in ran.err
+    assert (legacy / "clock.json").read_text() == CLOCK
+    ran = ferrule("check", ".", "--fix", "--yes", folder=legacy)
+    assert ran.code == 0, ran.out
+    mended = CLOCK.replace('"items"', '"tools"').replace('{"type": "object"}', '{"parameters": {"type": "object"}}')
+    assert (legacy / "clock.json").read_text() == mended
+    assert (legacy / "desk.yaml").read_bytes() == RECORD.replace("0.1.1", "0.2.0").replace("\n", "\r\n").encode()
+    assert ferrule("check", ".", "--fix", "--yes", folder=legacy).err == "nothing can be mended\n"
+
+
+def test_compatibility_is_a_choice_for_fixes_too(legacy: Path) -> None:
+    """OXP-49: accepted with a warning, and rewritten when asked."""
+    assert ferrule("check", ".", "--compat", folder=legacy).code == 0
+    assert ferrule("check", ".", "--compat", "--fix", "--yes", folder=legacy).code == 0
+    assert ferrule("check", ".", "--strict", folder=legacy).code == 0
+
+
+@pytest.mark.parametrize("code", ["OXP-49", "AT-280", "ADL-6", "AML-57"])
+def test_the_page_of_a_rule_says_that_it_is_mended(code: str, tmp_path: Path) -> None:
+    assert "ferrule check --fix" in ferrule("rule", code, folder=tmp_path).out

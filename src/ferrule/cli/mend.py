@@ -42,6 +42,11 @@ class Plan(NamedTuple):
     mended: Mended
 
 
+def fixers() -> dict[str, Fixers]:
+    """The fixers of each dialect that has some."""
+    return {name: _fixers.get(name) for name in _fixers.names()}
+
+
 def fixable_rules() -> frozenset[str]:
     """Every rule that some fix answers."""
     return frozenset(rule for fixers in _fixers for rule in fixers.rules)

@@ -18,13 +18,13 @@ _RULE = "ADL-6"
 
 
 def moved_block(manuscript: Manuscript) -> Iterator[Fix]:
-    """`spec.sandbox` and `spec.ai` stand under `spec.development`."""
+    """`spec.sandbox` and `spec.ai` move under `spec.development`."""
     for path in MOVED_ROOTS:
         yield from _into(manuscript, path, "development")
 
 
 def flat_assistant(manuscript: Manuscript) -> Iterator[Fix]:
-    """`ai.claudecode` stands under `ai.orchestrators`."""
+    """`ai.claudecode` and the other assistants move under `ai.orchestrators`."""
     for name in ASSISTANTS:
         yield from _into(manuscript, (*AI, name), "orchestrators")
 
@@ -51,7 +51,7 @@ def _into(manuscript: Manuscript, path: Path, home: str) -> Iterator[Fix]:
 
 
 def master_switch(manuscript: Manuscript) -> Iterator[Fix]:
-    """`ai.enabled` goes: when it is true each assistant's own switch says the same, when false none may be on."""
+    """`ai.enabled` goes when the assistants' own switches say the same: it is true, or none of them is on."""
     path = (*AI, "enabled")
     assistants = dig(manuscript.value, AI)
     if not isinstance(assistants, dict) or not isinstance(assistants.get("enabled"), bool):

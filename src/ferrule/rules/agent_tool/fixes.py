@@ -18,7 +18,10 @@ _SAME = frozenset({"0.2", "v0.2", "v0.2.0", "0.2.x"})
 
 
 def earlier_record(manuscript: Manuscript) -> Iterator[Fix]:
-    """A definition of 0.1.x, with the records embedded in it."""
+    """A record of 0.1.x becomes one of 0.2.0, and so do those embedded in it.
+
+    `input_contract.schema` becomes `model_input_schema`, `file read` `file_read`, `peer-agent` `peer_agent`.
+    """
     for kind, path, value in manuscript.definitions:
         records = list(earlier_records(kind, value))
         if records:
@@ -60,7 +63,7 @@ def _respelt(manuscript: Manuscript, found: Spelling) -> Edit | None:
 
 
 def same_version(manuscript: Manuscript) -> Iterator[Fix]:
-    """`0.2` is the current version, not written out."""
+    """`schema_version: "0.2"` is the current version and is written out."""
     for _, path, value in manuscript.definitions:
         if value.get("schema_version") in _SAME:
             place = (*path, "schema_version")

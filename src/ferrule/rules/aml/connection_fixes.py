@@ -21,7 +21,7 @@ _SOURCE = ("transport", "connection_source")
 
 
 def connection_source(manuscript: Manuscript) -> Iterator[Fix]:
-    """`connection_source: "env:X"` names the secret of a service account, the one scheme that has one here."""
+    """`connection_source: "env:X"` becomes `credentials` of scheme service-account, the one scheme here with a secret."""
     transport = manuscript.value.get("transport")
     if not isinstance(transport, dict) or transport.get("type") != "database":
         return
@@ -65,7 +65,7 @@ def _into_credentials(manuscript: Manuscript, fields: dict[str, str]) -> tuple[E
 
 
 def connection_field(manuscript: Manuscript) -> Iterator[Fix]:
-    """With a role there is no secret, so `host` and the like stand in the credentials."""
+    """`host`, `port` and the like move into `credentials` of scheme iam-role, which has no secret to hold them."""
     transport = manuscript.value.get("transport")
     credentials = dig(manuscript.value, _CREDENTIALS)
     if not isinstance(transport, dict) or transport.get("type") != "database" or not isinstance(credentials, dict):

@@ -60,7 +60,7 @@ def unquoted_version(manuscript: Manuscript) -> Iterator[Fix]:
 
 
 def unquoted_null(manuscript: Manuscript) -> Iterator[Fix]:
-    """`type: [string, null]` holds a null where the type's name was meant."""
+    """`type: [string, null]` holds a null where the type's name was meant, which has quotes."""
     for side in ("input", "output"):
         for path in _null_types(dig(manuscript.value, ("interface", side)), ("interface", side)):
             yield from _quoted_nulls(manuscript, path)
@@ -96,7 +96,7 @@ def _quoted_nulls(manuscript: Manuscript, path: Path) -> Iterator[Fix]:
 
 
 def other_case(manuscript: Manuscript) -> Iterator[Fix]:
-    """`status: Active`: a word of a closed list in the wrong letter case."""
+    """`status: Active`, a word of a closed list in the wrong letter case, gets the right one."""
     for rule, path, words in _WORDS:
         value = dig(manuscript.value, path)
         if isinstance(value, str) and value not in words:
@@ -106,7 +106,7 @@ def other_case(manuscript: Manuscript) -> Iterator[Fix]:
 
 
 def renamed_word(manuscript: Manuscript) -> Iterator[Fix]:
-    """`parameterized-sql`, `aws-sqs`: values with another name now."""
+    """`parameterized-sql`, `aws-sqs` and the like get their names of today."""
     for rule, path, words in _RENAMED:
         value = dig(manuscript.value, path)
         if isinstance(value, str) and value in words:
@@ -114,7 +114,7 @@ def renamed_word(manuscript: Manuscript) -> Iterator[Fix]:
 
 
 def trailing_slash(manuscript: Manuscript) -> Iterator[Fix]:
-    """`base_url: https://example.com/v1/`: the endpoint begins with the slash."""
+    """`base_url: https://example.com/v1/` loses its last slash: the endpoint begins with it."""
     path = ("transport", "base_url")
     value = dig(manuscript.value, path)
     if isinstance(value, str) and value.endswith("/"):
@@ -122,7 +122,7 @@ def trailing_slash(manuscript: Manuscript) -> Iterator[Fix]:
 
 
 def lowercase_method(manuscript: Manuscript) -> Iterator[Fix]:
-    """`endpoint: post /send`"""
+    """`endpoint: post /send`: the method is written in capitals."""
     path = ("transport", "endpoint")
     value = dig(manuscript.value, path)
     if isinstance(value, str):

@@ -97,7 +97,7 @@ def superseded_auth(manuscript: Manuscript) -> Iterator[Fix]:
 
 
 def superseded_token_source(manuscript: Manuscript) -> Iterator[Fix]:
-    """`token_source: "env:X"` in credentials becomes a source and a name."""
+    """`token_source: "env:X"` becomes a source and its fields; `secrets:…` too, when it is a secret manager's own address."""
     path = ("transport", "credentials", "token_source")
     credentials = dig(manuscript.value, path[:-1])
     if not isinstance(credentials, dict):
@@ -140,7 +140,7 @@ def _name_source(credentials: dict[str, Any], fields: dict[str, str]) -> None:
 
 
 def superseded_client(manuscript: Manuscript) -> Iterator[Fix]:
-    """What a token broker knows now is not read any more, so it goes once the broker is named."""
+    """`token_url`, `client_id` and the like go once `provider` and `function_id` name the token broker that knows them."""
     credentials = dig(manuscript.value, _CREDENTIALS)
     if not isinstance(credentials, dict) or credentials.get("scheme") != "oauth2" or not _has_broker(credentials):
         return

@@ -31,7 +31,7 @@ _BEFORE_OUTPUT = (*_BEFORE_INPUT, "input_schema")
 
 
 def listed_under_items(manuscript: Manuscript) -> Iterator[Fix]:
-    """A catalog's `items` are its `tools`."""
+    """A catalog's `items` become its `tools`."""
     if not any(kind == "oxp.catalog" for kind, _, _ in manuscript.definitions) or "tools" in manuscript.value:
         return
 
@@ -42,7 +42,7 @@ def listed_under_items(manuscript: Manuscript) -> Iterator[Fix]:
 
 
 def unwrapped_schema(manuscript: Manuscript) -> Iterator[Fix]:
-    """A schema that stands directly in `input_schema` is its `parameters`."""
+    """A schema that stands directly in `input_schema` becomes its `parameters`."""
     for path, value in _tools(manuscript):
         schema = value.get("input_schema")
         if isinstance(schema, dict) and "parameters" not in schema and _is_schema(schema):
@@ -67,7 +67,7 @@ def _emptied(manuscript: Manuscript, place: Path) -> Edit | None:
 
 
 def absent_schema(manuscript: Manuscript) -> Iterator[Fix]:
-    """A schema that is not there says nothing: any input, any output."""
+    """An `input_schema` or `output_schema` that is not there is written as one that says nothing: any input, any output."""
     for path, value in _tools(manuscript):
         if "input_schema" not in value:
             yield from _completed(manuscript, path, "input_schema", {"parameters": {}}, _BEFORE_INPUT)
@@ -76,7 +76,7 @@ def absent_schema(manuscript: Manuscript) -> Iterator[Fix]:
 
 
 def absent_version(manuscript: Manuscript) -> Iterator[Fix]:
-    """The version is the one of the id."""
+    """A `version` that is not there is the one of the id."""
     for path, value in _tools(manuscript):
         identity = value.get("id")
         match = _ID.fullmatch(identity) if isinstance(identity, str) else None
