@@ -200,16 +200,25 @@ def test_emit_reports_what_adl_cannot_say() -> None:
         output_schema=msgspec.Raw(b"{}"),
         approval_required=True,
     )
-    value, losses = DIALECT.emit(tool)
-    assert value == {
-        "id": "send_mail",
-        "name": "send_mail",
-        "description": "Send a mail",
-        "tags": ["function"],
-        "schema": {"type": "object"},
-    }
-    assert {loss.rule for loss in losses} == {"ADL-54"}
-    assert {loss.path[0] for loss in losses} >= {"name", "version", "owner", "output_schema", "lifecycle", "tags"}
+    value: Any
+    value, losses, demands = DIALECT.emit(tool)
+    assert value["spec"]["tools"] == [
+        {
+            "id": "send_mail",
+            "name": "send_mail",
+            "description": "Send a mail",
+            "tags": ["function"],
+            "schema": {"type": "object"},
+        }
+    ]
+    assert {loss.field for loss in losses} == {
+        "tool_id", "name", "title", "tags", "owner", "output_schema", "lifecycle", "approval_required", "inferred_facts",
+        "input_schema/type",
+    }  # fmt: skip
+    assert {loss.instead for loss in losses} == {"extension"}
+    assert [found.rule for found in demands] == ["ADL-3"]
+    (again,) = compiled(value).tools
+    assert (again.owner, again.lifecycle, again.approval_required) == ("mail team", "deprecated", True)
 
 
 def test_a_name_taken_by_a_built_in_is_changed() -> None:
@@ -222,8 +231,8 @@ def test_a_name_taken_by_a_built_in_is_changed() -> None:
         tool_kind="function",
         dialect="aml",
     )
-    value, _ = DIALECT.emit(tool)
-    assert isinstance(value, dict) and value["id"] == "read_"
+    value: Any = DIALECT.emit(tool).value
+    assert value["spec"]["tools"][0]["id"] == "read_"
 
 
 texts = st.text(min_size=1, max_size=12)
@@ -242,9 +251,9 @@ tools = st.fixed_dictionaries(
 @given(st.lists(tools, max_size=4))
 def test_parse_emit_parse_is_stable(items: list[dict[str, Any]]) -> None:
     first = compiled(manifest(tools=items))
-    emitted = [DIALECT.emit(tool) for tool in first.tools]
-    assert all(not losses for _, losses in emitted)
-    assert compiled(manifest(tools=[value for value, _ in emitted])).tools == first.tools
+    emitted: Any = [DIALECT.emit(tool) for tool in first.tools]
+    assert not any(one.losses for one in emitted)
+    assert compiled(manifest(tools=[one.value["spec"]["tools"][0] for one in emitted])).tools == first.tools
 
 
 @given(texts, texts, st.lists(texts, max_size=2))
@@ -260,10 +269,11 @@ def test_what_other_dialects_emit_is_stable_after_one_turn(name: str, descriptio
         tags=tuple(tags),
         input_schema=msgspec.Raw(b'{"type":"object"}'),
     )
-    value, _ = DIALECT.emit(foreign)
-    (tool,) = compiled(manifest(tools=[value])).tools
-    assert DIALECT.emit(tool) == (value, ())
-    assert tool.description == description and tool.tool_kind == "function"
+    value: Any = DIALECT.emit(foreign).value
+    (tool,) = compiled(manifest(tools=value["spec"]["tools"])).tools
+    again: Any = DIALECT.emit(tool).value
+    assert again["spec"]["tools"] == value["spec"]["tools"]
+    assert tool.description == (description if description.strip() else tool.name) and tool.tool_kind == "function"
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ferrule.compiler.read import read
-from ferrule.dialects.aml import DIALECT
+from ferrule.dialects.aml import DIALECT, compiled_tool
 from ferrule.model.document import Document, Issue, Source
 from ferrule.model.outline import AgentOutline, BrokenOutline, RoleOutline, ToolOutline
 from ferrule.model.tool import Compiled, SafetyFacts, Tool, raw
@@ -226,8 +226,8 @@ def test_an_agent_keeps_its_body_and_a_role_does_not() -> None:
 @pytest.mark.parametrize("path", sorted((BASES / "tools").glob("*.tool.md")), ids=lambda path: path.name)
 def test_an_emitted_tool_compiles_to_the_same(path: Any) -> None:
     (tool,) = compiled(path.read_text(encoding="utf-8")).tools
-    text, losses = DIALECT.emit(tool)
-    assert losses == ()
+    text, losses, demands = DIALECT.emit(tool)
+    assert losses == demands == ()
     assert compiled(str(text)).tools == (tool,)
 
 
@@ -273,7 +273,7 @@ def test_parse_emit_parse_is_stable(default: Any, name: str, extra: Any, key: st
     value["meta"]["name"] = name
     value["interface"]["input"]["properties"]["text"]["default"] = default
     value[key] = extra
-    changed = msgspec.structs.replace(tool, payload=raw(value))
+    changed = compiled_tool(value, "shop")
     once = str(DIALECT.emit(changed).value)
     (parsed,) = compiled(once).tools
     assert payload(parsed) == value
@@ -296,22 +296,31 @@ def test_a_foreign_tool_is_emitted_with_a_report_of_losses() -> None:
         approval_required=True,
         max_calls_per_run=2,
     )
-    text, losses = DIALECT.emit(tool)
+    text, losses, demands = DIALECT.emit(tool)
     value: Any = document(str(text)).value
     assert (value["tool_id"], value["version"], value["status"]) == ("shop-sendmail", "0.1.0", "active")
     assert (value["type"], value["approval_required"], value["max_calls_per_run"]) == ("action", True, 2)
-    assert value["interface"]["input"]["type"] == "object"
-    assert {loss.path for loss in losses} == {
-        ("aliases",),
-        ("tool_id",),
-        ("version",),
-        ("status",),
-        ("meta", "owner"),
-        ("interface", "output"),
-        ("interface", "input", "properties", "to", "$ref"),
-        ("use_guidance",),
-        ("transport",),
+    assert value["interface"]["input"] == {"type": "object", "properties": {"to": {}}}
+    assert {loss.field: (loss.instead, loss.rule) for loss in losses} == {
+        "tool_id": ("extension", "AML-9"),
+        "namespace": ("extension", "AML-15"),
+        "name": ("extension", "AML-9"),
+        "version": ("extension", "AML-10"),
+        "title": ("extension", "AML-12"),
+        "aliases": ("extension", "AML-15"),
+        "owner": ("extension", "AML-12"),
+        "lifecycle": ("extension", "AML-11"),
+        "tool_kind": ("extension", ""),
+        "facts.is_open_world": ("extension", "AML-14"),
+        "inferred_facts": ("extension", "AML-14"),
+        "input_schema/type": ("extension", "AML-25"),
+        "input_schema/properties/to/$ref": ("extension", "AML-26"),
+        "output_schema": ("extension", "AML-23"),
     }
+    assert [(found.rule, found.path) for found in demands] == [
+        ("AML-74", ("Shop.SendMail", "use_guidance")),
+        ("AML-37", ("Shop.SendMail", "transport")),
+    ]
 
 
 @pytest.mark.parametrize(

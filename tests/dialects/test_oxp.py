@@ -141,7 +141,7 @@ def test_parse_emit_parse_is_stable_and_keeps_unknown_fields(inner: dict[str, An
         "output_schema": {"x-more": inner},
     }
     first = compiled(value)
-    emitted, losses = DIALECT.emit(first[0])
+    emitted, losses, _ = DIALECT.emit(first[0])
     assert emitted == value
     assert not losses
     assert compiled(emitted) == first
@@ -162,12 +162,13 @@ def test_a_tool_of_another_dialect_is_emitted_with_its_losses() -> None:
         inferred_facts=tuple(name for name in FACT_NAMES if name != "is_read_only"),
         input_schema=raw({"$defs": {"a": {}}, "properties": {"to": {"$ref": "#/$defs/a"}, "x": True}}),
     )
-    emitted, losses = DIALECT.emit(tool)
+    emitted, losses, _ = DIALECT.emit(tool)
     assert isinstance(emitted, dict)
     assert emitted["id"] == "my_mail.send_mail@1.0.0"
-    assert emitted["input_schema"] == {
-        "parameters": {"properties": {"to": {"description": "to"}, "x": {"description": "x"}}}
-    }
-    told = {finding.path[-1] for finding in losses}
-    assert {"owner", "approval_required", "is_read_only", "lifecycle", "version", "name", "$defs", "$ref", "to"} <= told
+    parameters = {"properties": {"to": {"description": "to"}, "x": {"description": "x"}}}
+    assert emitted["input_schema"]["parameters"] == parameters
+    told = {loss.field for loss in losses}
+    assert {"owner", "approval_required", "inferred_facts", "lifecycle", "version", "name", "title"} <= told
+    assert {"input_schema/$defs", "input_schema/properties/to/$ref", "input_schema/properties/x"} <= told
+    assert {loss.instead for loss in losses} == {"extension"}
     assert compiled(emitted)[0].tool_id == "my_mail.send_mail"

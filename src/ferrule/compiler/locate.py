@@ -68,6 +68,11 @@ def _place(document: Document, places: Places, finding: Finding) -> tuple[Span, 
     return node.opener, written
 
 
+def line_of(document: Document, places: Places, path: Path) -> int:
+    """The line at which something is said, or would have to be."""
+    return _place(document, places, Finding("", path, ""))[0].line
+
+
 def diagnostic_of(located: Located, file: str, url: str | None) -> Diagnostic:
     """The located finding in its public shape."""
     finding, span = located.finding, located.span

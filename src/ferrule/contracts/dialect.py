@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 
 from ferrule.model.diagnostic import Finding
 from ferrule.model.document import Document, Issue, Source
+from ferrule.model.loss import Loss
 from ferrule.model.outline import Outline
 from ferrule.model.tool import Compiled, Tool
 from ferrule.model.value import JsonValue, Path
@@ -25,7 +26,10 @@ class Emitted(NamedTuple):
     """A tool written in a dialect, and what that dialect could not say."""
 
     value: JsonValue
-    losses: tuple[Finding, ...]
+    losses: tuple[Loss, ...]
+    """Everything that reading `value` again would give otherwise, or only because it stands under a key of ours."""
+    demands: tuple[Finding, ...] = ()
+    """What the dialect wants to know and the tool does not say: made up, or left for somebody to write."""
 
 
 class Dialect(Protocol):

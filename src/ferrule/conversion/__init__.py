@@ -1,1 +1,23 @@
 """Any dialect or format to any other, with a report of what got lost."""
+
+from __future__ import annotations
+
+TARGETS: dict[str, str] = {
+    "aml": "AML tool files",
+    "adl": "an ADL manifest",
+    "oxp": "OXP tool definitions",
+    "agent-tool": "Agent Tool records",
+    "mcp": "the tool list of an MCP server",
+    "openapi": "an OpenAPI document",
+    "openai": "OpenAI, chat completions",
+    "openai-responses": "OpenAI, responses",
+    "anthropic": "Anthropic",
+    "gemini": "Gemini",
+    "mistral": "Mistral",
+    "ollama": "Ollama",
+    "bedrock": "Amazon Bedrock, Converse",
+}
+"""What can be written, and what people call it."""
+
+NAMES_FILE = "ferrule-names.json"
+"""Beside a converted file: names that had to be changed, to the tools' own. Read with the file it lies beside."""

@@ -7,27 +7,30 @@ from `model/builtin_tools.py`, and conversion from other dialects is `adl_emit.p
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import msgspec
 
 from ferrule.contracts.dialect import Definition, Emitted
-from ferrule.dialects.adl_emit import emit_tool
 from ferrule.model.builtin_tools import BUILTIN_TOOLS, BuiltinTool
+from ferrule.model.carried import stated
 from ferrule.model.diagnostic import Finding
 from ferrule.model.document import Document, Issue, Source
 from ferrule.model.literal_secret import is_literal_secret
+from ferrule.model.loss import EXTENSION
 from ferrule.model.outline import Outline, ToolOutline
 from ferrule.model.tool import Compiled, Record, Tool, inferred, raw
 from ferrule.model.value import JsonValue, Path, dig
+from ferrule.registry import late
 
+_emitted: Callable[[Tool], Emitted] = late("ferrule.dialects.adl_emit:emitted")  # which reads with this
 FAMILY = "adl.inference-gateway.com"
 _NECESSARY = ("capabilities", "server", "language")
 _WRITTEN = re.compile(
     rb"(?:^(?:- |\{)?\s?|\A\s*\{\s*)[\"']?apiVersion[\"']?[\s:]+[\"']?adl\.inference-gateway\.com", re.MULTILINE
 )
-_IDENTIFIER = re.compile("[a-zA-Z_][a-zA-Z0-9_]*")
+IDENTIFIER = re.compile("[a-zA-Z_][a-zA-Z0-9_]*")
 _PLACEHOLDER = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)[^}]*\}")
 _BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+")
 
@@ -100,14 +103,17 @@ class AdlDialect:
         """The tools in canonical form, and the whole manifest as a record without credentials."""
         manifest = definition.value
         agent, version = _text(manifest, "metadata", "name") or namespace, _text(manifest, "metadata", "version")
-        tools = tuple(_tool(manifest, item, agent, version) for _, item in _sound_tools(manifest))
+        tools = tuple(
+            stated(compiled_item(manifest, item, agent, version), extension_of_item(manifest, item))
+            for _, item in _sound_tools(manifest)
+        )
         payload = raw(_without_secrets(manifest))
         record = Record(kind="manifest", record_id=agent, dialect=self.name, version=version, payload=payload)
         return Compiled(tools, (record,))
 
     def emit(self, tool: Tool) -> Emitted:
-        """An item for `spec.tools`, with what ADL cannot say as ADL-54 findings."""
-        return emit_tool(tool)
+        """A manifest with this tool alone."""
+        return _emitted(tool)
 
 
 def _text(manifest: dict[str, Any], *path: str) -> str | None:
@@ -121,7 +127,7 @@ def _sound_tools(manifest: dict[str, Any]) -> Iterator[tuple[Path, dict[str, Any
     seen: set[str] = set()
     for index, item in enumerate(items if isinstance(items, list) else ()):
         identity = item.get("id") if isinstance(item, dict) else None
-        if isinstance(identity, str) and identity not in seen and _IDENTIFIER.fullmatch(identity):
+        if isinstance(identity, str) and identity not in seen and IDENTIFIER.fullmatch(identity):
             seen.add(identity)
             yield ("spec", "tools", index), item
 
@@ -132,9 +138,19 @@ def _lifecycle(manifest: dict[str, Any], builtin: BuiltinTool | None) -> str:
     return "disabled"
 
 
-def _tool(manifest: dict[str, Any], item: dict[str, Any], agent: str, version: str | None) -> Tool:
+def extension_of_item(manifest: dict[str, Any], item: dict[str, Any]) -> dict[str, Any] | None:
+    """What a manifest says of a tool under our key. That stands at the root, for what stands in a tool's schema is shown to
+    models by every other reader."""
+    found = dig(manifest, (EXTENSION, "tools", item["id"]))
+    return found if isinstance(found, dict) else None
+
+
+def compiled_item(manifest: dict[str, Any], item: dict[str, Any], agent: str, version: str | None) -> Tool:
+    """A tool of a manifest without errors; what stands under our key does not count, and is kept in the payload."""
     builtin = BUILTIN_TOOLS.get(item["id"])
-    payload: dict[str, Any] = {"tool": item}
+    payload: dict[str, Any] = {"tool": item, **_injected(manifest, item)}
+    if (extension := extension_of_item(manifest, item)) is not None:
+        payload[EXTENSION] = extension
     if builtin is None:
         facts, unstated = inferred({})
         title, description, schema = item.get("name"), item.get("description"), item.get("schema")
@@ -165,6 +181,22 @@ def _tool(manifest: dict[str, Any], item: dict[str, Any], agent: str, version: s
         credentials=_credentials(manifest, item),
         payload=raw(payload),
     )
+
+
+def _injected(manifest: dict[str, Any], item: dict[str, Any]) -> dict[str, Any]:
+    """The services and groups of settings that a tool gets, so that its compiled form stands alone. No secrets."""
+    inject = item.get("inject")
+    if not isinstance(inject, list) or item["id"] in BUILTIN_TOOLS:
+        return {}
+    names = [entry.split(".") for entry in inject if isinstance(entry, str)]
+    groups = {name[1] for name in names if name[0] == "config" and len(name) > 1}
+    found: dict[str, Any] = {}
+    for block, wanted in (("services", {name[0] for name in names}), ("config", groups)):
+        written = dig(manifest, ("spec", block))
+        if isinstance(written, dict):
+            is_all = block == "config" and ["config"] in names
+            found[block] = {k: _masked(v, (k,)) for k, v in written.items() if k != "tools" and (k in wanted or is_all)}
+    return {f"injected_{block}": members for block, members in found.items() if members}
 
 
 def _credentials(manifest: dict[str, Any], item: dict[str, Any]) -> msgspec.Raw | None:

@@ -5,22 +5,24 @@ YAML documents. Records of running calls (invocations, results, events, …) are
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-import msgspec
-
 from ferrule.contracts.dialect import Definition, Emitted
-from ferrule.model.diagnostic import Finding, Severity
+from ferrule.model.carried import stated
+from ferrule.model.diagnostic import Finding
 from ferrule.model.document import Document, Issue, Source
-from ferrule.model.linkage import EMBEDDED_AS, REFERRED_BY, replace_payload
+from ferrule.model.linkage import REFERRED_BY, replace_payload
+from ferrule.model.loss import EXTENSION
 from ferrule.model.outline import Outline, RecordOutline, ToolOutline
-from ferrule.model.tool import FACT_NAMES, Compiled, Record, Tool, raw
+from ferrule.model.tool import Compiled, Record, Tool, raw
+from ferrule.registry import late
 
 VERSION = "0.2.0"
 RUNTIME = "runtime"
+_emitted: Callable[[Tool], Emitted] = late("ferrule.dialects.agent_tool_emit:emitted")  # which reads with this
 
-_IDS = {
+IDS = {
     "interface": "interface_id",
     "execution_profile": "execution_profile_id",
     "permission_profile": "permission_profile_id",
@@ -67,7 +69,7 @@ def kind_of(value: object) -> str | None:
     is_versioned = "schema_version" in keys
     if any(word in keys for word in _RUNTIME):
         return RUNTIME if is_versioned or "tool_id" in keys or "invocation_id" in keys else None
-    for kind, key in _IDS.items():
+    for kind, key in IDS.items():
         if key in keys and (is_versioned or not keys.isdisjoint(_COMPANY.get(kind, keys))):
             if kind == "surface" and "tool_kind" in keys:
                 continue
@@ -160,7 +162,7 @@ class AgentToolDialect:
             RecordOutline(
                 **place,  # type: ignore[arg-type]  # one mapping for two classes
                 kind=kind,
-                record_id=_text(value, _IDS[kind]) or "",
+                record_id=_text(value, IDS[kind]) or "",
                 tool_id=_text(value, "tool_id"),
                 name=_text(value, "name"),
                 namespace=_text(value, "namespace"),
@@ -175,31 +177,32 @@ class AgentToolDialect:
         value: Any = definition.value
         kind = definition.kind.removeprefix("agent_tool.")
         if kind != "declaration":
-            record = Record(kind=kind, record_id=value[_IDS[kind]], dialect=self.name, payload=raw(value))
+            record = Record(kind=kind, record_id=value[IDS[kind]], dialect=self.name, payload=raw(value))
             return Compiled(records=(record,))
-        tool = Tool(
-            tool_id=value["tool_id"],
-            namespace=value["namespace"],
-            name=value["name"],
-            description=value["description"],
-            lifecycle=value["lifecycle"],
-            tool_kind=value["tool_kind"],
-            dialect=self.name,
-            version=_text(value, "version"),
-            title=value.get("title"),
-            aliases=_aliases(value),
-            search_hint=value.get("search_hint"),
-            capability_refs=tuple(value.get("capability_refs", ())),
-        )
-        return Compiled((replace_payload(tool, value),))
+        return Compiled((stated(compiled_declaration(value), value.get(EXTENSION)),))
 
     def emit(self, tool: Tool) -> Emitted:
         """The tool as four records: declaration, interface, execution profile, permission profile."""
-        if tool.dialect == self.name:
-            declaration = dict(msgspec.json.decode(tool.payload))
-            return Emitted(_records(tool, declaration), ())
-        declaration, losses = _declaration(tool)
-        return Emitted(_records(tool, declaration), losses)
+        return _emitted(tool)
+
+
+def compiled_declaration(value: dict[str, Any]) -> Tool:
+    """The tool of a declaration without errors, records embedded in it applied; what stands under our key does not count."""
+    tool = Tool(
+        tool_id=value["tool_id"],
+        namespace=value["namespace"],
+        name=value["name"],
+        description=value["description"],
+        lifecycle=value["lifecycle"],
+        tool_kind=value["tool_kind"],
+        dialect="agent_tool",
+        version=_text(value, "version"),
+        title=value.get("title"),
+        aliases=_aliases(value),
+        search_hint=value.get("search_hint"),
+        capability_refs=tuple(value.get("capability_refs", ())),
+    )
+    return replace_payload(tool, value)
 
 
 def _text(value: dict[str, Any], key: str) -> str | None:
@@ -214,117 +217,6 @@ def _says_something(value: Any) -> bool:
 def _aliases(value: dict[str, Any]) -> tuple[str, ...]:
     found = value.get("aliases")
     return tuple(found) if isinstance(found, list) and all(isinstance(alias, str) for alias in found) else ()
-
-
-def _declaration(tool: Tool) -> tuple[dict[str, Any], tuple[Finding, ...]]:
-    """A declaration for a tool of another dialect. Fields the standard has no name for are kept as extensions and told."""
-    value: dict[str, Any] = {
-        "schema_version": VERSION,
-        "tool_id": tool.tool_id,
-        "namespace": tool.namespace,
-        "name": tool.name,
-        "title": tool.title,
-        "description": tool.description,
-        "lifecycle": tool.lifecycle,
-        "tool_kind": tool.tool_kind,
-        "aliases": list(tool.aliases),
-        "search_hint": tool.search_hint,
-        "capability_refs": list(tool.capability_refs),
-        "input_contract": {"model_input_schema": _mapping(msgspec.json.decode(tool.input_schema))},
-        "external_mappings": [{"source": tool.dialect, "tool_name": tool.name}],
-    }
-    if tool.runtime_input_schema is not None:
-        value["input_contract"]["runtime_input_schema"] = _mapping(msgspec.json.decode(tool.runtime_input_schema))
-    if tool.output_schema is not None:
-        value["output_contract"] = {"structured_schema": _mapping(msgspec.json.decode(tool.output_schema))}
-    extensions = {
-        "version": tool.version,
-        "tags": list(tool.tags),
-        "owner": tool.owner,
-        "max_calls_per_run": tool.max_calls_per_run,
-    }
-    value |= extensions
-    losses = [
-        Finding("AT-278", (key,), f"Agent Tool has no field `{key}`; it is kept as an extension", Severity.INFO)
-        for key, member in extensions.items()
-        if member
-    ]
-    if tool.credentials is not None:
-        message = "credentials are named only as far as their ids are known"
-        losses.append(Finding("AT-124", ("credentials",), message, Severity.WARNING))
-    return {key: member for key, member in value.items() if member not in (None, [])}, tuple(losses)
-
-
-def _mapping(schema: Any) -> dict[str, Any]:
-    if isinstance(schema, dict):
-        return schema
-    return {} if schema is True else {"not": {}}
-
-
-def _records(tool: Tool, declaration: dict[str, Any]) -> list[dict[str, Any]]:
-    """The declaration and the records that describe it, linked by reference.
-
-    A record that is referred to and was not found lives in another system; none is made up in its place.
-    """
-    declaration = declaration | {"schema_version": VERSION}
-    if isinstance(contract := declaration.get("input_contract"), dict):
-        declaration["input_contract"] = _marked(contract)
-    records = [declaration]
-    for kind, key in EMBEDDED_AS.items():
-        embedded = declaration.pop(key, None)
-        reference = declaration.get(REFERRED_BY[kind])
-        if embedded is None and reference:
-            continue
-        record: dict[str, Any] = dict(embedded or {})
-        identity = record.get(_IDS[kind]) or reference or f"{key}:{tool.namespace}.{tool.name}"
-        declaration[REFERRED_BY[kind]] = reference or identity
-        record |= {"schema_version": VERSION, _IDS[kind]: identity}
-        records.append(_completed(tool, kind, record))
-    return records
-
-
-def _completed(tool: Tool, kind: str, record: dict[str, Any]) -> dict[str, Any]:
-    """A record with what the tool knows: facts in the interface, the kind of execution, the risk."""
-    if kind == "interface":
-        facts = {fact: getattr(tool.facts, fact) for fact in FACT_NAMES}
-        return record | {"tool_id": tool.tool_id} | facts | {"inferred_facts": list(tool.inferred_facts)}
-    if kind == "execution_profile":
-        return {"execution_kind": _EXECUTED_BY.get(tool.tool_kind, "embedded_runtime")} | record
-    risk = "medium" if tool.facts.is_read_only is True else "high"
-    return {"risk_level": risk} | record | ({"approval_required": True} if tool.approval_required else {})
-
-
-_EXECUTED_BY = {
-    "mcp_tool": "mcp_server",
-    "openapi_operation": "http_api",
-    "web_search": "http_api",
-    "shell_command": "shell",
-    "code_execution": "local_process",
-    "browser_action": "browser",
-    "model_task": "model_service",
-    "peer_agent_tool": "peer_agent",
-    "native_tool": "native_app",
-}
-"""The execution kind that goes without saying; whatever else runs inside the runtime."""
-
-
-def _marked(contract: dict[str, Any]) -> dict[str, Any]:
-    """The contract with every internal field listed and marked (AT-58): readers look at one or the other."""
-    runtime = contract.get("runtime_input_schema")
-    listed = list(contract.get("internal_only_fields") or ())
-    if not isinstance(runtime, dict) or not isinstance(runtime.get("properties"), dict):
-        return contract
-    members = dict(runtime["properties"])
-    for name, member in members.items():
-        if not isinstance(member, dict):
-            continue
-        if name in listed:
-            members[name] = member | {"visibility": "internal"}
-        elif member.get("visibility") == "internal":
-            listed.append(name)
-    if not listed:
-        return contract
-    return contract | {"runtime_input_schema": runtime | {"properties": members}, "internal_only_fields": listed}
 
 
 DIALECT = AgentToolDialect()

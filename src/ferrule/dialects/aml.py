@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ferrule.contracts.dialect import Definition, Emitted
+from ferrule.model.carried import stated
 from ferrule.model.diagnostic import Finding
 from ferrule.model.document import Document, Issue, Source
+from ferrule.model.loss import EXTENSION
 from ferrule.model.outline import AgentOutline, BrokenOutline, Outline, RecordOutline, RoleOutline, ToolOutline
 from ferrule.model.sections import sections
 from ferrule.model.tool import Compiled, Record, SafetyFacts, Tool, inferred, raw
@@ -26,7 +28,7 @@ _NEIGHBOUR_IDS = frozenset({_COLLECTION_ID, "guardrail_id", "kb_id", "knowledge_
 _NEIGHBOUR_ENDINGS = (".collection.md", ".guardrail.md", ".kb.md", ".model.md")
 """Other files of AML, which look like tools from afar. Of a collection one fact is kept; the rest are left alone."""
 _RAW_ID = re.compile(rb"^(?:tool_id|agent_id|iam_id)[ \t]*:", re.MULTILINE)
-_emitted: Callable[[Tool], Emitted] = late("ferrule.dialects.aml_emit:emitted")  # brings PyYAML
+_emitted: Callable[[Tool], Emitted] = late("ferrule.dialects.aml_emit:emitted")  # which reads with this
 _MANY_DIGITS = re.compile(r"[0-9A-Fa-f]{16}")
 _LARGEST = 2**63 - 1
 _START = re.compile(rb"(?:\xef\xbb\xbf)?---\r?\n")
@@ -120,7 +122,7 @@ class AmlDialect:
             return Compiled(records=(_record("role", value["iam_id"], value, value),))
         if definition.kind == "aml.collection":
             return Compiled()
-        tool = _compiled_tool(value, namespace)
+        tool = stated(compiled_tool(value, namespace), value.get(EXTENSION))
         return Compiled(
             (tool,), documentation={tool.tool_id: documentation} if (documentation := _notes(document)) else {}
         )
@@ -196,9 +198,17 @@ def _tool_outline(document: Document, value: dict[str, Any], tool_id: str, names
         type=kind if isinstance(kind, str) and kind in _TYPES else None,
         approval_required=approval if isinstance(approval, bool) else None,
         max_calls_per_run=calls if is_integer(calls) and 1 <= calls <= _LARGEST else None,
+        aliases=_aliases(value),
         notes=_note(document) if status == "deprecated" else None,
         name_path=("tool_id",),
     )
+
+
+def _aliases(value: dict[str, Any]) -> tuple[str, ...]:
+    """Names that the file gives the tool under our key."""
+    extension = value.get(EXTENSION)
+    found = extension.get("aliases") if isinstance(extension, dict) else None
+    return tuple(found) if isinstance(found, list) and all(isinstance(alias, str) for alias in found) else ()
 
 
 def _note(document: Document) -> str | None:
@@ -218,7 +228,8 @@ def _record(kind: str, record_id: str, value: dict[str, Any], payload: dict[str,
     return Record(kind=kind, record_id=record_id, dialect="aml", version=_text(value, "version"), payload=raw(payload))
 
 
-def _compiled_tool(value: dict[str, Any], namespace: str) -> Tool:
+def compiled_tool(value: dict[str, Any], namespace: str) -> Tool:
+    """The tool of front matter without errors; what stands under our key does not count."""
     meta, interface, transport = value["meta"], value["interface"], value.get("transport")
     facts, unstated = _facts(value["type"], has_transport=isinstance(transport, dict))
     payload = _payload(value)

@@ -6,18 +6,18 @@ Runtime messages (calls, responses, errors) are not definitions and are not reco
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-import msgspec
-
 from ferrule.contracts.dialect import Definition, Emitted
-from ferrule.model.diagnostic import Finding, Severity
+from ferrule.model.carried import stated
+from ferrule.model.diagnostic import Finding
 from ferrule.model.document import Document, Issue, Source
+from ferrule.model.loss import EXTENSION
 from ferrule.model.outline import Outline, ToolOutline
-from ferrule.model.schema import positions
-from ferrule.model.tool import FACT_NAMES, Compiled, Tool, inferred, raw
-from ferrule.model.value import Path, is_blank
+from ferrule.model.tool import Compiled, Tool, inferred, raw
+from ferrule.model.value import Path
+from ferrule.registry import late
 
 _ID = re.compile(r"([A-Za-z0-9_]+)\.([A-Za-z0-9_]+)@([0-9]+\.[0-9]+\.[0-9]+)")
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -25,17 +25,11 @@ _LIKE_ID = re.compile(r"[^\s@/:]+\.[^\s@/:]+@[^\s@/:]*")
 _RAW_ID = re.compile(rb'"id"\s*:\s*"[A-Za-z0-9_]+\.[A-Za-z0-9_]+@[0-9]')
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|_+")
 
-_VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+")
-_PART_UNFIT = re.compile(r"[^A-Za-z0-9_]")
-_NAME_UNFIT = re.compile(r"[^A-Za-z0-9_-]")
+_emitted: Callable[[Tool], Emitted] = late("ferrule.dialects.oxp_emit:emitted")  # which reads with this
+
 
 EXCLUDED = frozenset({"$ref", "$defs", "definitions", "$id", "$anchor", "$dynamicRef", "schemas"})
 """Keywords that schemas may have elsewhere and not in OXP (OXP-11)."""
-_NO_PLACE = (
-    "aliases", "search_hint", "tags", "owner", "capability_refs", "runtime_input_schema", "approval_required",
-    "max_calls_per_run", "credentials",
-)  # fmt: skip
-"""Fields of the model that OXP has no member for."""
 _MEMBERS = frozenset({"id", "name", "description", "version", "input_schema", "output_schema", "requirements"})
 _FOREIGN = ("inputSchema", "tool_kind", "tool_id", "schema_version", "interface_id", "invocation_id", "function")
 """Members that tell an MCP tool, an Agent Tool record or a provider's function apart."""
@@ -130,36 +124,40 @@ class OxpDialect:
         """The canonical tool: nothing about safety is stated in OXP, so every fact is inferred, fail-closed."""
         if definition.kind != "oxp.tool":
             return Compiled()
-        value: Any = definition.value
-        toolkit, short, version = _identity(value)
-        facts, unstated = inferred({}, is_open_world=True)
-        schema = value.get("input_schema", {})
-        output = value.get("output_schema")
-        requirements = value.get("requirements")
-        tool = Tool(
-            tool_id=f"{toolkit}.{short}",
-            namespace=toolkit,
-            name=value["name"],
-            description=value["description"],
-            lifecycle="available",
-            tool_kind="function",
-            dialect=self.name,
-            version=version,
-            title=" ".join(_WORD.sub(" ", short).split()) or short,
-            input_schema=raw(schema.get("parameters", schema)),
-            output_schema=None if output is None else raw(output),
-            facts=facts,
-            inferred_facts=unstated,
-            credentials=raw(requirements) if requirements else None,
-            payload=raw(value),
-        )
-        return Compiled((tool,))
+        wrapper = definition.value.get("input_schema")
+        extension = wrapper.get(EXTENSION) if isinstance(wrapper, dict) else None
+        return Compiled((stated(compiled_definition(definition.value), extension),))
 
     def emit(self, tool: Tool) -> Emitted:
         """The tool as an OXP definition."""
-        if tool.dialect == self.name:
-            return _written(msgspec.json.decode(tool.payload))
         return _emitted(tool)
+
+
+def compiled_definition(value: dict[str, Any]) -> Tool:
+    """The tool of a definition without errors; what stands under our key does not count."""
+    toolkit, short, version = _identity(value)
+    facts, unstated = inferred({}, is_open_world=True)
+    schema = value.get("input_schema", {})
+    schema = schema.get("parameters", {key: member for key, member in schema.items() if key != EXTENSION})
+    output = value.get("output_schema")
+    requirements = value.get("requirements")
+    return Tool(
+        tool_id=f"{toolkit}.{short}",
+        namespace=toolkit,
+        name=value["name"],
+        description=value["description"],
+        lifecycle="available",
+        tool_kind="function",
+        dialect="oxp",
+        version=version,
+        title=" ".join(_WORD.sub(" ", short).split()) or short,
+        input_schema=raw(schema),
+        output_schema=None if output is None else raw(output),
+        facts=facts,
+        inferred_facts=unstated,
+        credentials=raw(requirements) if requirements else None,
+        payload=raw(value),
+    )
 
 
 def _shape(value: Any) -> str | None:
@@ -199,101 +197,6 @@ def _identity(value: dict[str, Any]) -> tuple[str, str, str]:
     written = value.get("id")
     parts = _ID.fullmatch(written) if isinstance(written, str) else None
     return (parts[1], parts[2], parts[3]) if parts else ("", "", "")
-
-
-def _written(value: Any) -> Emitted:
-    """A definition that was OXP already, in the shape of 1.0."""
-    schema = value.get("input_schema", {})
-    parameters = schema if "parameters" in schema else {"parameters": schema}
-    return Emitted(value | {"input_schema": parameters, "output_schema": value.get("output_schema")}, ())
-
-
-def _emitted(tool: Tool) -> Emitted:
-    """A tool of another dialect: what OXP has no member for is told as a loss."""
-    losses: list[Finding] = [_loss((key,), f"OXP has no place for `{key}`") for key in _unsaid(tool)]
-    toolkit, short = _part(tool.namespace), _part(tool.name)
-    name = _NAME_UNFIT.sub("_", tool.name)[:64]
-    if (toolkit, name) != (tool.namespace, tool.name):
-        losses.append(_loss(("name",), f"{tool.namespace}/{tool.name} becomes {toolkit}.{short}", "OXP-2"))
-    version = tool.version or "1.0.0"
-    if not _VERSION.fullmatch(version):
-        losses.append(_loss(("version",), f"the version {version} becomes 1.0.0", "OXP-6"))
-        version = "1.0.0"
-    parameters = _plain(msgspec.json.decode(tool.input_schema), ("input_schema",), losses)
-    value: dict[str, Any] = {
-        "id": f"{toolkit}.{short}@{version}",
-        "name": name,
-        "description": tool.description,
-        "version": version,
-        "input_schema": {"parameters": _described(parameters, losses)},
-        "output_schema": {},
-    }
-    if tool.output_schema is not None:
-        value["output_schema"] = _plain(msgspec.json.decode(tool.output_schema), ("output_schema",), losses)
-    return Emitted(value, tuple(losses))
-
-
-def _unsaid(tool: Tool) -> list[str]:
-    """The fields of the model that say something OXP cannot."""
-    keys = [key for key in _NO_PLACE if getattr(tool, key) not in (None, (), False)]
-    keys += [fact for fact in FACT_NAMES if fact not in tool.inferred_facts]
-    if tool.lifecycle != "available":
-        keys.append("lifecycle")
-    return keys
-
-
-def _part(text: str) -> str:
-    return _PART_UNFIT.sub("_", text) or "_"
-
-
-def _plain(schema: Any, path: Path, losses: list[Finding]) -> Any:
-    """A schema without the keywords OXP excludes. What a reference pointed at is lost, which is told."""
-    if not isinstance(schema, dict):
-        return {} if schema is True else {"not": {}}
-    found = list(positions(schema, path))
-    if all(EXCLUDED.isdisjoint(position.schema) for position in found):
-        return schema
-    for position in found:
-        losses += [
-            _loss((*position.path, key), f"OXP schemas have no `{key}`", "OXP-11")
-            for key in position.schema
-            if key in EXCLUDED
-        ]
-    return _without({position.path for position in found}, schema, path)
-
-
-def _without(places: set[Path], value: Any, path: Path) -> Any:
-    is_schema = path in places
-    if isinstance(value, dict):
-        return {
-            key: _without(places, member, (*path, key))
-            for key, member in value.items()
-            if not (is_schema and key in EXCLUDED)
-        }
-    if isinstance(value, list):
-        return [_without(places, item, (*path, index)) for index, item in enumerate(value)]
-    return value
-
-
-def _described(parameters: Any, losses: list[Finding]) -> Any:
-    """Parameters with a description each; one that has none gets its name."""
-    members = parameters.get("properties")
-    if not isinstance(members, dict):
-        return parameters
-    described: dict[str, Any] = {}
-    for name, member in members.items():
-        schema = member if isinstance(member, dict) else _plain(member, (), [])
-        if is_blank(schema.get("description")):
-            losses.append(
-                _loss(("input_schema", "properties", name), f"parameter {name!r} has no description", "OXP-10")
-            )
-            schema = schema | {"description": name}
-        described[name] = schema
-    return parameters | {"properties": described}
-
-
-def _loss(path: Path, message: str, rule: str = "OXP-18") -> Finding:
-    return Finding(rule, path, message, Severity.WARNING)
 
 
 DIALECT = OxpDialect()

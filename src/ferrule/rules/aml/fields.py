@@ -18,6 +18,7 @@ from ferrule.contracts.expect import (
 )
 from ferrule.contracts.rule import Closed, Required, Row
 from ferrule.model.diagnostic import Severity
+from ferrule.model.loss import EXTENSION
 from ferrule.model.value import JsonValue, is_blank
 
 ROOT_KEYS = frozenset(
@@ -116,10 +117,11 @@ def _guidance(path: str) -> tuple[Row, ...]:
 FIELDS: tuple[Row, ...] = (
     Row(
         "",
-        Closed(ROOT_KEYS | frozenset(GOVERNANCE_KEYS), elsewhere=frozenset(SUPERSEDED_ROOT_KEYS)),
+        Closed(ROOT_KEYS | {*GOVERNANCE_KEYS, EXTENSION}, elsewhere=frozenset(SUPERSEDED_ROOT_KEYS)),
         "AML-15",
         _WARNING,
     ),
+    Row(EXTENSION, mapping(), "AML-15", _WARNING, "it holds fields of the canonical tool, such as `tool_kind`"),
     Row("spec_version", Required(), "AML-7", hint=MISSING_FIELDS["spec_version"]),
     Row("tool_id", Required(), "AML-7", hint=MISSING_FIELDS["tool_id"]),
     Row(

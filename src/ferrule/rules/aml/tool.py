@@ -31,6 +31,7 @@ from ferrule.rules.aml.unknown_type import UnknownType
 from ferrule.rules.aml.unstated_effects import UnstatedEffects
 from ferrule.rules.aml.unsupported_format import UnsupportedFormat
 from ferrule.rules.aml.untyped_root import UntypedRoot
+from ferrule.rules.aml.unusable_extension import UnusableExtension
 from ferrule.rules.aml.written_secret import WrittenSecret
 
 _WHOLE_FILE: tuple[Rule, ...] = (
@@ -42,6 +43,7 @@ _WHOLE_FILE: tuple[Rule, ...] = (
     MisplacedStatus(),
     UnstatedEffects(),
     UndatedDeprecation(),
+    UnusableExtension(),
 )
 _SCHEMAS: tuple[Rule, ...] = (
     MalformedKeyword(),

@@ -1,0 +1,76 @@
+"""Where a definition says what a field of its tool says: the path in the document for each field, by dialect."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ferrule.model.tool import FACT_NAMES
+from ferrule.model.value import Path
+
+_AML: Mapping[str, Path] = {
+    "tool_id": ("tool_id",),
+    "name": ("tool_id",),
+    "version": ("version",),
+    "title": ("meta", "name"),
+    "description": ("meta", "description"),
+    "tags": ("meta", "tags"),
+    "owner": ("meta", "owner"),
+    "lifecycle": ("status",),
+    "tool_kind": ("type",),
+    "facts": ("type",),
+    "inferred_facts": ("type",),
+    "input_schema": ("interface", "input"),
+    "output_schema": ("interface", "output"),
+    "approval_required": ("approval_required",),
+    "max_calls_per_run": ("max_calls_per_run",),
+    "credentials": ("transport", "credentials"),
+}
+_ADL: Mapping[str, Path] = {
+    "tool_id": ("id",),
+    "name": ("id",),
+    "title": ("name",),
+    "description": ("description",),
+    "tags": ("tags",),
+    "input_schema": ("schema",),
+    "credentials": ("inject",),
+}
+_OXP: Mapping[str, Path] = {
+    "tool_id": ("id",),
+    "namespace": ("id",),
+    "title": ("id",),
+    "name": ("name",),
+    "version": ("version",),
+    "description": ("description",),
+    "input_schema": ("input_schema", "parameters"),
+    "output_schema": ("output_schema",),
+    "credentials": ("requirements",),
+}
+_AGENT_TOOL: Mapping[str, Path] = {
+    "input_schema": ("input_contract", "model_input_schema"),
+    "runtime_input_schema": ("input_contract", "runtime_input_schema"),
+    "output_schema": ("output_contract", "structured_schema"),
+    "inferred_facts": ("tool_interface",),
+    "approval_required": ("permission_profile", "approval_required"),
+    "credentials": ("permission_profile", "credential_refs"),
+    **{f"facts.{fact}": ("tool_interface", fact) for fact in FACT_NAMES},
+}
+_HOMES = {"aml": _AML, "adl": _ADL, "oxp": _OXP, "agent_tool": _AGENT_TOOL}
+
+
+def path_of(dialect: str, field: str) -> Path | None:
+    """Where a definition of a dialect says a field of a loss; None where it does not. Relative to the definition."""
+    whole, _, below = field.partition("/")
+    prefix, _, own = whole.partition(".")
+    if prefix == dialect and own:
+        own = own.removeprefix("tool.") if dialect == "adl" else own
+        return tuple(own.split("."))
+    homes = _HOMES.get(dialect, {})
+    home = homes.get(whole) or homes.get(prefix)
+    if home is None:
+        return (whole,) if dialect == "agent_tool" and prefix == whole else None
+    return (*home, *(_step(one) for one in below.split("/"))) if below else home
+
+
+def _step(written: str) -> str | int:
+    plain = written.replace("~1", "/").replace("~0", "~")
+    return int(plain) if plain.isascii() and plain.isdecimal() and len(plain) < 6 else plain
