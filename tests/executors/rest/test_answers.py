@@ -147,6 +147,19 @@ def test_a_tool_that_reads_and_gets_nothing_has_not_kept_its_promise() -> None:
     told(story, answer(200), gives=LIST)
 
 
+def test_a_definition_may_say_that_nothing_comes() -> None:
+    async def nothing(call: Any, server: Server) -> None:
+        result = await call()
+        assert result.status == "succeeded", result.error
+        assert result.content[0]["empty"] is True
+
+    async def something(call: Any, server: Server) -> None:
+        assert (await call()).structured_content == {"items": [1]}
+
+    told(nothing, answer(200), gives=LIST, x_response={"empty": True})
+    told(something, json_answer({"items": [1]}), gives=LIST, x_response={"empty": True})
+
+
 def test_head_gives_the_head() -> None:
     async def story(call: Any, server: Server) -> None:
         result = await call()

@@ -166,7 +166,7 @@ class Reader:
             return self._stream(response, said)
         body = await response.read(self._most)
         if not body:
-            is_yes = response.status in _EMPTY_BY_STATUS or self._is_action
+            is_yes = response.status in _EMPTY_BY_STATUS or self._is_action or self._answer.empty
             return Output(EMPTY, is_acknowledgement=is_yes)
         if kind == "json":
             return self._found(self._json(body, said))

@@ -42,6 +42,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Put what was found into an object under this name. Of a text answer: the member that holds it, `text` when not said."""
     type: Literal["", "json", "text", "binary"] = ""
     """What the answer is, whatever its content type says."""
+    empty: bool = False
+    """An empty answer is a success, whatever its status and the tool."""
 
 
 class Retries(msgspec.Struct, frozen=True, kw_only=True):
