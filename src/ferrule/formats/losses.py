@@ -1,0 +1,86 @@
+"""What a list of functions does not say of a tool: exactly what reading the list again would not give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ferrule.formats.offer import Offered
+from ferrule.formats.own_words import own_words
+from ferrule.model.carried import differences
+from ferrule.model.guidance import guidance_lines
+from ferrule.model.loss import Instead, Loss
+from ferrule.model.tool import Tool
+from ferrule.model.value import Path
+
+_SCHEMA = "input_schema"
+_WHY = {
+    "tool_id": "a function is known by its name alone",
+    "namespace": "a list of functions has no namespaces",
+    "version": "functions have no versions",
+    "lifecycle": "a function in a list can be called, whatever its state",
+    "tool_kind": "everything in a list is a function",
+    "inferred_facts": "a list says nothing about what is safe, so all of it is inferred",
+    "approval_required": "whether a person must agree is for whoever runs the tool",
+    "max_calls_per_run": "how often a tool may be called is for whoever runs it",
+    "credentials": "credentials are for whoever runs the tool",
+    "runtime_input_schema": "a model is shown the schema of what it may send, and no other",
+}
+
+
+def losses_of(each: Offered, back: Tool, title: str, format_name: str) -> Iterator[Loss]:
+    """The losses of one tool. `back`: what the written definition is read as."""
+    tool = each.tool
+    if each.name != tool.name:
+        yield Loss(
+            tool_id=tool.tool_id, field="name", why=f"{title} takes no such name", instead="rewritten", put=each.name
+        )
+    words = guidance_lines(tool) if each.description != tool.description else []
+    for place in sorted(differences(tool, back)):
+        if place.startswith(_SCHEMA):
+            yield _schema_loss(each, place, title)
+        elif place == "description":
+            why = "when to use the tool is told with it" if words else "it says nothing, and a model needs words"
+            yield _loss(tool, place, why, "description", each.description)
+        elif place == "title" and each.description == tool.title:
+            yield _loss(tool, place, f"{title} has no titles", "description", tool.title or "")
+        else:
+            why = _WHY.get(place) or (
+                "a list says nothing about what is safe"
+                if place.startswith("facts.")
+                else f"{title} has no place for it"
+            )
+            yield _loss(tool, place, why)
+    if tool.dialect != format_name:
+        for key in own_words(tool):
+            if key.endswith(".use_guidance") and words:
+                yield _loss(tool, key, f"{title} has no place for it", "description", "\n".join(words))
+            else:
+                yield _loss(tool, key, f"{title} has no place for it")
+
+
+def _schema_loss(each: Offered, place: str, title: str) -> Loss:
+    """Why a place in the schema is not as it was: the reason of the change there, or of the nearest around or inside it."""
+    path = place[len(_SCHEMA) :].strip("/")
+    changes = each.fitted.changes if each.fitted is not None else ()
+    best = max(changes, key=lambda change: _nearness(_pointer(change.path), path), default=None)
+    if best is None or _nearness(_pointer(best.path), path) < 0:
+        why = f"{title} takes schemas written another way, or only the runtime fills it in"
+        return _loss(each.tool, place, why, "dropped")
+    return _loss(each.tool, place, best.why, best.instead)
+
+
+def _pointer(path: Path | str) -> str:
+    if isinstance(path, str):
+        return path.strip("/")
+    return "/".join(str(step).replace("~", "~0").replace("/", "~1") for step in path)
+
+
+def _nearness(change: str, place: str) -> int:
+    """How much of a place's path a change is about; below nought for one that is somewhere else."""
+    if place == change or place.startswith(f"{change}/") or not change:
+        return len(change)
+    return len(place) if change.startswith(f"{place}/") or not place else -1
+
+
+def _loss(tool: Tool, field: str, why: str, instead: Instead = "dropped", put: str = "") -> Loss:
+    return Loss(tool_id=tool.tool_id, field=field, why=why, instead=instead, put=put)
