@@ -6,6 +6,7 @@ from ferrule.contracts.format import Format
 from ferrule.registry import Registry
 
 TABLE = {
+    "openapi": "ferrule.formats.openapi:FORMAT",
     "mcp": "ferrule.formats.mcp:FORMAT",
     "bedrock": "ferrule.formats.bedrock:FORMAT",
     "gemini": "ferrule.formats.gemini:FORMAT",
