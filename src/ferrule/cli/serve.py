@@ -29,6 +29,8 @@ _PREFIX = "FERRULE_SERVE_"
 _NAMES = {"host": str, "port": int, "public_url": str, "workers": int}
 """What the environment may say: `FERRULE_SERVE_PORT=9000`."""
 _EVERYWHERE = ("0.0.0.0", "::", "")
+_MMAP_THRESHOLD, _LARGE_BYTES = -3, 64 * 1024
+"""What glibc calls `M_MMAP_THRESHOLD`, and the bytes from which a block is one of the system's own."""
 
 
 @click.command()
@@ -89,6 +91,13 @@ def _settled() -> None:
     gc.enable()
 
 
+def _without_holes() -> None:
+    """Have the C library give large blocks back to the system one by one. By itself it begins to take them from its heap once a
+    large one was freed, where small ones that stay keep the room of large ones that went."""
+    with suppress(OSError, AttributeError, ValueError):  # another C library
+        import_module("ctypes").CDLL(None).mallopt(_MMAP_THRESHOLD, _LARGE_BYTES)
+
+
 def _serve_stdio(path: str, settings: ServeSettings) -> int:
     serve_stdio: Callable[..., Any] = import_module("ferrule.servers.mcp.stdio_run").serve_stdio
     run_command(serve_stdio(path, settings, _settled))
@@ -103,6 +112,7 @@ def _serve(workspace: Workspace, settings: ServeSettings, options: dict[str, Any
     is_worker = options["fd"] is not None
     for warning in () if is_worker else binding.bind_warnings(settings):
         click.echo(f"warning: {warning}", err=True)
+    _without_holes()
     listening = serving.bound(settings, options["fd"])
     place = _place(workspace, settings, serving.address_of(settings, listening))
     notes: list[Path] = []

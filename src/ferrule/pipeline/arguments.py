@@ -24,6 +24,7 @@ _EXPLAINED = 8192
 """Of longer arguments only the first problem is told: finding all of them takes time."""
 _MENDED = 65_536
 """Longer arguments are not mended."""
+_KEPT = 1024
 _decode = msgspec.json.Decoder().decode
 
 
@@ -108,6 +109,15 @@ class Arguments:
     @classmethod
     def of(cls, tool: Tool, max_bytes: int = MAX_BYTES) -> Arguments:
         """The arguments of a tool. One whose schema cannot be used takes none: every call of it is refused."""
+        known = _prepared.get((id(tool), max_bytes))
+        if known is None:
+            if len(_prepared) >= _KEPT:
+                _prepared.clear()
+            known = _prepared[id(tool), max_bytes] = (tool, cls._made(tool, max_bytes))
+        return known[1]
+
+    @classmethod
+    def _made(cls, tool: Tool, max_bytes: int) -> Arguments:
         try:
             return cls(tool, max_bytes)
         except Exception as error:  # whatever is wrong with the schema, the answer is no
@@ -300,4 +310,6 @@ class _Contract(msgspec.Struct, frozen=True):
         )
 
 
+_prepared: dict[tuple[int, int], tuple[Tool, Arguments]] = {}
+"""What was made of a tool before: every run of every caller takes the same. The tool is held, so that its id stays its own."""
 _USUAL = _Contract()

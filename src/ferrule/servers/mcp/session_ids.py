@@ -73,14 +73,17 @@ class SessionIds:
         is_old = self._clock() - facts.began_at > _LIFE_SECONDS
         return None if is_old or self._mark(session_id).exists() else facts
 
-    def end(self, session_id: str) -> None:
-        """The client ended a session: no process takes it up again. What cannot be written down only holds here."""
-        with suppress(OSError):
+    def end(self, session_id: str) -> bool:
+        """The client ended a session: no process takes it up again. False when that could not be written down."""
+        try:
             self._folder.mkdir(parents=True, exist_ok=True)
             self._mark(session_id).touch()
+        except OSError:
+            return False
         if self._clock() - self._tidied_at > _TIDY_SECONDS:
             self._tidied_at = self._clock()
             Thread(target=self._tidy, name="ferrule tidies marks of sessions", daemon=True).start()
+        return True
 
     def _mark(self, session_id: str) -> Path:
         return self._folder / hashlib.sha256(session_id.encode()).hexdigest()[:40]

@@ -54,7 +54,7 @@ class SessionStore:
         self._new_run = new_run
         self._ids = ids
         self._gone: dict[str, None] = {}
-        """Sessions that ended here, the newest ones: this process does not take them up again."""
+        """Sessions that ended here and left no mark, the newest ones: this process does not take them up again."""
         self._clock = clock
         self._sessions: dict[str, HttpSession] = {}
         """Least recently used first."""
@@ -106,12 +106,13 @@ class SessionStore:
         self._sessions[session_id] = session
         return session
 
-    def end(self, session: HttpSession) -> asyncio.Task[None]:
-        """Forget a session at once, and stop what goes on in it."""
+    def end(self, session: HttpSession, *, is_marked: bool = False) -> asyncio.Task[None]:
+        """Forget a session at once, and stop what goes on in it. `is_marked`: every process knows that it ended."""
         self._sessions.pop(session.id, None)
-        self._gone[session.id] = None
-        if len(self._gone) > _GONE_KEPT:
-            del self._gone[next(iter(self._gone))]
+        if not is_marked:
+            self._gone[session.id] = None
+            if len(self._gone) > _GONE_KEPT:
+                del self._gone[next(iter(self._gone))]
         task = asyncio.get_running_loop().create_task(session.aclose())
         self._ending.add(task)
         task.add_done_callback(self._ending.discard)
@@ -119,8 +120,7 @@ class SessionStore:
 
     def delete(self, session: HttpSession) -> None:
         """Its client ends it: it is gone for every process (MCP-80)."""
-        self._ids.end(session.id)
-        self.end(session)
+        self.end(session, is_marked=self._ids.end(session.id))
 
     def sweep(self) -> None:
         """End what was idle too long."""
