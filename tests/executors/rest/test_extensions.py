@@ -284,6 +284,10 @@ def test_one_argument_can_be_the_whole_json_body() -> None:
         await call({"items": [1, {"a": 2}], "id": 3})
         assert server.seen[0].target == "/x/3"
         assert server.seen[0].body == b'[1,{"a":2}]'
+        await call({"items": None, "id": 3})
+        assert server.seen[1].body == b"null"
+        await call({"id": 3})
+        assert (server.seen[2].body, server.seen[2].headers.get("content-type")) == (b"", None)
 
     mapping = {"items": {"in": "body", "whole": True}}
     told(story, OK, "PUT /x/{id}", kind="action", takes={"items": ANY, "id": ANY}, x_mapping=mapping)

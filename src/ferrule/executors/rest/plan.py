@@ -235,7 +235,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     def _body(self, arguments: dict[str, Any], fields: list[Field], files: Files) -> Body:
         if self.whole:
-            return self._whole_body(arguments.get(self.whole), files)
+            return self._whole_body(arguments[self.whole], files) if self.whole in arguments else NO_BODY
         if not (fields or files or self.has_members):
             return NO_BODY
         match self.body:
