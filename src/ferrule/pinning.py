@@ -33,10 +33,13 @@ from ferrule.workspace import Workspace
 _AT_ONCE = 8
 
 
-async def review(workspace: Workspace, env: Mapping[str, str] = os.environ) -> Reviewed:
-    """Look at every server, several at once. One that cannot be looked at is told as such. Raises FerruleError."""
+async def review(
+    workspace: Workspace, env: Mapping[str, str] = os.environ, *, only: Collection[str] | None = None
+) -> Reviewed:
+    """Look at every server, several at once, or at `only` some of them, by what they are called in the lock. One that cannot be
+    looked at is told as such. Raises FerruleError."""
     lock = read_lock(workspace.root)
-    servers = served(workspace)
+    servers = [server for server in served(workspace) if only is None or server.upstream.key in only]
     # Shapes of keys are left alone: examples in descriptions have them.
     redactor = KnownSecrets(msgspec.structs.replace(workspace.settings.redaction, well_known=False), env)
     around = surroundings_of(
@@ -56,7 +59,7 @@ async def review(workspace: Workspace, env: Mapping[str, str] = os.environ) -> R
         await executor.aclose()
         await around.client.aclose()
     named = {review.key for review in found}
-    return Reviewed(lock, tuple(found), tuple(sorted(lock.servers.keys() - named)))
+    return Reviewed(lock, tuple(found), tuple(sorted(lock.servers.keys() - named)) if only is None else ())
 
 
 def served(workspace: Workspace) -> list[Served]:

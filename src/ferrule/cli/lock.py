@@ -150,6 +150,14 @@ def _about(one: Review, written: Lock, left: list[Difference], by: str) -> Itera
         yield f"  note: {_cut(note)}"
 
 
+def about(one: Review) -> Iterator[str]:
+    """What differs at a server that was looked at, for people."""
+    if not one.differences:
+        yield f"{one.key}: {_tools(one)}, as accepted"
+    for difference in one.differences:
+        yield from _difference(one, difference, is_left=True)
+
+
 def _difference(one: Review, difference: Difference, is_left: bool) -> Iterator[str]:
     state = "" if is_left else " (accepted)"
     yield f"  {_SIGNS[difference.kind]} {difference.tool}: {difference.text}{state}"

@@ -1,0 +1,214 @@
+"""`ferrule import mcp`: looks at a server, shows its tools, and takes them over: settings, secrets and lock."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+import msgspec
+
+from ferrule.access import Access
+from ferrule.cli import COULD_NOT_RUN, OK, PROBLEMS_FOUND
+from ferrule.cli.desk import demand_admin
+from ferrule.cli.json_text import json_text
+from ferrule.cli.lock import about
+from ferrule.cli.loop import run_command
+from ferrule.compiler.seal import KEY_FILE, PUBLIC_FILE, make_key, trust
+from ferrule.errors import SettingsError, WorkspaceError
+from ferrule.imports.mcp import Server, looked_at, offered, review_of, server_of, write_import
+from ferrule.imports.secret_file import variables
+from ferrule.locking.file import LockedServer
+from ferrule.model.upstreams import McpServer
+from ferrule.pinning import accept
+from ferrule.reporters.excerpt import cleaned
+from ferrule.reviews import Review, Reviewed
+from ferrule.workspace import Workspace
+
+_WIDTH = 100
+
+
+def import_server(
+    words: tuple[str, ...],
+    *,
+    path: str,
+    name: str,
+    tools: tuple[str, ...],
+    env: tuple[str, ...],
+    bearer: str | None,
+    header: str | None,
+    credentials: str | None,
+    is_dry: bool,
+    is_sure: bool,
+    as_json: bool,
+) -> int:
+    """Import one server, or again the one of this name. Raises FerruleError."""
+    workspace = Workspace.open(path)
+    known = workspace.settings.mcp.servers
+    if len(words) == 1 and words[0] in known:
+        server = Server(words[0], _with_tools(known[words[0]], tools), {})
+    else:
+        shown = _credentials(bearer, header, credentials)
+        taken = variables(workspace.root)
+        server = server_of(words, name=name, env=env, credentials=shown, tools=tools, known=taken)
+        _demand_same(server, known.get(server.name))
+        if server.name in known:
+            server = Server(server.name, _with_tools(known[server.name], tools), {})
+    by = _owner(workspace) if not is_dry else ""
+    click.echo(f"looking at {server.name} …", err=True)
+    found = run_command(looked_at(workspace, server))
+    one = review_of(found, server.name)
+    if not as_json:
+        for line in _told(one):
+            click.echo(cleaned(line))
+    is_new = server.name not in known
+    is_written = not one.problem and not is_dry and _is_wanted(one, is_new, is_sure)
+    if is_written:
+        _write(workspace, server, known.get(server.name), found, by)
+    if as_json:
+        click.echo(json_text(_as_dict(server, one, is_written)))
+    elif is_written:
+        _tell_next(server, one)
+    if one.problem:
+        return COULD_NOT_RUN
+    return OK if is_written or is_dry or not (is_new or one.differences) else PROBLEMS_FOUND
+
+
+def _credentials(bearer: str | None, header: str | None, given: str | None) -> dict[str, Any] | None:
+    if sum(each is not None for each in (bearer, header, given)) > 1:
+        raise click.UsageError("a server has one credential: give one of --bearer, --header and --credentials")
+    if bearer is not None:
+        return {"scheme": "bearer-token", "source": "env", "name": _variable(bearer)}
+    if header is not None:
+        title, equals, variable = header.partition("=")
+        if not equals or not title:
+            raise click.UsageError(f"--header takes HEADER=VARIABLE, such as X-Api-Key=CRM_KEY, not {header!r}")
+        return {"scheme": "api-key", "header": title, "source": "env", "name": _variable(variable)}
+    if given is None:
+        return None
+    try:
+        value = json.loads(given)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise click.UsageError("--credentials takes a JSON object, as transport.credentials of a definition has it")
+    return value
+
+
+def _variable(name: str) -> str:
+    if not name.isidentifier():
+        raise click.UsageError("a secret is named by its variable and never written out: --bearer CRM_TOKEN")
+    return name
+
+
+def _with_tools(server: McpServer, tools: tuple[str, ...]) -> McpServer:
+    return msgspec.structs.replace(server, tools=tools) if tools else server
+
+
+def _demand_same(server: Server, known: McpServer | None) -> None:
+    if known is None:
+        return
+    if (known.command, known.url) != (server.server.command, server.server.url):
+        raise SettingsError(
+            f"ferrule.toml has another server {server.name!r} already; give this one a --name, or import {server.name!r} again"
+            f" with 'ferrule import mcp {server.name}'"
+        )
+
+
+def _owner(workspace: Workspace) -> str:
+    identity = Access(workspace.root).local_owner()
+    demand_admin(identity)
+    return identity.principal
+
+
+def _told(one: Review) -> Iterator[str]:
+    if one.problem:
+        yield f"{one.key}: cannot be looked at: {one.problem}"
+        return
+    assert one.seen is not None, "what has no problem was seen"
+    seen = one.seen
+    yield f"{one.key}: {seen.name} {seen.version}, MCP {seen.protocol_version}, {len(one.offered)} of {len(seen.tools)} tools"
+    if one.is_first:
+        for definition in one.offered.values():
+            tool = offered(definition)
+            hints = f"  [it says: {', '.join(tool.hints)}]" if tool.hints else ""
+            first = " ".join(tool.description.split())
+            yield f"  {tool.name}{hints}"
+            yield (
+                f"      {first if len(first) <= _WIDTH else first[: _WIDTH - 1] + '…'}"
+                if first
+                else "      (says nothing)"
+            )
+        for name, why in one.unfit.items():
+            yield f"  ! {name} cannot become a tool: {why}"
+    else:
+        yield from about(one)
+
+
+def _is_wanted(one: Review, is_new: bool, is_sure: bool) -> bool:
+    if not is_new and not one.is_first and not one.differences:
+        return False
+    if is_sure:
+        return True
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise WorkspaceError(
+            "importing a server is agreed to by a person, and nobody is here; add --yes, or look with --dry-run"
+        )
+    question = "Import these tools?" if one.is_first else "Accept these changes?"
+    return click.confirm(question, err=True)
+
+
+def _write(workspace: Workspace, server: Server, known: McpServer | None, found: Reviewed, by: str) -> None:
+    at = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    lock = accept(found, by, at, (), firsts=True)
+    wanted = lock.servers[server.name]
+    lock = msgspec.structs.replace(
+        lock, servers={**lock.servers, server.name: _only_offered(wanted, found, server.name)}
+    )
+    write_import(workspace.root, server, known, lock)
+    if not (workspace.root / KEY_FILE).exists():
+        trust(workspace.root / PUBLIC_FILE, make_key(workspace.root / KEY_FILE))
+
+
+def _only_offered(pinned: LockedServer, found: Reviewed, name: str) -> LockedServer:
+    """What the patterns leave out is no longer pinned."""
+    there = review_of(found, name).offered
+    return msgspec.structs.replace(pinned, tools={tool: each for tool, each in pinned.tools.items() if tool in there})
+
+
+def _tell_next(server: Server, one: Review) -> None:
+    click.echo(f"imported: [mcp.servers.{server.name}] in ferrule.toml, {_count(one)} in ferrule.lock")
+    if server.secrets:
+        click.echo(f"{', '.join(server.secrets)} went into the file of secrets")
+    click.echo("next:")
+    first = next(iter(one.offered), None)
+    if first is not None:
+        click.echo(cleaned(f"  ferrule call {server.name}.{first}"))
+    click.echo(
+        "  write into policy.toml what may be called without asking: nothing a server says about its tools makes them safe"
+    )
+    click.echo("  ferrule lock --check    in CI: tells when the server changed what it says")
+
+
+def _as_dict(server: Server, one: Review, is_written: bool) -> dict[str, Any]:
+    return {
+        "server": server.name,
+        "source": one.served.upstream.source,
+        "written": is_written,
+        "problem": one.problem or None,
+        "protocol_version": one.seen.protocol_version if one.seen is not None else None,
+        "tools": [
+            {"name": tool.name, "description": tool.description, "hints": list(tool.hints)}
+            for tool in map(offered, one.offered.values())
+        ],
+        "unfit": one.unfit,
+        "differences": [{**msgspec.to_builtins(each), "text": each.text} for each in one.differences],
+        "secrets": list(server.secrets),
+    }
+
+
+def _count(one: Review) -> str:
+    return "1 tool" if len(one.offered) == 1 else f"{len(one.offered)} tools"

@@ -1,0 +1,281 @@
+"""`ferrule import`: tools that exist elsewhere become definitions of the workspace, and follow their source from then on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+import msgspec
+
+from ferrule.cli.import_flow import Brought, Manner, finished, import_options, out_folder, told
+from ferrule.cli.json_text import json_text
+from ferrule.cli.options import json_option, workspace_option
+from ferrule.errors import BindingError, WorkspaceError
+from ferrule.imports.naming import Known, known_import, repeatable, source_as_kept, source_as_used
+from ferrule.imports.openapi import Choice, imported
+from ferrule.imports.outcome import ImportReport, LeftEntry
+from ferrule.imports.python import imported_functions, named_functions
+from ferrule.imports.source import document_of, files_beside
+from ferrule.imports.store import ImportRecord, imports_of, kept_import
+from ferrule.registry import late
+from ferrule.reporters.excerpt import cleaned
+from ferrule.workspace import Workspace
+
+_mcp: Callable[..., int] = late("ferrule.cli.import_mcp:import_server")  # brings the client
+_EPILOG = """\b
+Exit code: 0 when everything that was chosen is there, 1 when something could not be imported or waits for a decision
+(--mine, --theirs), 2 when the import could not run.
+"""
+
+
+@click.group(epilog="What was imported is remembered under .ferrule/imports: keep that folder in version control.")
+def command() -> None:
+    """Make tools of the workspace from what exists: OpenAPI documents, MCP servers, Python functions, function lists.
+
+    An import can be made again at any time. What changed at the source since then is put into the files, what you changed in them
+    stays, and where both changed the same key you are asked. Changes that break callers are told, as `ferrule diff` tells them.
+    """
+
+
+@command.command("openapi", epilog="""\b
+Examples:
+  ferrule import openapi petstore.yaml
+  ferrule import openapi https://api.example.com/openapi.json --tag pets --method get
+  ferrule import openapi spec.json --operation 'list*' --exclude-path '/admin/**' --dry-run
+  ferrule import openapi                # make every earlier import again
+""" + _EPILOG)  # fmt: skip
+@click.argument("source", required=False)
+@click.option("--tag", "tags", multiple=True, help="Only operations with this tag; * stands for anything.")
+@click.option(
+    "--path", "paths", multiple=True, help="Only operations of these paths: /pets/* (one part), /pets/** (any)."
+)
+@click.option("--operation", "operations", multiple=True, help="Only these operations, by id or by tool name, with *.")
+@click.option("--method", "methods", multiple=True, help="Only this method.")
+@click.option("--exclude-tag", "except_tags", multiple=True)
+@click.option("--exclude-path", "except_paths", multiple=True)
+@click.option("--exclude-operation", "except_operations", multiple=True)
+@click.option("--exclude-method", "except_methods", multiple=True)
+@click.option("--no-deprecated", is_flag=True, help="Leave out what the document calls deprecated.")
+@click.option("--server", help="The address to call, or one of the document's servers: its number, name or address.")
+@click.option(
+    "--variable", "variables", multiple=True, metavar="NAME=VALUE", help="A variable of the server's address."
+)
+@click.option("--client-id", help="For OAuth's client credentials.")
+@click.option("--owner", help="Who owns the tools; the document's contact by default.")
+@click.option("--namespace", help="What variables of secrets begin with; the document's title by default.")
+@import_options
+def openapi(source: str | None, manner: Manner, **asked: Any) -> int:
+    """Make a tool of each operation of an OpenAPI document (2.0, 3.0, 3.1, 3.2), ready to be called.
+
+    SOURCE is a file, an address, '-' for a pipe, or the name of an earlier import. Addresses are fetched under the workspace's
+    network rules: private ones have to be in [network] allow. Without a choice of operations, all of them are imported, or
+    those that were chosen last time. Without a SOURCE, every earlier import is made again.
+    """
+    workspace = Workspace.open(manner.path)
+    return told(
+        [_openapi(workspace, known, asked, manner) for known in _meant(workspace, "openapi", source, manner)], manner
+    )
+
+
+def _meant(workspace: Workspace, kind: str, source: str | None, manner: Manner) -> list[Known]:
+    root = workspace.root
+    if source is not None:
+        return [known_import(root, kind, source, manner.name)]
+    records = [record for record in repeatable(root, kind) if manner.name in ("", record.name)]
+    if not records:
+        raise click.UsageError(f"nothing of the kind was imported yet; name a SOURCE: ferrule import {kind} SOURCE")
+    return [Known(record.name, record.source, kept_import(root, record.name)) for record in records]
+
+
+def _openapi(workspace: Workspace, known: Known, asked: dict[str, Any], manner: Manner) -> ImportReport:
+    choice, namespace = _choice(asked, known.last.record if known.last is not None else None)
+    used = source_as_used(workspace.root, known.source)
+    found = imported(document_of(workspace, used), known.source, choice, namespace, files_beside(workspace, used))
+    folder = out_folder(manner, known)
+    brought = Brought(
+        files={name if folder == "." else f"{folder}/{name}": text for name, text in found.files.items()},
+        choice={"namespace": namespace, **_plain(choice)},
+        diagnostics=tuple(found.diagnostics),
+    )
+    return finished(workspace, "openapi", known, brought, manner)
+
+
+def _choice(asked: dict[str, Any], last: ImportRecord | None) -> tuple[Choice, str]:
+    """What is chosen: as asked, or as last time when nothing is asked."""
+    given = {key: value for key, value in asked.items() if value not in (None, (), False)}
+    before = dict(last.choice) if last is not None else {}
+    if given.pop("no_deprecated", False):
+        given["with_deprecated"] = False
+    if "variables" in given:
+        given["variables"] = dict(_pair(word) for word in given["variables"])
+    choosing = {
+        "tags",
+        "paths",
+        "operations",
+        "methods",
+        "except_tags",
+        "except_paths",
+        "except_operations",
+        "except_methods",
+    }
+    if choosing & given.keys():
+        before = {key: value for key, value in before.items() if key not in choosing}
+    whole = {**before, **given}
+    namespace = str(whole.pop("namespace", ""))
+    return msgspec.convert(whole, Choice), namespace
+
+
+def _pair(word: str) -> tuple[str, str]:
+    name, equals, value = word.partition("=")
+    if not equals:
+        raise click.UsageError(f"--variable takes NAME=VALUE, not {word!r}")
+    return name, value
+
+
+def _plain(choice: Choice) -> dict[str, Any]:
+    """A choice without what is as always."""
+    usual = msgspec.to_builtins(Choice())
+    return {key: value for key, value in msgspec.to_builtins(choice).items() if value != usual[key]}
+
+
+@command.command(
+    "mcp",
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+    epilog="""\b
+Examples:
+  ferrule import mcp https://crm.example.com/mcp --bearer CRM_TOKEN --tool 'search_*'
+  ferrule import mcp --name files npx -y @modelcontextprotocol/server-filesystem .
+  ferrule import mcp --env GITHUB_TOKEN npx -y @modelcontextprotocol/server-github
+  ferrule import mcp crm                # look again, and accept what changed
+
+Options stand before the address or program. Exit code: 0 when its tools are imported (or are as they were), 1 when nobody
+agreed, 2 when the server could not be looked at.
+""",
+)
+@click.option("--name", default="", help="What the server is called here: its tools are NAME.TOOL.")
+@click.option("--tool", "tools", multiple=True, metavar="PATTERN", help="Only these tools, with *.")
+@click.option(
+    "--env", multiple=True, metavar="KEY[=VALUE]", help="A variable for a program; values go into the file of secrets."
+)
+@click.option("--bearer", metavar="VARIABLE", help="Show an address the token in this environment variable.")
+@click.option("--header", metavar="HEADER=VARIABLE", help="Show an address the key in this variable, in this header.")
+@click.option("--credentials", metavar="JSON", help="Any other way in, as transport.credentials of a definition.")
+@click.option("--dry-run", is_flag=True, help="Look and tell; write nothing.")
+@click.option("--yes", is_flag=True, help="Import without asking.")
+@json_option
+@workspace_option
+@click.argument("server", nargs=-1, required=True, type=click.UNPROCESSED, metavar="URL | COMMAND... | NAME")
+def mcp(server: tuple[str, ...], path: str, dry_run: bool, yes: bool, as_json: bool, **given: Any) -> int:
+    """Take over the tools of an MCP server: an address, or a program that speaks MCP over its input and output.
+
+    The server is asked what it offers, in whichever revision of MCP it speaks, and its tools are shown with what it says about
+    their safety. Then [mcp.servers.NAME] is written into ferrule.toml and every tool's definition into ferrule.lock, which is
+    what models read from then on. A program is started to be asked: it runs, with your rights.
+    """
+    return _mcp(server, path=path, is_dry=dry_run, is_sure=yes, as_json=as_json, **given)
+
+
+@command.command("python", epilog="""\b
+Examples:
+  ferrule import python shop.py
+  ferrule import python shop.orders refund find_order --owner "Team Orders"
+  ferrule import python shop.py --no-run
+""" + _EPILOG)  # fmt: skip
+@click.argument("module", required=False)
+@click.argument("functions", nargs=-1, metavar="[FUNCTION]...")
+@click.option("--owner", help="Who owns the tools; the workspace's namespace by default.")
+@click.option("--read-only", is_flag=True, help="State that these functions only read: no approval is asked for.")
+@click.option(
+    "--no-run", is_flag=True, help="Run nothing: list the functions by the text of the file, and do nothing else."
+)
+@import_options
+def python(
+    module: str | None,
+    functions: tuple[str, ...],
+    owner: str | None,
+    read_only: bool,
+    no_run: bool,
+    manner: Manner,
+) -> int:
+    """Make a definition of each public function of MODULE, and bind it to the function.
+
+    MODULE is a file of the workspace (shop.py) or a module (shop.orders). It is imported, so its code runs, with your rights.
+    Types, defaults and docstrings (Google, NumPy, reST) become schemas and descriptions; [functions.bind] in ferrule.toml says
+    which function runs which definition. What nobody states is taken for unsafe, so calls ask a person first: state facts
+    with @ferrule.tool(read_only=True), or with --read-only for all that are imported.
+    """
+    workspace = Workspace.open(manner.path)
+    if no_run:
+        if module is None:
+            raise click.UsageError("--no-run lists the functions of a file; name it")
+        return _list_functions(workspace, module)
+    asked = {"functions": list(functions), "owner": owner, "read_only": read_only}
+    known = (
+        [_python_import(workspace, module, manner)] if module is not None else _meant(workspace, "python", None, manner)
+    )
+    return told([_python(workspace, one, asked, manner) for one in known], manner)
+
+
+def _python_import(workspace: Workspace, module: str, manner: Manner) -> Known:
+    if not module.endswith(".py"):
+        for record in imports_of(workspace.root):
+            if record.kind == "python" and module in (record.name, record.source):
+                return Known(record.name, record.source, kept_import(workspace.root, record.name))
+        return known_import(workspace.root, "python", module, manner.name or module.replace(".", "-"))._replace(
+            source=module
+        )
+    kept_as = source_as_kept(workspace.root, module)
+    if kept_as.startswith("../"):
+        raise WorkspaceError(f"{module!r} is not in the workspace; name it as a module that can be imported from there")
+    return known_import(workspace.root, "python", module, manner.name)
+
+
+def _list_functions(workspace: Workspace, module: str) -> int:
+    for one in named_functions(workspace.root, module):
+        lacks = [] if one.has_docstring else ["no docstring"]
+        lacks += [] if one.is_typed else ["parameters without types"]
+        more = f"  ({', '.join(lacks)})" if lacks else ""
+        click.echo(cleaned(f"{one.place.file}:{one.place.line}: {one.name}{more}"))
+    return 0
+
+
+def _python(workspace: Workspace, known: Known, asked: dict[str, Any], manner: Manner) -> ImportReport:
+    before = known.last.record.choice if known.last is not None else {}
+    whole = {**before, **{key: value for key, value in asked.items() if value}}
+    found = imported_functions(
+        workspace.root,
+        known.source,
+        whole.get("functions", ()),
+        namespace=workspace.namespace,
+        owner=whole.get("owner") or workspace.namespace,
+        out=out_folder(manner, known),
+        is_read_only=bool(whole.get("read_only")),
+        known=workspace.settings.functions.modules,
+    )
+    if not found.files and not found.left:
+        raise BindingError(f"{known.source} has no public function; name one that begins with '_' if you mean it")
+    brought = Brought(
+        files=found.files,
+        choice={key: value for key, value in whole.items() if value},
+        bind=found.bind,
+        left=tuple(LeftEntry(one.name, one.place.file, one.place.line, one.why) for one in found.left),
+        notes=found.notes,
+    )
+    return finished(workspace, "python", known, brought, manner)
+
+
+@command.command("list")
+@json_option
+@workspace_option
+def listed(path: str, as_json: bool) -> int:
+    """List what was imported, from where and when."""
+    records = imports_of(Workspace.open(path).root)
+    if as_json:
+        click.echo(json_text({"imports": [msgspec.to_builtins(record) for record in records]}))
+        return 0
+    for record in records:
+        click.echo(cleaned(f"{record.name}  {record.kind}  {record.source}  {record.imported_at}"))
+    if not records:
+        click.echo("nothing was imported yet; 'ferrule import --help' tells how", err=True)
+    return 0
