@@ -36,10 +36,13 @@ class Modern:
         self._names: dict[str, str] = {}
         self._schemas: dict[str, Any] = {}
         self._needs: dict[str, tuple[str, ...]] = {}
+        self._within: tuple[str, ...] = ()
 
     def document_of(self, operation: Operation, server: str, schemes: tuple[str, ...]) -> dict[str, Any]:
         """The operation, alone in a document."""
         heading = operation.heading
+        own = f"#/paths/{escaped(heading.template)}/{heading.method.lower()}"
+        self._within = () if self._is_old else (f"{own}/requestBody/", f"{own}/responses/")
         written = self._operation(operation)
         made: dict[str, Any] = {"openapi": VERSION}
         info = {"title": self._document.title or "API", "version": self._document.api_version or "1.0.0"}
@@ -193,7 +196,9 @@ class Modern:
         }  # fmt: skip
 
     def _referred(self, ref: Any) -> str:
-        """A reference to a component; nothing for one that leads nowhere."""
+        """A reference to a component, or within the operation; nothing for one that leads nowhere."""
+        if isinstance(ref, str) and ref.startswith(self._within):
+            return ref
         try:
             target = self._document.references.follow(ref, ())
         except Broken:
