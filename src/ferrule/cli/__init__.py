@@ -25,10 +25,10 @@ COMMANDS = (
     (
         "convert",
         "ferrule.cli.convert:command",
-        "Write tools in the words of another format, and tell what got lost",
-        "Convert",
+        "Write tools in another format's words, and tell what got lost",
+        "Define",
     ),
-    ("export", "ferrule.cli.export:command", "Write the tools an agent sees for a provider or framework", "Convert"),
+    ("export", "ferrule.cli.export:command", "Write the tools an agent sees for a provider or framework", "Define"),
     ("call", "ferrule.cli.call:command", "Call a tool: validated, decided, recorded", "Call"),
     ("batch", "ferrule.cli.batch:command", "Make many calls from a file, in order where order matters", "Call"),
     ("follow", "ferrule.cli.follow:command", "Show how far a running call is, from any process", "Call"),

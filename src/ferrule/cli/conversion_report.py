@@ -72,6 +72,8 @@ class ConversionReport(msgspec.Struct, frozen=True):
     """Everything that the target cannot say as the source did, tool by tool."""
     left_out: tuple[Diagnostic, ...]
     """Tools that cannot be said at all, each with the reason."""
+    demands: tuple[Diagnostic, ...]
+    """What the target wants to know and nobody said: made up, or still to be written by somebody."""
     names: dict[str, str]
     """Names that had to be changed: the written one to the tool's own."""
     diagnostics: tuple[Diagnostic, ...]
@@ -96,11 +98,11 @@ def entry_of(loss: Loss) -> LossEntry:
 
 def report_lines(report: ConversionReport) -> Iterator[str]:
     """The report for people: tool by tool what was lost and what became of it, then the sum."""
-    by_tool: dict[str, list[LossEntry]] = {}
+    by_tool: dict[tuple[str, str], list[LossEntry]] = {}
     for loss in report.losses:
-        by_tool.setdefault(loss.tool_id, []).append(loss)
-    for tool_id, losses in by_tool.items():
-        yield cleaned(tool_id)
+        by_tool.setdefault((loss.tool_id, loss.file), []).append(loss)
+    for (tool_id, file), losses in by_tool.items():
+        yield f"{cleaned(tool_id)} ({cleaned(file)})" if file else cleaned(tool_id)
         yield from _tool_lines(losses)
     for written, own in report.names.items():
         yield f"{cleaned(own)} is called {cleaned(written)} there"
@@ -108,25 +110,29 @@ def report_lines(report: ConversionReport) -> Iterator[str]:
 
 
 def _tool_lines(losses: Sequence[LossEntry]) -> Iterator[str]:
+    """One line for everything of the same fate and reason, each with its line in the file."""
+    alike: dict[tuple[str, str], list[LossEntry]] = {}
     for loss in losses:
-        if loss.instead == "extension":
-            continue
-        place = f" ({cleaned(loss.file)}:{loss.line})" if loss.file and loss.line else ""
-        put = f": {_short(loss.put)}" if loss.put else ""
-        yield f"  {cleaned(loss.field)}{place}: {cleaned(loss.why)}; {_FATES[loss.instead]}{put}"
-    carried = [loss for loss in losses if loss.instead == "extension"]
-    if carried:
-        fields = ", ".join(cleaned(loss.field) for loss in carried)
-        yield f"  carried under {_key(carried)}: {fields}"
+        alike.setdefault((loss.instead, "" if loss.instead == "extension" else loss.why), []).append(loss)
+    for (instead, why), group in alike.items():
+        fate = f"carried under {_key(group)}" if instead == "extension" else _FATES[instead]
+        told = ", ".join(_field(loss) for loss in group)
+        yield f"  {fate}: {told}" + (f" ({cleaned(why)})" if why else "")
 
 
-_FATES = {"dropped": "dropped", "default": "made up instead", "description": "put into the description",
+_FATES = {"dropped": "dropped", "default": "made up", "description": "put into the description",
           "rewritten": "said in another way"}  # fmt: skip
+
+
+def _field(loss: LossEntry) -> str:
+    place = f":{loss.line}" if loss.line else ""
+    put = f" as {_short(loss.put)}" if loss.put and loss.instead in ("default", "rewritten") else ""
+    return f"{cleaned(loss.field)}{place}{put}"
 
 
 def _short(text: str) -> str:
     line = cleaned(" ".join(text.split()))
-    return line if len(line) <= 80 else line[:79] + "…"
+    return line if len(line) <= 60 else line[:59] + "…"
 
 
 def summary_line(report: ConversionReport) -> str:

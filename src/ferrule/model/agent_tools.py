@@ -24,6 +24,8 @@ def tool_of_agent(record: Record, namespace: str) -> Tool | None:
     if record.kind != "agent" or record.dialect != "aml":
         return None
     agent: Any = msgspec.json.decode(record.payload)
+    if isinstance(agent.get("definition"), dict):  # as a catalog keeps it, beside what it was compiled to
+        agent = agent["definition"]
     if dig(agent, ("orchestration", "can_be_invoked_as_tool")) is not True:
         return None
     return replace_payload(_named(agent, record, namespace), _declaration(agent, record, namespace))

@@ -1,0 +1,208 @@
+"""`ferrule convert`: definitions of any format in the words of another, with a report of what it cannot say."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import redirect_stdout
+from pathlib import Path
+
+import click
+import msgspec
+
+from ferrule.cli import COULD_NOT_RUN, OK, PROBLEMS_FOUND
+from ferrule.cli.conversion_report import ConversionReport, ConversionSummary, entry_of, report_lines
+from ferrule.cli.json_text import json_text
+from ferrule.cli.output import write_report
+from ferrule.cli.written_files import write_files
+from ferrule.compiler.write import write_whole
+from ferrule.contracts.format import WriteOptions
+from ferrule.conversion import NAMES_FILE, TARGETS
+from ferrule.conversion.convert import Converted, convert
+from ferrule.conversion.sources import Loaded, Sourced, load
+from ferrule.errors import WorkspaceError
+from ferrule.model.diagnostic import Diagnostic, Finding, Severity
+from ferrule.model.report import Report, Summary
+
+_EPILOG = """\b
+Examples:
+  ferrule convert tools/*.tool.md --to openai > tools.json
+  ferrule convert tools/ --to anthropic --strict --report json 2> report.json > tools.json
+  ferrule convert tools.json --to aml --out tools --namespace shop
+  ferrule convert tools/ --to openapi --fail-on-loss > openapi.json
+  ferrule convert agents/helper.agent.md --to mcp
+
+Exit code: 0 when everything was converted, 1 when something could not be (or got lost, with --fail-on-loss), 2 when
+the conversion could not run.
+"""
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("files", nargs=-1, type=click.Path(), metavar="FILE...")
+@click.option("--to", "target", type=click.Choice(list(TARGETS), case_sensitive=False), help="What to write.")
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False),
+    metavar="DIR",
+    help="Write into this folder; by default to standard output.",
+)
+@click.option(
+    "--report",
+    "report_as",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="How to tell what the target cannot say.",
+)
+@click.option("--fail-on-loss", is_flag=True, help="Exit with 1 when something cannot be read back from the result.")
+@click.option("--strict", is_flag=True, help="For providers that can hold a model to a schema: ask for it.")
+@click.option("--plain", is_flag=True, help="Write no key of Ferrule's own; what it would carry is lost.")
+@click.option("--namespace", default="", metavar="NAME", help="For tools of formats that have none.")
+@click.option(
+    "--names",
+    "names_file",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Where changed names are kept: read for the way back, and written.",
+)
+@click.option("--force", is_flag=True, help="Overwrite files that were not written by this command.")
+@click.option("--list", "is_list", is_flag=True, help="List what can be written, and do nothing else.")
+def command(
+    files: tuple[str, ...],
+    target: str | None,
+    out: str | None,
+    report_as: str,
+    fail_on_loss: bool,
+    strict: bool,
+    plain: bool,
+    namespace: str,
+    names_file: str | None,
+    force: bool,
+    is_list: bool,
+) -> int:
+    """Write the tools of FILEs (or of all files of a folder) in the words of another format.
+
+    Reads AML, ADL, OXP and Agent Tool definitions, MCP tool lists, OpenAPI documents and the function lists of providers.
+    Nothing is lost silently: what the target cannot say is carried under a key of Ferrule's own where the target takes
+    one, and told in the report, with its place and what was put instead. The report goes to standard error, or with
+    --out to standard output.
+    """  # fmt: skip
+    if is_list:
+        return _list_targets()
+    if target is None or not files:
+        raise click.UsageError(
+            "say what to convert and to what: ferrule convert FILE... --to DIALECT ('--list' tells which)"
+        )
+    kept = _names_in(names_file)
+    loaded = load([Path(file) for file in files], namespace=namespace, names=kept)
+    if not loaded.tools:
+        return _told_of_nothing(loaded, files, report_as, target, is_aside=out is None)
+    made = convert(loaded.tools, target, WriteOptions(is_strict=strict, is_plain=plain))
+    report = _report(target, loaded, made)
+    if out is None and len(made.files) > 1:
+        raise click.UsageError(
+            f"{target} is a file for each tool, and there are {len(made.files)}; name a folder with --out"
+        )
+    renamed = (json_text(dict(sorted({**kept, **made.names}.items()))) + "\n").encode()
+    _deliver({**made.files, NAMES_FILE: renamed} if made.names and out is not None else made.files, out, force)
+    if names_file is not None and made.names:
+        write_whole(Path(names_file), renamed)
+    _tell(report, loaded, report_as, is_aside=out is None)
+    failed = report.left_out or report.summary.errors or (fail_on_loss and report.summary.final)
+    return PROBLEMS_FOUND if failed else OK
+
+
+def _told_of_nothing(loaded: Loaded, files: Sequence[str], report_as: str, target: str, *, is_aside: bool) -> int:
+    """Where no tool could be read nothing is written."""
+    report = _report(target, loaded, Converted({}, [], [], {}))
+    _tell(report, loaded, report_as, is_aside=is_aside)
+    if report.summary.errors:
+        return PROBLEMS_FOUND
+    click.echo(f"ferrule: there is no tool in {', '.join(files[:3])}; 'ferrule check' tells what is there", err=True)
+    return COULD_NOT_RUN
+
+
+def _list_targets() -> int:
+    width = max(len(name) for name in TARGETS)
+    for name, title in TARGETS.items():
+        click.echo(f"{name:<{width}}  {title}")
+    return OK
+
+
+def _names_in(file: str | None) -> dict[str, str]:
+    """Changed names to the tools' own, as an earlier conversion left them."""
+    if file is None or not Path(file).exists():
+        return {}
+    try:
+        return msgspec.json.decode(Path(file).read_bytes(), type=dict[str, str])
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        raise WorkspaceError(
+            f"{file} is no list of changed names: a JSON object of texts; delete it to begin anew"
+        ) from None
+
+
+def _report(target: str, loaded: Loaded, made: Converted) -> ConversionReport:
+    places = {sourced.tool.tool_id: sourced for sourced in loaded.tools}
+    left_out = tuple(_placed(finding, places) for finding in made.left_out)
+    demands = tuple(_placed(finding, places) for finding in made.findings)
+    losses = tuple(map(entry_of, made.losses))
+    diagnostics = tuple(loaded.diagnostics.diagnostics)
+    summary = ConversionSummary(
+        tools=len(loaded.tools) - len({diagnostic.path for diagnostic in left_out}),
+        left_out=len(left_out),
+        errors=sum(one.severity is Severity.ERROR for one in diagnostics),
+        losses=len(losses),
+        final=sum(loss.is_final for loss in losses),
+    )
+    return ConversionReport(
+        target, tuple(made.files), losses, left_out, demands, dict(made.names), diagnostics, summary
+    )
+
+
+def _placed(finding: Finding, places: Mapping[str, Sourced]) -> Diagnostic:
+    """Why a tool is left out, at the place where the tool is defined."""
+    tool_id = str(finding.path[0]) if finding.path else ""
+    sourced = places.get(tool_id)
+    line = sourced.line if sourced is not None else 0
+    return Diagnostic(
+        rule=finding.rule,
+        severity=finding.severity,
+        path=tool_id,
+        file=sourced.file if sourced is not None else "",
+        line=max(line, 1),
+        column=1,
+        end_line=max(line, 1),
+        end_column=1,
+        message=finding.message,
+        hint=finding.hint,
+    )
+
+
+def _deliver(files: Mapping[str, bytes], out: str | None, force: bool) -> None:
+    if out is not None:
+        write_files(Path(out), files, is_forced=force)
+        return
+    sys.stdout.flush()
+    for data in files.values():
+        sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def _tell(report: ConversionReport, loaded: Loaded, report_as: str, *, is_aside: bool) -> None:
+    """The report, where the result is not."""
+    if report_as == "json":
+        click.echo(json_text(msgspec.to_builtins(report)), err=is_aside)
+        return
+    found = (*report.diagnostics, *report.left_out, *report.demands)
+    if found:
+        with redirect_stdout(sys.stderr if is_aside else sys.stdout):
+            write_report(_counted(found, loaded))
+    for line in report_lines(report):
+        click.echo(line, err=is_aside)
+
+
+def _counted(found: Sequence[Diagnostic], loaded: Loaded) -> Report:
+    counts = {severity: sum(one.severity is severity for one in found) for severity in Severity}
+    files = {one.file for one in found} | {sourced.file for sourced in loaded.tools}
+    numbers = (counts[Severity.ERROR], counts[Severity.WARNING], counts[Severity.INFO])
+    return Report(tuple(found), Summary(len(files), len(loaded.tools), *numbers, 0.0))

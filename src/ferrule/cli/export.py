@@ -1,0 +1,189 @@
+"""`ferrule export`: what an agent would see, or the whole catalog, for a provider of models or a framework."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import click
+import msgspec
+
+from ferrule.access import AGENTS, KEYS_FOLDER, TOKENS_FILE, Access
+from ferrule.app import App
+from ferrule.assembly import is_stale, open_app
+from ferrule.cli import OK, PROBLEMS_FOUND
+from ferrule.cli.export_report import ExportReport, report_lines, report_of
+from ferrule.cli.framework_code import FRAMEWORKS, code_for
+from ferrule.cli.json_text import json_text
+from ferrule.cli.loop import run_command
+from ferrule.cli.options import workspace_option
+from ferrule.cli.written_files import write_file
+from ferrule.errors import FerruleError
+from ferrule.exporting import Exported, export_preview, export_tools
+from ferrule.formats.builtin import TABLE
+from ferrule.model.agent_tools import tools_of_agents
+from ferrule.model.surface import SurfaceRequest
+from ferrule.model.tool import Tool
+from ferrule.token_counts import TokenCounter, counter_for
+from ferrule.workspace import Workspace
+
+_EPILOG = """\b
+Examples:
+  ferrule export --to openai --agent support > request.json
+  ferrule export --to anthropic --strict --tokens > request.json
+  ferrule export --to gemini --whole --out tools.json
+  ferrule export --to langchain --agent support > tools.py
+  ferrule export --to openai --agents
+
+Exit code: 0 when everything was exported, 1 when a tool had to be left out, 2 when it could not run.
+"""
+
+
+class _Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """What the user asked for."""
+
+    target: str
+    agent: str | None
+    role: str | None
+    surface: str | None
+    principal: str | None
+    is_whole: bool
+    is_agents: bool
+    is_strict: bool
+    counter: TokenCounter
+
+
+@click.command(epilog=_EPILOG)
+@click.option(
+    "--to",
+    "target",
+    required=True,
+    type=click.Choice([*TABLE, *FRAMEWORKS], case_sensitive=False),
+    help="The provider or framework.",
+)
+@click.option("--agent", help="What this agent of the catalog would see; by default what one without a name would.")
+@click.option("--role", help="Held to this role.")
+@click.option("--surface", help="A surface record of the catalog to follow.")
+@click.option("--principal", help="On whose behalf; by default the holder of the agents' token.")
+@click.option("--whole", is_flag=True, help="The whole catalog, whoever may see it.")
+@click.option("--agents", "is_agents", is_flag=True, help="The agents that may be invoked, as tools for others.")
+@click.option("--strict", is_flag=True, help="Hold the model to the schemas, where the provider can.")
+@click.option(
+    "--tokens",
+    "is_counted",
+    is_flag=True,
+    help="Count the tokens of each tool: exactly where a tokenizer is installed, else estimated.",
+)
+@click.option(
+    "--report",
+    "report_as",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="How to tell about it, on standard error (with --out on standard output).",
+)
+@click.option("--out", type=click.Path(dir_okay=False), metavar="FILE", help="Write to this file.")
+@click.option("--force", is_flag=True, help="Overwrite the file.")
+@click.option(
+    "--build", "is_built", is_flag=True, help="Build the catalog first, with the definitions as they are now."
+)
+@workspace_option
+def command(
+    target: str,
+    agent: str | None,
+    role: str | None,
+    surface: str | None,
+    principal: str | None,
+    whole: bool,
+    is_agents: bool,
+    strict: bool,
+    is_counted: bool,
+    report_as: str,
+    out: str | None,
+    force: bool,
+    is_built: bool,
+    path: str,
+) -> int:
+    """Write the tools of a surface as a provider of models takes them, or as code for a framework.
+
+    It is exactly what the agent's model would be shown: what policy, roles and switches hide is not in it, and neither are
+    fields that only the runtime fills in. For a provider it is the beginning of a request: tools, the choice among them,
+    instructions. For a framework (langchain, openai-agents, pydantic-ai) it is Python that calls them through Ferrule.
+    """  # fmt: skip
+    if (whole or is_agents) and (agent or role or surface or principal):
+        raise click.UsageError("--whole and --agents are for the catalog, whoever looks; leave the caller out")
+    if (whole or is_agents) and target in FRAMEWORKS:
+        raise click.UsageError("code for a framework calls the tools of a surface; leave --whole and --agents out")
+    counter = counter_for(target) if is_counted else counter_for("")
+    asked = _Asked(
+        target=target,
+        agent=agent,
+        role=role,
+        surface=surface,
+        principal=principal,
+        is_whole=whole,
+        is_agents=is_agents,
+        is_strict=strict,
+        counter=counter,
+    )
+    if not is_built and is_stale(Workspace.open(path)):
+        click.echo(
+            "note: definitions changed since the catalog was built; --build exports them as they are now", err=True
+        )
+    exported = run_command(_exported(path, asked, is_built))
+    if target in FRAMEWORKS:
+        data = code_for(target, path, agent=agent, role=role, surface_id=surface, principal=principal).encode()
+    else:
+        data = (json_text(exported.request) + "\n").encode()
+    if out is None:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    else:
+        write_file(Path(out), data, is_forced=force)
+    _tell(report_of(exported, target), report_as, is_counted, is_aside=out is None)
+    return PROBLEMS_FOUND if exported.left_out else OK
+
+
+async def _exported(path: str, asked: _Asked, is_built: bool) -> Exported:
+    # A framework asks the provider behind it for the same tools; the chat shape is what they all begin from.
+    to = "openai" if asked.target in FRAMEWORKS else asked.target
+    async with open_app(path, tends=False, build="always" if is_built else "missing") as app:
+        if asked.is_whole or asked.is_agents:
+            tools = _agents(app, path) if asked.is_agents else [listed.tool for listed in app.catalog.preferred()]
+            return export_tools(
+                tools, to, strict=asked.is_strict, title=Workspace.open(path).namespace, counter=asked.counter
+            )
+        principal, channel = _caller(app)
+        request = SurfaceRequest(
+            principal=asked.principal or principal,
+            channel=channel,
+            agent=asked.agent,
+            role=asked.role,
+            surface_id=asked.surface,
+        )
+        surface = await app.preview(request)
+        return export_preview(surface, app.surface_settings, to, strict=asked.is_strict, counter=asked.counter)
+
+
+def _agents(app: App, path: str) -> list[Tool]:
+    return tools_of_agents(app.catalog.records("agent"), Workspace.open(path).namespace)
+
+
+def _caller(app: App) -> tuple[str, str]:
+    """Whoever `ferrule call` calls for. Nothing is made for the sake of looking."""
+    with suppress(FerruleError):
+        if (Path(app.root) / KEYS_FOLDER / TOKENS_FILE).exists():
+            identity = Access(app.root).local_agent()
+            return identity.principal, identity.channel
+    return AGENTS, "export"
+
+
+def _tell(report: ExportReport, report_as: str, is_counted: bool, *, is_aside: bool) -> None:
+    lines: Iterator[str] = iter([json_text(msgspec.to_builtins(report))])
+    if report_as == "text":
+        lines = report_lines(report, is_counted=is_counted)
+    for line in lines:
+        click.echo(line, err=is_aside)
