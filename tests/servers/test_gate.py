@@ -166,6 +166,10 @@ def test_a_real_server_checks_host_origin_and_token(tmp_path: Path) -> None:
         tools = f"{server.url}/v1/tools"
         assert status(tools, Authorization=bearer) == 200
         assert status(tools) == 401
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(urllib.request.Request(tools, headers={"X-Request-Id": "mine"}), timeout=30)
+        with refused.value as error:
+            assert (error.code, error.headers["X-Request-Id"]) == (401, "mine")
         assert status(f"{tools}?access_token={secret}") == 401
         assert status(tools, Authorization=bearer, Host="evil.example.com") == 421
         assert status(tools, Authorization=bearer, Origin="http://evil.example.com") == 403

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from math import ceil
 
@@ -16,6 +17,7 @@ from ferrule.servers.hosts import preflight
 from ferrule.servers.metadata import WELL_KNOWN
 
 _log = logging.getLogger("ferrule.serve")
+_REQUEST_ID = re.compile(rb"[!-~]{1,128}")
 
 Endpoint = Callable[[Request, Caller], Awaitable[Answer | Stream]]
 """Answers requests of callers who were let in."""
@@ -55,10 +57,12 @@ class Root:
         """The answer to one request, whatever goes wrong with it; None when its client went away."""
         for_browsers: Sequence[Header] = ()
         answer: Answer | Stream
+        is_refused = True
         try:
             for_browsers = self._edge.gate.admit(request)
             asked = preflight(request) if for_browsers and request.method == "OPTIONS" else None
             answer = asked or await self._answer(request)
+            is_refused = False
         except ClientGone:
             return None
         except TooLarge:
@@ -70,6 +74,8 @@ class Root:
         except Exception:  # a mistake of ours: the client learns that there was one, the log what it was
             _log.exception("%s %r could not be answered", request.method, request.path)
             answer = problem(500, "internal_error", "the server failed; its log tells why")
+        if is_refused:
+            answer.headers.append((b"x-request-id", request_id_of(request, self._edge).encode()))
         if for_browsers:
             answer.headers.extend(for_browsers)
         return answer
@@ -94,6 +100,14 @@ class Root:
         if endpoint is self._calls:
             demand(caller, CALL)
         return await endpoint(request, caller)
+
+
+def request_id_of(request: Request, edge: Edge) -> str:
+    """The id a request came with, if it can be used; else a new one."""
+    given = request.all_headers(b"x-request-id")
+    if len(given) == 1 and _REQUEST_ID.fullmatch(given[0]):
+        return given[0].decode("ascii")
+    return edge.app.new_id("req")
 
 
 def _refused_method(endpoint: Endpoint, request: Request) -> Answer | None:

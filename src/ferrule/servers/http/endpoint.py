@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Mapping
 
 from ferrule.errors import FerruleError
@@ -19,7 +18,7 @@ from ferrule.servers.http.reading import accepted, body_of, pairs_of, query_of
 from ferrule.servers.http.reply import Replied, Reply, written
 from ferrule.servers.http.route import Route, Router
 from ferrule.servers.http.routes import ROUTES
-from ferrule.servers.root import OpenEndpoint, refusal
+from ferrule.servers.root import OpenEndpoint, refusal, request_id_of
 
 PREFIX = "/v1"
 _OPEN_BYTES = 256 * 1024
@@ -27,7 +26,6 @@ _OPEN_BYTES = 256 * 1024
 _log = logging.getLogger("ferrule.serve")
 _NO_SNIFFING: Header = (b"x-content-type-options", b"nosniff")
 _ANYBODY = Caller(Identity("anybody", "http", frozenset()))
-_REQUEST_ID = re.compile(rb"[!-~]{1,128}")
 
 
 class HttpEndpoint:
@@ -138,14 +136,6 @@ def _demand(route: Route, caller: Caller) -> None:
         raise Refused(
             403, "this is about the whole workspace, and the credential is for one tenant", code="tenant_only"
         )
-
-
-def request_id_of(request: Request, edge: Edge) -> str:
-    """The id a request came with, if it can be used; else a new one."""
-    given = request.all_headers(b"x-request-id")
-    if len(given) == 1 and _REQUEST_ID.fullmatch(given[0]):
-        return given[0].decode("ascii")
-    return edge.app.new_id("req")
 
 
 def _broken(request_id: str) -> Answer:
