@@ -14,7 +14,7 @@ from ferrule.compiler.write import write_whole
 from ferrule.errors import WorkspaceError
 from ferrule.imports.lines import Prefer
 from ferrule.imports.merging import Conflict, merged
-from ferrule.imports.store import ImportRecord, Kept, demand_inside, keep, owners
+from ferrule.imports.store import Begun, ImportRecord, Kept, begin, demand_inside, keep, owners
 from ferrule.model.value import Path as ValuePath
 from ferrule.workspace import Progress
 
@@ -97,6 +97,8 @@ def planned(
 def carried_out(root: Path, plan: Plan, progress: Progress | None = None) -> None:
     """Write what was planned. A file that somebody changed meanwhile stops it. Raises WorkspaceError."""
     written = plan.of(*WRITTEN)
+    begun = {one.file: Begun(one.after, one.base) for one in written if one.after is not None and one.base is not None}
+    begin(root, plan.record, begun)
     for number, one in enumerate(written):
         if progress is not None:
             progress(number, len(written))

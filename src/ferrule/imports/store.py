@@ -1,8 +1,8 @@
 """What was imported, from where, and how it looked then: `.ferrule/imports/<name>/`. Belongs into version control.
 
 `import.json` says where the tools came from and which were chosen, so that the import can be repeated; `base.json` holds the
-text of every file as the last import made it, which is what edits are told from. Both are written whole, after the files
-themselves: whoever pulls the plug in between imports again, and nothing is lost or done twice.
+text of every file as the last import made it, which is what edits are told from. `begun.json` is there while an import writes:
+whoever pulls the plug then imports again, and the files that were written count as imported.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ferrule.compiler.write import write_whole
 from ferrule.errors import WorkspaceError
 
 FOLDER = ".ferrule/imports"
-_RECORD, _BASE = "import.json", "base.json"
+_RECORD, _BASE, _BEGUN = "import.json", "base.json", "begun.json"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
@@ -43,6 +43,14 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
     record: ImportRecord
     bases: dict[str, str] = {}
     """The text of each file as it was imported, by its path below the workspace."""
+
+
+class Begun(msgspec.Struct, frozen=True, array_like=True):
+    """A file that an import is about to write."""
+
+    text: str
+    base: str
+    """What to tell edits from once it is written."""
 
 
 def demand_name(name: str) -> str:
@@ -70,16 +78,27 @@ def kept_import(root: Path, name: str) -> Kept | None:
     if record is None:
         return None
     bases = _read(root, name, _BASE, dict[str, str]) or {}
-    for file in bases:
+    begun = _read(root, name, _BEGUN, dict[str, Begun]) or {}
+    for file in {**bases, **begun}:
         demand_inside(root, file)
-    return Kept(record=record, bases=bases)
+    done = {file: one.base for file, one in begun.items() if _is(root / file, one.text)}
+    return Kept(record=record, bases={**bases, **done})
+
+
+def begin(root: Path, record: ImportRecord, files: dict[str, Begun]) -> None:
+    """Write down what is about to be written. Raises WorkspaceError."""
+    if files:
+        _write(root, record.name, _BEGUN, files)
+        if _read(root, record.name, _RECORD, ImportRecord) is None:
+            _write(root, record.name, _RECORD, record)
 
 
 def keep(root: Path, kept: Kept) -> None:
     """Write down what was imported. Raises WorkspaceError."""
     name = demand_name(kept.record.name)
-    for file, value in ((_BASE, dict(sorted(kept.bases.items()))), (_RECORD, kept.record)):
-        write_whole(_place(root, name, file), msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
+    _write(root, name, _BASE, dict(sorted(kept.bases.items())))
+    _write(root, name, _RECORD, kept.record)
+    _place(root, name, _BEGUN).unlink(missing_ok=True)
 
 
 def owners(root: Path) -> dict[str, str]:
@@ -107,6 +126,17 @@ def demand_inside(root: Path, file: str) -> Path:
 
 def _place(root: Path, name: str, file: str) -> Path:
     return demand_inside(root, f"{FOLDER}/{name}/{file}")
+
+
+def _write(root: Path, name: str, file: str, value: Any) -> None:
+    write_whole(_place(root, name, file), msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
+
+
+def _is(path: Path, text: str) -> bool:
+    try:
+        return path.read_bytes() == text.encode()
+    except OSError:
+        return False
 
 
 def _read(root: Path, name: str, file: str, kind: Any) -> Any:
