@@ -16,14 +16,15 @@ from ferrule.formats.offer import left_out
 from ferrule.formats.openapi_reading import DIALECT
 from ferrule.formats.origins import came_in_as
 from ferrule.formats.own_words import own_words
-from ferrule.model.carried import carried, decoded, differences
+from ferrule.model.carried import ORIGIN, carried, decoded, differences
 from ferrule.model.diagnostic import Finding
 from ferrule.model.internal_fields import internal_fields, model_schema
 from ferrule.model.loss import EXTENSION, Loss
 from ferrule.model.tool import Tool, raw
 from ferrule.model.value import JsonValue
-from ferrule.openapi.modern import VERSION
+from ferrule.openapi.modern import VERSION, place_of, put_into, version_for
 from ferrule.openapi.names import name_of
+from ferrule.openapi.read import METHODS
 from ferrule.openapi.shape import Heading
 from ferrule.openapi.writing import Written, plain_operation, rest_operation, said
 from ferrule.openapi.written import mapping
@@ -70,7 +71,7 @@ class Writer:
         back = {each.path: each.tool for each in self._read(document, "", self._names).tools}
         losses: list[Loss] = []
         for tool, written in self._operations:
-            read = back.get(("paths", written.path, written.method.lower()))
+            read = back.get(place_of(written.path, written.method))
             losses += self._carry(tool, written, read)
         again: dict[Any, Tool] = {}
         if not self._options.is_plain:
@@ -121,14 +122,15 @@ class Writer:
         version = versions.pop() if len(versions) == 1 else None
         servers = {written.server for _, written in self._operations}
         shared = servers.pop() if len(servers) == 1 else ""
-        made: dict[str, Any] = {"openapi": VERSION, "info": {"title": title, "version": version or "1.0.0"}}
+        newest = max([VERSION, *(version_for(each.method, each.operation) for _, each in self._operations)])
+        made: dict[str, Any] = {"openapi": newest, "info": {"title": title, "version": version or "1.0.0"}}
         if shared:
             made["servers"] = [{"url": shared}]
         paths: dict[str, Any] = {}
         for _, written in self._operations:
             if written.server and not shared:
                 written.operation["servers"] = [{"url": written.server}]
-            paths.setdefault(written.path, {})[written.method.lower()] = written.operation
+            put_into(paths.setdefault(written.path, {}), written.method, written.operation)
         made["paths"] = paths
         components = {
             "schemas": dict(sorted(self._schemas.items())),
@@ -160,6 +162,12 @@ class Writer:
         else:
             made = carried(tool, read, with_origin=False)
             made = {key: value for key, value in made.items() if key not in ("input_schema", "runtime_input_schema")}
+        if (
+            tool.dialect == DIALECT == read.dialect
+            and ORIGIN not in made
+            and decoded(tool.payload) != decoded(read.payload)
+        ):
+            made[ORIGIN] = {"dialect": DIALECT, "payload": decoded(tool.payload)}
         return dict(decoded(raw(made))) if made else {}
 
     def _settled(self, losses: list[Loss], back: dict[Any, Tool], again: dict[Any, Tool]) -> list[Loss]:
@@ -167,7 +175,7 @@ class Writer:
         final: dict[str, set[str]] = {}
         kept: dict[str, bool] = {}
         for tool, written in self._operations:
-            path = ("paths", written.path, written.method.lower())
+            path = place_of(written.path, written.method)
             read = again.get(path) or back.get(path)
             final[tool.tool_id] = set(differences(tool, read)) if read is not None else set()
             kept[tool.tool_id] = read is not None and read.dialect == tool.dialect
@@ -188,8 +196,9 @@ class Writer:
 def _operation_in(definition: dict[str, Any]) -> tuple[str, str, dict[str, Any]]:
     """The one operation of a tool's own document: its path, its method, and what it says."""
     for path, item in mapping(definition, "paths").items():
-        for method, operation in item.items() if isinstance(item, dict) else ():
-            if isinstance(operation, dict):
+        several = item if isinstance(item, dict) else {}
+        for method, operation in {**several, **mapping(several, "additionalOperations")}.items():
+            if isinstance(operation, dict) and method != "additionalOperations":
                 return str(path), str(method), operation
     return "", "", {}
 
@@ -218,7 +227,7 @@ def _own_operation(tool: Tool, name: str) -> Written | None:
     rest = {key: value for key, value in operation.items() if key not in ("operationId", *_SAID)}
     return Written(
         path,
-        method.upper(),
+        method.upper() if method in (*METHODS, "query") else method,
         {**words, **rest},
         str(server),
         mapping(components, "securitySchemes"),

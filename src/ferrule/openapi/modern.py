@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ferrule.openapi.read import OpenApi
+from ferrule.model.value import Path
+from ferrule.openapi.read import METHODS, OpenApi
 from ferrule.openapi.recursion import refs_in
 from ferrule.openapi.shape import Answer, Body, Broken, Media, Operation, Parameter
 from ferrule.openapi.written import mapping
@@ -27,6 +28,28 @@ def escaped(step: str) -> str:
     return step.replace("~", "~0").replace("/", "~1")
 
 
+def place_of(path: str, method: str) -> Path:
+    """Where an operation stands in a document."""
+    if method.lower() in (*METHODS, "query"):
+        return ("paths", path, method.lower())
+    return ("paths", path, "additionalOperations", method)
+
+
+def put_into(item: dict[str, Any], method: str, operation: dict[str, Any]) -> None:
+    """Put an operation into a path item."""
+    if method.lower() in (*METHODS, "query"):
+        item[method.lower()] = operation
+    else:
+        item.setdefault("additionalOperations", {})[method] = operation
+
+
+def version_for(method: str, operation: dict[str, Any]) -> str:
+    """The version of OpenAPI that has words for an operation: 3.1, unless it needs those of 3.2."""
+    parameters = operation.get("parameters", ())
+    is_newer = method.lower() not in METHODS or any(each.get("in") == "querystring" for each in parameters)
+    return "3.2.0" if is_newer else VERSION
+
+
 class Modern:
     """Writes operations of one document anew."""
 
@@ -44,12 +67,14 @@ class Modern:
         own = f"#/paths/{escaped(heading.template)}/{heading.method.lower()}"
         self._within = () if self._is_old else (f"{own}/requestBody/", f"{own}/responses/")
         written = self._operation(operation)
-        made: dict[str, Any] = {"openapi": VERSION}
+        made: dict[str, Any] = {"openapi": version_for(heading.method, written)}
         info = {"title": self._document.title or "API", "version": self._document.api_version or "1.0.0"}
         made["info"] = info
         if server:
             made["servers"] = [{"url": server}]
-        made["paths"] = {heading.template: {heading.method.lower(): written}}
+        item: dict[str, Any] = {}
+        put_into(item, heading.method, written)
+        made["paths"] = {heading.template: item}
         components: dict[str, Any] = {}
         schemas = self._closure(written)
         if schemas:

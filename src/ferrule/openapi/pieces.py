@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from ferrule.openapi.read import OpenApi
 
 _PLACES = frozenset({"path", "query", "header", "cookie", "querystring"})
-_OLD_BODIES = frozenset({"body", "formData"})
 _STYLES = frozenset({"simple", "form", "label", "matrix", "spaceDelimited", "pipeDelimited", "deepObject", "cookie"})
 _COLLECTIONS = {
     "csv": ("form", False),
@@ -36,7 +35,7 @@ def read_parameters(document: OpenApi, heading: Heading) -> tuple[Parameter, ...
     found: dict[tuple[str, str], Parameter] = {}
     for value, path in _written_parameters(document, heading):
         place, name = value.get("in"), value.get("name")
-        if place in _OLD_BODIES and document.version == "2.0":
+        if document.version == "2.0" and place in ("body", "formData"):
             continue
         if not isinstance(name, str) or not name or not isinstance(place, str) or place not in _PLACES:
             document.tell(PARAMETER, path, "a parameter needs a `name` and a place (`in`); it is passed over")
@@ -63,7 +62,7 @@ def _written_parameters(document: OpenApi, heading: Heading) -> Iterator[tuple[d
 def _parameter(document: OpenApi, value: dict[str, Any], name: str, place: str, path: Path) -> Parameter:
     usual = "form" if place in ("query", "cookie") else "simple"
     style = value.get("style", usual)
-    if style not in _STYLES:
+    if not isinstance(style, str) or style not in _STYLES:
         document.tell(PARAMETER, (*path, "style"), f"the style {str(style)[:60]!r} is none; {usual!r} is taken")
         style = usual
     if style == "cookie":
