@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import click
@@ -12,6 +12,8 @@ from ferrule.cli.import_flow import Brought, Manner, finished, import_options, o
 from ferrule.cli.json_text import json_text
 from ferrule.cli.options import json_option, workspace_option
 from ferrule.errors import BindingError, WorkspaceError
+from ferrule.functions.words import snake
+from ferrule.imports.functions import imported_list
 from ferrule.imports.naming import Known, known_import, repeatable, source_as_kept, source_as_used
 from ferrule.imports.openapi import Choice, imported
 from ferrule.imports.outcome import ImportReport, LeftEntry
@@ -263,6 +265,74 @@ def _python(workspace: Workspace, known: Known, asked: dict[str, Any], manner: M
         notes=found.notes,
     )
     return finished(workspace, "python", known, brought, manner)
+
+
+def _provider_command(provider: str, title: str) -> None:
+    """Adds the command for the function lists of one provider."""
+
+    @command.command(
+        provider,
+        help=f"""Make a definition of each function in FILE: a list of functions as {title} takes it, or a whole request.
+
+        FILE is a file, an address, '-' for a pipe, or the name of an earlier import. Such a list says what a function is called
+        and what it takes, and nothing about running it: --bind names the Python file that has the functions, or write
+        [functions] bind yourself. Nothing says that they only read, so calls ask a person first.
+        """,
+        epilog=f"""\b
+Examples:
+  ferrule import {provider} tools.json
+  ferrule import {provider} tools.json --bind functions.py --out tools/{provider}
+"""
+        + _EPILOG,
+    )
+    @click.argument("source", required=False, metavar="[FILE]")
+    @click.option(
+        "--bind",
+        "module",
+        metavar="MODULE",
+        help="A Python file of the workspace: its functions of the same names run them.",
+    )
+    @click.option("--owner", help="Who owns the tools; the workspace's namespace by default.")
+    @import_options
+    def provider_import(source: str | None, module: str | None, owner: str | None, manner: Manner) -> int:
+        workspace = Workspace.open(manner.path)
+        asked = {"bind": module, "owner": owner}
+        known = _meant(workspace, provider, source, manner)
+        return told([_functions(workspace, provider, one, asked, manner) for one in known], manner)
+
+
+def _functions(
+    workspace: Workspace, provider: str, known: Known, asked: dict[str, Any], manner: Manner
+) -> ImportReport:
+    before = known.last.record.choice if known.last is not None else {}
+    whole = {**before, **{key: value for key, value in asked.items() if value}}
+    document = document_of(workspace, source_as_used(workspace.root, known.source))
+    owner = whole.get("owner") or workspace.namespace
+    found = imported_list(document, known.source, provider, workspace.namespace, owner)
+    folder = out_folder(manner, known)
+    bind, unbound = _bound(workspace, whole.get("bind"), found.files)
+    notes = [f"no function of {whole.get('bind')} is named like it: {', '.join(unbound)}"] if unbound and bind else []
+    brought = Brought(
+        files={name if folder == "." else f"{folder}/{name}": text for name, text in found.files.items()},
+        choice=whole,
+        bind=bind,
+        diagnostics=tuple(found.diagnostics),
+        notes=(*found.notes, *notes),
+        next=("bind them to functions: --bind FILE.py, or [functions] bind in ferrule.toml",) if unbound else (),
+    )
+    return finished(workspace, provider, known, brought, manner)
+
+
+def _bound(workspace: Workspace, module: str | None, files: Iterable[str]) -> tuple[dict[str, str], list[str]]:
+    """The functions that run definitions, by their names; and the definitions that nothing runs."""
+    there = {snake(one.name): one.name for one in named_functions(workspace.root, module)} if module else {}
+    ids = [file.removesuffix(".tool.md") for file in files]
+    found = {one: f"{module}:{there[name]}" for one in ids if (name := one.replace("-", "_")) in there}
+    return found, [one for one in ids if one not in found]
+
+
+for _provider, _title in (("openai", "OpenAI"), ("anthropic", "Anthropic"), ("gemini", "Gemini")):
+    _provider_command(_provider, _title)
 
 
 @command.command("list")
