@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import msgspec
+
 from ferrule.contracts.format import Reading, ReadTool, WriteOptions, Writing
 from ferrule.formats.entries import UNREAD, Entry, Unreadable, entries
 from ferrule.formats.losses import losses_of
@@ -20,7 +22,7 @@ from ferrule.model.guidance import described
 from ferrule.model.internal_fields import model_schema
 from ferrule.model.legal_names import NameRule
 from ferrule.model.loss import Loss
-from ferrule.model.tool import FACT_NAMES, SafetyFacts, Tool, raw
+from ferrule.model.tool import EMPTY, FACT_NAMES, SafetyFacts, Tool, raw
 from ferrule.model.value import JsonValue
 from ferrule.validation.compiled import compiled_schema
 
@@ -104,9 +106,18 @@ class FunctionList:
             definition = self._definition(each, is_deferred)
             definitions.append(definition)
             groups.append(each.had.group if each.had is not None else None)
-            back = _plain_tool(self.name, "", each.tool.name, self.said(definition), definition, None)
-            losses += losses_of(each, back, self.title, self.name)
+            losses += losses_of(each, self._back(each, definition), self.title, self.name)
         return Writing(self.document(definitions, groups), tuple(losses), offer.left_out, offer.names)
+
+    def _back(self, each: Offered, definition: dict[str, Any]) -> Tool:
+        """What a definition is read as, without its payload."""
+        said, tool = self.said(definition), each.tool
+        if each.fitted is None or said.schema is not each.schema:
+            return _plain_tool(
+                self.name, "", tool.name, said, raw(NO_ARGUMENTS if said.schema is None else said.schema)
+            )
+        is_same = not each.fitted.changes and each.schema == decoded(tool.input_schema)
+        return _plain_tool(self.name, "", tool.name, said, tool.input_schema if is_same else raw(each.schema))
 
     def offer(self, tools: Sequence[Tool], options: WriteOptions) -> Offer:
         """The tools as a model is offered them: what `write` writes, with the way back from a model's answers."""
@@ -170,24 +181,20 @@ class FunctionList:
         if said.description is not None and not isinstance(said.description, str):
             raise Unreadable(f"the description of {name!r} is no text", ("description",))
         _check_schema(name, said.schema)
-        return _plain_tool(self.name, namespace, names.get(name, name), said, entry.value, entry.group)
+        payload: dict[str, Any] = {
+            "definition": entry.value,
+            "external_mappings": [{"source": self.name, "function_name": name, **said.hints}],
+        }
+        if entry.group is not None:
+            payload["group"] = entry.group
+            payload["external_mappings"][0]["namespace"] = entry.group["name"]
+        schema = raw(NO_ARGUMENTS if said.schema is None else said.schema)
+        return _plain_tool(self.name, namespace, names.get(name, name), said, schema, raw(payload))
 
 
 def _plain_tool(
-    format_name: str,
-    namespace: str,
-    name: str,
-    said: Said,
-    definition: dict[str, Any],
-    group: dict[str, Any] | None,
+    format_name: str, namespace: str, name: str, said: Said, schema: msgspec.Raw, payload: msgspec.Raw = EMPTY
 ) -> Tool:
-    payload: dict[str, Any] = {
-        "definition": definition,
-        "external_mappings": [{"source": format_name, "function_name": said.name, **said.hints}],
-    }
-    if group is not None:
-        payload["group"] = group
-        payload["external_mappings"][0]["namespace"] = group["name"]
     return Tool(
         tool_id=name,
         namespace=namespace,
@@ -196,10 +203,10 @@ def _plain_tool(
         lifecycle="available",
         tool_kind="function",
         dialect=format_name,
-        input_schema=raw(NO_ARGUMENTS if said.schema is None else said.schema),
+        input_schema=schema,
         facts=_FACTS,
         inferred_facts=FACT_NAMES,
-        payload=raw(payload),
+        payload=payload,
     )
 
 

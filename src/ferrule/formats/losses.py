@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from ferrule.formats.offer import Offered
 from ferrule.formats.own_words import own_words
 from ferrule.model.carried import differences
-from ferrule.model.guidance import guidance_lines
 from ferrule.model.loss import Instead, Loss
 from ferrule.model.tool import Tool
 from ferrule.model.value import Path
 
 _SCHEMA = "input_schema"
+_UNSAFE = "a list says nothing about what is safe"
 _WHY = {
     "tool_id": "a function is known by its name alone",
     "namespace": "a list of functions has no namespaces",
@@ -29,12 +29,12 @@ _WHY = {
 
 def losses_of(each: Offered, back: Tool, title: str, format_name: str) -> Iterator[Loss]:
     """The losses of one tool. `back`: what the written definition is read as."""
-    tool = each.tool
+    tool, no_place = each.tool, f"{title} has no place for it"
     if each.name != tool.name:
         yield Loss(
             tool_id=tool.tool_id, field="name", why=f"{title} takes no such name", instead="rewritten", put=each.name
         )
-    words = guidance_lines(tool) if each.description != tool.description else []
+    words = "" if each.description in (tool.title, each.name) else each.description[len(tool.description) :].strip()
     for place in sorted(differences(tool, back)):
         if place.startswith(_SCHEMA):
             yield _schema_loss(each, place, title)
@@ -44,18 +44,14 @@ def losses_of(each: Offered, back: Tool, title: str, format_name: str) -> Iterat
         elif place == "title" and each.description == tool.title:
             yield _loss(tool, place, f"{title} has no titles", "description", tool.title or "")
         else:
-            why = _WHY.get(place) or (
-                "a list says nothing about what is safe"
-                if place.startswith("facts.")
-                else f"{title} has no place for it"
-            )
-            yield _loss(tool, place, why)
+            why = _WHY.get(place) or (_UNSAFE if place.startswith("facts.") else no_place)
+            yield Loss(tool_id=tool.tool_id, field=place, why=why)
     if tool.dialect != format_name:
         for key in own_words(tool):
-            if key.endswith(".use_guidance") and words:
-                yield _loss(tool, key, f"{title} has no place for it", "description", "\n".join(words))
+            if words and key.endswith(".use_guidance"):
+                yield _loss(tool, key, no_place, "description", words)
             else:
-                yield _loss(tool, key, f"{title} has no place for it")
+                yield Loss(tool_id=tool.tool_id, field=key, why=no_place)
 
 
 def _schema_loss(each: Offered, place: str, title: str) -> Loss:

@@ -121,13 +121,20 @@ def _tool(entry: Entry, namespace: str, names: Mapping[str, str]) -> Tool:
 
 
 def _read(definition: dict[str, Any], namespace: str, names: Mapping[str, str]) -> Tool:
+    meta = definition.get(_META)
+    if not isinstance(meta, dict) or META_EXTENSION not in meta:
+        return _served(definition, namespace, names)
+    # What the tool was before was compared with a list of no namespace.
+    tool = restored(_served(definition, "", names), meta[META_EXTENSION])
+    return tool if tool.namespace or not namespace else msgspec.structs.replace(tool, namespace=namespace)
+
+
+def _served(definition: dict[str, Any], namespace: str, names: Mapping[str, str]) -> Tool:
     tool = tool_of(namespace, _SERVER, definition)
     name = names.get(tool.name, tool.name)
-    if name != tool.name or not namespace:
-        tool_id = f"{namespace}.{name}" if namespace else name
-        tool = msgspec.structs.replace(tool, name=name, tool_id=tool_id)
-    meta = definition.get(_META)
-    return restored(tool, meta[META_EXTENSION]) if isinstance(meta, dict) and META_EXTENSION in meta else tool
+    if name == tool.name and namespace:
+        return tool
+    return msgspec.structs.replace(tool, name=name, tool_id=f"{namespace}.{name}" if namespace else name)
 
 
 def _says_all(had: CameInAs, name: str) -> bool:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-from ferrule.model.carried import decoded
+import msgspec
+
 from ferrule.model.loss import EXTENSION
 from ferrule.model.tool import Tool
 
@@ -35,18 +35,26 @@ _FUNCTION = frozenset(
 )  # fmt: skip
 
 
+_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+
+
 def own_words(tool: Tool) -> Iterator[str]:
     """Keys of the source's own, as a loss names them: `aml.transport`, `anthropic.cache_control`."""
-    payload = decoded(tool.payload)
-    if not isinstance(payload, dict):
-        return
-    definition: Any = payload.get(_INSIDE.get(tool.dialect, "definition"), payload)
-    if not isinstance(definition, dict):
-        return
-    for members in (definition, definition.get("function"), definition.get("toolSpec")):
-        if isinstance(members, dict):
-            canonical = _CANONICAL.get(tool.dialect, _FUNCTION)
-            yield from (f"{tool.dialect}.{key}" for key in members if key not in canonical)
+    payload = _members(tool.payload)
+    definition = _members(payload.get(_INSIDE.get(tool.dialect, "definition"))) or payload
+    canonical = _CANONICAL.get(tool.dialect, _FUNCTION)
+    for members in (definition, _members(definition.get("function")), _members(definition.get("toolSpec"))):
+        yield from (f"{tool.dialect}.{key}" for key in members if key not in canonical)
     for block, known in _BLOCKS.get(tool.dialect, ()):
-        if isinstance(definition.get(block), dict):
-            yield from (f"{tool.dialect}.{block}.{key}" for key in definition[block] if key not in known)
+        members = _members(definition.get(block))
+        yield from (f"{tool.dialect}.{block}.{key}" for key in members if key not in known)
+
+
+def _members(written: msgspec.Raw | None) -> dict[str, msgspec.Raw]:
+    """The members of an object, unread; none of what is no object."""
+    if written is None:
+        return {}
+    try:
+        return _object(written)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return {}
