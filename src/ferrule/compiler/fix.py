@@ -2,11 +2,13 @@
 
 A fix is kept when the text reads back to exactly the value it promised, everything else in the file is untouched, its
 diagnostic is gone, and the file has no more errors than before. Everything else is left as it was, comments and
-formatting included. Fixes are tried many at a time; of those that fail together each is tried alone.
+formatting included. Fixes are tried many at a time; of a definition in which that fails, one at a time.
 """
 
 from __future__ import annotations
 
+import re
+from bisect import bisect, insort
 from collections import Counter
 from collections.abc import Callable, Iterator
 from copy import deepcopy
@@ -23,9 +25,9 @@ from ferrule.model.diagnostic import Diagnostic, Severity
 from ferrule.model.document import Document, Source
 from ferrule.model.value import Path, dotted
 
-MAX_FIXES = 500
+MAX_FIXES = 10_000
 """Per file; more are left for a second run."""
-MAX_READ = 30_000_000
+MAX_READ = 8_000_000
 """Bytes of changed texts that are read and judged again, per file: a bound on time."""
 MIN_ATTEMPTS = 8
 """Texts that are tried in any case."""
@@ -34,6 +36,9 @@ MAX_STEPS = 20
 _BOM = "\ufeff"
 _ODD_BREAKS = ("\x85", "\u2028", "\u2029")
 """Line breaks to YAML but not to us: places and offsets would disagree, so such a file is left alone."""
+
+_STEP = re.compile(r"[.\[]|$")
+"""Where a step of a path ends."""
 
 Examine = Callable[[Source], list[Diagnostic]]
 """The diagnostics of a file on its own."""
@@ -61,7 +66,14 @@ class _Offer(NamedTuple):
     """A fix for one of a file's documents."""
 
     document: int
+    base: str
+    """Where the definition it is about stands."""
     fix: Fix
+
+    @property
+    def home(self) -> tuple[int, str]:
+        """The definition it is about."""
+        return self.document, self.base
 
     @property
     def identity(self) -> tuple[int, str, str]:
@@ -103,6 +115,8 @@ class _Mender:
         self.fixers = fixers
         self.examine = examine
         self.refused: set[tuple[int, str, str]] = set()
+        self.careful: set[tuple[int, str]] = set()
+        """Definitions whose fixes are tried one at a time."""
         self.attempts = 0
         self.bytes_read = 0
 
@@ -110,17 +124,17 @@ class _Mender:
         """The state after every fix that holds."""
         together = MAX_FIXES
         while (room := MAX_FIXES - len(state.answered)) > 0 and self.has_time:
-            offers = _apart(self.offers(state))[: min(together, room)]
+            offers = self.chosen(state)[: min(together, room)]
             if not offers:
                 break
             mended = self.attempt(state, offers)
-            if mended is None and len(offers) == 1:
-                mended = self.followed(state, offers[0])
-            if mended is not None:
+            if mended is not None and _is_better(state, mended, offers):
                 state, together = mended, together * 2
             elif len(offers) == 1:
                 self.refused.add(offers[0].identity)
-            else:
+                if mended is not None and _is_answered(state, mended, offers):
+                    state = self.followed(state, mended) or state
+            elif mended is None or not self.blamed(state, mended, offers):
                 together = len(offers) // 2
         return state
 
@@ -129,50 +143,91 @@ class _Mender:
         """False when so much was tried that the rest is left for another run."""
         return self.attempts < MIN_ATTEMPTS or self.bytes_read < MAX_READ
 
-    def attempt(self, state: _State, offers: list[_Offer], most_errors: int | None = None) -> _State | None:
-        """The state after some fixes, or None when they are not what they promise or make the file worse."""
+    def attempt(self, state: _State, offers: list[_Offer]) -> _State | None:
+        """The state after some fixes, or None when the text is not what they promise."""
         self.attempts += 1
         self.bytes_read += len(state.source.data)
         source = _rewritten(state.source, offers)
         if source is None:
             return None
         rules = tuple(offer.fix.rule for offer in offers)
-        mended = _State(source, self.examine(source), state.answered + rules)
-        limit = state.errors if most_errors is None else most_errors
-        return mended if mended.errors <= limit and _is_answered(state, mended, offers) else None
+        return _State(source, self.examine(source), state.answered + rules)
 
-    def followed(self, state: _State, offer: _Offer) -> _State | None:
+    def blamed(self, before: _State, after: _State, offers: list[_Offer]) -> bool:
+        """Finds the definitions that some fixes made worse; the only fix of one is refused, others get turns."""
+        bases = {offer.base for offer in offers}
+        worse = _errors_by(after, bases) - _errors_by(before, bases)
+        guilty = [offer for offer in offers if worse[offer.base] or not _is_answered(before, after, [offer])]
+        homes = Counter(offer.home for offer in offers)
+        for offer in guilty:
+            if homes[offer.home] == 1 and len(homes) > 1:
+                self.refused.add(offer.identity)
+            else:
+                self.careful.add(offer.home)
+        return bool(guilty)
+
+    def followed(self, state: _State, reached: _State) -> _State | None:
         """A fix that shows errors nobody saw before, together with the fixes of those; None when some remain."""
         seen = state.found
-        reached = self.attempt(state, [offer], most_errors=state.errors + MAX_STEPS)
-        tried: set[tuple[int, str, str]] = set()
+        tried = set(self.refused)
         for _ in range(MAX_STEPS):
-            if reached is None or reached.errors <= state.errors:
+            if reached.errors <= state.errors:
                 break
             shown = reached.found - seen
-            offers = (next_ for next_ in self.offers(reached) if _answers(next_.fix, shown))
-            step = next((next_ for next_ in offers if next_.identity not in tried), None)
+            step = next((each for each in self.offers(reached, tried) if _answers(each.fix, shown)), None)
             if step is None:
                 return None
             tried.add(step.identity)
-            reached = self.attempt(reached, [step], most_errors=reached.errors) or reached
-        return reached if reached is not None and reached.errors <= state.errors else None
+            mended = self.attempt(reached, [step])
+            if mended is not None and _is_better(reached, mended, [step]):
+                reached = mended
+        return reached if reached.errors <= state.errors else None
 
-    def offers(self, state: _State) -> Iterator[_Offer]:
+    def chosen(self, state: _State) -> list[_Offer]:
+        """The fixes to try together."""
+        chosen: list[_Offer] = []
+        had: set[tuple[int, str]] = set()
+        for offer in _apart(self.offers(state, self.refused)):
+            if offer.home not in self.careful or offer.home not in had:
+                chosen.append(offer)
+                had.add(offer.home)
+        return chosen
+
+    def offers(self, state: _State, refused: set[tuple[int, str, str]]) -> Iterator[_Offer]:
         """Fixes that answer a diagnostic and were not tried in vain."""
         asked = state.found
         if not any(rule in self.fixers.rules for rule, _ in asked):
             return
         for index, manuscript in _manuscripts(state.source, self.dialect):
+            homes = {definition.path for definition in manuscript.definitions}
             for fixer in self.fixers.fixers:
                 for fix in fixer(manuscript):
-                    offer = _Offer(index, fix)
-                    if offer.identity not in self.refused and _answers(fix, asked):
+                    offer = _Offer(index, dotted(_home(fix.paths[0], homes)), fix)
+                    if offer.identity not in refused and _answers(fix, asked):
                         yield offer
+
+
+def _home(path: Path, homes: set[Path]) -> Path:
+    """The path of the definition around a path."""
+    return next((path[:length] for length in range(len(path), 0, -1) if path[:length] in homes), ())
+
+
+def _errors_by(state: _State, bases: set[str]) -> Counter[str]:
+    """How many errors each of some definitions has."""
+    errors: Counter[str] = Counter()
+    for found in state.diagnostics:
+        if found.severity is Severity.ERROR:
+            ends = (match.start() for match in _STEP.finditer(found.path))
+            errors[next((base for end in ends if (base := found.path[:end]) in bases), "")] += 1
+    return errors
 
 
 def _answers(fix: Fix, found: Counter[tuple[str, str]]) -> bool:
     return any(found[fix.rule, dotted(path)] > 0 for path in fix.paths)
+
+
+def _is_better(before: _State, after: _State, offers: list[_Offer]) -> bool:
+    return after.errors <= before.errors and _is_answered(before, after, offers)
 
 
 def _is_answered(before: _State, after: _State, offers: list[_Offer]) -> bool:
@@ -185,7 +240,7 @@ def _is_answered(before: _State, after: _State, offers: list[_Offer]) -> bool:
 def _apart(offers: Iterator[_Offer]) -> list[_Offer]:
     """The fixes that touch neither the same text nor something inside one another; the others are for a later round."""
     chosen: list[_Offer] = []
-    taken: list[Edit] = []
+    taken: list[tuple[int, int]] = []
     answered: set[_Place] = set()
     around: set[_Place] = set()
     for offer in offers:
@@ -193,10 +248,11 @@ def _apart(offers: Iterator[_Offer]) -> list[_Offer]:
         above = {(offer.document, path[:length]) for path in offer.fix.paths for length in range(len(path))}
         if not answered.isdisjoint(above) or any(place in answered or place in around for place in places):
             continue
-        if any(_meet(edit, other) for edit in offer.fix.edits for other in taken):
+        if not all(_is_free(edit, taken) for edit in offer.fix.edits):
             continue
         chosen.append(offer)
-        taken += offer.fix.edits
+        for edit in offer.fix.edits:
+            insort(taken, edit[:2])
         answered.update(places)
         around |= above
         if len(chosen) >= MAX_FIXES:
@@ -204,8 +260,10 @@ def _apart(offers: Iterator[_Offer]) -> list[_Offer]:
     return chosen
 
 
-def _meet(one: Edit, other: Edit) -> bool:
-    return one.start < other.end and other.start < one.end
+def _is_free(edit: Edit, taken: list[tuple[int, int]]) -> bool:
+    """True when an edit touches none of the stretches that are taken, which do not touch one another."""
+    at = bisect(taken, edit[:2])
+    return not any(edit.start < end and start < edit.end for start, end in taken[max(at - 1, 0) : at + 1])
 
 
 def _manuscripts(source: Source, dialect: Dialect) -> Iterator[tuple[int, Manuscript]]:
