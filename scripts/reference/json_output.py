@@ -1,7 +1,10 @@
-"""The page of `--format json`, from the classes it is written from."""
+"""The page of `--format json` and `--report json`, from the classes they are written from."""
 
 from __future__ import annotations
 
+from ferrule.cli.conversion_report import ConversionReport, ConversionSummary, LossEntry
+from ferrule.cli.export_report import ExportReport, LeftOut
+from ferrule.exporting import TokenCount
 from ferrule.model.diagnostic import Diagnostic, Severity
 from ferrule.model.report import Summary
 from scripts.reference.fields import cell, fields_of
@@ -11,12 +14,22 @@ TYPES = {
     "int": "integer",
     "float": "number",
     "str | None": "string or null",
+    "int | None": "integer or null",
+    "bool": "boolean",
+    "dict[str, str]": "object of strings",
+    "dict[str, int]": "object of integers",
+    "tuple[str, ...]": "list of strings",
+    "tuple[LossEntry, ...]": "list of losses",
+    "tuple[LeftOut, ...]": "list",
+    "tuple[Diagnostic, ...]": "list of diagnostics",
+    "ConversionSummary": "object",
+    "TokenCount": "object",
     "Severity": " / ".join(f"`{severity.value}`" for severity in Severity),
 }
 
 
 def page() -> str:
-    """The two objects of the output."""
+    """The objects of the output."""
     lines = [
         "# JSON output",
         "",
@@ -30,6 +43,34 @@ def page() -> str:
         "## summary",
         "",
         *_table(Summary),
+        "",
+        "# Reports of conversions",
+        "",
+        "`ferrule convert --report json` prints one object on standard error, or with `--out` on standard output.",
+        "",
+        *_table(ConversionReport),
+        "",
+        "## losses[]",
+        "",
+        *_table(LossEntry),
+        "",
+        "## summary of a conversion",
+        "",
+        *_table(ConversionSummary),
+        "",
+        "# Reports of exports",
+        "",
+        "`ferrule export --report json` prints one object on standard error, or with `--out` on standard output.",
+        "",
+        *_table(ExportReport),
+        "",
+        "## tokens",
+        "",
+        *_table(TokenCount),
+        "",
+        "## left_out[]",
+        "",
+        *_table(LeftOut),
         "",
     ]
     return "\n".join(lines)

@@ -11,7 +11,7 @@ provider keeps it from its model until it is searched for. Nothing is called, an
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -77,12 +77,22 @@ class Exported(msgspec.Struct, frozen=True):
         return name, arguments
 
 
+class WithoutAwait(Protocol):
+    """A surface of `ferrule.open_sync`."""
+
+    @property
+    def handle(self) -> SurfaceHandle:
+        """The surface behind."""
+        ...
+
+
 def export_surface(
-    surface: SurfaceHandle, to: str, *, strict: bool = False, counter: TokenCounter = ESTIMATED
+    surface: SurfaceHandle | WithoutAwait, to: str, *, strict: bool = False, counter: TokenCounter = ESTIMATED
 ) -> Exported:
     """What the model of a surface is shown, for a provider. `strict`: hold the model to the schemas. Raises WorkspaceError
     for a provider that is not known."""
-    return _of_surface(surface.surface, surface.tools(), to, strict, counter)
+    handle = surface if isinstance(surface, SurfaceHandle) else surface.handle
+    return _of_surface(handle.surface, handle.tools(), to, strict, counter)
 
 
 def export_preview(

@@ -115,10 +115,14 @@ def command(
 def _told_of_nothing(loaded: Loaded, files: Sequence[str], report_as: str, target: str, *, is_aside: bool) -> int:
     """Where no tool could be read nothing is written."""
     report = _report(target, loaded, Converted({}, [], [], {}))
-    _tell(report, loaded, report_as, is_aside=is_aside)
+    if report_as == "json" or report.diagnostics:
+        _tell(report, loaded, report_as, is_aside=is_aside)
     if report.summary.errors:
         return PROBLEMS_FOUND
-    click.echo(f"ferrule: there is no tool in {', '.join(files[:3])}; 'ferrule check' tells what is there", err=True)
+    hint = "'ferrule check' tells what is there"
+    if any(file.endswith(".agent.md") for file in files):
+        hint = "an agent is one where its file says `orchestration: {can_be_invoked_as_tool: true}`"
+    click.echo(f"ferrule: there is no tool in {', '.join(files[:3])}; {hint}", err=True)
     return COULD_NOT_RUN
 
 
