@@ -43,7 +43,7 @@ _STR, _INT, _FLOAT, _BOOL, _NULL = (f"tag:yaml.org,2002:{word}" for word in ("st
 class _Frame:
     """A container being filled."""
 
-    __slots__ = ("anchor", "is_mapping", "key", "key_span", "merges", "node", "size", "value")
+    __slots__ = ("anchor", "is_mapping", "is_merge", "key", "key_span", "merges", "node", "size", "value")
 
     def __init__(self, value: Any, node: Node, is_mapping: bool, anchor: str | None) -> None:
         self.value = value
@@ -52,6 +52,8 @@ class _Frame:
         self.anchor = anchor
         self.key: str | None = None
         self.key_span: Span | None = None
+        self.is_merge = False
+        """True for the key `<<` without quotes; in quotes it is a key like any other."""
         self.merges: list[tuple[Any, Node]] = []
         self.size = 1
 
@@ -228,6 +230,7 @@ class _Composer:
 
     def take_key(self, frame: _Frame, event: Any, span: Span, text: str | None = None) -> None:
         frame.key = event.value if text is None else text
+        frame.is_merge = text is None and event.value == "<<" and event.style is None
         frame.key_span = span
         if text is None and event.anchor:
             self.anchors[event.anchor] = _Anchored(event.value, frame.node, 1)
@@ -260,7 +263,7 @@ class _Composer:
         key, span = frame.key, frame.key_span
         frame.key = None
         assert key is not None and span is not None
-        if key == "<<" and (merged := _mergeable(value, node)) is not None:
+        if frame.is_merge and (merged := _mergeable(value, node)) is not None:
             frame.merges.extend(merged)
         elif key in frame.value:
             path = (*frame.node.written, key)

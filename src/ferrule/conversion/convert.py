@@ -68,10 +68,10 @@ def _files(to: str, value: JsonValue) -> dict[str, bytes]:
         return {name: str(text).encode("utf-8", "surrogatepass") for name, text in value.items()}
     if to == "adl" and isinstance(value, dict):
         return {"agent.yaml": yaml_text(value).encode("utf-8", "surrogatepass")}
-    return {f"tools.{to}.json" if to != "openapi" else "openapi.json": _json(value)}
+    return {f"tools.{to}.json" if to != "openapi" else "openapi.json": json_text(value)}
 
 
-def _json(value: JsonValue) -> bytes:
+def json_text(value: JsonValue) -> bytes:
     """JSON for people: two spaces, numbers of any size, half characters as escapes."""
     try:
         return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"

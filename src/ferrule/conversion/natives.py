@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 from ferrule.compiler.read import read
 from ferrule.contracts.dialect import Dialect
 from ferrule.contracts.format import Reading, ReadTool, WriteOptions, Writing
-from ferrule.conversion.beyond import beyond
 from ferrule.conversion.distinct import distinct
 from ferrule.conversion.origin import at_origin
 from ferrule.dialects import adl_emit, agent_tool_emit, aml_emit, oxp_emit
 from ferrule.dialects.agent_tool import IDS
 from ferrule.dialects.writing import Written
+from ferrule.model.beyond import beyond
 from ferrule.model.builtin_tools import BUILTIN_TOOLS
 from ferrule.model.diagnostic import Finding
 from ferrule.model.document import Document, Source

@@ -7,17 +7,17 @@ profile): then the new form is the tool's own, and the earlier one stays where i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
-from ferrule.conversion.beyond import beyond
-from ferrule.dialects import adl_emit, agent_tool_emit, aml_emit, oxp_emit
+from ferrule.dialects import agent_tool_emit, aml_emit, oxp_emit
 from ferrule.dialects.agent_tool import IDS
-from ferrule.model.carried import ORIGIN, decoded, extension_of, restored
+from ferrule.model.beyond import beyond
+from ferrule.model.carried import ORIGIN, extension_of, restored
 from ferrule.model.linkage import EMBEDDED_AS
-from ferrule.model.tool import Tool
+from ferrule.model.tool import Tool, raw
 
 
 def at_origin(tool: Tool) -> Tool:
@@ -36,36 +36,36 @@ def at_origin(tool: Tool) -> Tool:
 def _is_untouched(tool: Tool, before: Tool) -> bool:
     """True when converting the earlier form again says all that the definition says in its dialect's own words."""
     try:
-        return beyond(tool) == dict(_AGAIN[tool.dialect](before))
+        again = _AGAIN[tool.dialect](before)
+        return beyond(tool) == beyond(msgspec.structs.replace(tool, payload=raw(again)))
     except (ValueError, TypeError, KeyError, RecursionError):  # an earlier form that nobody can write
         return False
 
 
-def _aml(before: Tool) -> Mapping[str, Any]:
-    return aml_emit.beyond(aml_emit.written_tool(before).value)
+def _aml(before: Tool) -> dict[str, Any]:
+    return aml_emit.written_tool(before).value
 
 
-def _oxp(before: Tool) -> Mapping[str, Any]:
-    return oxp_emit.beyond(oxp_emit.written_tool(before).value)
+def _oxp(before: Tool) -> dict[str, Any]:
+    return oxp_emit.written_tool(before).value
 
 
-def _adl(before: Tool) -> Mapping[str, Any]:
-    base = decoded(before.payload) if before.dialect == "adl" else {}
-    return adl_emit.beyond_item(base) if isinstance(base, dict) else {}
+def _adl(before: Tool) -> dict[str, Any]:
+    return {}
 
 
-def _agent_tool(before: Tool) -> Mapping[str, Any]:
+def _agent_tool(before: Tool) -> dict[str, Any]:
     declaration, *records = agent_tool_emit.records_of(before, agent_tool_emit.written_tool(before).value)
     for record in records:
         key = next(key for kind, key in EMBEDDED_AS.items() if IDS[kind] in record)
         declaration[key] = record
-    return agent_tool_emit.beyond(declaration)
+    return declaration
 
 
-_AGAIN: dict[str, Callable[[Tool], Mapping[str, Any]]] = {
+_AGAIN: dict[str, Callable[[Tool], dict[str, Any]]] = {
     "aml": _aml,
     "adl": _adl,
     "oxp": _oxp,
     "agent_tool": _agent_tool,
 }
-"""What a conversion into a dialect says in words that only that dialect has."""
+"""The payload that a conversion into a dialect gives."""

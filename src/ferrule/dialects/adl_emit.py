@@ -25,7 +25,6 @@ _OUTSIDE = re.compile("[^a-zA-Z0-9_]")
 _AGENT = re.compile("[a-z0-9-]+")
 _UNFIT = re.compile("[^a-z0-9]+")
 _VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+")
-_ITEM = frozenset({"id", "name", "description", "tags", "schema"})
 
 
 def emitted(tool: Tool) -> Emitted:
@@ -65,15 +64,6 @@ def written_tool(
         return compiled_item(value, value["spec"]["tools"][0], agent, version)
 
     return written(tool, Words("adl", "ADL", "ADL-54", draft, read, _extended), beyond, is_plain=is_plain)
-
-
-def beyond_item(payload: dict[str, Any]) -> dict[str, Any]:
-    """What an item and its settings say that no canonical field does."""
-    found = {key: value for key, value in payload.items() if key not in ("tool", EXTENSION)}
-    item = payload.get("tool")
-    if isinstance(item, dict):
-        found |= {f"tool.{key}": value for key, value in item.items() if key not in _ITEM}
-    return found
 
 
 def fitting_id(tool: Tool) -> str:

@@ -32,20 +32,6 @@ _ELSEWHERE = {
     "output_schema": ("output_schema",),
 }
 """Where an older or embedded record may say the same (AT-86)."""
-_MAPPED = frozenset({"schema_version", *_TEXTS, *_LISTS, "input_contract", "output_contract", EXTENSION})
-_BLOCKS: dict[str, frozenset[str]] = {
-    "input_contract": frozenset({"schema", "model_input_schema", "runtime_input_schema", "strict"}),
-    "output_contract": frozenset({"structured_schema"}),
-    "tool_interface": frozenset(
-        {"schema_version", "interface_id", "tool_id", "inferred_facts", "model_input_schema", "runtime_input_schema"}
-        | {"output_schema", "required_credentials", *FACT_NAMES}
-    ),
-    "execution_profile": frozenset({"schema_version", "execution_profile_id"}),
-    "permission_profile": frozenset(
-        {"schema_version", "permission_profile_id", "approval_required", "credential_refs"}
-    ),
-}
-"""Members of its blocks that canonical fields say, or that only name the block."""
 
 
 def emitted(tool: Tool) -> Emitted:
@@ -57,16 +43,6 @@ def emitted(tool: Tool) -> Emitted:
 def written_tool(tool: Tool, beyond: tuple[str, ...] = (), is_plain: bool = False) -> Written:
     """The declaration with its records embedded."""
     return written(tool, WORDS, beyond, is_plain=is_plain)
-
-
-def beyond(payload: dict[str, Any]) -> dict[str, Any]:
-    """What a declaration and its records say that no canonical field does."""
-    found = {key: value for key, value in payload.items() if key not in _MAPPED and key not in _BLOCKS}
-    for block, known in _BLOCKS.items():
-        members = payload.get(block)
-        if isinstance(members, dict):
-            found |= {f"{block}.{key}": value for key, value in members.items() if key not in known}
-    return found
 
 
 def _draft(tool: Tool) -> Draft:
@@ -161,8 +137,8 @@ def _say_schema(value: dict[str, Any], tool: Tool, field: str, block: str, key: 
         interface = {
             name: one for name, one in _block(value, "tool_interface").items() if name not in _ELSEWHERE[field]
         }
-        value["tool_interface"] = interface if value.get("tool_interface") is not None else None
-    value[block] = members or None
+        _put(value, "tool_interface", interface if value.get("tool_interface") is not None else None)
+    _put(value, block, members or None)
 
 
 def _say_credentials(value: dict[str, Any], tool: Tool, told: dict[str, Told]) -> None:

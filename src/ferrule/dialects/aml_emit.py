@@ -32,9 +32,6 @@ _NEAREST_STATUS = {"retired": "disabled"}
 BODY = "#body"
 """The key of a payload under which a conversion keeps the Markdown of a file; no front matter can have it unquoted."""
 REFUSED = ("$ref", "$id", "definitions", "$defs", "$anchor", "$recursiveRef", "$dynamicRef")
-_MAPPED = frozenset(
-    {"tool_id", "version", "status", "type", "approval_required", "max_calls_per_run", "meta", "interface", EXTENSION}
-)
 _SENTENCE = re.compile(r"[^.!?\n]*[.!?]?")
 
 
@@ -59,16 +56,6 @@ def written_tool(
         lambda value, extension: {**value, EXTENSION: extension},
     )
     return written(tool, words, beyond, is_plain=is_plain)
-
-
-def beyond(payload: dict[str, Any]) -> dict[str, Any]:
-    """What front matter says that no canonical field does."""
-    found = {key: value for key, value in payload.items() if key not in _MAPPED and key != "spec_version"}
-    for block, known in (("meta", ("name", "description", "owner", "tags")), ("interface", ("input", "output"))):
-        members = payload.get(block)
-        if isinstance(members, dict):
-            found |= {f"{block}.{key}": value for key, value in members.items() if key not in known}
-    return found
 
 
 def text_of(value: dict[str, Any]) -> str:

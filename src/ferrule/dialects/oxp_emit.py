@@ -21,7 +21,6 @@ _VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+")
 _UNFIT = re.compile(r"[^A-Za-z0-9_]")
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[_\-.\s]+")
 _FIRST_VERSION = "1.0.0"
-_MEMBERS = frozenset({"id", "name", "description", "version", "input_schema", "output_schema", "requirements"})
 _SAYABLE = frozenset({"description", "version", "input_schema", "output_schema", "credentials"})
 
 
@@ -41,15 +40,6 @@ def written_tool(
     toolkit, because another tool has the short one."""
     words = Words("oxp", "OXP", "OXP-18", lambda tool: _draft(tool, tool_part, is_long), compiled_definition, _extended)
     return written(tool, words, beyond, is_plain=is_plain)
-
-
-def beyond(payload: dict[str, Any]) -> dict[str, Any]:
-    """What a definition says that no canonical field does."""
-    found = {key: value for key, value in payload.items() if key not in _MEMBERS}
-    wrapper = payload.get("input_schema")
-    if isinstance(wrapper, dict) and "parameters" in wrapper:
-        found |= {f"input_schema.{key}": wrapper[key] for key in wrapper if key not in ("parameters", EXTENSION)}
-    return found
 
 
 def fitting_part(tool: Tool) -> str:

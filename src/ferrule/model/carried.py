@@ -99,6 +99,9 @@ def carried(tool: Tool, back: Tool, *, with_origin: bool = True) -> dict[str, An
         was = _witness(back, field)
         if was not in (None, [], "", False) or fact:
             replaced[field] = was
+    if "facts" in extension and set(back.inferred_facts) - extension["facts"].keys() != set(tool.inferred_facts):
+        extension["inferred_facts"] = list(tool.inferred_facts)
+        replaced["inferred_facts"] = list(back.inferred_facts)
     if replaced:
         extension[INSTEAD_OF] = replaced
     if with_origin and tool.dialect != back.dialect:
@@ -172,7 +175,7 @@ def as_json(tool: Tool, field: str) -> Any:
     value = getattr(tool, field)
     if field in _RAW:
         return None if value is None else decoded(value)
-    return msgspec.to_builtins(value)
+    return list(value) if isinstance(value, tuple) else msgspec.to_builtins(value)
 
 
 def decoded(written: msgspec.Raw) -> Any:
