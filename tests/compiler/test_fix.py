@@ -363,3 +363,45 @@ def test_property_no_mixture_of_mistakes_is_made_worse(mixture: dict[str, str]) 
 
 def _errors(source: Source) -> int:
     return sum(found.severity is Severity.ERROR for found in judged(source))
+
+
+SUPERSEDED = (
+    ('    source: "env"\n    name: "ONE"\n', "    token_source: env:ONE\n"),
+    (f'    source: "aws_secrets_manager"\n    secret_id: "{SECRET}"\n', f"    token_source: 'secrets:{SECRET}'\n"),
+    ("    source: env\n    name: ONE\n    key: inner # which\n", None),
+)
+SPLIT = f"interface:\n{INPUT}{OUTPUT}"
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    secret=st.sampled_from(SUPERSEDED),
+    key=st.sampled_from(["credentials", "auth"]),
+    is_split=st.booleans(),
+    words=st.sets(st.sampled_from([("status: active", "status: Active"), ("POST /", "post /"), ("v1\n", "v1/\n")])),
+    newline=st.sampled_from(["\n", "\r\n"]),
+    mark=st.sampled_from([b"", b"\xef\xbb\xbf"]),
+)
+def test_property_superseded_files_become_what_would_be_written_today(
+    secret: tuple[str, str | None],
+    key: str,
+    is_split: bool,
+    words: set[tuple[str, str]],
+    newline: str,
+    mark: bytes,
+) -> None:
+    """AML-16: no hint is left, and every line that need not change is the same to the byte."""
+    fields, old_fields = secret
+    right = TOOL.replace(
+        CREDENTIALS, f"  credentials: # who we are\n    scheme: bearer-token\n{fields}    team: post\n"
+    )
+    wrong = right.replace(fields, old_fields or fields).replace("  credentials: #", f"  {key}: #")
+    if is_split:
+        wrong = wrong.replace(SPLIT, f"parameters:\n{DEDENTED}").replace(
+            "\nuse_guidance", f"\nresponse_schema:\n{DEDENTED}\nuse_guidance"
+        )
+    for word, mistake in words:
+        wrong = wrong.replace(word, mistake)
+    result = mended(mark + wrong.replace("\n", newline).encode()).encode()
+    assert result == mark + right.replace("\n", newline).encode()
+    assert "AML-16" not in {found.rule for found in judged(Source("tools/tool-one.tool.md", result))}

@@ -22,6 +22,7 @@ from ferrule.model.tool import Record, Tool
 from ferrule.parts import dialects, parts
 from ferrule.registry import Registry
 from ferrule.rules.builtin import FIXERS
+from tests.compiler.texts import damaged
 
 _fixers: Registry[Fixers] = Registry("dialect with fixes", FIXERS)
 MOST = settings(max_examples=60, deadline=None)
@@ -581,3 +582,29 @@ def test_property_manifests_of_earlier_shapes_are_rewritten(
         [each for each in compiled(before.name, text, "adl") if isinstance(each, Tool)] for text in (before.text, after)
     ]
     assert tools[0] == tools[1]
+
+
+# -- anything at all
+
+HOSTILE = (
+    ("oxp", "clock.yaml", YAML),
+    ("oxp", "clock.json", json.dumps({"items": [{"id": "A.B@1.0.0", "name": "A_B", "description": "d"}]}, indent="\t")),
+    ("agent_tool", "read.json", json.dumps([DECLARATION], indent=1)),
+    ("agent_tool", "read.yaml", yaml.safe_dump(DECLARATION) + "---\n" + yaml.safe_dump(DECLARATION)),
+    ("adl", "agent.yaml", yaml.safe_dump(MANIFEST) + "  ai: {enabled: true, codex: {enabled: true}}\n"),
+)
+
+
+@MOST
+@given(st.data(), st.sampled_from(HOSTILE))
+def test_property_damaged_files_are_never_made_worse(data: st.DataObject, base: tuple[str, str, str]) -> None:
+    dialect, name, text = base
+    before = data.draw(damaged(text)).encode(errors="replace").decode()
+    after = mended(name, before, dialect)
+    assert _errors(name, after) <= _errors(name, before)
+    assert after.count(" # ") >= before.count(" # ")
+    assert mended(name, after, dialect) == after
+
+
+def _errors(name: str, text: str) -> int:
+    return sum(found.severity is Severity.ERROR for found in judged(Source(name, text.encode())))
