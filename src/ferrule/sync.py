@@ -179,6 +179,11 @@ class SyncSurface:
         self._handle = handle
 
     @property
+    def handle(self) -> SurfaceHandle:
+        """The surface behind; use it on the app's own loop only."""
+        return self._handle
+
+    @property
     def request(self) -> SurfaceRequest:
         """Who calls, and in what context."""
         return self._handle.request

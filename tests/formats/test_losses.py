@@ -14,12 +14,14 @@ from ferrule.formats.builtin import FORMATS
 from ferrule.model.carried import differences
 from ferrule.model.loss import final_losses
 from ferrule.model.tool import FACT_NAMES, Tool
-from tests.formats.tools import tools
+from tests.dialects.tools import tools as defined_tools
+from tests.formats.tools import tools as odd_tools
 
 NAMES = [name for name in FORMATS.names() if name != "openapi"]
 PROVIDERS = [name for name in NAMES if name != "mcp"]
 LEGAL = {"mcp": r"[A-Za-z0-9_.-]{1,128}", "anthropic": r"[A-Za-z0-9_-]{1,128}"}
 GEMINI = r"[A-Za-z_][A-Za-z0-9_-]{0,63}"
+tools = st.one_of(defined_tools(), odd_tools())
 quick = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
@@ -37,7 +39,7 @@ def read_again(form: Format, listed: list[Tool], options: WriteOptions) -> tuple
 
 
 @pytest.mark.parametrize("name", NAMES)
-@given(tools(), st.booleans(), st.booleans())
+@given(tools, st.booleans(), st.booleans())
 @quick
 def test_reading_again_gives_everything_but_what_was_reported(
     name: str, tool: Tool, is_strict: bool, is_plain: bool
@@ -56,7 +58,7 @@ def test_reading_again_gives_everything_but_what_was_reported(
 
 
 @pytest.mark.parametrize("name", NAMES)
-@given(st.lists(tools(), max_size=6))
+@given(st.lists(tools, max_size=6))
 @quick
 def test_names_are_legal_and_unlike_and_lead_back(name: str, listed: list[Tool]) -> None:
     form = FORMATS.get(name)
@@ -70,7 +72,7 @@ def test_names_are_legal_and_unlike_and_lead_back(name: str, listed: list[Tool])
 
 
 @pytest.mark.parametrize("name", NAMES)
-@given(tools())
+@given(tools)
 @quick
 def test_what_was_read_is_written_again_as_it_was(name: str, tool: Tool) -> None:
     form = FORMATS.get(name)
@@ -82,7 +84,7 @@ def test_what_was_read_is_written_again_as_it_was(name: str, tool: Tool) -> None
 
 
 @pytest.mark.parametrize("name", PROVIDERS)
-@given(tools())
+@given(tools)
 @quick
 def test_nothing_that_is_read_counts_as_safe(name: str, tool: Tool) -> None:
     form = FORMATS.get(name)

@@ -118,7 +118,7 @@ def test_at_56_what_the_runtime_fills_in_is_shown_to_nobody(name: str) -> None:
 def test_guidance_goes_into_the_description_and_is_told() -> None:
     payload = {"use_guidance": {"use_when": ["a parcel got lost"], "avoid_when": ["it is late"]}, "log_args": True}
     writing = FORMATS.get("openai").write([tool(dialect="aml", payload=raw(payload))], WriteOptions())
-    description = writing.value[0]["function"]["description"]  # type: ignore[index,call-overload]
+    description = writing.value[0]["function"]["description"]  # type: ignore[index]
     assert description.startswith("Give money back.\n\nUse it when:\n- a parcel got lost")
     told = {loss.field: loss.instead for loss in writing.losses}
     assert told["aml.use_guidance"] == "description"

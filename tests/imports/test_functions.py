@@ -23,13 +23,13 @@ SCHEMA = {
     "additionalProperties": False,
     "$defs": {"spot": {"type": "object", "properties": {"x": {"type": "number", "description": "East."}}}},
 }
-DESCRIPTION = "Gives the weather of a city. It knows today and tomorrow."
+SAID = {"name": "getWeather", "description": "Gives the weather of a city. It knows today and tomorrow."}
 LISTS: list[tuple[str, str, Any]] = [
-    ("openai", "openai", [{"type": "function", "function": {"name": "getWeather", "description": DESCRIPTION, "parameters": SCHEMA, "strict": False}}]),
-    ("openai", "openai-responses", [{"type": "function", "name": "getWeather", "description": DESCRIPTION, "parameters": SCHEMA, "strict": None}]),
-    ("anthropic", "anthropic", [{"name": "getWeather", "description": DESCRIPTION, "input_schema": SCHEMA, "cache_control": {"type": "ephemeral"}}]),
-    ("gemini", "gemini", [{"functionDeclarations": [{"name": "getWeather", "description": DESCRIPTION, "parametersJsonSchema": SCHEMA}]}]),
-]  # fmt: skip
+    ("openai", "openai", [{"type": "function", "function": {**SAID, "parameters": SCHEMA, "strict": False}}]),
+    ("openai", "openai-responses", [{"type": "function", **SAID, "parameters": SCHEMA, "strict": None}]),
+    ("anthropic", "anthropic", [{**SAID, "input_schema": SCHEMA, "cache_control": {"type": "ephemeral"}}]),
+    ("gemini", "gemini", [{"functionDeclarations": [{**SAID, "parametersJsonSchema": SCHEMA}]}]),
+]
 
 
 def workspace(folder: Path, files: dict[str, str]) -> Workspace:
@@ -37,6 +37,7 @@ def workspace(folder: Path, files: dict[str, str]) -> Workspace:
     (folder / "weather.py").write_text(
         "def get(city: str, spot: dict | None = None) -> dict:\n    return {'city': city}\n"
     )
+    (folder / "policy.toml").write_text('mode = "trusted"\n')
     for name, text in files.items():
         (folder / name).write_text(text)
     return Workspace.open(folder)
@@ -71,7 +72,9 @@ def test_an_imported_function_is_bound_and_called(tmp_path: Path) -> None:
 
 def test_an_edited_definition_goes_out_as_edited(tmp_path: Path) -> None:
     found = imported_list(json.dumps(LISTS[0][2]).encode(), "tools.json", "openai", "shop")
-    text = found.files["get_weather.tool.md"].replace(f'  description: "{DESCRIPTION}"', '  description: "Edited."')
+    text = found.files["get_weather.tool.md"].replace(
+        f'  description: "{SAID["description"]}"', '  description: "Edited."'
+    )
     opened = workspace(tmp_path, {"get_weather.tool.md": text})
     (tool,) = [tool for file in opened.compile() for compiled in file.compiled for tool in compiled.tools]
     (written,) = json.loads(json.dumps(FORMATS.get("openai").write([tool], WriteOptions()).value))

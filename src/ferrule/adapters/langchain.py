@@ -1,0 +1,33 @@
+"""Tools of a surface for LangChain: `tools(surface)` gives `StructuredTool`s. Needs langchain-core."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langchain_core.tools import StructuredTool
+
+from ferrule.adapters.surface_tools import SurfaceTool, surface_tools
+from ferrule.surface_handle import SurfaceHandle
+from ferrule.sync import SyncSurface
+
+
+def tools(surface: SurfaceHandle | SyncSurface, provider: str = "openai") -> list[StructuredTool]:
+    """The tools that a surface shows now; ask again after a search or a change. `provider`: whose models will use them.
+
+    Of a surface with `await` they are called with `ainvoke`, of one without with `invoke`.
+    """
+    return surface_tools(surface, _awaited if isinstance(surface, SurfaceHandle) else _waited, provider)
+
+
+def _awaited(tool: SurfaceTool) -> StructuredTool:
+    async def call(**arguments: Any) -> str:
+        return await tool.call(arguments)
+
+    return StructuredTool(name=tool.name, description=tool.description, args_schema=tool.schema, coroutine=call)
+
+
+def _waited(tool: SurfaceTool) -> StructuredTool:
+    def call(**arguments: Any) -> str:
+        return tool.call_sync(arguments)
+
+    return StructuredTool(name=tool.name, description=tool.description, args_schema=tool.schema, func=call)

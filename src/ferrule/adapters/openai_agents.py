@@ -1,0 +1,30 @@
+"""Tools of a surface for the OpenAI Agents SDK: `tools(surface)` gives `FunctionTool`s. Needs openai-agents."""
+
+from __future__ import annotations
+
+from agents import FunctionTool
+from agents.tool_context import ToolContext
+
+from ferrule.adapters.surface_tools import SurfaceTool, surface_tools
+from ferrule.surface_handle import SurfaceHandle
+
+
+def tools(surface: SurfaceHandle, *, is_strict: bool = False) -> list[FunctionTool]:
+    """The tools that a surface shows now; ask again after a search or a change.
+
+    `is_strict`: with schemas that models are held to; tools whose schema cannot be said so are left out.
+    """
+    return surface_tools(surface, _function_tool, "openai-responses", is_strict=is_strict)
+
+
+def _function_tool(tool: SurfaceTool) -> FunctionTool:
+    async def invoked(context: ToolContext[object], arguments: str) -> str:
+        return await tool.call(arguments, getattr(context, "tool_call_id", None))
+
+    return FunctionTool(
+        name=tool.name,
+        description=tool.description,
+        params_json_schema=tool.schema,
+        on_invoke_tool=invoked,
+        strict_json_schema=tool.is_strict,
+    )

@@ -1,0 +1,22 @@
+"""Tools of a surface for Pydantic AI: `tools(surface)` gives `Tool`s. Needs pydantic-ai-slim."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic_ai import RunContext, Tool
+
+from ferrule.adapters.surface_tools import SurfaceTool, surface_tools
+from ferrule.surface_handle import SurfaceHandle
+
+
+def tools(surface: SurfaceHandle, provider: str = "openai") -> list[Tool[Any]]:
+    """The tools that a surface shows now; ask again after a search or a change. `provider`: whose models will use them."""
+    return surface_tools(surface, _tool, provider)
+
+
+def _tool(tool: SurfaceTool) -> Tool[Any]:
+    async def call(context: RunContext[Any], /, **arguments: Any) -> str:
+        return await tool.call(arguments, context.tool_call_id)
+
+    return Tool.from_schema(call, tool.name, tool.description, tool.schema, takes_ctx=True)

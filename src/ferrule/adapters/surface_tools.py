@@ -1,0 +1,98 @@
+"""The tools of a surface as any framework can call them: a name and a schema that its model takes, and a text as the answer.
+
+Calls take the same road as every other: what a policy refuses or a person has to approve is told to the model in words. A call
+that is cancelled here is cancelled there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import msgspec
+
+from ferrule.exporting import export_surface
+from ferrule.formats.offer import Offered
+from ferrule.model.result import Pending, Result
+from ferrule.surface_handle import SurfaceHandle
+from ferrule.sync import SyncSurface
+
+T = TypeVar("T")
+
+
+class SurfaceTool:
+    """One tool of a surface, for a model of one provider."""
+
+    def __init__(self, surface: SurfaceHandle | SyncSurface, offered: Offered) -> None:
+        self._surface = surface
+        self._offered = offered
+        self.name = offered.name
+        """As the provider takes it; the surface may know the tool by another."""
+        self.description = offered.description
+        self.schema: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(offered.schema))
+        """Of the arguments; a copy, for frameworks change it."""
+        self.is_strict = offered.is_strict
+
+    async def call(self, arguments: dict[str, Any] | str, native_call_id: str | None = None) -> str:
+        """What the model is told after a call with what it sent: an object, or its JSON."""
+        if not isinstance(self._surface, SurfaceHandle):
+            raise TypeError("a surface without `await` has to be called with `call_sync`")
+        given = self._given(arguments)
+        return text_of(await self._surface.call(self._offered.tool.name, given, native_call_id=native_call_id))
+
+    def call_sync(self, arguments: dict[str, Any] | str, native_call_id: str | None = None) -> str:
+        """The same on a surface without `await`."""
+        if not isinstance(self._surface, SyncSurface):
+            raise TypeError("this surface has to be called with `await`")
+        given = self._given(arguments)
+        return text_of(self._surface.call(self._offered.tool.name, given, native_call_id=native_call_id))
+
+    def _given(self, arguments: dict[str, Any] | str) -> dict[str, Any] | bytes:
+        """The arguments as the tool takes them. What is no JSON goes on as it is, so that its refusal is on record."""
+        if isinstance(arguments, str):
+            written = arguments.encode(errors="replace") if arguments.strip() else b"{}"
+            try:
+                found = msgspec.json.decode(written)
+            except (msgspec.DecodeError, RecursionError):
+                return written
+            if not isinstance(found, dict):
+                return written
+            arguments = found
+        return self._offered.arguments(arguments)
+
+
+def surface_tools(
+    surface: SurfaceHandle | SyncSurface, made: Callable[[SurfaceTool], T], provider: str, *, is_strict: bool = False
+) -> list[T]:
+    """What a framework makes of each tool that the surface shows now. A tool whose schema the provider cannot be told is left
+    out. `provider`: the format its model takes tools in. Raises WorkspaceError for an unknown one."""
+    handle = surface if isinstance(surface, SurfaceHandle) else surface.handle
+    loaded = {shown.tool_id for shown in handle.tools().tools}
+    offered = export_surface(handle, provider, strict=is_strict).offered
+    return [made(SurfaceTool(surface, each)) for each in offered if each.tool.tool_id in loaded]
+
+
+def text_of(outcome: Result | Pending) -> str:
+    """What a model is told about how a call ended, or what it waits for."""
+    if isinstance(outcome, Pending):
+        return (
+            f"The call has not run yet; it waits ({outcome.state}). {outcome.message}\n"
+            f"Do not make it again: it is known as {outcome.invocation_id}."
+        )
+    blocks = outcome.content if outcome.model_facing_content is None else outcome.model_facing_content
+    texts = [_block(block) for block in blocks]
+    if texts:
+        return "\n".join(texts)
+    if outcome.error is not None:
+        return f"The call failed ({outcome.error.error_class}): {outcome.error.message}"
+    if outcome.structured_content is None:
+        return "The call succeeded and gave nothing."
+    return msgspec.json.encode(outcome.structured_content).decode()
+
+
+def _block(block: dict[str, Any]) -> str:
+    if block.get("type") == "text":
+        return str(block.get("text", ""))
+    kind = block.get("mimeType") or block.get("type") or "unknown"
+    where = block.get("uri") or block.get("name") or ""
+    return f"[{kind}{f' at {where}' if where else ''}: not shown as text]"
