@@ -5,6 +5,7 @@ from __future__ import annotations
 from ferrule.cli.conversion_report import ConversionReport, ConversionSummary, LossEntry
 from ferrule.cli.export_report import ExportReport, LeftOut
 from ferrule.exporting import TokenCount
+from ferrule.imports.outcome import ConflictEntry, FileEntry, ImportReport, LeftEntry, UpstreamEntry
 from ferrule.model.diagnostic import Diagnostic, Severity
 from ferrule.model.report import Summary
 from scripts.reference.fields import cell, fields_of
@@ -22,6 +23,10 @@ TYPES = {
     "tuple[LossEntry, ...]": "list of losses",
     "tuple[LeftOut, ...]": "list",
     "tuple[Diagnostic, ...]": "list of diagnostics",
+    "tuple[FileEntry, ...]": "list of files",
+    "tuple[ConflictEntry, ...]": "list of conflicts",
+    "tuple[UpstreamEntry, ...]": "list of changes",
+    "tuple[LeftEntry, ...]": "list",
     "ConversionSummary": "object",
     "TokenCount": "object",
     "Severity": " / ".join(f"`{severity.value}`" for severity in Severity),
@@ -71,6 +76,29 @@ def page() -> str:
         "## left_out[]",
         "",
         *_table(LeftOut),
+        "",
+        "# Reports of imports",
+        "",
+        "`ferrule import openapi --report json`, and the same of `python`, `openai`, `anthropic` and `gemini`, prints one",
+        "object: `imports`, a list with a report for each import that was made.",
+        "",
+        *_table(ImportReport),
+        "",
+        "## files[]",
+        "",
+        *_table(FileEntry),
+        "",
+        "## conflicts[]",
+        "",
+        *_table(ConflictEntry),
+        "",
+        "## upstream[]",
+        "",
+        *_table(UpstreamEntry),
+        "",
+        "## left_out[] of an import",
+        "",
+        *_table(LeftEntry),
         "",
     ]
     return "\n".join(lines)

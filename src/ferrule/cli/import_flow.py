@@ -192,7 +192,7 @@ def _next(root: Path, plan: Plan, brought: Brought, is_written: bool) -> Iterato
     conflicts = plan.of("conflict")
     if conflicts:
         yield "decide the conflicts: import again with --mine or --theirs, or write in the file what upstream says"
-    if not is_written:
+    if conflicts or not is_written:
         return
     there = [one for one in plan.files if one.after is not None and one.state != "taken"]
     known = variables(root)

@@ -18,7 +18,7 @@ from ferrule.imports.naming import Known, known_import, repeatable, source_as_ke
 from ferrule.imports.openapi import Choice, imported
 from ferrule.imports.outcome import ImportReport, LeftEntry
 from ferrule.imports.python import imported_functions, named_functions
-from ferrule.imports.source import document_of, files_beside
+from ferrule.imports.source import document_of, files_beside, is_address
 from ferrule.imports.store import ImportRecord, imports_of, kept_import
 from ferrule.registry import late
 from ferrule.reporters.excerpt import cleaned
@@ -146,7 +146,7 @@ def _plain(choice: Choice) -> dict[str, Any]:
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
     epilog="""\b
 Examples:
-  ferrule import mcp https://crm.example.com/mcp --bearer CRM_TOKEN --tool 'search_*'
+  ferrule import mcp --bearer CRM_TOKEN --tool 'search_*' https://crm.example.com/mcp
   ferrule import mcp --name files npx -y @modelcontextprotocol/server-filesystem .
   ferrule import mcp --env GITHUB_TOKEN npx -y @modelcontextprotocol/server-github
   ferrule import mcp crm                # look again, and accept what changed
@@ -175,6 +175,10 @@ def mcp(server: tuple[str, ...], path: str, dry_run: bool, yes: bool, as_json: b
     their safety. Then [mcp.servers.NAME] is written into ferrule.toml and every tool's definition into ferrule.lock, which is
     what models read from then on. A program is started to be asked: it runs, with your rights.
     """
+    if len(server) > 1 and is_address(server[0]):
+        raise click.UsageError(
+            f"options stand before the address: ferrule import mcp {' '.join(server[1:])} {server[0]}"
+        )
     return _mcp(server, path=path, is_dry=dry_run, is_sure=yes, as_json=as_json, **given)
 
 
