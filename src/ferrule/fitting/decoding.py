@@ -66,29 +66,27 @@ def _decoded(steps: tuple[Step, ...], number: int, value: Any, depth: int) -> An
 
 
 def _members(steps: tuple[Step, ...], step: Members, value: dict[str, Any], depth: int) -> dict[str, Any]:
-    found = dict(value)
-    for member in step.members:
-        name = member.name
-        if name not in found:
-            continue
-        given = found[name]
-        if given is None and member.is_absent_null:
-            del found[name]
-        elif member.was is not None:
-            found = {
-                (member.was if key == name else key): (
-                    _decoded(steps, member.step, given, depth + 1) if key == name else kept
-                )
-                for key, kept in found.items()
-                if key != member.was
-            }
-        elif member.step != KEEP:
-            found[name] = _decoded(steps, member.step, given, depth + 1)
-    if step.others is not None and step.others in found:
-        more = _pairs(steps, step.others_step, found.pop(step.others), depth)
-        if isinstance(more, dict):
-            found = {**more, **found}
-    return found
+    by_name = {member.name: member for member in step.members}
+    by_own = {member.was: member for member in step.members if member.was is not None}
+    changed = {member.name for member in by_own.values()} if step.is_open else set()
+    found: dict[str, Any] = {}
+    more: Any = None
+    for name, given in value.items():
+        member = by_name.get(name) or by_own.get(name)
+        if member is not None:
+            own = name if member.was is None else member.was
+            if not (given is None and member.is_absent_null):
+                found[own] = _decoded(steps, member.step, given, depth + 1)
+        elif name == step.others:
+            more = _pairs(steps, step.others_step, given, depth)
+        else:
+            found[name[:-1] if changed and is_escaped(name, changed) else name] = given
+    return {**more, **found} if isinstance(more, dict) else found
+
+
+def is_escaped(name: str, changed: set[str]) -> bool:
+    """Whether a name is one of `changed` with more `_` behind it."""
+    return name not in changed and any(name.startswith(one) and not name[len(one) :].strip("_") for one in changed)
 
 
 def _items(steps: tuple[Step, ...], step: Items, value: list[Any], depth: int) -> list[Any]:
@@ -138,10 +136,10 @@ def accepts(option: Option, value: Any) -> bool:
     """Whether the original branch takes a value, as far as is known."""
     if type_of(value) not in option.was:
         return False
-    if option.accepts is None:
+    if not option.accepts:
         return True
     try:
-        return compiled_schema(bytes(option.accepts)).is_valid(value)
+        return compiled_schema(option.accepts.encode()).is_valid(value)
     except Exception:  # a branch nobody can read does not decide
         return True
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from ferrule.fitting.decoding import accepts, has_shape
+from ferrule.fitting.decoding import accepts, has_shape, is_escaped
 from ferrule.fitting.steps import KEEP, KEY, VALUE, Choice, Items, Members, Pairs, Same, Step, Text, Wrapped
 from ferrule.fitting.typed import type_of
 
@@ -46,6 +46,7 @@ def _encoded(steps: tuple[Step, ...], number: int, value: Any, depth: int) -> An
 
 def _members(steps: tuple[Step, ...], step: Members, value: dict[str, Any], depth: int) -> dict[str, Any]:
     by_name = {member.name if member.was is None else member.was: member for member in step.members}
+    changed = {member.name for member in step.members if member.was is not None} if step.is_open else set()
     found: dict[str, Any] = {}
     more: dict[str, Any] = {}
     for name, given in value.items():
@@ -55,7 +56,7 @@ def _members(steps: tuple[Step, ...], step: Members, value: dict[str, Any], dept
         elif step.others is not None:
             more[name] = given
         else:
-            found[name] = given
+            found[name + "_" if changed and (name in changed or is_escaped(name, changed)) else name] = given
     for member in step.members:
         if member.is_absent_null and member.name not in found:
             found[member.name] = None

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ferrule.fitting.change import Unfit
+from ferrule.fitting.merging import type_words
 from ferrule.fitting.profile import Profile
 from ferrule.fitting.references import DYNAMIC, Homes
 from ferrule.fitting.state import DEEPEST, Node, State, below
-from ferrule.model.schema import LIST_KEYWORDS, MAP_KEYWORDS, SCHEMA_KEYWORDS
+from ferrule.model.schema import LIST_KEYWORDS, MAP_KEYWORDS, SCHEMA_KEYWORDS, positions
 
 _HOMES = ("$defs", "definitions")
 _DESCENT = SCHEMA_KEYWORDS | LIST_KEYWORDS | MAP_KEYWORDS
@@ -26,6 +27,8 @@ _NEWER = frozenset(
     ]
 )
 """Keywords that draft 7 does not know."""
+_LATER = frozenset({"unevaluatedItems", "unevaluatedProperties", "minContains", "maxContains", *DYNAMIC})
+"""Keywords that draft 7 cannot say in any way."""
 _SILENT = frozenset({"description", "title", "default", "examples", "$comment", "deprecated"})
 
 
@@ -37,6 +40,9 @@ class Light(State):
         self.homes = Homes()
         self.schemas *= 4
         self._homed: dict[str, dict[str, Any]] = {}
+        self.is_unsure = (profile.draft <= 7 < draft) and any(
+            not _LATER.isdisjoint(position.schema) for position in positions(root)
+        )
 
     def node(self, schema: Any, path: str, depth: int) -> Node | None:
         """The schema, with steps of its own: never any."""
@@ -52,7 +58,8 @@ class Light(State):
             if not isinstance(schema, bool):
                 raise Unfit("it is no schema; write an object", path)
             return {} if schema else {"not": {}}
-        if schema.keys().isdisjoint(_TOUCHED) and schema.get("type") not in _CONTAINERS:
+        word = schema.get("type")
+        if word.__class__ is not list and word not in _CONTAINERS and schema.keys().isdisjoint(_TOUCHED):
             return schema
         self.spend(path)
         if depth > DEEPEST:
@@ -105,6 +112,10 @@ class Light(State):
             if keyword in new:
                 self.changed(below(path, keyword), "references are followed before a schema is sent", "dropped")
                 del new[keyword]
+        if self.is_unsure:
+            self._loose(new, path)
+        if self.profile.draft <= 7 < self.draft:
+            _older(new)
         bounds_in_numbers(new)
         if self.profile.draft > 7 and isinstance(new.get("items"), list):
             new["prefixItems"] = new.pop("items")
@@ -123,6 +134,17 @@ class Light(State):
             del new["contains"]
         return new
 
+    def _loose(self, new: dict[str, Any], path: str) -> None:
+        """Takes out what would refuse more if something inside it accepted more."""
+        if "oneOf" in new:
+            self.changed(below(path, "oneOf"), "draft 7 does not know all keywords inside it", "rewritten", "anyOf")
+            also = {"allOf": [*new.get("allOf", ()), {"anyOf": new["anyOf"]}]} if "anyOf" in new else {}
+            new |= {**also, "anyOf": new.pop("oneOf")}
+        for keyword in ("not", "if", "then", "else"):
+            if keyword in new:
+                self.changed(below(path, keyword), "draft 7 does not know all keywords inside it", "dropped")
+                del new[keyword]
+
     def _aged(self, new: dict[str, Any], path: str) -> None:
         """Takes out what says nothing by the draft the schema was written for, and would by the provider's."""
         silent = [word for word in new if word in _NEWER]
@@ -133,15 +155,15 @@ class Light(State):
             del new[word]
 
     def _filled(self, schema: dict[str, Any], path: str) -> dict[str, Any]:
-        word = schema.get("type")
-        if word == "array" and self.profile.needs_items and not isinstance(schema.get("items"), dict):
+        word = type_words(schema["type"]) if "type" in schema else ()
+        if "array" in word and self.profile.needs_items and not isinstance(schema.get("items"), dict):
             if schema.get("items") is False:
                 items: dict[str, Any] = {"not": {}}
             else:
                 items = {}
             self.changed(below(path, "items"), f"{self.profile.title} wants items for every array", "default", "{}")
             schema = {**schema, "items": items}
-        if word == "object" and self.profile.needs_properties and "properties" not in schema:
+        if "object" in word and self.profile.needs_properties and "properties" not in schema:
             self.changed(
                 below(path, "properties"), f"{self.profile.title} wants properties for every object", "default", "{}"
             )
@@ -177,8 +199,20 @@ _DATED = frozenset(
         "exclusiveMaximum",
     }
     | _NEWER
-    | {"contains"}
+    | {"contains", "oneOf", "not", "if", "then", "else"}
 )
+
+
+def _older(new: dict[str, Any]) -> None:
+    """Says in the words of draft 7 what it says otherwise: references stand alone, dependencies have one keyword."""
+    if "$ref" in new and new.keys() - {"$ref"} - _SILENT - set(_HOMES):
+        new["allOf"] = [{"$ref": new.pop("$ref")}, *new.get("allOf", ())]
+    asked = [new.pop(word) for word in ("dependentRequired", "dependentSchemas") if isinstance(new.get(word), dict)]
+    both = asked[0].keys() & asked[1].keys() if len(asked) == 2 else set()
+    if asked and not both and "dependencies" not in new:
+        new["dependencies"] = {name: said for one in asked for name, said in one.items()}
+    elif asked:
+        new["allOf"] = [*new.get("allOf", ()), *({"dependencies": one} for one in asked)]
 
 
 def bounds_in_numbers(keywords: dict[str, Any]) -> None:

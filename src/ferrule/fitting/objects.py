@@ -29,11 +29,12 @@ def rewritten_object(
 ) -> Node | None:
     """A schema of an object."""
     profile = state.profile
-    if profile.deepest is not None and depth > profile.deepest:
-        return state.cut(path, f"{profile.title} takes schemas {profile.deepest} levels deep")
     named = _named(keywords)
     others = _others(keywords)
     is_map = others.value is not False and others.value is not None
+    inside = 0 if not is_map or profile.allows_maps else 2 if named or is_root else 1
+    if profile.deepest is not None and depth + inside > profile.deepest:
+        return state.cut(path, f"{profile.title} takes schemas {profile.deepest} levels deep")
     if not profile.allows_maps and not named and not is_root:
         if others.value is None:
             return state.anything(_without_members(keywords), path, words, "a JSON object")
@@ -108,7 +109,7 @@ def _members(
             )
     step = KEEP
     if more is not None:
-        step = state.step(Members(tuple(members), more[0], more[1]))
+        step = state.step(Members(tuple(members), others=more[0], others_step=more[1]))
     elif doing := tuple(one for one in members if one.step != KEEP or one.is_absent_null or one.was is not None):
         step = state.step(Members(doing))
     return state.finished(fitted, keywords, path, words), step
@@ -150,7 +151,7 @@ def _more(
     name, properties = OTHERS, fitted["properties"]
     while name in properties:
         name += "_"
-    listing, step = _pair_list(state, keywords, others, path, depth)
+    listing, step = _pair_list(state, keywords, others, path, depth + 1)
     properties[name] = {**listing, "description": "Members that are not named here, as pairs of a key and a value"}
     listed.append(name)
     state.changed(path, f"{profile.title} wants every member named", "rewritten", name)
@@ -171,7 +172,7 @@ def _open(
     if accepted is None or "additionalProperties" in accepted:
         if others.patterns:
             state.untold(path, "patternProperties", others.patterns, words)
-        if others.value is not None and not (others.value is True and said is None):
+        elif others.value is not None and said is not None:
             node = state.node(others.value, below(path, "additionalProperties"), depth + 1)
             fitted["additionalProperties"] = False if node is None else node[0]
         return
@@ -211,10 +212,13 @@ def _pair_list(state: State, keywords: dict[str, Any], others: _Others, path: st
         "properties": {KEY: _key(state, keywords, others, path), VALUE: fitted},
         "required": [KEY, VALUE],
     }
+    state.properties += 2
+    state.characters += len(KEY) + len(VALUE)
+    state.unions += "anyOf" in fitted or type(fitted.get("type")) is list
     if state.profile.is_closed:
         pair["additionalProperties"] = False
     listing: dict[str, Any] = {"type": "array", "items": pair}
-    if node is None:
+    if node is None and (state.profile.accepted is None or "maxItems" in state.profile.accepted):
         listing["maxItems"] = 0
     return listing, step
 
@@ -284,7 +288,7 @@ def legal_names(state: State, named: dict[str, Any], path: str) -> dict[str, str
         stem = _ILLEGAL.sub("_", name[:60])
         stem = stem if stem[:1].isalpha() or stem[:1] == "_" else f"_{stem}"[:60]
         shown, count = stem, 1
-        while shown in taken:
+        while any(other.startswith(shown) and not other[len(shown) :].strip("_") for other in taken):
             count += 1
             shown = f"{stem[: 59 - len(str(count))]}_{count}"
         taken.add(shown)

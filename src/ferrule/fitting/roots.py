@@ -134,8 +134,10 @@ def _renamed(
         if keyword in fitted:
             state.untold("", keyword, fitted[keyword], words)
     kept = {word: said for word, said in fitted.items() if word not in _BY_NAME}
+    if "patternProperties" in fitted:
+        kept.pop("additionalProperties", None)  # it would refuse those that matched a pattern
     kept["properties"] = {names.get(name, name): member for name, member in fitted["properties"].items()}
     if isinstance(kept.get("required"), list):
         kept["required"] = [names.get(name, name) for name in kept["required"]]
     members = tuple(Member(shown, name) for name, shown in names.items())
-    return kept, state.step(Members(members))
+    return kept, state.step(Members(members, is_open=kept.get("additionalProperties") is not False))

@@ -45,6 +45,8 @@ def rewritten_enum(state: State, keywords: dict[str, Any], path: str, depth: int
     if not values:
         return None
     profile = state.profile
+    if values == [None]:
+        return state.finished({"type": "null"}, _annotations(keywords), path, words), KEEP
     taken = profile.accepted is None or "enum" in profile.accepted
     found = {_word(value) for value in values}
     if taken and _fits(state, values):

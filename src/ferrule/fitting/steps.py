@@ -33,6 +33,8 @@ class Members(msgspec.Struct, frozen=True, omit_defaults=True, tag="members"):
 
     members: tuple[Member, ...] = ()
     """Those with something to do; all of them where `others` is set."""
+    is_open: bool = False
+    """Whether there may be members nobody named, whose names must not be taken for names that were changed."""
     others: str | None = None
     """The property with a list of pairs of a key and a value, for members nobody named."""
     others_step: int = KEEP
@@ -87,8 +89,8 @@ class Option(msgspec.Struct, frozen=True, omit_defaults=True):
     was: frozenset[str]
     """The JSON types that the original branch takes."""
     step: int = KEEP
-    accepts: msgspec.Raw | None = None
-    """The original branch, standing alone; None where types are enough to tell it."""
+    accepts: str = ""
+    """The original branch as JSON, standing alone; empty where types are enough to tell it."""
 
 
 class Choice(msgspec.Struct, frozen=True, omit_defaults=True, tag="choice"):

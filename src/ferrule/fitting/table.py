@@ -66,7 +66,7 @@ def _renumbered(step: Step, numbers: dict[int, int]) -> Step:
                 for one in step.members
                 if step.others is not None or one.is_absent_null or one.was is not None or one.step in numbers
             )
-            return Members(members, step.others, numbers.get(step.others_step, KEEP))
+            return Members(members, step.is_open, step.others, numbers.get(step.others_step, KEEP))
         case Items():
             return Items(tuple(numbers.get(one, KEEP) for one in step.first), numbers.get(step.rest, KEEP))
         case Pairs():

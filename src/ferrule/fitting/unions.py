@@ -85,10 +85,10 @@ def _choice(state: State, nodes: list[tuple[dict[str, Any], int, Any]], path: st
     options = []
     for at, (_, step, branch) in enumerate(nodes):
         is_alone = all(at == other or were[at].isdisjoint(were[other]) for other in range(len(nodes)))
-        accepts = None
+        accepts = ""
         if not is_alone:
             try:
-                accepts = msgspec.Raw(msgspec.json.encode(alone(branch, state.references, path, _MOST_SCHEMAS)))
+                accepts = msgspec.json.encode(alone(branch, state.references, path, _MOST_SCHEMAS)).decode()
             except Unfit:
                 return None
         options.append(Option(shapes[at], were[at], step, accepts))
