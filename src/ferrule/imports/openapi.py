@@ -6,16 +6,17 @@ the choice.
 
 from __future__ import annotations
 
+import gc
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property
-from typing import NamedTuple
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
 
 import msgspec
 
 from ferrule.compiler.locate import diagnostic_of, locate
 from ferrule.compiler.read import read
-from ferrule.executors.rest.mapping import Unusable, plan_of
+from ferrule.executors.rest.mapping import METHODS, Unusable, plan_of
 from ferrule.executors.rest.settings import RestTransport
 from ferrule.executors.rest.showing import own_of
 from ferrule.model.credentials import BadCredentials, read_credentials
@@ -24,8 +25,8 @@ from ferrule.model.document import Document, Source
 from ferrule.model.value import JsonValue
 from ferrule.network.urls import BadUrl, parse_url
 from ferrule.openapi.drafts import Draft, Drafting, namespace_of
-from ferrule.openapi.front_matter import Memo, front_matter
-from ferrule.openapi.guidance import body_of, definition_of, owner_of
+from ferrule.openapi.front_matter import Memo
+from ferrule.openapi.guidance import Surroundings, definition_text, owner_of
 from ferrule.openapi.read import OpenApi, read_document
 from ferrule.openapi.references import Load
 from ferrule.openapi.shape import CHOICE, FILLED, LEFT_OUT, SYNTAX, Broken, Heading
@@ -179,7 +180,16 @@ def imported(
 
     Whatever the bytes are, the answer is tools or findings, never an exception.
     """
-    choice = choice or Choice()
+    was_collecting = gc.isenabled()
+    gc.disable()  # everything that is made here is kept until the end; looking for garbage would take a third of the time
+    try:
+        return _imported(document, source, choice or Choice(), namespace, files)
+    finally:
+        if was_collecting:
+            gc.enable()
+
+
+def _imported(document: bytes, source: str, choice: Choice, namespace: str, files: Files | None) -> Imports:
     documents = read(Source(_shown(source), document))
     if not documents:
         return _nothing(None, [Finding(SYNTAX, (), "the file is empty")])
@@ -254,6 +264,7 @@ def _made(
     )
     chooser = _Chooser(choice)
     owner = choice.owner or owner_of(mapping(opened.root, "info"), space)
+    around = Surroundings(opened.title, opened.api_version, owner, choice.date)
     files: dict[str, str] = {}
     memo: Memo = {}
     total = chosen = 0
@@ -274,11 +285,7 @@ def _made(
                 LEFT_OUT, heading.path, f"{heading.label} is left out", Severity.ERROR, "see what is told about it"
             )
             continue
-        definition = definition_of(
-            draft, api=opened.title, api_version=opened.api_version, owner=owner, date=choice.date
-        )
-        body = body_of(draft, api=opened.title, api_version=opened.api_version)
-        files[f"{name}{ENDING}"] = front_matter(definition, body, memo)
+        files[f"{name}{ENDING}"] = definition_text(draft, around, memo)
     for pattern in chooser.unused():
         opened.tell(CHOICE, (), f"nothing in the document fits {pattern[:120]!r}")
     if files:
@@ -298,12 +305,37 @@ def _made(
 
 def _self_test(draft: Draft) -> str:
     """Why the executor would refuse a tool; nothing when it takes it."""
-    written: Mapping[str, JsonValue] = draft.transport
+    written = draft.transport
+    if _is_plain(draft, written):
+        return _address_defect(written["base_url"])
     try:
         transport = msgspec.convert(written, RestTransport)
         base = parse_url(transport.base_url)
         credentials = read_credentials(transport.credentials)
         plan_of(transport, base.path, draft.sending.schema, {}, own_of(credentials))
     except (msgspec.ValidationError, BadUrl, BadCredentials, Unusable, ValueError) as error:
+        return str(error)
+    return ""
+
+
+def _is_plain(draft: Draft, transport: Mapping[str, Any]) -> bool:
+    """True for a tool of the plainest kind, which the executor cannot refuse: arguments go where they go by themselves."""
+    if not transport.keys() <= _PLAIN or draft.operation.heading.method not in METHODS:
+        return False
+    credentials = transport["credentials"]
+    if credentials["scheme"] not in ("none", "bearer-token") or "x-and" in credentials or "?" in transport["base_url"]:
+        return False
+    return not _ODD.search(transport["endpoint"])
+
+
+_PLAIN = frozenset({"type", "base_url", "endpoint", "credentials", "x-response"})
+_ODD = re.compile("[?#]")
+
+
+@lru_cache(maxsize=1024)
+def _address_defect(base_url: str) -> str:
+    try:
+        parse_url(base_url)
+    except BadUrl as error:
         return str(error)
     return ""

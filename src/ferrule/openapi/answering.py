@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from http import HTTPStatus
 from typing import Any, NamedTuple
 
@@ -137,7 +138,8 @@ def _json(
     made = [entry.schema for entry in entries]
     if all(map(is_object, made)):
         whole = made[0] if len(made) == 1 else {"anyOf": made}
-        return Answering({"type": "object", **whole}, transport, errors, holds_list(whole), headers)
+        output = whole if next(iter(whole)) == "type" else {"type": "object", **whole}
+        return Answering(output, transport, errors, holds_list(whole), headers)
     if all(schema.get("type") == "array" for schema in made):
         whole, member = made[0] if len(made) == 1 else {"anyOf": made}, "items"
     else:
@@ -170,13 +172,22 @@ def _errors(answers: tuple[Answer, ...]) -> dict[str, dict[str, str]]:
         status = answer.status.upper()
         if status in ("4XX", "5XX"):
             status = f"{status[0]}00"
-        if not (status.isascii() and status.isdecimal() and len(status) == 3 and status[0] in "45") or status in found:
-            continue
-        number = int(status)
-        meaning = as_sentence(" ".join(bounded(answer.description, _MOST_MEANING).split())) or _phrase(number)
-        action = _ACTIONS.get(number) or _ACTIONS[400 if number < 500 else 500]
-        found[status] = {"meaning": meaning, "agent_action": action}
+        if (
+            status[0:1] in ("4", "5")
+            and status not in found
+            and len(status) == 3
+            and status.isascii()
+            and status.isdecimal()
+        ):
+            found[status] = _error(int(status), answer.description)
     return dict(sorted(found.items()))
+
+
+@lru_cache(maxsize=4096)
+def _error(status: int, description: str) -> dict[str, str]:
+    """What an error means and what to do; one object for all that say the same, which nobody may change."""
+    meaning = as_sentence(" ".join(bounded(description, _MOST_MEANING).split())) or _phrase(status)
+    return {"meaning": meaning, "agent_action": _ACTIONS.get(status) or _ACTIONS[400 if status < 500 else 500]}
 
 
 def _phrase(status: int) -> str:

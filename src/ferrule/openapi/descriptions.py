@@ -28,20 +28,27 @@ def title_of(operation: Operation, name: str) -> str:
 def description_of(operation: Operation, api: str, paging: dict[str, Any]) -> str:
     """Two to five sentences: what the document says, and where the call goes."""
     summary = as_sentence(" ".join(operation.summary.split()))
-    text = plain(operation.description)
-    if summary and not _says(text, summary):
-        text = f"{summary} {text}".strip()
+    text = plain(operation.description) if operation.description else ""
+    if not text:
+        text = summary
+    elif summary and not _says(text, summary):
+        text = f"{summary} {text}"
     heading = operation.heading
     extra = [in_words(paging)] if paging else []
     if operation.is_deprecated:
         extra.append("It is deprecated.")
-    text = first_sentences(bounded(text, _MOST), MOST_SENTENCES - len(extra))
-    where = f"Calls {heading.method} {heading.template.partition('?')[0]}" + (f" of {api}." if api else ".")
-    sentences = [text, *extra] if text else extra
     if not text:
-        sentences.insert(0, f"{' '.join(words_of(heading.operation_id)).capitalize() or 'Uses the service'}.")
-    made = " ".join(filter(None, sentences))
-    return made if _count(made) >= 2 else f"{as_sentence(made)} {where}"
+        text = f"{' '.join(words_of(heading.operation_id)).capitalize() or 'Uses the service'}."
+    text = bounded(text, _MOST)
+    ends = _ends(text)
+    most = MOST_SENTENCES - len(extra)
+    if len(ends) > most or (len(ends) == most and ends[-1] < len(text)):
+        text, count = text[: ends[most - 1]], most
+    else:
+        text, count = as_sentence(text), len(ends) + (not ends or ends[-1] < len(text))
+    if count + len(extra) < 2:
+        extra.append(f"Calls {heading.method} {heading.template.partition('?')[0]}" + (f" of {api}." if api else "."))
+    return " ".join([text, *extra])
 
 
 def _says(text: str, summary: str) -> bool:
@@ -56,16 +63,3 @@ def plain(markdown: str) -> str:
 
 def _ends(text: str) -> list[int]:
     return [match.end() for match in _END.finditer(text) if not _ABBREVIATED.search(text, 0, match.end())]
-
-
-def _count(text: str) -> int:
-    ends = _ends(text)
-    return len(ends) + (not ends or ends[-1] < len(text.rstrip()))
-
-
-def first_sentences(text: str, most: int) -> str:
-    """The first sentences of a text."""
-    ends = _ends(text)
-    if len(ends) > most or (len(ends) == most and ends[-1] < len(text)):
-        return text[: ends[most - 1]]
-    return as_sentence(text)

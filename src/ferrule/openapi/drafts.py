@@ -20,7 +20,7 @@ from ferrule.openapi.paging import paging_of
 from ferrule.openapi.read import OpenApi
 from ferrule.openapi.schemas import Schemas
 from ferrule.openapi.sending import Sending, sending_of
-from ferrule.openapi.shape import Heading, Operation
+from ferrule.openapi.shape import CHOICE, Heading, Operation
 from ferrule.openapi.wording import words_of
 
 READING = frozenset({"GET", "HEAD", "OPTIONS", "QUERY", "TRACE"})
@@ -44,6 +44,8 @@ class Draft(NamedTuple):
     address: Address
     access: Access
     paging: dict[str, Any]
+    transport: dict[str, Any]
+    """How it is reached, as an AML file says it."""
 
     @property
     def is_reading(self) -> bool:
@@ -81,25 +83,26 @@ class Draft(NamedTuple):
         """False when somebody has to complete it before it can be called."""
         return self.address.is_known and self.access.is_complete
 
-    @property
-    def transport(self) -> dict[str, Any]:
-        """As an AML file says it."""
-        heading = self.operation.heading
-        base, template = self.address.url, self.sending.template.partition("#")[0]
-        if template == "/" and base.count("/") > 2 and "?" not in base:  # a bare slash is rarely meant
-            base, _, last = base.rpartition("/")
-            template = f"/{last}/"
-        made: dict[str, Any] = {"type": "rest-api", "base_url": base, "endpoint": f"{heading.method} {template}"}
-        headers = {**self.answering.transport.get("x-headers", {}), **self.sending.transport.get("x-headers", {})}
-        for key in ("x-body", "x-mapping"):
-            if key in self.sending.transport:
-                made[key] = self.sending.transport[key]
-        if headers:
-            made["x-headers"] = headers
-        if "x-response" in self.answering.transport:
-            made["x-response"] = self.answering.transport["x-response"]
-        made["credentials"] = self.access.credentials
-        return made
+
+def _transport(
+    heading: Heading, sending: Sending, answering: Answering, address: Address, access: Access
+) -> dict[str, Any]:
+    """How a tool is reached, as an AML file says it."""
+    base, template = address.url, sending.template.partition("#")[0]
+    if template == "/" and base.count("/") > 2 and "?" not in base:  # a bare slash is rarely meant
+        base, _, last = base.rpartition("/")
+        template = f"/{last}/"
+    made: dict[str, Any] = {"type": "rest-api", "base_url": base, "endpoint": f"{heading.method} {template}"}
+    for key in ("x-body", "x-mapping"):
+        if key in sending.transport:
+            made[key] = sending.transport[key]
+    headers = {**answering.transport.get("x-headers", {}), **sending.transport.get("x-headers", {})}
+    if headers:
+        made["x-headers"] = headers
+    if "x-response" in answering.transport:
+        made["x-response"] = answering.transport["x-response"]
+    made["credentials"] = access.credentials
+    return made
 
 
 class Drafting:
@@ -120,9 +123,18 @@ class Drafting:
         self._addresses = Addresses(document, source, server, variables or {})
         self._security = Security(document, prefix, client_id)
         self._taken: set[str] = set()
+        self._ids: set[str] = set()
 
     def name(self, heading: Heading) -> str:
         """A name for an operation, which no other has."""
+        if heading.operation_id:
+            if heading.operation_id in self._ids:
+                self.document.tell(
+                    CHOICE,
+                    (*heading.path, "operationId"),
+                    f"{heading.operation_id!r} is the id of another operation too",
+                )
+            self._ids.add(heading.operation_id)
         return unique(name_of(heading), self._taken)
 
     def draft(self, heading: Heading, name: str) -> Draft:
@@ -132,6 +144,8 @@ class Drafting:
         sending = sending_of(document, self._schemas, operation)
         answering = answering_of(document, self._schemas, operation)
         paging = paging_of(sending, answering)
+        address = self._addresses.of(operation.servers)
+        access = self._security.of(operation.security, (*heading.path, "security"))
         return Draft(
             name=name,
             title=title_of(operation, name),
@@ -139,9 +153,10 @@ class Drafting:
             operation=operation,
             sending=sending,
             answering=answering,
-            address=self._addresses.of(operation.servers),
-            access=self._security.of(operation.security, (*heading.path, "security")),
+            address=address,
+            access=access,
             paging=paging,
+            transport=_transport(heading, sending, answering, address, access),
         )
 
 

@@ -22,47 +22,47 @@ _LONGEST_LINE = 150
 _LONG = 900
 """Longer texts on one line are not read quickly."""
 
-Memo = dict[tuple[int, int], tuple[Any, list[str]]]
+Memo = dict[tuple[int, int], tuple[Any, str]]
 
 
-def front_matter(value: dict[str, Any], body: str, memo: Memo) -> str:
-    """A Markdown file with front matter. `memo` is shared by the files of one import."""
-    lines: list[str] = ["---"]
-    _mapping(value, 0, lines, memo)
-    lines.append("---")
-    return "\n".join(lines) + "\n" + (f"\n{_HALF.sub('�', body).strip()}\n" if body.strip() else "")
+def whole(lines: list[str], body: str) -> str:
+    """A Markdown file with front matter."""
+    text = _HALF.sub("�", body).strip()
+    return "---\n" + "\n".join(lines) + "\n---\n" + (f"\n{text}\n" if text else "")
 
 
-def _mapping(node: dict[str, Any], depth: int, out: list[str], memo: Memo) -> None:
+def mapping_lines(node: dict[str, Any], depth: int, out: list[str], memo: Memo) -> None:
+    """The lines of a mapping that stands at a depth. `memo` is shared by the files of one import."""
     margin = "  " * depth
     for key, value in node.items():
         start = f"{margin}{_key(key)}:"
         kind = type(value)
         if kind is str:
-            out.append(f"{start} {_text(value, depth)}")
+            out.append(f"{start} {text_of(value, depth)}")
         elif kind is dict:
             if not value:
                 out.append(f"{start} {{}}")
             else:
                 out.append(start)
-                if "properties" in value:
-                    _remembered(value, depth + 1, out, memo)
+                if "type" in value or "meaning" in value:
+                    remembered(value, depth + 1, out, memo)
                 else:
-                    _mapping(value, depth + 1, out, memo)
+                    mapping_lines(value, depth + 1, out, memo)
         elif kind is list or kind is tuple:
             _list(start, value, depth, out, memo)
         else:
             out.append(f"{start} {_scalar(value)}")
 
 
-def _remembered(node: dict[str, Any], depth: int, out: list[str], memo: Memo) -> None:
+def remembered(node: dict[str, Any], depth: int, out: list[str], memo: Memo) -> None:
+    """The same for a mapping that other files may have too."""
     mark = (id(node), depth)
     known = memo.get(mark)
     if known is None:
         lines: list[str] = []
-        _mapping(node, depth, lines, memo)
-        known = memo[mark] = (node, lines)  # the node is kept, so that nothing else gets its id
-    out += known[1]
+        mapping_lines(node, depth, lines, memo)
+        known = memo[mark] = (node, "\n".join(lines))  # the node is kept, so that nothing else gets its id
+    out.append(known[1])
 
 
 def _list(start: str, items: list[Any], depth: int, out: list[str], memo: Memo) -> None:
@@ -70,7 +70,7 @@ def _list(start: str, items: list[Any], depth: int, out: list[str], memo: Memo) 
         out.append(f"{start} []")
         return
     if not any(isinstance(item, dict | list) for item in items):
-        flow = ", ".join([_flow(item) for item in items])
+        flow = ", ".join([flow_of(item) for item in items])
         if len(flow) + len(start) <= _LONGEST_LINE and "\n" not in flow:
             out.append(f"{start} [{flow}]")
             return
@@ -79,13 +79,13 @@ def _list(start: str, items: list[Any], depth: int, out: list[str], memo: Memo) 
     for item in items:
         if isinstance(item, dict) and item:
             lines: list[str] = []
-            _mapping(item, depth + 2, lines, memo)
-            out.append(f"{margin}- {lines[0][len(margin) + 2 :]}")
-            out += lines[1:]
+            mapping_lines(item, depth + 2, lines, memo)
+            lines[0] = f"{margin}- {lines[0][len(margin) + 2 :]}"
+            out += lines
         elif isinstance(item, dict | list):
             out.append(f"{margin}- {_json(item)}")
         elif isinstance(item, str):
-            out.append(f"{margin}- {_text(item, depth + 1)}")
+            out.append(f"{margin}- {text_of(item, depth + 1)}")
         else:
             out.append(f"{margin}- {_scalar(item)}")
 
@@ -111,14 +111,15 @@ def _key(key: str) -> str:
     return _quoted(key)
 
 
-def _text(text: str, depth: int) -> str:
+def text_of(text: str, depth: int) -> str:
+    """A text as the value of a key at a depth."""
     if "\n" in text:
         return _block(text, depth)
-    return _line(text)
+    return line_of(text)
 
 
 @lru_cache(maxsize=16384)
-def _line(text: str) -> str:
+def line_of(text: str) -> str:
     """A text on one line, quoted only where it must be."""
     if len(text) < _LONG and _PLAIN_BLOCK.fullmatch(text) and text[-1] != " " and text.lower() not in _WORDS:
         return text
@@ -130,12 +131,13 @@ def _line(text: str) -> str:
     return _quoted(text)
 
 
-def _flow(item: Any) -> str:
+def flow_of(item: Any) -> str:
+    """A value within a list on one line."""
     if not isinstance(item, str):
         return _scalar(item)
     if _PLAIN.fullmatch(item) and item[-1] != " " and item.lower() not in _WORDS:
         return item
-    return _line(item) if _line(item)[0] in "\"'" else _quoted(item)
+    return line_of(item) if line_of(item)[0] in "\"'" else _quoted(item)
 
 
 def _quoted(text: str) -> str:

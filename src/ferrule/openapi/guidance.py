@@ -1,12 +1,15 @@
-"""What AML wants a definition to say and OpenAPI does not: when to use a tool, what it does to the world, who owns it."""
+"""The file of a tool: what its operation says, and what AML wants to know and OpenAPI does not say (when to use it, what it does
+to the world, who owns it)."""
 
 from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
+from ferrule.model.tool import FACT_NAMES
 from ferrule.openapi.drafts import KIND, Draft, facts_as_json
+from ferrule.openapi.front_matter import Memo, flow_of, line_of, mapping_lines, remembered, text_of, whole
 from ferrule.openapi.wording import bounded, shown
 
 _RELEASE = re.compile(r"(?:0|[1-9][0-9]{0,8})(?:\.(?:0|[1-9][0-9]{0,8})){2}")
@@ -17,59 +20,91 @@ _EFFECTS = {
     "DELETE": "Deletes data in {api}, which may not be undone.",
 }
 _MOST_EXAMPLE = 2_000
+_INFERRED = ", ".join(FACT_NAMES)
+"""Nobody stated any of them."""
 
 
-def definition_of(draft: Draft, *, api: str, api_version: str, owner: str, date: str) -> dict[str, Any]:
-    """The front matter of a tool."""
-    operation = draft.operation
+class Surroundings(NamedTuple):
+    """What all tools of a document share."""
+
+    api: str
+    """Its title."""
+    api_version: str
+    owner: str
+    date: str
+    """When deprecated tools were last updated; empty when nobody says."""
+
+
+def definition_text(draft: Draft, around: Surroundings, memo: Memo) -> str:
+    """The file of a tool."""
+    operation, heading = draft.operation, draft.operation.heading
+    version = around.api_version if _RELEASE.fullmatch(around.api_version) else "1.0.0"
     status = "deprecated" if operation.is_deprecated else "active" if draft.is_ready else "draft"
-    meta: dict[str, Any] = {"name": draft.title, "description": draft.description, "owner": owner}
-    if operation.heading.tags:
-        meta["tags"] = list(dict.fromkeys(operation.heading.tags))
-    if date and operation.is_deprecated:
-        meta["last_updated"] = date
-    facts = facts_as_json(draft.facts)
-    implied = ("is_read_only", "is_concurrency_safe") if draft.is_reading else ()
-    said = {name: fact for name, fact in facts.items() if name not in implied}
-    value: dict[str, Any] = {
-        "spec_version": "1.2",
-        "tool_id": draft.name,
-        "version": api_version if _RELEASE.fullmatch(api_version) else "1.0.0",
-        "status": status,
-        "meta": meta,
-        "type": "retrieval" if draft.is_reading else "action",
-        "interface": {"input": draft.sending.schema, "output": draft.answering.schema},
-    }
+    lines = [
+        f'spec_version: "1.2"\ntool_id: {line_of(draft.name)}\nversion: "{version}"\nstatus: {status}\nmeta:\n'
+        f"  name: {line_of(draft.title)}\n  description: {text_of(draft.description, 1)}\n  owner: {line_of(around.owner)}"
+    ]
+    if heading.tags:
+        lines.append(f"  tags: [{', '.join(map(flow_of, dict.fromkeys(heading.tags)))}]")
+    if around.date and operation.is_deprecated:
+        lines.append(f"  last_updated: {line_of(around.date)}")
+    lines.append(f"type: {'retrieval' if draft.is_reading else 'action'}\ninterface:\n  input:")
+    mapping_lines(draft.sending.schema, 2, lines, memo)
+    lines.append("  output:")
+    remembered(draft.answering.schema, 2, lines, memo)
     if draft.answering.errors:
-        value["error_codes"] = draft.answering.errors
-    value["transport"] = draft.transport
-    value["use_guidance"] = _guidance(draft, api)
-    value["x-ferrule"] = {
-        "tool_kind": KIND,
-        **({"facts": said} if said else {}),
-        "inferred_facts": list(draft.inferred_facts),
-        "external_mappings": [draft.mapping],
-    }
-    return value
+        lines.append("error_codes:")
+        mapping_lines(draft.answering.errors, 1, lines, memo)
+    lines.append("transport:")
+    _transport(draft.transport, lines, memo)
+    lines.append(_guidance(draft, around.api))
+    _extension(draft, lines, memo)
+    return whole(lines, _body(draft, around))
 
 
-def _guidance(draft: Draft, api: str) -> dict[str, Any]:
+def _transport(transport: dict[str, Any], lines: list[str], memo: Memo) -> None:
+    credentials = transport["credentials"]
+    mapping_lines({key: value for key, value in transport.items() if key != "credentials"}, 1, lines, memo)
+    lines.append("  credentials:")
+    remembered(credentials, 2, lines, memo)
+
+
+def _extension(draft: Draft, lines: list[str], memo: Memo) -> None:
+    """What the canonical model knows of an operation and AML has no words for."""
+    lines.append(f"x-ferrule:\n  tool_kind: {KIND}")
+    if not draft.is_reading:
+        facts = facts_as_json(draft.facts)
+        if facts:
+            lines.append("  facts:")
+            mapping_lines(facts, 2, lines, memo)
+    lines.append(f"  inferred_facts: [{_INFERRED}]\n  external_mappings:")
+    mapped: list[str] = []
+    mapping_lines(draft.mapping, 3, mapped, memo)
+    mapped[0] = f"    - {mapped[0][6:]}"
+    lines += mapped
+
+
+def _guidance(draft: Draft, api: str) -> str:
     wanted = draft.title[:1].lower() + draft.title[1:] if not draft.title[:2].isupper() else draft.title
     where = api or "the service"
     if draft.is_reading:
-        return {
-            "use_when": [f"The task needs what {where} gives for: {wanted}"],
-            "avoid_when": ["The answer is known already from an earlier call"],
-        }
-    effects = _EFFECTS.get(draft.operation.heading.method, _EFFECTS["POST"])
-    return {
-        "use_when": [f"The user wants this done in {where}: {wanted}"],
-        "avoid_when": ["Nobody asked for it, or the arguments are guessed"],
-        "side_effects": effects.format(api=where),
-    }
+        use, avoid = (
+            f"The task needs what {where} gives for: {wanted}",
+            "The answer is known already from an earlier call",
+        )
+    else:
+        use, avoid = (
+            f"The user wants this done in {where}: {wanted}",
+            "Nobody asked for it, or the arguments are guessed",
+        )
+    made = f"use_guidance:\n  use_when:\n    - {line_of(use)}\n  avoid_when:\n    - {line_of(avoid)}"
+    if draft.is_reading:
+        return made
+    effects = _EFFECTS.get(draft.operation.heading.method, _EFFECTS["POST"]).format(api=where)
+    return f"{made}\n  side_effects: {line_of(effects)}"
 
 
-def body_of(draft: Draft, *, api: str, api_version: str) -> str:
+def _body(draft: Draft, around: Surroundings) -> str:
     """The Markdown below the front matter: the whole description, and an example."""
     operation = draft.operation
     heading = operation.heading
@@ -77,7 +112,7 @@ def body_of(draft: Draft, *, api: str, api_version: str) -> str:
     whole = operation.description.strip()
     if whole and (len(whole) > len(draft.description) or "\n" in whole):
         parts += ["# Purpose", bounded(whole, 8_000)]
-    of = " ".join(filter(None, (api, api_version)))
+    of = " ".join(filter(None, (around.api, around.api_version)))
     notes = [f"From `{heading.method} {heading.template}`{f' of {of}' if of else ''}."]
     if operation.docs_url:
         notes.append(f"More: {operation.docs_url}")

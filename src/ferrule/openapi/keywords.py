@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from ferrule.model.value import is_integer, is_number
@@ -36,7 +37,7 @@ _MOST_DESCRIPTION = 1_200
 _NEEDS_SCHEMA = ("not", "if", "dependentSchemas", "dependentRequired", "dependencies", "propertyNames", "contains")
 
 
-class Keywords:
+class _Keywords:
     """What the simple keywords of one schema become, and what is wrong with them."""
 
     __slots__ = ("out", "problems", "said")
@@ -49,28 +50,49 @@ class Keywords:
         """A keyword and what is wrong with it."""
 
 
-def simple_keywords(written: dict[str, Any]) -> Keywords:
-    """Types, texts, values and bounds: everything but what holds other schemas."""
-    made = Keywords()
+_USUAL = frozenset(
+    ["type", "description", "properties", "required", "items", "additionalProperties", "readOnly", "writeOnly", "allOf",
+     "oneOf", "anyOf", "discriminator", "xml"]
+)  # fmt: skip
+"""Keywords that need no more than to be looked at here, or nothing at all."""
+_NO_PROBLEMS: tuple[tuple[str, str], ...] = ()
+
+
+def simple_keywords(written: dict[str, Any]) -> tuple[dict[str, Any], Sequence[tuple[str, str]]]:
+    """Types, texts, values and bounds, everything but what holds other schemas; and keywords with what is wrong with them."""
+    kind, text = written.get("type"), written.get("description")
+    if written.keys() <= _USUAL and kind.__class__ is str and kind in TYPES and text.__class__ in _TEXT_OR_NONE:
+        if text is None or not (text := bounded(text, _MOST_DESCRIPTION)):
+            return {"type": kind}, _NO_PROBLEMS
+        return {"type": kind, "description": text}, _NO_PROBLEMS
+    made = _Keywords()
     out = made.out
     kind = _type(written, made)
     if kind is not None:
         out["type"] = kind
-    for key in written.keys() & _RARE:
-        _RARE[key](written, key, made)
-    if written.keys() & _BOUNDED:
+    is_bounded = has_values = False
+    for key in written:
+        handle = _RARE.get(key)
+        if handle is not None:
+            handle(written, key, made)
+        elif key in _BOUNDED:
+            is_bounded = True
+        elif key in _VALUED:
+            has_values = True
+    if is_bounded:
         _bounds(written, made)
-    _values(written, made)
+    if has_values:
+        _values(written, made)
     _describe(written, made)
     if "default" in written and is_json(written["default"]):
         if _default_fits(out, written["default"]):
             out["default"] = written["default"]
         else:
             made.problems.append(("default", "does not fit its own schema; it is left out"))
-    return made
+    return out, made.problems
 
 
-def _type(written: dict[str, Any], made: Keywords) -> Any:
+def _type(written: dict[str, Any], made: _Keywords) -> Any:
     said = written.get("type")
     words: list[str]
     if isinstance(said, str) and said in TYPES:
@@ -96,7 +118,7 @@ def _implied(written: dict[str, Any]) -> list[str]:
     return ["array"] if "items" in written or "prefixItems" in written else []
 
 
-def _format(written: dict[str, Any], key: str, made: Keywords) -> None:
+def _format(written: dict[str, Any], key: str, made: _Keywords) -> None:
     said = written[key]
     if not isinstance(said, str) or not said:
         return
@@ -112,12 +134,12 @@ def _format(written: dict[str, Any], key: str, made: Keywords) -> None:
         made.said.append(_SAID_FORMATS.get(said) or f"Format: {said[:60]}.")
 
 
-def _content(written: dict[str, Any], key: str, made: Keywords) -> None:
+def _content(written: dict[str, Any], key: str, made: _Keywords) -> None:
     if isinstance(written[key], str):
         made.out[key] = written[key]
 
 
-def _pattern(written: dict[str, Any], key: str, made: Keywords) -> None:
+def _pattern(written: dict[str, Any], key: str, made: _Keywords) -> None:
     said = written[key]
     problem = pattern_defect(said) if isinstance(said, str) else "it is no text"
     if problem is None:
@@ -129,7 +151,7 @@ def _pattern(written: dict[str, Any], key: str, made: Keywords) -> None:
 
 
 def _say(sentence: str) -> Any:
-    def say(written: dict[str, Any], key: str, made: Keywords) -> None:
+    def say(written: dict[str, Any], key: str, made: _Keywords) -> None:
         said = written[key]
         if said is not False and said is not None:
             made.said.append(sentence.format(shown(said)))
@@ -137,7 +159,7 @@ def _say(sentence: str) -> Any:
     return say
 
 
-def _say_limits(written: dict[str, Any], key: str, made: Keywords) -> None:
+def _say_limits(written: dict[str, Any], key: str, made: _Keywords) -> None:
     del written
     made.problems.append((key, "cannot be said in AML's schemas; the service alone will check it"))
 
@@ -154,10 +176,12 @@ _RARE: dict[str, Any] = {
     "deprecated": _say("Deprecated."),
     **dict.fromkeys(_NEEDS_SCHEMA, _say_limits),
 }
+_VALUED = frozenset({"enum", "const"})
+_TEXT_OR_NONE = (str, type(None))
 _BOUNDED = frozenset({*_COUNTS, "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"})
 
 
-def _bounds(written: dict[str, Any], made: Keywords) -> None:
+def _bounds(written: dict[str, Any], made: _Keywords) -> None:
     out = made.out
     for key in _COUNTS:
         if key in written:
@@ -188,7 +212,7 @@ def _is_bound(value: object) -> bool:
     return is_number(value) and (is_integer(value) or math.isfinite(value))
 
 
-def _values(written: dict[str, Any], made: Keywords) -> None:
+def _values(written: dict[str, Any], made: _Keywords) -> None:
     out = made.out
     if "enum" in written:
         values = written["enum"]
@@ -209,7 +233,7 @@ def _values(written: dict[str, Any], made: Keywords) -> None:
         out["const"] = written["const"]
 
 
-def _explain(written: dict[str, Any], values: list[Any], made: Keywords) -> None:
+def _explain(written: dict[str, Any], values: list[Any], made: _Keywords) -> None:
     """What the values of an enumeration mean, where a vendor's extension tells."""
     told = written.get("x-enum-descriptions") or written.get("x-enumDescriptions")
     if len(values) > 30:
@@ -225,7 +249,7 @@ def _explain(written: dict[str, Any], values: list[Any], made: Keywords) -> None
         made.said.append("; ".join(lines) + ".")
 
 
-def _describe(written: dict[str, Any], made: Keywords) -> None:
+def _describe(written: dict[str, Any], made: _Keywords) -> None:
     text = written.get("description")
     if not isinstance(text, str) or not text.strip():
         text = written.get("title")

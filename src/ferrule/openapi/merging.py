@@ -18,6 +18,10 @@ class Merger:
     def __init__(self) -> None:
         self._left = _MOST_MERGES
 
+    def start_anew(self) -> None:
+        """Begin another schema, with all the patience there is."""
+        self._left = _MOST_MERGES
+
     def merged(self, one: dict[str, Any], other: dict[str, Any], depth: int = 0) -> dict[str, Any]:
         """A schema that takes what both take. Annotations of the second win."""
         if not other or one is other:

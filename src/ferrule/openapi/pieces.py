@@ -33,7 +33,13 @@ _UNSENT = frozenset({"accept", "content-type", "authorization"})
 def read_parameters(document: OpenApi, heading: Heading) -> tuple[Parameter, ...]:
     """The parameters of an operation: those of its path unless it has its own. Raises Broken."""
     found: dict[tuple[str, str], Parameter] = {}
-    for value, path in _written_parameters(document, heading):
+    for written, at in _written_parameters(document, heading):
+        mark = _mark(written)
+        known = document.parameters.get(mark)
+        if known is not None:
+            found[(known.name, known.place)] = known
+            continue
+        value, path = document.resolved(written, at, "a parameter")
         place, name = value.get("in"), value.get("name")
         if document.version == "2.0" and place in ("body", "formData"):
             continue
@@ -43,11 +49,17 @@ def read_parameters(document: OpenApi, heading: Heading) -> tuple[Parameter, ...
         if place == "header" and name.lower() in _UNSENT:
             continue
         read = _old_parameter if document.version == "2.0" else _parameter
-        found[(name, place)] = read(document, value, name, place, path)
+        found[(name, place)] = document.parameters[mark] = read(document, value, name, place, path)
     return tuple(found.values())
 
 
-def _written_parameters(document: OpenApi, heading: Heading) -> Iterator[tuple[dict[str, Any], Path]]:
+def _mark(written: Any) -> int | str:
+    """What tells one written object from another: where it refers to when that is all it does, else itself."""
+    ref = written.get("$ref") if isinstance(written, dict) and len(written) == 1 else None
+    return ref if isinstance(ref, str) else id(written)
+
+
+def _written_parameters(document: OpenApi, heading: Heading) -> Iterator[tuple[Any, Path]]:
     for owner, path in ((heading.item, heading.item_path), (heading.value, heading.path)):
         written = owner.get("parameters")
         if written is None:
@@ -56,7 +68,7 @@ def _written_parameters(document: OpenApi, heading: Heading) -> Iterator[tuple[d
             document.tell(SYNTAX, (*path, "parameters"), f"`parameters` must be a list, not {type_name(written)}")
             continue
         for index, each in enumerate(written):
-            yield document.resolved(each, (*path, "parameters", index), "a parameter")
+            yield each, (*path, "parameters", index)
 
 
 def _parameter(document: OpenApi, value: dict[str, Any], name: str, place: str, path: Path) -> Parameter:
@@ -153,7 +165,8 @@ def _content(document: OpenApi, value: dict[str, Any], path: Path) -> tuple[Medi
 def _old_body(document: OpenApi, heading: Heading) -> Body | None:
     fields: dict[str, tuple[dict[str, Any], Path]] = {}
     whole: tuple[dict[str, Any], Path] | None = None
-    for value, path in _written_parameters(document, heading):
+    for written, at in _written_parameters(document, heading):
+        value, path = document.resolved(written, at, "a parameter")
         if value.get("in") == "body":
             whole = value, path
         elif value.get("in") == "formData" and isinstance(value.get("name"), str):
@@ -208,6 +221,11 @@ def read_answers(document: OpenApi, heading: Heading) -> tuple[Answer, ...]:
         word = str(status).strip()
         if word.startswith("x-"):
             continue
+        mark = (word, _mark(each))
+        known = document.answers.get(mark) if document.version != "2.0" else None
+        if known is not None:
+            found.append(known)
+            continue
         try:
             value, at = document.resolved(each, (*path, status), "a response")
         except Broken as problem:
@@ -219,7 +237,8 @@ def read_answers(document: OpenApi, heading: Heading) -> tuple[Answer, ...]:
             media = _old_media(document, heading, value, at)
         else:
             media = _content(document, value, at)
-        found.append(Answer(word, description, media, headers, at))
+        document.answers[mark] = read = Answer(word, description, media, headers, at)
+        found.append(read)
     return tuple(found)
 
 

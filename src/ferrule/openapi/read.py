@@ -12,7 +12,18 @@ from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.value import JsonValue, Path, type_name
 from ferrule.openapi.pieces import read_answers, read_body, read_parameters
 from ferrule.openapi.references import Load, References
-from ferrule.openapi.shape import REFERENCE, SYNTAX, Broken, Heading, Operation, Server, Version, broken
+from ferrule.openapi.shape import (
+    REFERENCE,
+    SYNTAX,
+    Answer,
+    Broken,
+    Heading,
+    Operation,
+    Parameter,
+    Server,
+    Version,
+    broken,
+)
 from ferrule.openapi.written import mapping, text
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
@@ -34,6 +45,10 @@ class OpenApi:
         self.api_version = text(info, "version")
         self.description = text(info, "description")
         self._own_servers: tuple[Server, ...] | None = None
+        self.parameters: dict[int | str, Parameter] = {}
+        """Those that were read, by where they are written: many operations share one."""
+        self.answers: dict[tuple[str, int | str], Answer] = {}
+        """The same for responses."""
 
     def tell(
         self, rule: str, path: Path, message: str, severity: Severity = Severity.WARNING, hint: str | None = None

@@ -28,6 +28,10 @@ _MOST_DEPTH = 100
 _ANNOTATIONS = frozenset(
     {"description", "title", "readOnly", "writeOnly", "default", "example", "examples", "deprecated"}
 )
+_NESTING = frozenset(
+    ["properties", "required", "items", "additionalProperties", "unevaluatedProperties", "allOf", "oneOf", "anyOf",
+     "discriminator"]
+)  # fmt: skip
 _COMBINATORS = ("oneOf", "anyOf")
 
 
@@ -67,15 +71,19 @@ class Schemas:
         self._references = document.references
         self._circles = Circles(document.references)
         self._known: dict[tuple[str, bool, _Ways], Entry] = {}
+        self._leaves: dict[int, dict[str, Any]] = {}
+        self._kept: list[Any] = []
+        """Schemas whose ids are in use, so that nothing else gets one of them."""
         self._parts: set[str] = set()
         self._merger = Merger()
         self._has_siblings = document.version in ("3.1", "3.2")
 
     def expanded(self, written: Any, path: Path, *, is_input: bool, most: int) -> Entry:
         """A schema as it can be written to a file, of `most` schemas at the most."""
+        self._merger.start_anew()
         for unroll, levels in _TRIES:
-            self._merger = Merger()
-            self._parts.clear()
+            if self._parts:
+                self._parts.clear()
             try:
                 entry = self._entry(written, path, _Ways(is_input, unroll, levels), 0)
             except (_TooDeep, RecursionError):
@@ -97,9 +105,22 @@ class Schemas:
             return NOTHING
         if "$ref" in written:
             return self._referring(written, path, ways, depth, is_part)
+        if written.keys().isdisjoint(_NESTING):
+            return self._leaf(written, path, ways)
         if ways.levels <= 0:
             return _cut_short(written)
         return self._built(written, path, ways, depth, is_part, None)
+
+    def _leaf(self, written: dict[str, Any], path: Path, ways: _Ways) -> Entry:
+        """A schema with no other inside it."""
+        out = self._leaves.get(id(written))
+        if out is None:
+            out, problems = simple_keywords(written)
+            for keyword, problem in problems:
+                self._document.tell(SCHEMA, (*path, keyword), f"`{keyword}` {problem}")
+            self._leaves[id(written)] = out
+            self._kept.append(written)
+        return Entry(out, 1, 1, written.get("readOnly" if ways.is_input else "writeOnly") is True)
 
     def _referring(self, written: dict[str, Any], path: Path, ways: _Ways, depth: int, is_part: bool) -> Entry:
         try:
@@ -167,16 +188,15 @@ class Schemas:
         return entry
 
     def _own(self, written: dict[str, Any], path: Path, ways: _Ways, depth: int) -> Entry:
-        made = simple_keywords(written)
-        for keyword, problem in made.problems:
+        out, problems = simple_keywords(written)
+        for keyword, problem in problems:
             self._document.tell(SCHEMA, (*path, keyword), f"`{keyword}` {problem}")
-        out = made.out
         size = height = 1
         is_cut = False
         below = ways if ways.levels >= _FAR else ways._replace(levels=ways.levels - 1)
         properties, required = written.get("properties"), written.get("required")
         if properties is not None or isinstance(required, list):
-            members, taller, is_cut = self._members(properties, path, below, depth, written)
+            members, taller, is_cut = self._members(properties, path, below, depth)
             hidden = members.pop("", None)
             if members:
                 out["properties"] = {name: entry.schema for name, entry in members.items()}
@@ -204,9 +224,7 @@ class Schemas:
         side = "readOnly" if ways.is_input else "writeOnly"
         return Entry(out, size, height, written.get(side) is True, is_cut)
 
-    def _members(
-        self, properties: Any, path: Path, ways: _Ways, depth: int, written: dict[str, Any]
-    ) -> tuple[dict[str, Entry], int, bool]:
+    def _members(self, properties: Any, path: Path, ways: _Ways, depth: int) -> tuple[dict[str, Entry], int, bool]:
         """The properties of an object; under the empty name, if anything, a mark that some are not for this direction."""
         if not isinstance(properties, dict):
             if properties is not None:
@@ -221,12 +239,12 @@ class Schemas:
                 hidden.append(name)
                 continue
             if "description" not in entry.schema:
-                entry = entry._replace(schema=described(entry.schema, spoken(name)))
+                schema = described(entry.schema, spoken(name))
+                entry = Entry(schema, entry.size, entry.height, False, entry.is_cut)
             found[name] = entry
             taller, is_cut = max(taller, entry.height), is_cut or entry.is_cut
         if hidden:
             found[""] = Entry({"enum": hidden})
-        del written
         return found, taller, is_cut
 
     def _joined(self, parts: Any, entry: Entry, path: Path, ways: _Ways, depth: int) -> Entry:
@@ -358,7 +376,7 @@ def _cut_short(written: dict[str, Any]) -> Entry:
     outer = {key: value for key, value in written.items() if key not in ("properties", "items", "additionalProperties")}
     if "type" not in outer and "properties" in written:
         outer["type"] = "object"
-    out = {key: value for key, value in simple_keywords(outer).out.items() if key != "default"}
+    out = {key: value for key, value in simple_keywords(outer)[0].items() if key != "default"}
     if written.keys() & {"properties", "items", "allOf", "oneOf", "anyOf", "additionalProperties"}:
         out["description"] = joined(out.get("description", ""), ["Its members are not listed here."])
         return Entry(out, is_cut=True)
