@@ -22,6 +22,7 @@ from scripts.reference import (
     events,
     json_output,
     lifecycle,
+    openapi_score,
     parts,
     rules,
     settings,
@@ -39,6 +40,7 @@ PAGES: dict[str, tuple[str, Callable[[], str]]] = {
     "events.md": ("src/ferrule/model/event.py", events.page),
     "json-output.md": ("src/ferrule/model", json_output.page),
     "lifecycle.md": ("src/ferrule/model/lifecycle.py and pipeline/phases", lifecycle.page),
+    "openapi-score.md": ("tests/openapi/score.json", openapi_score.page),
     "parts.md": ("src/ferrule/contracts", parts.page),
     "benchmark.md": ("bench/results.json", benchmark.page),
 }
