@@ -40,6 +40,7 @@ class Bench:
         seconds: float = 5.0,
         listed: int = 10_000,
         invocations: int = 100_000,
+        operations: int = 1000,
     ) -> None:
         self.size = size
         self.calls = calls
@@ -50,6 +51,7 @@ class Bench:
         self.seconds = seconds
         self.listed = listed
         self.invocations = invocations
+        self.operations = operations
         self.rounds = rounds
         self.peers = peers
         self.unproven = unproven

@@ -6,6 +6,7 @@ python -m bench.run --only together [--rounds 3] [--parallel 1000] [--queued 100
 python -m bench.run --only transports [--rounds 3] [--calls 2000]
 python -m bench.run --only serve [--rounds 3] [--seconds 5] [--listed 10000]
 python -m bench.run --only console [--rounds 3] [--seconds 5] [--listed 10000] [--invocations 100000]
+python -m bench.run --only convert [--rounds 3] [--size 10000] [--operations 1000]
 
 A group that is not run keeps its last results, with the machine and the versions they were measured with.
 """
@@ -18,7 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench import call, check, console, serve, together, transports
+from bench import call, check, console, convert, serve, together, transports
 from bench.measure import Goal, Row, machine, show, show_goals, versions
 
 HERE = Path(__file__).parent
@@ -47,6 +48,7 @@ GROUPS = {
     "console": Group(
         console.run_group, console.PACKAGES, ("seconds", "listed", "invocations", "rounds"), console.goals
     ),
+    "convert": Group(convert.run_group, convert.PACKAGES, ("operations", "size", "rounds"), convert.goals),
 }
 
 
@@ -54,7 +56,9 @@ def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", choices=sorted(GROUPS), help="run one group")
-    parser.add_argument("--size", type=int, default=10_000, help="tools in the main measurements of 'check'")
+    parser.add_argument(
+        "--size", type=int, default=10_000, help="tools in the main measurements of 'check' and 'convert'"
+    )
     parser.add_argument("--calls", type=int, default=2000, help="calls of a batch of 'call' and of 'transports'")
     parser.add_argument("--million", type=int, default=1_000_000, help="calls after which 'call' looks at memory again")
     parser.add_argument("--parallel", type=int, default=1000, help="calls side by side in 'together'")
@@ -65,6 +69,7 @@ def main() -> None:
     )
     parser.add_argument("--listed", type=int, default=10_000, help="tools in the list of 'serve' and of 'console'")
     parser.add_argument("--invocations", type=int, default=100_000, help="invocations in the ledger of 'console'")
+    parser.add_argument("--operations", type=int, default=1000, help="operations of the document of 'convert'")
     parser.add_argument("--rounds", type=int, default=3, help="interleaved rounds; the median counts")
     parser.add_argument("--peers", default=str(HERE / "peers" / ".venv" / "bin" / "python"))
     parser.add_argument("--unproven", action="store_true", help="do not insist that every planted mistake is found")
