@@ -230,7 +230,7 @@ class _Composer:
 
     def take_key(self, frame: _Frame, event: Any, span: Span, text: str | None = None) -> None:
         frame.key = event.value if text is None else text
-        frame.is_merge = text is None and event.value == "<<" and event.style is None
+        frame.is_merge = text is None and event.value == "<<" and not event.style
         frame.key_span = span
         if text is None and event.anchor:
             self.anchors[event.anchor] = _Anchored(event.value, frame.node, 1)
