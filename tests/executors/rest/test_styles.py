@@ -119,6 +119,7 @@ def test_objects_and_json_in_headers() -> None:
     head = sent("GET /x", {"plain": OBJECT, "exploded": OBJECT, "json": value}, x_mapping=mapping).seen[0].headers
     assert (head["x-plain"], head["x-exploded"]) == ("role,x=y,n,1", "role=x=y,n=1")
     assert json.loads(head["x-json"]) == value
+    assert "x-plain" not in sent("GET /x", {"plain": {}}, x_mapping={"plain": mapping["plain"]}).seen[0].headers
     for wrong in ({"a\r\nb": 1}, {"a": "b\nc"}):
         assert refused("GET /x", {"plain": wrong}, x_mapping={"plain": mapping["plain"]})
 

@@ -220,7 +220,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
                 made.append((slot.key, value))
         if self.places:
             for name, place in self.places.items():
-                if place.kind == "header" and arguments.get(name) is not None:
+                if place.kind == "header" and arguments.get(name) not in (None, {}):
                     made.append((place.key, header_writer(place.style)(name, arguments[name])))
         if self.cookie is not None and (cookie := self._cookies(arguments)):
             made.append(("Cookie", cookie))
