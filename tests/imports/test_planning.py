@@ -147,15 +147,19 @@ number = 0
 print("ready", flush=True)
 while True:
     number += 1
-    body = "line\\n" * 20_000
-    files = {f"tools/t{one}.tool.md": f"---\\nnumber: {number}\\n---\\n{body}end\\n" for one in range(5)}
+    body = "line\\n" * 2_000
+    files = {f"tools/t{one}.tool.md": f"---\\nnumber: {number}\\n---\\n{body}end\\n" for one in range(COUNT)}
     carried_out(root, planned(root, record, kept_import(root, "pets"), files, Wishes("theirs")))
 """
 
 
-@pytest.mark.parametrize("after", range(4))
-def test_a_kill_in_the_middle_leaves_no_half_file_and_the_next_import_mends_it(tmp_path: Path, after: int) -> None:
-    program = subprocess.Popen([sys.executable, "-c", _IMPORT, str(tmp_path)], stdout=subprocess.PIPE)
+@pytest.mark.parametrize(("after", "count"), [(0, 5), (2, 5), (0, 12), (2, 12)])
+def test_a_kill_in_the_middle_leaves_no_half_file_and_the_next_import_mends_it(
+    tmp_path: Path, after: int, count: int
+) -> None:
+    program = subprocess.Popen(
+        [sys.executable, "-c", _IMPORT.replace("COUNT", str(count)), str(tmp_path)], stdout=subprocess.PIPE
+    )
     assert program.stdout is not None
     assert program.stdout.readline() == b"ready\n"
     seen: set[int] = set()
@@ -167,7 +171,7 @@ def test_a_kill_in_the_middle_leaves_no_half_file_and_the_next_import_mends_it(t
     for file in tmp_path.glob("tools/t*.md"):
         assert file.read_text().endswith("line\nend\n")
     kept: Kept | None = kept_import(tmp_path, "pets")
-    files = {f"tools/t{one}.tool.md": text(1) for one in range(5)}
+    files = {f"tools/t{one}.tool.md": text(1) for one in range(count)}
     plan = planned(tmp_path, record(), kept, files, Wishes("theirs"))
     carried_out(tmp_path, plan)
     assert plan.is_clear

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from ferrule.compiler.write import write_whole
 from ferrule.errors import WorkspaceError
 from ferrule.imports.lines import Prefer
 from ferrule.imports.merging import Conflict, merged
 from ferrule.imports.store import Begun, ImportRecord, Kept, begin, demand_inside, keep, owners
+from ferrule.imports.writing import write_together
 from ferrule.model.value import Path as ValuePath
 from ferrule.workspace import Progress
 
@@ -99,10 +99,15 @@ def carried_out(root: Path, plan: Plan, progress: Progress | None = None) -> Non
     written = plan.of(*WRITTEN)
     begun = {one.file: Begun(one.after, one.base) for one in written if one.after is not None and one.base is not None}
     begin(root, plan.record, begun)
-    for number, one in enumerate(written):
-        if progress is not None:
-            progress(number, len(written))
-        _write(root, one)
+    for one in written:
+        if _text(root, one.file) != one.before:
+            raise WorkspaceError(f"{one.file} was changed by someone else meanwhile; import again")
+    write_together(
+        {demand_inside(root, one.file): one.after.encode() for one in written if one.after is not None}, progress
+    )
+    for one in written:
+        if one.after is None:
+            _take_away(root, one.file)
     bases = {one.file: one.base for one in plan.files if one.base is not None}
     keep(root, Kept(record=plan.record, bases=bases))
 
@@ -146,14 +151,8 @@ def _text(root: Path, file: str) -> str | None:
         raise WorkspaceError(f"cannot read {file}: {error.strerror}") from None
 
 
-def _write(root: Path, plan: FilePlan) -> None:
-    path = demand_inside(root, plan.file)
-    if _text(root, plan.file) != plan.before:
-        raise WorkspaceError(f"{plan.file} was changed by someone else meanwhile; import again")
-    if plan.after is not None:
-        write_whole(path, plan.after.encode())
-        return
+def _take_away(root: Path, file: str) -> None:
     try:
-        path.unlink()
+        demand_inside(root, file).unlink()
     except OSError as error:
-        raise WorkspaceError(f"cannot take {plan.file} away: {error.strerror}") from None
+        raise WorkspaceError(f"cannot take {file} away: {error.strerror}") from None
