@@ -97,8 +97,8 @@ def _kind(media: Media) -> str:
 
 
 def _best(document: OpenApi, answer: Answer) -> Media | None:
-    if not answer.media:
-        return None
+    if len(answer.media) < 2:
+        return answer.media[0] if answer.media else None
     ranked = sorted(answer.media, key=lambda media: (_RANK[_kind(media)], media.media_type.lower() not in _USUAL))
     if len({_kind(media) for media in ranked}) > 1:
         others = ", ".join(media.media_type for media in ranked[1:])
@@ -113,6 +113,8 @@ def _best(document: OpenApi, answer: Answer) -> Media | None:
 
 def _accept(chosen: list[tuple[Answer, Media]], kind: str) -> dict[str, Any]:
     """A header that asks for what is expected, where the usual one would ask for something else."""
+    if kind == "json" and all(media.media_type == "application/json" for _, media in chosen):
+        return {}
     types = list(dict.fromkeys(media.media_type.strip() for _, media in chosen))
     if kind == "json" and any(each.partition(";")[0].lower() in _USUAL for each in types):
         return {}

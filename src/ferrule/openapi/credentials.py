@@ -43,15 +43,20 @@ class Security:
         self._schemes, self._path = document.security_schemes
         self._known: dict[str, Access] = {}
         self._variables: dict[str, str] = {}
+        self._recent: tuple[Any, Access] = ((), Access(NONE))
 
     def of(self, alternatives: tuple[dict[str, Any], ...] | None, path: Path) -> Access:
         """What an operation needs."""
         if not alternatives:
             return Access(NONE)
+        recent, access = self._recent
+        if recent is alternatives:
+            return access
         mark = repr(alternatives)
         known = self._known.get(mark)
         if known is None:
             known = self._known[mark] = self._chosen(alternatives, path)
+        self._recent = alternatives, known
         return known
 
     def _chosen(self, alternatives: tuple[dict[str, Any], ...], path: Path) -> Access:

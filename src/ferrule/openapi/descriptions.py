@@ -58,7 +58,9 @@ def _says(text: str, summary: str) -> bool:
 
 def plain(markdown: str) -> str:
     """Markdown as running text: headings and pictures are taken off, lists and emphasis stay."""
-    return " ".join(_MARKUP.sub(" ", markdown).split()) if markdown.strip() else ""
+    if "<" in markdown or "#" in markdown or "![" in markdown:
+        markdown = _MARKUP.sub(" ", markdown)
+    return " ".join(markdown.split())
 
 
 def _ends(text: str) -> list[int]:

@@ -147,16 +147,16 @@ class Drafting:
         address = self._addresses.of(operation.servers)
         access = self._security.of(operation.security, (*heading.path, "security"))
         return Draft(
-            name=name,
-            title=title_of(operation, name),
-            description=description_of(operation, document.title, paging),
-            operation=operation,
-            sending=sending,
-            answering=answering,
-            address=address,
-            access=access,
-            paging=paging,
-            transport=_transport(heading, sending, answering, address, access),
+            name,
+            title_of(operation, name),
+            description_of(operation, document.title, paging),
+            operation,
+            sending,
+            answering,
+            address,
+            access,
+            paging,
+            _transport(heading, sending, answering, address, access),
         )
 
 

@@ -27,31 +27,39 @@ Memo = dict[tuple[int, int], tuple[Any, str]]
 
 def whole(lines: list[str], body: str) -> str:
     """A Markdown file with front matter."""
-    text = _HALF.sub("�", body).strip()
+    text = (body if body.isascii() else _HALF.sub("�", body)).strip()
     return "---\n" + "\n".join(lines) + "\n---\n" + (f"\n{text}\n" if text else "")
 
 
 def mapping_lines(node: dict[str, Any], depth: int, out: list[str], memo: Memo) -> None:
     """The lines of a mapping that stands at a depth. `memo` is shared by the files of one import."""
-    margin = "  " * depth
     for key, value in node.items():
-        start = f"{margin}{_key(key)}:"
-        kind = type(value)
+        kind = value.__class__
         if kind is str:
-            out.append(f"{start} {text_of(value, depth)}")
+            out.append(_pair(depth, key, value))
         elif kind is dict:
-            if not value:
-                out.append(f"{start} {{}}")
-            else:
-                out.append(start)
+            if value:
+                out.append(_opener(depth, key))
                 if "type" in value or "meaning" in value:
                     remembered(value, depth + 1, out, memo)
                 else:
                     mapping_lines(value, depth + 1, out, memo)
+            else:
+                out.append(f"{_opener(depth, key)} {{}}")
         elif kind is list or kind is tuple:
-            _list(start, value, depth, out, memo)
+            _list(_opener(depth, key), value, depth, out, memo)
         else:
-            out.append(f"{start} {_scalar(value)}")
+            out.append(f"{_opener(depth, key)} {_scalar(value)}")
+
+
+@lru_cache(maxsize=32768)
+def _pair(depth: int, key: str, value: str) -> str:
+    return f"{'  ' * depth}{_key(key)}: {text_of(value, depth)}"
+
+
+@lru_cache(maxsize=16384)
+def _opener(depth: int, key: str) -> str:
+    return f"{'  ' * depth}{_key(key)}:"
 
 
 def remembered(node: dict[str, Any], depth: int, out: list[str], memo: Memo) -> None:
@@ -98,7 +106,7 @@ def _scalar(value: Any) -> str:
     if value is False:
         return "false"
     if isinstance(value, int):
-        return str(value) if abs(value) < 10**300 else "0"
+        return str(value)
     if isinstance(value, float):
         return repr(value)
     return _quoted(str(value))
@@ -133,8 +141,11 @@ def line_of(text: str) -> str:
 
 def flow_of(item: Any) -> str:
     """A value within a list on one line."""
-    if not isinstance(item, str):
-        return _scalar(item)
+    return _flow_text(item) if isinstance(item, str) else _scalar(item)
+
+
+@lru_cache(maxsize=16384)
+def _flow_text(item: str) -> str:
     if _PLAIN.fullmatch(item) and item[-1] != " " and item.lower() not in _WORDS:
         return item
     return line_of(item) if line_of(item)[0] in "\"'" else _quoted(item)

@@ -8,7 +8,7 @@ import re
 from typing import Any, NamedTuple
 
 from ferrule.model.tool import FACT_NAMES
-from ferrule.openapi.drafts import KIND, Draft, facts_as_json
+from ferrule.openapi.drafts import KIND, SOURCE, Draft, facts_as_json
 from ferrule.openapi.front_matter import Memo, flow_of, line_of, mapping_lines, remembered, text_of, whole
 from ferrule.openapi.wording import bounded, shown
 
@@ -77,11 +77,17 @@ def _extension(draft: Draft, lines: list[str], memo: Memo) -> None:
         if facts:
             lines.append("  facts:")
             mapping_lines(facts, 2, lines, memo)
-    lines.append(f"  inferred_facts: [{_INFERRED}]\n  external_mappings:")
-    mapped: list[str] = []
-    mapping_lines(draft.mapping, 3, mapped, memo)
-    mapped[0] = f"    - {mapped[0][6:]}"
-    lines += mapped
+    heading, access = draft.operation.heading, draft.access
+    named = f"operation_id: {line_of(heading.operation_id)}\n      " if heading.operation_id else ""
+    lines.append(
+        f"  inferred_facts: [{_INFERRED}]\n  external_mappings:\n    - source: {SOURCE}\n      {named}"
+        f"method: {line_of(heading.method)}\n      path: {line_of(heading.template)}\n"
+        f"      server_url: {line_of(draft.address.url)}\n"
+        f"      security_scheme_refs: [{', '.join(map(flow_of, access.refs))}]"
+    )
+    if draft.paging:
+        lines.append("      pagination:")
+        mapping_lines({**draft.paging, "inferred": True}, 4, lines, memo)
 
 
 def _guidance(draft: Draft, api: str) -> str:

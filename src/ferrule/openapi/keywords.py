@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,6 +22,8 @@ _SAID_FORMATS = {
     "hostname": "The name of a host.",
     "duration": "A duration (ISO 8601, such as `P1D`).",
 }
+_LARGEST = 1e300
+"""Numbers beyond it are left out; NaN is not below it either."""
 _COUNTS = ("minLength", "maxLength", "minItems", "maxItems")
 _BOUNDS = (("minimum", "maximum"), ("minLength", "maxLength"), ("minItems", "maxItems"))
 _PYTHON_TYPES: dict[str, tuple[type, ...]] = {
@@ -209,7 +210,7 @@ def _bounds(written: dict[str, Any], made: _Keywords) -> None:
 
 
 def _is_bound(value: object) -> bool:
-    return is_number(value) and (is_integer(value) or math.isfinite(value))
+    return is_number(value) and -_LARGEST < value < _LARGEST
 
 
 def _values(written: dict[str, Any], made: _Keywords) -> None:
@@ -271,13 +272,13 @@ def _example(written: dict[str, Any]) -> str:
 
 def is_json(value: Any) -> bool:
     """True for what can be written again; a number that is none cannot."""
-    if isinstance(value, float):
-        return math.isfinite(value)
+    if isinstance(value, int | float):
+        return -_LARGEST < value < _LARGEST
     if isinstance(value, list):
         return all(map(is_json, value))
     if isinstance(value, dict):
         return all(isinstance(key, str) for key in value) and all(map(is_json, value.values()))
-    return value is None or isinstance(value, str | int | bool)
+    return value is None or isinstance(value, str)
 
 
 def _default_fits(schema: dict[str, Any], default: Any) -> bool:

@@ -24,8 +24,8 @@ _USUAL_STYLE = {"query": "form", "cookie": "form"}
 
 
 def escaped(step: str) -> str:
-    """A step of a JSON pointer."""
-    return step.replace("~", "~0").replace("/", "~1")
+    """A step of a JSON pointer in a reference, which takes percent signs for the beginning of an escape."""
+    return step.replace("~", "~0").replace("/", "~1").replace("%", "%25")
 
 
 def place_of(path: str, method: str) -> Path:

@@ -23,6 +23,7 @@ MOST = 64
 _LEAST = 3
 _PLACE = re.compile(r"\{[^{}]*\}")
 _PREFIX = re.compile(r"api|rest|v\d+(?:[._]\d+)*(?:(?:alpha|beta)\d*)?")
+_LEGAL = re.compile(r"[a-z0-9]+(?:_[a-z0-9]+)*")
 _VERBS = {
     "GET": "get",
     "POST": "create",
@@ -48,7 +49,9 @@ def name_of(heading: Heading) -> str:
 
 def shortened(name: str) -> str:
     """A name of 3 to 64 small letters, digits and underscores. What is cut off is told by a digest."""
-    legal = re.sub(r"_+", "_", re.sub(r"[^a-z0-9_]", "_", name)).strip("_")
+    legal = name
+    if not _LEGAL.fullmatch(name):
+        legal = re.sub(r"_+", "_", re.sub(r"[^a-z0-9_]", "_", name)).strip("_")
     if len(legal) > MOST:
         legal = f"{legal[: MOST - 9].rstrip('_')}_{sha256(legal.encode()).hexdigest()[:8]}"
     return legal if len(legal) >= _LEAST else f"call_{legal or 'operation'}"
@@ -67,6 +70,8 @@ def unique(name: str, taken: set[str]) -> str:
 
 def _without_route(heading: Heading) -> str:
     """An id without the path and the method that FastAPI writes behind a function's name."""
+    if not heading.operation_id.endswith(f"_{heading.method.lower()}"):
+        return heading.operation_id
     route = re.sub(r"\W", "_", heading.template) + "_" + heading.method.lower()
     bare = heading.operation_id.removesuffix(route)
     return bare if bare.strip("_") else heading.operation_id

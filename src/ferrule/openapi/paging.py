@@ -44,6 +44,8 @@ def paging_of(sending: Sending, answering: Answering) -> dict[str, Any]:
     names = {
         argument: parameter.name for argument, parameter in sending.arguments.items() if parameter.place == "query"
     }
+    if not names:
+        return {}
     size = _found(names, _SIZES)
     following = _next_of(answering.schema)
     for style, words in (("cursor", _CURSORS), ("page", _PAGES), ("offset", _OFFSETS)):

@@ -27,6 +27,7 @@ from ferrule.openapi.shape import (
 from ferrule.openapi.written import mapping, text
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
+_UNREAD: tuple[dict[str, Any], ...] = ({"": []},)
 _MOST_FINDINGS = 5_000
 _VERSIONS: dict[str, Version] = {"3.0": "3.0", "3.1": "3.1", "3.2": "3.2"}
 
@@ -45,8 +46,11 @@ class OpenApi:
         self.api_version = text(info, "version")
         self.description = text(info, "description")
         self._own_servers: tuple[Server, ...] | None = None
+        self._own_security: tuple[dict[str, Any], ...] | None = _UNREAD
         self.parameters: dict[int | str, Parameter] = {}
         """Those that were read, by where they are written: many operations share one."""
+        self.placed: dict[int, tuple[dict[str, Any], dict[str, Any], Parameter]] = {}
+        """What parameters became, by their ids: a schema, and what is said about their place."""
         self.answers: dict[tuple[str, int | str], Answer] = {}
         """The same for responses."""
 
@@ -137,26 +141,30 @@ class OpenApi:
         value, path = heading.value, heading.path
         parameters = read_parameters(self, heading)
         return Operation(
-            heading=heading,
-            summary=text(value, "summary") or text(heading.item, "summary"),
-            description=text(value, "description") or text(heading.item, "description"),
-            is_deprecated=value.get("deprecated") is True,
-            parameters=parameters,
-            body=read_body(self, heading),
-            answers=read_answers(self, heading),
-            security=self._security(value, path),
-            servers=self._servers(heading),
-            docs_url=text(mapping(value, "externalDocs"), "url"),
+            heading,
+            text(value, "summary") or text(heading.item, "summary"),
+            text(value, "description") or text(heading.item, "description"),
+            value.get("deprecated") is True,
+            parameters,
+            read_body(self, heading),
+            read_answers(self, heading),
+            self._security(value, path),
+            self._servers(heading),
+            text(mapping(value, "externalDocs"), "url") if "externalDocs" in value else "",
         )
 
     def _security(self, value: dict[str, Any], path: Path) -> tuple[dict[str, Any], ...] | None:
-        at, said = ((*path, "security"), value["security"]) if "security" in value else (("security",), None)
-        if said is None:
-            at, said = ("security",), self.root.get("security")
+        if value.get("security") is not None:
+            return self._alternatives(value["security"], (*path, "security"))
+        if self._own_security is _UNREAD:
+            self._own_security = self._alternatives(self.root.get("security"), ("security",))
+        return self._own_security
+
+    def _alternatives(self, said: Any, path: Path) -> tuple[dict[str, Any], ...] | None:
         if said is None:
             return None
         if not isinstance(said, list):
-            self.tell(SYNTAX, at, f"`security` must be a list, not {type_name(said)}; it is passed over")
+            self.tell(SYNTAX, path, f"`security` must be a list, not {type_name(said)}; it is passed over")
             return None
         return tuple(each for each in said if isinstance(each, dict))
 

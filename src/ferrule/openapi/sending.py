@@ -142,17 +142,21 @@ def _add_parameter(document: OpenApi, schemas: Schemas, draft: _Draft, parameter
             Severity.INFO,
         )  # fmt: skip
         return
-    entry = schemas.expanded(parameter.schema, parameter.path, is_input=True, most=_MOST_SCHEMAS)
-    if entry.is_cut:
-        schemas.tell_cut(parameter.path, f"the parameter {parameter.name!r}")
+    known = document.placed.get(id(parameter))
+    if known is None:
+        entry = schemas.expanded(parameter.schema, parameter.path, is_input=True, most=_MOST_SCHEMAS)
+        if entry.is_cut:
+            schemas.tell_cut(parameter.path, f"the parameter {parameter.name!r}")
+        known = _described(parameter, entry.schema), _placed(document, parameter, entry.schema), parameter
+        document.placed[id(parameter)] = known
+    schema, said, _ = known
     name = draft.name_for(parameter.name, parameter.place)
-    draft.properties[name] = _described(parameter, entry.schema)
+    draft.properties[name] = schema
     draft.parameters[name] = parameter
     if parameter.is_required:
         draft.required.append(name)
-    said = _placed(document, parameter, entry.schema)
     if name != parameter.name:
-        said["name"] = parameter.name
+        said = {**said, "name": parameter.name}
     place = "query" if parameter.place == "querystring" else parameter.place
     is_usual = place == "path" or (place == "query" and body == "none")
     if said or not is_usual:
