@@ -6,7 +6,7 @@ import dataclasses
 import re
 from datetime import datetime
 from decimal import Decimal
-from typing import Annotated, Any, NewType, Optional, TypedDict
+from typing import Annotated, Any, NewType, TypedDict
 
 import annotated_types
 import msgspec
@@ -65,7 +65,7 @@ def test_a_field_of_pydantic_says_its_pattern_and_its_description() -> None:
 @dataclasses.dataclass
 class Item:
     sku: Annotated[str, annotated_types.MinLen(3)]
-    when: Optional[datetime] = None
+    when: datetime | None = None
     parts: list[Item] = dataclasses.field(default_factory=list)
 
 
