@@ -32,6 +32,7 @@ _NESTING = frozenset(
     ["properties", "required", "items", "additionalProperties", "unevaluatedProperties", "allOf", "oneOf", "anyOf",
      "discriminator"]
 )  # fmt: skip
+_NESTING_OR_REF = _NESTING | {"$ref"}
 _COMBINATORS = ("oneOf", "anyOf")
 
 
@@ -72,6 +73,8 @@ class Schemas:
         self._circles = Circles(document.references)
         self._known: dict[tuple[str, bool, _Ways], Entry] = {}
         self._leaves: dict[int, dict[str, Any]] = {}
+        self._simple: dict[tuple[int, str], tuple[Entry, Entry]] = {}
+        """The same for properties, described: as they are sent, and as they come back."""
         self._kept: list[Any] = []
         """Schemas whose ids are in use, so that nothing else gets one of them."""
         self._parts: set[str] = set()
@@ -233,19 +236,39 @@ class Schemas:
         found: dict[str, Entry] = {}
         hidden: list[str] = []
         taller, is_cut = 0, False
+        side = not ways.is_input
         for name, member in properties.items():
-            entry = self._entry(member, (*path, "properties", name), ways, depth + 1)
+            both = self._simple.get((id(member), name))
+            if both is not None:
+                entry = both[side]
+            elif member.__class__ is dict and member.keys().isdisjoint(_NESTING_OR_REF):
+                entry = self._simple_member(name, member, (*path, "properties", name), ways)[side]
+            else:
+                entry = self._entry(member, (*path, "properties", name), ways, depth + 1)
+                if "description" not in entry.schema:
+                    schema = described(entry.schema, spoken(name))
+                    entry = Entry(schema, entry.size, entry.height, entry.is_hidden, entry.is_cut)
             if entry.is_hidden:
                 hidden.append(name)
                 continue
-            if "description" not in entry.schema:
-                schema = described(entry.schema, spoken(name))
-                entry = Entry(schema, entry.size, entry.height, False, entry.is_cut)
             found[name] = entry
             taller, is_cut = max(taller, entry.height), is_cut or entry.is_cut
         if hidden:
             found[""] = Entry({"enum": hidden})
         return found, taller, is_cut
+
+    def _simple_member(self, name: str, member: dict[str, Any], path: Path, ways: _Ways) -> tuple[Entry, Entry]:
+        """A property with no schema inside it, as it is sent and as it comes back: worked out once."""
+        schema = self._leaf(member, path, ways).schema
+        if "description" not in schema:
+            schema = described(schema, spoken(name))
+        seen, hidden = Entry(schema), Entry(schema, is_hidden=True)
+        both = (
+            hidden if member.get("readOnly") is True else seen,
+            hidden if member.get("writeOnly") is True else seen,
+        )
+        self._simple[(id(member), name)] = both  # `_leaf` keeps the member
+        return both
 
     def _joined(self, parts: Any, entry: Entry, path: Path, ways: _Ways, depth: int) -> Entry:
         if not isinstance(parts, list):
