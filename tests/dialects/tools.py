@@ -108,12 +108,12 @@ def schemas(draw: st.DrawFn, depth: int = 2, is_plain: bool = False) -> dict[str
 @st.composite
 def objects(draw: st.DrawFn, depth: int = 2, is_plain: bool = False) -> dict[str, Any]:
     """A schema of an object."""
-    members = draw(st.dictionaries(MEMBERS, schemas(depth - 1, is_plain), max_size=3))
+    members: dict[str, Any] = draw(st.dictionaries(MEMBERS, schemas(depth - 1, is_plain), max_size=3))
     schema: dict[str, Any] = {"type": "object", "properties": members}
     if members and draw(st.booleans()):
         schema["required"] = [next(iter(members))]
     if draw(st.booleans()):
-        schema["additionalProperties"] = draw(st.booleans())
+        schema["additionalProperties"] = draw(st.sampled_from([True, False]))
     return schema
 
 
@@ -194,7 +194,7 @@ def adl_tools(draw: st.DrawFn) -> Tool:
     """Tools of ADL manifests, built-in ones among them."""
     agent, version = draw(st.sampled_from(["shop-agent", "stock"])), draw(st.sampled_from(["1.0.0", "0.3.1"]))
     if draw(st.integers(0, 4)) == 0:
-        item = {"id": draw(st.sampled_from(["read", "bash", "fetch"]))}
+        item: dict[str, Any] = {"id": draw(st.sampled_from(["read", "bash", "fetch"]))}
         settings = {item["id"]: {"enabled": draw(st.booleans())}}
         return compiled_item({"spec": {"config": {"tools": settings}}}, item, agent, version)
     identifier = draw(st.from_regex(r"[a-zA-Z_][a-zA-Z0-9_]{0,12}", fullmatch=True))
