@@ -110,7 +110,7 @@ def objects(draw: st.DrawFn, depth: int = 2, is_plain: bool = False) -> dict[str
     """A schema of an object."""
     members: dict[str, Any] = draw(st.dictionaries(MEMBERS, schemas(depth - 1, is_plain), max_size=3))
     schema: dict[str, Any] = {"type": "object", "properties": members}
-    if members and draw(st.booleans()):
+    if draw(st.booleans()) and members:
         schema["required"] = [next(iter(members))]
     if draw(st.booleans()):
         schema["additionalProperties"] = draw(st.sampled_from([True, False]))
