@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -128,13 +128,14 @@ class _Loading:
         """One file."""
         source = read_source(path, show_path(path))
         documents = read(source)
-        dialect = next((found for document in documents if (found := detect(document, parts().dialects))), None)
+        dialect = _first(_recognised(document) for document in documents)
+        format_, value = _format_of(documents) if dialect is None else (None, None)
+        if dialect is None and format_ is None:
+            dialect = _first(detect(document, parts().dialects) for document in documents)
         if dialect is not None:
             self._files += 1
             self._add_definitions(source, documents, dialect, self._namespace or _namespace_at(os.path.dirname(path)))
-            return
-        format_, value = _format_of(documents)
-        if format_ is not None:
+        elif format_ is not None:
             self._files += 1
             self._add_format(path, source, documents[0], format_, value)
         elif is_named:
@@ -202,6 +203,15 @@ class _Loading:
     def _tell(self, document: Document, findings: list[Finding]) -> None:
         file = document.source.file
         self._diagnostics += [diagnostic_of(one, file, page_of(one.finding.rule)) for one in locate(document, findings)]
+
+
+def _recognised(document: Document) -> Dialect | None:
+    """The dialect that knows a document by its content. Words that a list carries along may look like another dialect's."""
+    return _first(one if document.is_parsed and one.detect(document) else None for one in parts().dialects)
+
+
+def _first(found: Iterable[Dialect | None]) -> Dialect | None:
+    return next((one for one in found if one is not None), None)
 
 
 def _namespace_at(folder: str) -> str:
