@@ -28,14 +28,19 @@ SCHEMAS: dict[str, Any] = {
         "properties": {"type": {"type": "string"}, "amount": {"type": "integer"}},
         "required": ["type"],
     },
-    "Card": {"allOf": [{"$ref": "#/components/schemas/Base"}, {"type": "object", "properties": {"number": {"type": "string"}}}]},
+    "Card": {
+        "allOf": [
+            {"$ref": "#/components/schemas/Base"},
+            {"type": "object", "properties": {"number": {"type": "string"}}},
+        ]
+    },
     "Cash": {"allOf": [{"$ref": "#/components/schemas/Base"}, {"type": "object", "required": ["coins"]}]},
     "Payment": {
         "oneOf": [{"$ref": "#/components/schemas/Card"}, {"$ref": "#/components/schemas/Cash"}],
         "discriminator": {"propertyName": "type", "mapping": {"card": "#/components/schemas/Card"}},
     },
     "Error": {"type": "object", "properties": {"code": {"type": "integer"}, "message": {"type": "string"}}},
-}  # fmt: skip
+}
 
 JSON = "application/json"
 
@@ -54,7 +59,10 @@ SHOP: dict[str, Any] = {
     "openapi": "3.0.3",
     "info": {"title": "Pet Shop API", "version": "2.1.0", "contact": {"name": "Shop team"}},
     "servers": [
-        {"url": "https://{region}.shop.example.com/v2/", "variables": {"region": {"default": "eu", "enum": ["eu", "us"]}}},
+        {
+            "url": "https://{region}.shop.example.com/v2/",
+            "variables": {"region": {"default": "eu", "enum": ["eu", "us"]}},
+        },
         {"url": "https://test.shop.example.com", "description": "Test"},
     ],
     "security": [{"key": []}],
@@ -69,8 +77,19 @@ SHOP: dict[str, Any] = {
                 "parameters": [
                     {"$ref": "#/components/parameters/limit"},
                     {"name": "cursor", "in": "query", "schema": {"type": "string"}},
-                    {"name": "ids", "in": "query", "explode": False, "schema": {"type": "array", "items": {"type": "integer"}}},
-                    {"name": "filter", "in": "query", "style": "deepObject", "explode": True, "schema": {"type": "object"}},
+                    {
+                        "name": "ids",
+                        "in": "query",
+                        "explode": False,
+                        "schema": {"type": "array", "items": {"type": "integer"}},
+                    },
+                    {
+                        "name": "filter",
+                        "in": "query",
+                        "style": "deepObject",
+                        "explode": True,
+                        "schema": {"type": "object"},
+                    },
                     {"name": "$sort", "in": "query", "schema": {"type": "string", "default": "name"}},
                     {"name": "box", "in": "query", "content": {JSON: {"schema": {"type": "object"}}}},
                     {"name": "X-Request-ID", "in": "header", "schema": {"type": "string", "format": "uuid"}},
@@ -78,7 +97,15 @@ SHOP: dict[str, Any] = {
                 ],
                 "responses": {
                     "200": {
-                        **answer({"type": "object", "properties": {"items": {"type": "array", "items": ref("Pet")}, "next_cursor": {"type": "string"}}}),
+                        **answer(
+                            {
+                                "type": "object",
+                                "properties": {
+                                    "items": {"type": "array", "items": ref("Pet")},
+                                    "next_cursor": {"type": "string"},
+                                },
+                            }
+                        ),
                         "headers": {"Link": {"schema": {"type": "string"}}},
                     },
                     "429": {"description": "Too many calls."},
@@ -88,31 +115,74 @@ SHOP: dict[str, Any] = {
             "post": {
                 "operationId": "createPet",
                 "summary": "Create a pet",
-                "requestBody": {"required": True, "content": {JSON: {"schema": ref("Pet"), "example": {"name": "Rex"}}, "application/xml": {"schema": ref("Pet")}}},
+                "requestBody": {
+                    "required": True,
+                    "content": {
+                        JSON: {"schema": ref("Pet"), "example": {"name": "Rex"}},
+                        "application/xml": {"schema": ref("Pet")},
+                    },
+                },
                 "responses": {"201": answer(ref("Pet")), "422": {"$ref": "#/components/responses/Invalid"}},
                 "security": [{"oauth": ["write"]}, {}],
             },
         },
         "/pets/{petId}": {
-            "parameters": [{"name": "petId", "in": "path", "required": True, "schema": {"type": "integer"}, "description": "Which pet."}],
+            "parameters": [
+                {
+                    "name": "petId",
+                    "in": "path",
+                    "required": True,
+                    "schema": {"type": "integer"},
+                    "description": "Which pet.",
+                }
+            ],
             "get": {"responses": {"200": answer(ref("Pet")), "404": {"description": "No such pet."}}, "tags": ["pets"]},
             "put": {
-                "requestBody": {"required": True, "content": {JSON: {"schema": {"allOf": [ref("Pet"), {"properties": {"petId": {"type": "string"}}}]}}}},
+                "requestBody": {
+                    "required": True,
+                    "content": {
+                        JSON: {"schema": {"allOf": [ref("Pet"), {"properties": {"petId": {"type": "string"}}}]}}
+                    },
+                },
                 "responses": {"200": answer(ref("Pet"))},
             },
-            "delete": {"deprecated": True, "responses": {"204": {"description": "Gone."}}, "security": [{"user": [], "key": []}]},
+            "delete": {
+                "deprecated": True,
+                "responses": {"204": {"description": "Gone."}},
+                "security": [{"user": [], "key": []}],
+            },
         },
         "/pets/{petId}/photos": {
-            "get": {"parameters": [{"name": "petId", "in": "path", "required": True, "schema": {"type": "integer"}}],
-                    "responses": {"200": answer({"type": "array", "items": {"type": "string", "format": "uri"}})}},
+            "get": {
+                "parameters": [{"name": "petId", "in": "path", "required": True, "schema": {"type": "integer"}}],
+                "responses": {"200": answer({"type": "array", "items": {"type": "string", "format": "uri"}})},
+            },
             "post": {
                 "parameters": [{"name": "petId", "in": "path", "required": True, "schema": {"type": "integer"}}],
-                "requestBody": {"required": True, "content": {"multipart/form-data": {
-                    "schema": {"type": "object", "required": ["file"], "properties": {
-                        "file": {"type": "string", "format": "binary"}, "more": {"type": "array", "items": {"type": "string", "format": "binary"}},
-                        "caption": {"type": "string"}, "meta": {"type": "object", "properties": {"a": {"type": "integer"}}}}},
-                    "encoding": {"file": {"contentType": "image/png, image/jpeg"}, "meta": {"contentType": "application/json"}}}}},
-                "responses": {"200": {"description": "Kept.", "content": {"text/plain": {"schema": {"type": "string"}}}}},
+                "requestBody": {
+                    "required": True,
+                    "content": {
+                        "multipart/form-data": {
+                            "schema": {
+                                "type": "object",
+                                "required": ["file"],
+                                "properties": {
+                                    "file": {"type": "string", "format": "binary"},
+                                    "more": {"type": "array", "items": {"type": "string", "format": "binary"}},
+                                    "caption": {"type": "string"},
+                                    "meta": {"type": "object", "properties": {"a": {"type": "integer"}}},
+                                },
+                            },
+                            "encoding": {
+                                "file": {"contentType": "image/png, image/jpeg"},
+                                "meta": {"contentType": "application/json"},
+                            },
+                        }
+                    },
+                },
+                "responses": {
+                    "200": {"description": "Kept.", "content": {"text/plain": {"schema": {"type": "string"}}}}
+                },
             },
         },
         "/payments": {
@@ -123,15 +193,31 @@ SHOP: dict[str, Any] = {
             },
             "patch": {
                 "operationId": "pay",
-                "requestBody": {"content": {"application/x-www-form-urlencoded": {
-                    "schema": {"type": "object", "properties": {"a": {"type": "array", "items": {"type": "string"}}, "o": {"type": "object"}}},
-                    "encoding": {"a": {"style": "form", "explode": False}, "o": {"style": "deepObject", "explode": True}}}}},
+                "requestBody": {
+                    "content": {
+                        "application/x-www-form-urlencoded": {
+                            "schema": {
+                                "type": "object",
+                                "properties": {
+                                    "a": {"type": "array", "items": {"type": "string"}},
+                                    "o": {"type": "object"},
+                                },
+                            },
+                            "encoding": {
+                                "a": {"style": "form", "explode": False},
+                                "o": {"style": "deepObject", "explode": True},
+                            },
+                        }
+                    }
+                },
                 "responses": {"2XX": {"description": "Fine."}, "4XX": {"description": "Not fine."}},
             },
         },
         "/files/{name}": {
             "put": {
-                "parameters": [{"name": "name", "in": "path", "required": True, "style": "label", "schema": {"type": "string"}}],
+                "parameters": [
+                    {"name": "name", "in": "path", "required": True, "style": "label", "schema": {"type": "string"}}
+                ],
                 "requestBody": {"required": True, "content": {"application/octet-stream": {}}},
                 "responses": {"200": {"description": "Kept."}},
             },
@@ -143,15 +229,22 @@ SHOP: dict[str, Any] = {
     },
     "components": {
         "schemas": SCHEMAS,
-        "parameters": {"limit": {"name": "limit", "in": "query", "schema": {"type": "integer", "default": 20, "maximum": 100}}},
+        "parameters": {
+            "limit": {"name": "limit", "in": "query", "schema": {"type": "integer", "default": 20, "maximum": 100}}
+        },
         "responses": {"Invalid": answer(ref("Error"), "Not valid.")},
         "securitySchemes": {
             "key": {"type": "apiKey", "in": "query", "name": "api_key"},
             "user": {"type": "http", "scheme": "basic"},
-            "oauth": {"type": "oauth2", "flows": {"clientCredentials": {"tokenUrl": "https://login.example.com/token", "scopes": {"write": ""}}}},
+            "oauth": {
+                "type": "oauth2",
+                "flows": {
+                    "clientCredentials": {"tokenUrl": "https://login.example.com/token", "scopes": {"write": ""}}
+                },
+            },
         },
     },
-}  # fmt: skip
+}
 
 SWAGGER: dict[str, Any] = {
     "swagger": "2.0",
@@ -161,20 +254,42 @@ SWAGGER: dict[str, Any] = {
     "schemes": ["http", "https"],
     "consumes": [JSON],
     "produces": [JSON],
-    "securityDefinitions": {"user": {"type": "basic"}, "flow": {"type": "oauth2", "flow": "accessCode", "tokenUrl": "https://x/t"}},
+    "securityDefinitions": {
+        "user": {"type": "basic"},
+        "flow": {"type": "oauth2", "flow": "accessCode", "tokenUrl": "https://x/t"},
+    },
     "security": [{"user": []}],
     "paths": {
         "/orders": {
             "get": {
                 "parameters": [
-                    {"name": "status", "in": "query", "type": "array", "items": {"type": "string"}, "collectionFormat": "multi"},
+                    {
+                        "name": "status",
+                        "in": "query",
+                        "type": "array",
+                        "items": {"type": "string"},
+                        "collectionFormat": "multi",
+                    },
                     {"name": "ids", "in": "query", "type": "array", "items": {"type": "integer"}},
-                    {"name": "cols", "in": "query", "type": "array", "items": {"type": "string"}, "collectionFormat": "pipes"},
+                    {
+                        "name": "cols",
+                        "in": "query",
+                        "type": "array",
+                        "items": {"type": "string"},
+                        "collectionFormat": "pipes",
+                    },
                 ],
-                "responses": {"200": {"description": "All.", "schema": {"type": "array", "items": {"$ref": "#/definitions/Order"}}}},
+                "responses": {
+                    "200": {
+                        "description": "All.",
+                        "schema": {"type": "array", "items": {"$ref": "#/definitions/Order"}},
+                    }
+                },
             },
             "post": {
-                "parameters": [{"name": "order", "in": "body", "required": True, "schema": {"$ref": "#/definitions/Order"}}],
+                "parameters": [
+                    {"name": "order", "in": "body", "required": True, "schema": {"$ref": "#/definitions/Order"}}
+                ],
                 "responses": {"200": {"description": "Made.", "schema": {"$ref": "#/definitions/Order"}}},
             },
         },
@@ -197,9 +312,11 @@ SWAGGER: dict[str, Any] = {
             "required": ["kind"],
             "properties": {"kind": {"type": "string"}, "total": {"type": "number", "x-nullable": True}},
         },
-        "Big": {"allOf": [{"$ref": "#/definitions/Order"}, {"type": "object", "properties": {"size": {"type": "integer"}}}]},
+        "Big": {
+            "allOf": [{"$ref": "#/definitions/Order"}, {"type": "object", "properties": {"size": {"type": "integer"}}}]
+        },
     },
-}  # fmt: skip
+}
 
 NEWER: dict[str, Any] = {
     "openapi": "3.2.0",
@@ -210,12 +327,30 @@ NEWER: dict[str, Any] = {
     "paths": {
         "/search": {
             "query": {
-                "requestBody": {"required": True, "content": {JSON: {"schema": {"type": "object", "properties": {"q": {"type": "string"}}}}}},
-                "responses": {"200": {"summary": "Found.", "content": {"application/jsonl": {"itemSchema": {"type": "object"}}}}},
+                "requestBody": {
+                    "required": True,
+                    "content": {JSON: {"schema": {"type": "object", "properties": {"q": {"type": "string"}}}}},
+                },
+                "responses": {
+                    "200": {"summary": "Found.", "content": {"application/jsonl": {"itemSchema": {"type": "object"}}}}
+                },
             },
             "get": {
-                "parameters": [{"name": "all", "in": "querystring", "content": {"application/x-www-form-urlencoded": {"schema": {"type": "object"}}}}],
-                "responses": {"200": {"description": "Found.", "content": {JSON: {"schema": {"$ref": "https://example.com/newer.json#/components/schemas/Found"}}}}},
+                "parameters": [
+                    {
+                        "name": "all",
+                        "in": "querystring",
+                        "content": {"application/x-www-form-urlencoded": {"schema": {"type": "object"}}},
+                    }
+                ],
+                "responses": {
+                    "200": {
+                        "description": "Found.",
+                        "content": {
+                            JSON: {"schema": {"$ref": "https://example.com/newer.json#/components/schemas/Found"}}
+                        },
+                    }
+                },
             },
             "additionalOperations": {"LINK": {"responses": {"200": {"description": "Linked."}}}},
         }
@@ -236,6 +371,6 @@ NEWER: dict[str, Any] = {
         }
     },
     "webhooks": {"ping": {"post": {"responses": {}}}},
-}  # fmt: skip
+}
 
 ALL = (SHOP, SWAGGER, NEWER)

@@ -16,7 +16,7 @@ from ferrule.imports.openapi import imported
 from ferrule.model.document import Source
 from tests.openapi_reading.documents import ALL
 
-JUNK = st.sampled_from(
+JUNK: st.SearchStrategy[Any] = st.sampled_from(
     [None, True, False, 0, -1, 1.5, 10**30, "", "x", "#/paths", "#/components/schemas/Pet", "$ref", [], [1], [[]], {}, {"": ""},
      {"$ref": 1}, {"$ref": "#"}, {"$ref": "#/nowhere"}, {"$ref": "http://example.com/x"}, {"$ref": "#/components/schemas/Pet"},
      {"type": "object"}, {"type": ["string", 3]}, {"allOf": [{"$ref": "#/components/schemas/Card"}]}, "\u2028", "a\nb", "{x}"]
@@ -66,7 +66,7 @@ def damaged(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @given(damaged())
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_a_damaged_document_gives_tools_or_findings(document: dict[str, Any]) -> None:
     made = imported(json.dumps(document, indent=1).encode(), "openapi.json")
     assert made.score.tools == len(made.files) <= made.score.operations

@@ -281,11 +281,14 @@ def _made(
                 raise Broken(Finding(LEFT_OUT, heading.path, f"no tool can be made of {heading.label}: {unfit}"))
         except Broken as problem:
             opened.keep(problem.finding)
-            opened.tell(
-                LEFT_OUT, heading.path, f"{heading.label} is left out", Severity.ERROR, "see what is told about it"
-            )
+            if problem.finding.rule != LEFT_OUT:
+                opened.tell(
+                    LEFT_OUT, heading.path, f"{heading.label} is left out for what is told about it", Severity.ERROR
+                )
             continue
         files[f"{name}{ENDING}"] = definition_text(draft, around, memo)
+    if not total:
+        opened.tell(SYNTAX, ("paths",), "there are no operations in it", hint="give a document with `paths`")
     for pattern in chooser.unused():
         opened.tell(CHOICE, (), f"nothing in the document fits {pattern[:120]!r}")
     if files:
