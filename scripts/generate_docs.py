@@ -24,6 +24,7 @@ from scripts.reference import (
     lifecycle,
     openapi_score,
     parts,
+    provider_schemas,
     rules,
     settings,
 )
@@ -42,6 +43,7 @@ PAGES: dict[str, tuple[str, Callable[[], str]]] = {
     "lifecycle.md": ("src/ferrule/model/lifecycle.py and pipeline/phases", lifecycle.page),
     "openapi-score.md": ("tests/openapi/score.json", openapi_score.page),
     "parts.md": ("src/ferrule/contracts", parts.page),
+    "provider-schemas.md": ("src/ferrule/fitting/profiles.py", provider_schemas.page),
     "benchmark.md": ("bench/results.json", benchmark.page),
 }
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any
 
 from ferrule.fitting.change import Unfit
 from ferrule.fitting.merging import type_words
 from ferrule.fitting.profile import Profile
 from ferrule.fitting.references import DYNAMIC, Homes
-from ferrule.fitting.state import DEEPEST, Node, State, below
+from ferrule.fitting.state import DEEPEST, MOST_SCHEMAS, Node, State, below
 from ferrule.model.schema import LIST_KEYWORDS, MAP_KEYWORDS, SCHEMA_KEYWORDS, positions
 
 _HOMES = ("$defs", "definitions")
@@ -38,10 +39,11 @@ class Light(State):
     def __init__(self, root: Any, profile: Profile, draft: int) -> None:
         super().__init__(root, profile, draft)
         self.homes = Homes()
-        self.schemas *= 4
+        self.schemas *= 3
         self._homed: dict[str, dict[str, Any]] = {}
+        self._ahead: list[tuple[str, str, Any]] = []
         self.is_unsure = (profile.draft <= 7 < draft) and any(
-            not _LATER.isdisjoint(position.schema) for position in positions(root)
+            not _LATER.isdisjoint(position.schema) for position in islice(positions(root), 10_000)
         )
 
     def node(self, schema: Any, path: str, depth: int) -> Node | None:
@@ -72,7 +74,7 @@ class Light(State):
             if keyword not in _TOUCHED:
                 continue
             if keyword == "$ref":
-                found: Any = self._referred(operand, path, depth)
+                found: Any = self._referred(operand, path)
             elif keyword in MAP_KEYWORDS and isinstance(operand, dict):
                 if keyword in _HOMES:
                     continue
@@ -93,6 +95,8 @@ class Light(State):
 
     def _mapped(self, operand: dict[str, Any], path: str, depth: int) -> dict[str, Any]:
         changed: dict[str, Any] = {}
+        if len(operand) > MOST_SCHEMAS:
+            raise Unfit(f"more than {MOST_SCHEMAS:,} at one place; leave some out", path)
         for name, member in operand.items():
             if isinstance(member, list):  # names, in `dependencies`
                 continue
@@ -170,19 +174,22 @@ class Light(State):
             schema = {**schema, "properties": {}}
         return schema
 
-    def _referred(self, ref: Any, path: str, depth: int) -> str:
+    def _referred(self, ref: Any, path: str) -> str:
         target = self.references.target(ref, path)
         home, name, is_new = self.homes.of(ref)
         written = f"#/{home}/{name}"
         if is_new:
             self._homed.setdefault(home, {})[name] = {}
-            self._homed[home][name] = self.walked(target, f"{home}/{name}", depth + 1)
+            self._ahead.append((home, name, target))
         if written != ref:
             self.changed(below(path, "$ref"), "what is referred to stands under $defs", "rewritten", written)
         return written
 
     def homed(self) -> dict[str, Any]:
         """The definitions that are referred to, by their keyword."""
+        while self._ahead:
+            home, name, target = self._ahead.pop()
+            self._homed[home][name] = self.walked(target, f"{home}/{name}", 1)
         return self._homed
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
+from ferrule.fitting.change import Unfit
 from ferrule.fitting.nulls import nullable, takes_null
-from ferrule.fitting.state import Node, State, below
+from ferrule.fitting.state import MOST_SCHEMAS, Node, State, below
 from ferrule.fitting.steps import KEEP, KEY, VALUE, Member, Members, Pairs
 from ferrule.model.value import is_integer
 
@@ -30,6 +31,8 @@ def rewritten_object(
     """A schema of an object."""
     profile = state.profile
     named = _named(keywords)
+    if len(named) > MOST_SCHEMAS:
+        raise Unfit(f"an object with more than {MOST_SCHEMAS:,} properties; leave some out", path)
     others = _others(keywords)
     is_map = others.value is not False and others.value is not None
     inside = 0 if not is_map or profile.allows_maps else 2 if named or is_root else 1
@@ -282,16 +285,18 @@ def legal_names(state: State, named: dict[str, Any], path: str) -> dict[str, str
     bad = [name for name in named if rule.fullmatch(name) is None]
     if not bad:
         return {}
-    taken = set(named)
+    taken = {name.rstrip("_") for name in named}
+    counts: dict[str, int] = {}
     found: dict[str, str] = {}
     for name in bad:
         stem = _ILLEGAL.sub("_", name[:60])
         stem = stem if stem[:1].isalpha() or stem[:1] == "_" else f"_{stem}"[:60]
-        shown, count = stem, 1
-        while any(other.startswith(shown) and not other[len(shown) :].strip("_") for other in taken):
+        shown, count = stem, counts.get(stem, 1)
+        while shown.rstrip("_") in taken:
             count += 1
             shown = f"{stem[: 59 - len(str(count))]}_{count}"
-        taken.add(shown)
+        counts[stem] = count
+        taken.add(shown.rstrip("_"))
         found[name] = shown
         where = f"{below(path, 'properties')}/{name}"
         state.changed(where, f"{state.profile.title} does not take this name", "rewritten", shown)

@@ -15,11 +15,11 @@ _PYDANTIC_AI = Source("what pydantic-ai 2.66.0 sends, and why it says it does", 
 _OPENAI_ROOT = Source(
     "errors of the live service in nspady/google-calendar-mcp#39, goruck/home-generative-agent#545", "2026-08-12"
 )
-_OPENAI_PROPERTIES = Source("errors of the live service in spring-projects/spring-ai#4776", "2025-10-01")
+_OPENAI_PROPERTIES = Source("errors of the live service in spring-projects/spring-ai#4776", "2026-11-16")
 _OPENAI_ITEMS = Source("errors of the live service in PrefectHQ/fastmcp#2464", "2025-11-21")
 _OPENAI_NAME = Source("openai 3.49.0, types/shared_params/function_definition.py", "2026-11-16")
 _OPENAI_COUNT = Source(
-    "errors of the live service in zed-industries/zed#32946 and musistudio/claude-code-router#686", "2025-09-30"
+    "errors of the live service in zed-industries/zed#32946 and musistudio/claude-code-router#686 (2025)", "2026-11-16"
 )
 _OPENAI_TEXT = Source(
     "a limit enforced until April 2025 (getsentry/sentry-mcp#106), gone since (llama_index#18784)", "2025-05-19"
@@ -42,7 +42,7 @@ _GEMINI_NAME = Source(
     "google-genai 3.1.0 allows 128 and more signs; servers of 2025 said this in gemini-cli#7869", "2026-11-16"
 )
 _GEMINI_COUNT = Source("errors of the live service in google-gemini/gemini-cli#19083, #25440", "2026-04-15")
-_GEMINI_ITEMS = Source("errors of the live service in cline/cline#7339", "2025-11-01")
+_GEMINI_ITEMS = Source("errors of the live service in cline/cline#7339", "2026-11-16")
 _MISTRAL = Source("mistral-common 1.13.0, protocol/instruct/validator.py", "2026-11-16")
 _OLLAMA = Source("the fields of api/types.go in Ollama's server, as mirrored; ollama 0.6.3 _types.py", "2026-11-16")
 _BEDROCK = Source("botocore 1.44.0, the service model of bedrock-runtime", "2026-11-16")

@@ -10,7 +10,8 @@ from ferrule.model.schema import LIST_KEYWORDS, MAP_KEYWORDS, SCHEMA_KEYWORDS, p
 
 DYNAMIC = ("$dynamicRef", "$recursiveRef")
 """References whose meaning depends on who reads them: they are taken to say nothing."""
-_PLAIN = ("#/$defs/", "#/definitions/")
+_MOST_FOLLOWED = 50_000
+"""How many references are followed to see which lead back to themselves."""
 
 
 class References:
@@ -21,6 +22,7 @@ class References:
         self._targets: dict[str, Any] = {}
         self._below: dict[str, frozenset[str]] = {}
         self._anchors: dict[str, Any] | None = None
+        self._left = _MOST_FOLLOWED
 
     def target(self, ref: Any, path: str) -> Any:
         """What a reference points at. Raises Unfit."""
@@ -35,6 +37,9 @@ class References:
         seen: set[str] = set()
         ahead = list(self._refs_below(ref, path))
         while ahead:
+            self._left -= 1
+            if self._left < 0:
+                raise Unfit("its references lead too far; write it more simply", path)
             met = ahead.pop()
             if met == ref or self.target(met, path) is self.target(ref, path):
                 return True

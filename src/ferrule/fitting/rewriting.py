@@ -11,7 +11,7 @@ from typing import Any
 
 from ferrule.fitting.change import Unfit
 from ferrule.fitting.lists import rewritten_list
-from ferrule.fitting.merging import ANNOTATIONS, Flat
+from ferrule.fitting.merging import ANNOTATIONS, Flat, type_words
 from ferrule.fitting.objects import rewritten_object
 from ferrule.fitting.profile import Profile
 from ferrule.fitting.references import Homes
@@ -21,6 +21,8 @@ from ferrule.fitting.steps import KEEP, Same
 from ferrule.fitting.typed import FAMILIES, TYPED, types_of
 from ferrule.fitting.unions import rewritten_union
 
+_NESTED = 30
+"""How deep a definition is looked at where it is met; deeper ones wait for their turn."""
 _UNROLLED = 2
 """How often a schema that refers to itself is written out within itself, where a provider takes no such references."""
 _SCALARS = frozenset({"string", "integer", "number", "boolean"})
@@ -36,6 +38,7 @@ class Rewriting(State):
         self.open: dict[str, int] = {}
         self.built: dict[str, Node | None] = {}
         self.slots: dict[str, int] = {}
+        self._ahead: list[tuple[str, str, Any]] = []
         self._leaf = (profile.accepted or frozenset()) & {"type", "description", "title", "minimum", "maximum"}
 
     def node(self, schema: Any, path: str, depth: int) -> Node | None:
@@ -96,6 +99,8 @@ class Rewriting(State):
     ) -> Node | None:
         branches = unions[0]
         beside = {word: said for word, said in keywords.items() if word not in ANNOTATIONS and word not in CONDITIONAL}
+        if beside.keys() == {"type"} and all(self._is_within(branch, beside["type"], path) for branch in branches):
+            beside = {}
         around: list[Any] = [beside] if beside else []
         combined = len(branches)
         for more in unions[1:]:
@@ -108,6 +113,11 @@ class Rewriting(State):
             branches = [{"allOf": [*around, branch]} for branch in branches]
         annotations = {word: said for word, said in keywords.items() if word in ANNOTATIONS}
         return rewritten_union(self, branches, annotations, path, depth, words)
+
+    def _is_within(self, branch: Any, word: Any, path: str) -> bool:
+        """Whether a branch takes no other types anyway."""
+        flat = self.flat(branch, path) if isinstance(branch, dict) else None
+        return flat is not None and "type" in flat.keywords and set(types_of(flat.keywords)) <= set(type_words(word))
 
     def _several(
         self, types: list[str], keywords: dict[str, Any], path: str, depth: int, words: list[str]
@@ -159,11 +169,10 @@ class Rewriting(State):
         _, name, is_new = self.homes.of(ref, is_plain_kept=False)
         if is_new:
             self.slots[ref] = self.step(Same())
-            found = self.built[ref] = self.node(target, f"$defs/{name}", 1)
-            if found is not None:
-                self.definitions[name] = found[0]
-                if found[1] != KEEP:
-                    self.steps[self.slots[ref]] = self.steps[found[1]]
+            if self.level < _NESTED:
+                self._define(ref, name, target)
+            else:
+                self._ahead.append((ref, name, target))
         node = self.built.get(ref, _UNFINISHED)
         if node is None:
             return None
@@ -174,6 +183,21 @@ class Rewriting(State):
         beside = {} if self.draft <= 7 else {word: said for word, said in schema.items() if word != "$ref"}
         around = self.finished({}, beside, path, []) if beside else {}
         return {"anyOf": [referring], **around} if around else referring, step
+
+    def _define(self, ref: str, name: str, target: Any) -> None:
+        found = self.node(target, f"$defs/{name}", 1)
+        self.built[ref] = found
+        if found is None:
+            found = {"type": "null"}, KEEP
+        self.definitions[name] = found[0]
+        if found[1] != KEEP:
+            self.steps[self.slots[ref]] = self.steps[found[1]]
+
+    def defined(self) -> dict[str, Any]:
+        """Every definition that is referred to."""
+        while self._ahead:
+            self._define(*self._ahead.pop())
+        return self.definitions
 
 
 _UNFINISHED: Node = ({}, KEEP)

@@ -41,8 +41,8 @@ def rewritten(schema: Any, profile: Profile, draft: int) -> Fitted:
         if found is None:
             raise Unfit(_NEVER)
         fitted, step = found
-    if state.definitions:
-        fitted["$defs"] = state.definitions
+    if definitions := state.defined():
+        fitted["$defs"] = definitions
     state.within_limits()
     return Fitted(fitted, tidied(state.steps, step), tuple(state.changes))
 
