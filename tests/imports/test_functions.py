@@ -97,3 +97,21 @@ def test_ids_of_functions_whose_names_look_alike_are_told_apart() -> None:
     listed = [{"type": "function", "function": {"name": name}} for name in ("getA", "get_a", "GetA", "é", "x" * 80)]
     found = imported_list(json.dumps(listed).encode(), "tools.json", "openai", "shop")
     assert len(found.files) == 5
+
+
+@pytest.mark.parametrize("provider, form, listed", LISTS)
+def test_a_list_for_another_provider_is_refused_and_not_half_read(provider: str, form: str, listed: Any) -> None:
+    for other in {"openai", "anthropic", "gemini"} - {provider}:
+        found = imported_list(json.dumps(listed).encode(), "tools.json", other, "shop")
+        told = [(one.message, one.hint) for one in found.diagnostics]
+        if found.files:  # Gemini and OpenAI both look under `parameters`
+            assert "city" in found.files["get_weather.tool.md"]
+        else:
+            assert (f"this is written for {FORMATS.get(form).title}", f"'ferrule import {provider}' reads it") in told
+
+
+def test_a_schema_where_the_provider_has_none_is_told() -> None:
+    listed = [{"type": "function", "function": {**SAID, "parameters": SCHEMA}}, {"name": "b", "input_schema": SCHEMA}]
+    found = imported_list(json.dumps(listed).encode(), "tools.json", "openai", "shop")
+    assert list(found.files) == ["get_weather.tool.md"]
+    assert "the schema of 'b' stands under `input_schema`" in found.diagnostics[0].message

@@ -260,3 +260,24 @@ def test_two_sources_of_one_name_are_told_apart(place: Place) -> None:
     assert "--name" in err
     code, report = place.report("import", "openapi", other, "--name", "pets")
     assert (code, report["source"], {one["state"] for one in report["files"]}) == (0, "new/pets.json", {"unchanged"})
+
+
+def test_functions_are_bound_by_the_names_in_the_list(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    place = Place(tmp_path, capsys)
+    names = ("find_order", "find_Order", "find_café", "lost")
+    source = place.write("tools.json", [{"type": "function", "function": {"name": name}} for name in names])
+    functions = "\n".join(f"def {name}() -> int:\n    return 1\n" for name in names[:3])
+    (tmp_path / "functions.py").write_text(functions)
+    code, out, _ = place.run("import", "openai", source, "--bind", "functions.py")
+    bound = Workspace.open(str(tmp_path)).settings.functions.bind
+    assert code == 0
+    assert sorted(bound.values()) == sorted(f"functions.py:{name}" for name in names[:3])
+    assert "no function of functions.py is named like it: lost" in out
+    assert "bind them to functions" not in out
+
+
+def test_an_option_that_is_not_there_is_no_program(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "ferrule.toml").write_text("")
+    code = main(["import", "mcp", "--workspace", str(tmp_path), "--report", "json", "crm"])
+    assert code == 2
+    assert "there is no option '--report'" in capsys.readouterr().err

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -175,6 +175,8 @@ def mcp(server: tuple[str, ...], path: str, dry_run: bool, yes: bool, as_json: b
     their safety. Then [mcp.servers.NAME] is written into ferrule.toml and every tool's definition into ferrule.lock, which is
     what models read from then on. A program is started to be asked: it runs, with your rights.
     """
+    if server[0].startswith("-"):
+        raise click.UsageError(f"there is no option {server[0]!r}; 'ferrule import mcp --help' lists them")
     if len(server) > 1 and is_address(server[0]):
         raise click.UsageError(
             f"options stand before the address: ferrule import mcp {' '.join(server[1:])} {server[0]}"
@@ -314,25 +316,32 @@ def _functions(
     owner = whole.get("owner") or workspace.namespace
     found = imported_list(document, known.source, provider, workspace.namespace, owner)
     folder = out_folder(manner, known)
-    bind, unbound = _bound(workspace, whole.get("bind"), found.files)
-    notes = [f"no function of {whole.get('bind')} is named like it: {', '.join(unbound)}"] if unbound and bind else []
+    module = whole.get("bind")
+    bind, unbound = _bound(workspace, module, {one: found.names[one] for one in map(_id_of, found.files)})
+    notes = [f"no function of {module} is named like it: {', '.join(unbound)}"] if unbound and module else []
     brought = Brought(
         files={name if folder == "." else f"{folder}/{name}": text for name, text in found.files.items()},
         choice=whole,
         bind=bind,
         diagnostics=tuple(found.diagnostics),
         notes=(*found.notes, *notes),
-        next=("bind them to functions: --bind FILE.py, or [functions] bind in ferrule.toml",) if unbound else (),
+        next=("bind them to functions: --bind FILE.py, or [functions] bind in ferrule.toml",)
+        if unbound and not module
+        else (),
     )
     return finished(workspace, provider, known, brought, manner)
 
 
-def _bound(workspace: Workspace, module: str | None, files: Iterable[str]) -> tuple[dict[str, str], list[str]]:
-    """The functions that run definitions, by their names; and the definitions that nothing runs."""
-    there = {snake(one.name): one.name for one in named_functions(workspace.root, module)} if module else {}
-    ids = [file.removesuffix(".tool.md") for file in files]
-    found = {one: f"{module}:{there[name]}" for one in ids if (name := one.replace("-", "_")) in there}
-    return found, [one for one in ids if one not in found]
+def _id_of(file: str) -> str:
+    return file.removesuffix(".tool.md")
+
+
+def _bound(workspace: Workspace, module: str | None, names: dict[str, str]) -> tuple[dict[str, str], list[str]]:
+    """The functions that run definitions, by their names in the list or their ids; and the definitions that nothing runs."""
+    own = [one.name for one in named_functions(workspace.root, module)] if module else []
+    there = {snake(name): name for name in own}
+    meant = {one: name if name in own else there.get(one.replace("-", "_")) for one, name in names.items()}
+    return {one: f"{module}:{name}" for one, name in meant.items() if name}, [one for one in names if not meant[one]]
 
 
 for _provider, _title in (("openai", "OpenAI"), ("anthropic", "Anthropic"), ("gemini", "Gemini")):

@@ -15,7 +15,8 @@ _CONTAINERS = (
     "params", "result", "config",
 )  # fmt: skip
 """Members that hold tools, or something that does."""
-_SCHEMAS = frozenset({"parameters", "parametersJsonSchema", "parameters_json_schema", "input_schema", "inputSchema"})
+SCHEMAS = frozenset({"parameters", "parametersJsonSchema", "parameters_json_schema", "input_schema", "inputSchema"})
+"""The keys under which providers look for a schema."""
 _WRAPPERS = frozenset({"function", "toolSpec"})
 _DEEPEST = 8
 
@@ -72,7 +73,7 @@ def _holds(value: JsonValue, path: Path) -> bool:
     """True for what holds tools without being one."""
     if not isinstance(value, dict) or len(path) > _DEEPEST:
         return False
-    if not _SCHEMAS.isdisjoint(value) or not _WRAPPERS.isdisjoint(value):
+    if not SCHEMAS.isdisjoint(value) or not _WRAPPERS.isdisjoint(value):
         return False
     return any(isinstance(value.get(key), list | dict) for key in _CONTAINERS)
 

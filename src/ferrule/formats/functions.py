@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ferrule.contracts.format import Reading, ReadTool, WriteOptions, Writing
-from ferrule.formats.entries import UNREAD, Entry, Unreadable, entries
+from ferrule.formats.entries import SCHEMAS, UNREAD, Entry, Unreadable, entries
 from ferrule.formats.losses import losses_of
 from ferrule.formats.offer import Offer, Offered, fitted_schema, left_out, named
 from ferrule.formats.origins import CameInAs, came_in_as
@@ -180,6 +180,13 @@ class FunctionList:
             raise Unreadable("the tool has no name that can be used", ("name",), "give it a name of letters and digits")
         if said.description is not None and not isinstance(said.description, str):
             raise Unreadable(f"the description of {name!r} is no text", ("description",))
+        if said.schema is None and (elsewhere := sorted(SCHEMAS.intersection(entry.value) - self.schema_keys)):
+            hint = "it is written for another provider: read it as that one's"
+            raise Unreadable(
+                f"the schema of {name!r} stands under `{elsewhere[0]}`, where {self.title} has none",
+                (elsewhere[0],),
+                hint,
+            )
         _check_schema(name, said.schema)
         payload: dict[str, Any] = {
             "definition": entry.value,

@@ -6,6 +6,8 @@ under our key. The function as its list had it goes along there, and is written 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import msgspec
@@ -48,6 +50,8 @@ class FunctionImport(NamedTuple):
     """What could not be read, at its line."""
     notes: tuple[str, ...] = ()
     """What a definition says less exactly than the list."""
+    names: Mapping[str, str] = MappingProxyType({})
+    """What the list calls each definition, by its id."""
 
 
 def imported_list(document: bytes, source: str, provider: str, namespace: str, owner: str = "") -> FunctionImport:
@@ -60,6 +64,8 @@ def imported_list(document: bytes, source: str, provider: str, namespace: str, o
     form = next((one for name in names if (one := FORMATS.get(name)).detect(first.value)), FORMATS.get(names[-1]))
     reading = form.read(first.value, namespace, {})
     findings = list(reading.findings)
+    if not reading.tools and (other := _other_format(first, names)):
+        findings.append(other)
     files: dict[str, str] = {}
     notes: list[str] = []
     ids = _ids([found.tool for found in reading.tools])
@@ -74,7 +80,18 @@ def imported_list(document: bytes, source: str, provider: str, namespace: str, o
             continue
         files[f"{ids[tool.tool_id]}{ENDING}"] = text_of(value)
         notes += told
-    return FunctionImport(files, _located(first, findings), tuple(notes))
+    called = {ids[tool.tool_id]: tool.name for tool, _ in reading.tools}
+    return FunctionImport(files, _located(first, findings), tuple(notes), called)
+
+
+def _other_format(document: Document, names: tuple[str, ...]) -> Finding | None:
+    """What a list is that this provider would not take."""
+    found = next((one for one in FORMATS if one.name not in names and one.detect(document.value)), None)
+    if found is None:
+        return None
+    provider = next((name for name, formats in FORMATS_OF.items() if found.name in formats), None)
+    hint = f"'ferrule import {provider}' reads it" if provider else "'ferrule convert FILE --to aml --out DIR' reads it"
+    return Finding(UNREAD, (), f"this is written for {found.title}", hint=hint)
 
 
 def _ids(tools: list[Tool]) -> dict[str, str]:
