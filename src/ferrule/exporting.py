@@ -10,7 +10,7 @@ provider keeps it from its model until it is searched for. Nothing is called, an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
 import msgspec
@@ -191,15 +191,27 @@ def _counted(document: JsonValue, instructions: str, counter: TokenCounter) -> T
     """Every tool as it is written, in JSON without blanks."""
     now: dict[str, int] = {}
     later: dict[str, int] = {}
-    for entry in entries(document):
-        if isinstance(entry.value, dict):
-            counts = later if entry.value.get("defer_loading") is True else now
-            counts[_name(entry.value)] = counter.count(msgspec.json.encode(entry.value).decode())
+    for definition in _definitions(document):
+        counts = later if definition.get("defer_loading") is True else now
+        counts[_name(definition)] = counter.count(msgspec.json.encode(definition).decode())
     told = counter.count(instructions)
     return TokenCount(counter.name, sum(now.values()) + told, told, now, later)
 
 
+def _definitions(document: JsonValue) -> Iterator[dict[str, Any]]:
+    """The tools of a list, or the operations of an OpenAPI document."""
+    paths = document.get("paths") if isinstance(document, dict) else None
+    if isinstance(paths, dict):
+        for item in paths.values():
+            members = item.values() if isinstance(item, dict) else ()
+            yield from (one for one in members if isinstance(one, dict) and "operationId" in one)
+        return
+    yield from (entry.value for entry in entries(document) if isinstance(entry.value, dict))
+
+
 def _name(definition: dict[str, Any]) -> str:
+    if isinstance(definition.get("operationId"), str):
+        return str(definition["operationId"])
     for inner in (definition, definition.get("function"), definition.get("toolSpec")):
         if isinstance(inner, dict) and isinstance(inner.get("name"), str):
             return str(inner["name"])

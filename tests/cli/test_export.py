@@ -124,3 +124,10 @@ def test_what_cannot_run_says_what_to_do(folder: Path, words: tuple[str, ...], t
     ran = ferrule("export", *words, folder=folder)
     assert (ran.code, ran.out) == (2, "")
     assert told in ran.err and "Traceback" not in ran.err
+
+
+def test_operations_of_a_document_are_counted(folder: Path) -> None:
+    ran = ferrule("export", "--to", "openapi", "--whole", "--report", "json", folder=folder)
+    report = json.loads(ran.err)
+    assert report["tools"] == 2
+    assert set(report["tokens"]["tools"]) == {"find-order", "find-parcel"} and report["tokens"]["total"] > 0
