@@ -198,3 +198,66 @@ def test_where_there_is_no_tool_nothing_is_written(folder: Path) -> None:
     ran = ferrule("convert", "empty", "--to", "openai", folder=folder)
     assert (ran.code, ran.out) == (2, "")
     assert "no tool in empty" in ran.err
+
+
+LOOKUP = {
+    "name": "look",
+    "description": "Looks it up.",
+    "input_schema": {"type": "object", "properties": {"q": {"type": "string"}}},
+}
+
+
+def test_what_a_list_never_said_is_not_lost(folder: Path) -> None:
+    (folder / "mine.json").write_text(json.dumps([LOOKUP]))
+    same = ferrule("convert", "mine.json", "--to", "anthropic", "--fail-on-loss", folder=folder)
+    assert (same.code, json.loads(same.out)) == (0, [LOOKUP])
+    assert ferrule("convert", "mine.json", "--to", "openai", "--fail-on-loss", folder=folder).code == 0
+    named = ferrule("convert", "mine.json", "--to", "openai", "--namespace", "shop", folder=folder)
+    assert "dropped: namespace" in named.err
+
+
+def test_a_second_tool_of_the_same_name_is_left_out_in_plain_words(folder: Path) -> None:
+    for name in ("one.json", "two.json"):
+        (folder / name).write_text(json.dumps([LOOKUP]))
+    ran = ferrule("convert", "one.json", "two.json", "--to", "openai", folder=folder)
+    assert ran.code == 1
+    assert (
+        "two.json:1:1: error left-out-tool the tool 'look' is left out: there is another one with that name" in ran.err
+    )
+
+
+def test_written_files_are_named(folder: Path) -> None:
+    one = ferrule("convert", "tools", "--to", "openai", "--out", "made", folder=folder)
+    assert one.out.splitlines()[-1] == "written: made/tools.openai.json"
+    several = ferrule("convert", "tools", "--to", "aml", "--out", "copies", folder=folder)
+    assert several.out.splitlines()[-1] == "written: 2 files in copies"
+
+
+def test_what_is_about_all_tools_is_told_at_the_file_that_is_written(folder: Path) -> None:
+    ran = ferrule("convert", "tools", "--to", "adl", folder=folder)
+    assert "agent.yaml:1:1: info ADL-3" in ran.err
+
+
+def test_words_added_to_a_schema_are_told_with_what_they_are_for(folder: Path) -> None:
+    schema = {"type": "object", "properties": {"größe": {"type": "string", "minLength": 2}}}
+    (folder / "mine.json").write_text(json.dumps([{**LOOKUP, "input_schema": schema}]))
+    for target in ("gemini", "ollama", "bedrock"):
+        ran = ferrule("convert", "mine.json", "--to", target, "--report", "json", folder=folder)
+        losses = json.loads(ran.err)["losses"]
+        assert losses and "dropped" not in {loss["instead"] for loss in losses}
+
+
+def test_a_long_list_of_losses_is_shortened_for_people_only(folder: Path) -> None:
+    members = {f"p{number}": {"type": "string", "minLength": 1} for number in range(50)}
+    (folder / "mine.json").write_text(
+        json.dumps([{**LOOKUP, "input_schema": {"type": "object", "properties": members}}])
+    )
+    ran = ferrule("convert", "mine.json", "--to", "ollama", folder=folder)
+    assert "and 70 more, which --report json lists" in ran.err
+    report = json.loads(ferrule("convert", "mine.json", "--to", "ollama", "--report", "json", folder=folder).err)
+    assert len(report["losses"]) == 100
+
+
+def test_where_nothing_was_converted_nobody_says_that_nothing_is_lost(folder: Path) -> None:
+    (folder / "odd.json").write_text("{}")
+    assert "0 tools to openai: nothing converted" in ferrule("convert", "odd.json", "--to", "openai", folder=folder).err

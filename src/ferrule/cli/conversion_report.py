@@ -20,6 +20,9 @@ _WORDS: dict[Instead, str] = {
 }
 """What became of things, mildest first, for the closing line."""
 
+_MOST = 30
+"""Fields that one line for people names."""
+
 
 class LossEntry(msgspec.Struct, frozen=True):
     """One thing that the target cannot say as the source did."""
@@ -116,7 +119,9 @@ def _tool_lines(losses: Sequence[LossEntry]) -> Iterator[str]:
         alike.setdefault((loss.instead, "" if loss.instead == "extension" else loss.why), []).append(loss)
     for (instead, why), group in alike.items():
         fate = f"carried under {_key(group)}" if instead == "extension" else _FATES[instead]
-        told = ", ".join(_field(loss) for loss in group)
+        told = ", ".join(_field(loss) for loss in group[:_MOST])
+        if len(group) > _MOST:
+            told += f" and {len(group) - _MOST:,} more, which --report json lists"
         yield f"  {fate}: {told}" + (f" ({cleaned(why)})" if why else "")
 
 
@@ -148,7 +153,8 @@ def summary_line(report: ConversionReport) -> str:
     ]
     tools = f"{summary.tools} tool{'' if summary.tools == 1 else 's'} to {report.to}"
     left = f"; {summary.left_out} left out" if summary.left_out else ""
-    return f"{tools}: {', '.join(words) or 'nothing lost'}{left}"
+    nothing = "nothing lost" if summary.tools else "nothing converted"
+    return f"{tools}: {', '.join(words) or nothing}{left}"
 
 
 def _key(losses: Iterable[LossEntry]) -> str:

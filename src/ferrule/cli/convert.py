@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
@@ -21,8 +22,11 @@ from ferrule.conversion import NAMES_FILE, TARGETS
 from ferrule.conversion.convert import Converted, convert
 from ferrule.conversion.sources import Loaded, Sourced, load
 from ferrule.errors import WorkspaceError
+from ferrule.formats.builtin import FORMATS
 from ferrule.model.diagnostic import Diagnostic, Finding, Severity
+from ferrule.model.loss import Loss
 from ferrule.model.report import Report, Summary
+from ferrule.reporters.excerpt import cleaned
 
 _EPILOG = """\b
 Examples:
@@ -35,6 +39,9 @@ Examples:
 Exit code: 0 when everything was converted, 1 when something could not be (or got lost, with --fail-on-loss), 2 when
 the conversion could not run.
 """
+
+_LISTS = frozenset(FORMATS.names()) - {"openapi"}
+_UNSAID = frozenset({"namespace", "tool_id", "tool_kind"})
 
 
 @click.command(epilog=_EPILOG)
@@ -108,6 +115,8 @@ def command(
     if names_file is not None and made.names:
         write_whole(Path(names_file), renamed)
     _tell(report, loaded, report_as, is_aside=out is None)
+    if out is not None and report_as == "text" and made.files:
+        click.echo(f"written: {_named(out, list(made.files))}")
     failed = report.left_out or report.summary.errors or (fail_on_loss and report.summary.final)
     return PROBLEMS_FOUND if failed else OK
 
@@ -124,6 +133,10 @@ def _told_of_nothing(loaded: Loaded, files: Sequence[str], report_as: str, targe
         hint = "an agent is one where its file says `orchestration: {can_be_invoked_as_tool: true}`"
     click.echo(f"ferrule: there is no tool in {', '.join(files[:3])}; {hint}", err=True)
     return COULD_NOT_RUN
+
+
+def _named(folder: str, files: Sequence[str]) -> str:
+    return cleaned(os.path.join(folder, files[0]) if len(files) == 1 else f"{len(files)} files in {folder}")
 
 
 def _list_targets() -> int:
@@ -147,9 +160,10 @@ def _names_in(file: str | None) -> dict[str, str]:
 
 def _report(target: str, loaded: Loaded, made: Converted) -> ConversionReport:
     places = {sourced.tool.tool_id: sourced for sourced in loaded.tools}
-    left_out = tuple(_placed(finding, places) for finding in made.left_out)
-    demands = tuple(_placed(finding, places) for finding in made.findings)
-    losses = tuple(map(entry_of, made.losses))
+    written = next(iter(made.files), "")
+    left_out = tuple(_placed(finding, places, written) for finding in made.left_out)
+    demands = tuple(_placed(finding, places, written) for finding in made.findings)
+    losses = tuple(entry_of(loss) for loss in made.losses if not _is_made_up(loss, places))
     diagnostics = tuple(loaded.diagnostics.diagnostics)
     summary = ConversionSummary(
         tools=len(loaded.tools) - len({diagnostic.path for diagnostic in left_out}),
@@ -163,8 +177,16 @@ def _report(target: str, loaded: Loaded, made: Converted) -> ConversionReport:
     )
 
 
-def _placed(finding: Finding, places: Mapping[str, Sourced]) -> Diagnostic:
-    """Why a tool is left out, at the place where the tool is defined."""
+def _is_made_up(loss: Loss, places: Mapping[str, Sourced]) -> bool:
+    """True for what a list does not say of its tools: their namespace, and an id made of it, are from the name of its file."""
+    sourced = places.get(loss.tool_id)
+    if sourced is None or sourced.tool.dialect not in _LISTS or loss.instead != "dropped":
+        return False
+    return loss.field in _UNSAID and sourced.tool.namespace == Path(sourced.file).name.partition(".")[0]
+
+
+def _placed(finding: Finding, places: Mapping[str, Sourced], written: str) -> Diagnostic:
+    """Why a tool is left out, at the place where the tool is defined; what is about all of them, at what is `written`."""
     tool_id = str(finding.path[0]) if finding.path else ""
     sourced = places.get(tool_id)
     line = sourced.line if sourced is not None else 0
@@ -172,7 +194,7 @@ def _placed(finding: Finding, places: Mapping[str, Sourced]) -> Diagnostic:
         rule=finding.rule,
         severity=finding.severity,
         path=tool_id,
-        file=sourced.file if sourced is not None else "",
+        file=sourced.file if sourced is not None else written,
         line=max(line, 1),
         column=1,
         end_line=max(line, 1),

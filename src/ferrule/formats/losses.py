@@ -60,6 +60,8 @@ def _schema_loss(each: Offered, place: str, title: str) -> Loss:
     changes = each.fitted.changes if each.fitted is not None else ()
     best = max(changes, key=lambda change: _nearness(_pointer(change.path), path), default=None)
     if best is None or _nearness(_pointer(best.path), path) < 0:
+        best = next((one for one in changes if _is_beside(_pointer(one.path), path)), None)
+    if best is None:
         why = f"{title} takes schemas written another way, or only the runtime fills it in"
         return _loss(each.tool, place, why, "dropped")
     return _loss(each.tool, place, best.why, best.instead)
@@ -76,6 +78,12 @@ def _nearness(change: str, place: str) -> int:
     if place == change or place.startswith(f"{change}/") or not change:
         return len(change)
     return len(place) if change.startswith(f"{place}/") or not place else -1
+
+
+def _is_beside(change: str, place: str) -> bool:
+    """True where a change put something new next to what it changed: words into a description, a name in another's place."""
+    folder, _, name = place.rpartition("/")
+    return folder == change.rpartition("/")[0] and (name == "description" or folder.endswith("properties"))
 
 
 def _loss(tool: Tool, field: str, why: str, instead: Instead = "dropped", put: str = "") -> Loss:

@@ -76,7 +76,7 @@ def named(
         else:
             kept, old = (tool, other) if _is_newer(tool, other) else (other, tool)
             newest[tool.tool_id] = kept
-            out.append(left_out(old, f"version {kept.version} of it is there, and a list has one version of a tool"))
+            out.append(left_out(old, _why_older(kept), "rename one of them" if kept.version is None else None))
     counted = Counter(native.values())
     names = {tool_id: name for tool_id, name in native.items() if name and counted[name] == 1}
     rest = [tool for tool_id, tool in newest.items() if tool_id not in names]
@@ -101,6 +101,12 @@ def fitted_schema(schema: bytes, profile: str) -> Fitted | str:
 def left_out(tool: Tool, why: str, hint: str | None = None) -> Finding:
     """That a tool is not written, and why."""
     return Finding(LEFT_OUT, (tool.tool_id,), f"the tool {tool.tool_id!r} is left out: {why}", hint=hint)
+
+
+def _why_older(kept: Tool) -> str:
+    if kept.version is None:
+        return "there is another one with that name"
+    return f"version {kept.version} of it is there, and a list has one version of a tool"
 
 
 def _is_newer(tool: Tool, other: Tool) -> bool:
