@@ -181,3 +181,10 @@ def test_mcp_carries_what_it_has_no_words_for_and_gives_it_back() -> None:
     assert back == one
     assert {loss.instead for loss in writing.losses} == {"extension"}
     assert "aml.transport" in {loss.field for loss in writing.losses}
+
+
+def test_what_a_model_says_with_null_is_not_lost() -> None:
+    """A property that may be left out is required in strict mode, and null leaves it out: that is read back as it was."""
+    losses = FORMATS.get("openai").write([tool()], WriteOptions(is_strict=True)).losses
+    told = {loss.field: loss.instead for loss in losses if loss.field.startswith("input_schema")}
+    assert told["input_schema/required"] == told["input_schema/properties/note/type"] == "rewritten"

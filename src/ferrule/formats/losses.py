@@ -60,7 +60,8 @@ def _schema_loss(each: Offered, place: str, title: str) -> Loss:
     changes = each.fitted.changes if each.fitted is not None else ()
     best = max(changes, key=lambda change: _nearness(_pointer(change.path), path), default=None)
     if best is None or _nearness(_pointer(best.path), path) < 0:
-        best = next((one for one in changes if _is_beside(_pointer(one.path), path)), None)
+        beside = [one for one in changes if _is_beside(_pointer(one.path), path)]
+        best = next((one for one in beside if one.instead == "rewritten"), beside[0] if beside else None)
     if best is None:
         why = f"{title} takes schemas written another way, or only the runtime fills it in"
         return _loss(each.tool, place, why, "dropped")
@@ -81,8 +82,11 @@ def _nearness(change: str, place: str) -> int:
 
 
 def _is_beside(change: str, place: str) -> bool:
-    """True where a change put something new next to what it changed: words into a description, a name in another's place."""
+    """True where a change put something new next to what it changed: words into a description, a name in another's place, a
+    property among those that are required."""
     folder, _, name = place.rpartition("/")
+    if name == "required" and change.startswith(f"{folder}/properties/".lstrip("/")):
+        return True
     return folder == change.rpartition("/")[0] and (name == "description" or folder.endswith("properties"))
 
 
