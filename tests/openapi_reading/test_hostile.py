@@ -42,6 +42,14 @@ BOMBS: dict[str, dict[str, Any]] = {
     "clique": {
         f"S{n}": {"type": "object", "properties": {f"p{m}": ref(f"S{m}") for m in range(40)}} for n in range(40)
     },
+    "required_clique": {
+        f"S{n}": {
+            "type": "object",
+            "properties": {f"p{m}": ref(f"S{m}") for m in range(40)},
+            "required": [f"p{m}" for m in range(40)],
+        }
+        for n in range(40)
+    },
     "heirs": {
         "S0": {"type": "object", "discriminator": {"propertyName": "t"}, "properties": {"t": {}}},
         **{f"H{n}": {"allOf": [ref("S0"), {"properties": {"x": ref("S0")}}]} for n in range(60)},

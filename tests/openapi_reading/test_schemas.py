@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from ferrule.model.schema import positions
+from ferrule.validation.soundness import fits
 from tests.openapi_reading.importing import body, bring_in, components, one
 
 
@@ -111,6 +112,32 @@ def test_recursion_is_unrolled_and_then_open() -> None:
         made, depth = made["properties"]["child"], depth + 1
     assert depth == 3
     assert made == {"type": "object", "description": "Again a Node, in the shape described further up."}
+
+
+def test_what_a_recursive_schema_demands_is_still_told_where_it_ends() -> None:
+    node = {
+        "type": "object",
+        "required": ["name"],
+        "properties": {"name": {"type": "string"}, "child": {"$ref": "#/components/schemas/Node"}},
+    }
+    made = member({"$ref": "#/components/schemas/Node"}, **components(Node=node))
+    for _ in range(3):
+        made = made["properties"]["child"]
+    assert made["required"] == ["name"] and list(made["properties"]) == ["name"]
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"nullable": True, "allOf": [{"$ref": "#/components/schemas/Size"}]},
+        {"nullable": True, "oneOf": [{"type": "integer"}, {"type": "boolean"}]},
+        {"$ref": "#/components/schemas/Size", "nullable": True},
+        {"nullable": True, "enum": ["a"]},
+    ],
+)
+def test_null_is_taken_where_the_document_says_so(schema: Any) -> None:
+    made = member(schema, **components(Size={"type": "string", "enum": ["s"]}))
+    assert fits(made, None)
 
 
 def test_read_only_members_are_not_sent_and_write_only_ones_do_not_come_back() -> None:

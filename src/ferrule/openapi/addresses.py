@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import quote, urljoin, urlsplit
 
 from ferrule.model.diagnostic import Severity
 from ferrule.model.value import Path
@@ -15,6 +15,7 @@ from ferrule.openapi.shape import SERVER, Server
 NOWHERE = "https://server.invalid"
 """What stands for an address that the document does not tell; no such host exists."""
 _VARIABLE = re.compile(r"\{([^{}]*)\}")
+_QUERY = "%:@!$&'()*+,;=/?~"
 _ABSOLUTE = re.compile(r"https?://[^\s/?#]", re.IGNORECASE)
 
 
@@ -101,8 +102,18 @@ class Addresses:
 
 
 def _trimmed(url: str) -> str:
-    """Without a fragment and without slashes at the end of its path."""
+    """Without a fragment and without slashes at the end of its path, and in characters that an address may have."""
     parts = urlsplit(url)
-    path = parts.path.rstrip("/")
-    query = f"?{parts.query}" if parts.query else ""
-    return f"{parts.scheme.lower()}://{parts.netloc}{path}{query}".replace(" ", "%20")
+    path = quote(parts.path.rstrip("/"), safe="/%:@!$&'()*+,;=~")
+    query = f"?{quote(parts.query, safe=_QUERY)}" if parts.query else ""
+    return f"{parts.scheme.lower()}://{_host(parts.netloc)}{path}{query}"
+
+
+def _host(netloc: str) -> str:
+    if netloc.isascii():
+        return netloc
+    host, colon, port = netloc.rpartition(":") if netloc.rpartition(":")[2].isdecimal() else (netloc, "", "")
+    try:
+        return host.encode("idna").decode() + colon + port
+    except UnicodeError:
+        return netloc

@@ -15,6 +15,8 @@ from ferrule.openapi.wording import as_sentence, bounded
 
 MOST_SCHEMAS = 400
 _MOST_MEANING = 300
+_SILENT = frozenset({"201", "202", "204", "205"})
+"""Statuses that come without a body, whatever a tool promises."""
 _USUAL = ("application/json", "text/json", "*/*", "application/*")
 _RANK = {"json": 0, "text": 1, "form": 1, "multipart": 2, "binary": 2, "": 2}
 _ACTIONS = {
@@ -60,15 +62,23 @@ def answering_of(document: OpenApi, schemas: Schemas, operation: Operation) -> A
     """The output of an operation, and its errors."""
     good = [answer for answer in operation.answers if answer.status[:1] == "2"]
     good = good or [answer for answer in operation.answers if answer.status.lower() == "default"]
+    made = _answering(document, schemas, operation, good)
+    is_asked_only = operation.heading.method in ("GET", "QUERY", "OPTIONS", "TRACE")
+    if is_asked_only and any(not answer.media and answer.status not in _SILENT for answer in good):
+        answer = {**made.transport.get("x-response", {}), "empty": True}
+        return made._replace(transport={**made.transport, "x-response": answer})
+    return made
+
+
+def _answering(document: OpenApi, schemas: Schemas, operation: Operation, good: list[Answer]) -> Answering:
     headers = frozenset(name for answer in good for name in answer.headers)
     errors = _errors(operation.answers)
     chosen = [(answer, media) for answer in good if (media := _best(document, answer)) is not None]
     if operation.heading.method == "HEAD" or not good:
         return Answering({"type": "object"}, {}, errors, False, headers)
     if not chosen:
-        return Answering(
-            {"type": "object"}, {} if _is_empty(good) else {"x-response": {"as": "value"}}, errors, False, headers
-        )
+        transport = {} if _is_empty(good) else {"x-response": {"as": "value"}}
+        return Answering({"type": "object"}, transport, errors, False, headers)
     kinds = {_kind(media) for _, media in chosen}
     if kinds == {"json"}:
         return _json(schemas, chosen, errors, headers)
@@ -76,12 +86,12 @@ def answering_of(document: OpenApi, schemas: Schemas, operation: Operation) -> A
         member = {"type": "string", "description": _first(good) or "What the service answered."}
         output = {"type": "object", "properties": {"text": member}, "required": ["text"]}
         return Answering(output, _accept(chosen, "text"), errors, False, headers)
-    transport = {} if kinds == {"binary"} else {"x-response": {"as": "value"}}
-    return Answering({"type": "object"}, {**_accept(chosen, "binary"), **transport}, errors, False, headers)
+    wrapped = {} if kinds == {"binary"} else {"x-response": {"as": "value"}}
+    return Answering({"type": "object"}, {**_accept(chosen, "binary"), **wrapped}, errors, False, headers)
 
 
 def _is_empty(answers: list[Answer]) -> bool:
-    return all(answer.status in ("204", "205") for answer in answers)
+    return all(answer.status in _SILENT for answer in answers)
 
 
 def _first(answers: list[Answer]) -> str:

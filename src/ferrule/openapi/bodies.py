@@ -149,6 +149,8 @@ def _text(media: Media, body: Body) -> Member:
     said = bounded(body.description, _MOST_DESCRIPTION) or "What is sent."
     bare = media.media_type.partition(";")[0].strip()
     schema = {"type": "string", "description": joined(said, [f"As {bare}."] if bare != "text/plain" else [])}
+    if bare != "text/plain" and "*" not in bare:
+        schema["contentMediaType"] = bare
     return Member("body", schema, body.is_required, {})
 
 

@@ -224,7 +224,8 @@ def _values(written: dict[str, Any], made: _Keywords) -> None:
                 else values
             )
             kind = out.get("type")
-            if isinstance(kind, list) and "null" in kind and None not in kept:
+            is_nullable = "null" in kind if isinstance(kind, list) else kind is None and written.get("nullable") is True
+            if is_nullable and None not in kept:
                 kept = [*kept, None]
             out["enum"] = kept
             _explain(written, kept, made)

@@ -25,11 +25,24 @@ _FAR = 10_000
 _TRIES = ((3, _FAR), (2, _FAR), (1, _FAR), (1, 8), (1, 6), (1, 4), (1, 3), (1, 2), (1, 1))
 """How often recursive schemas are unrolled, and how deep any may go: less and less until the whole is small enough."""
 _MOST_DEPTH = 100
+_PATIENCE = 300
+"""How many required members of recursive schemas are looked at for one schema."""
 _ANNOTATIONS = frozenset(
-    {"description", "title", "readOnly", "writeOnly", "default", "example", "examples", "deprecated"}
+    {
+        "description",
+        "title",
+        "readOnly",
+        "writeOnly",
+        "default",
+        "example",
+        "examples",
+        "deprecated",
+        "nullable",
+        "x-nullable",
+    }
 )
 _NESTING = frozenset(
-    ["properties", "required", "items", "additionalProperties", "unevaluatedProperties", "allOf", "oneOf", "anyOf",
+    ["properties", "required", "items", "prefixItems", "additionalProperties", "unevaluatedProperties", "allOf", "oneOf", "anyOf",
      "discriminator"]
 )  # fmt: skip
 _NESTING_OR_REF = _NESTING | {"$ref"}
@@ -77,6 +90,9 @@ class Schemas:
         """The same for properties, described: as they are sent, and as they come back."""
         self._kept: list[Any] = []
         """Schemas whose ids are in use, so that nothing else gets one of them."""
+        self._demanded: set[tuple[str, str]] = set()
+        """Required members of recursive schemas that are being worked out."""
+        self._patience = _PATIENCE
         self._parts: set[str] = set()
         self._merger = Merger()
         self._has_siblings = document.version in ("3.1", "3.2")
@@ -85,8 +101,9 @@ class Schemas:
         """A schema as it can be written to a file, of `most` schemas at the most."""
         self._merger.start_anew()
         for unroll, levels in _TRIES:
-            if self._parts:
-                self._parts.clear()
+            self._parts.clear()
+            self._demanded.clear()
+            self._patience = _PATIENCE
             try:
                 entry = self._entry(written, path, _Ways(is_input, unroll, levels), 0)
             except (_TooDeep, RecursionError):
@@ -134,6 +151,8 @@ class Schemas:
         entry = self._target(target, ways, depth, is_part)
         if len(written) == 1:
             return entry
+        if written.get("nullable") is True or written.get("x-nullable") is True:
+            entry = entry._replace(schema=_or_null(entry.schema))
         beside = {
             key: value
             for key, value in written.items()
@@ -156,7 +175,7 @@ class Schemas:
                 return NOTHING
         elif key in self._circles:
             if ways.unroll <= 0:
-                return _again(target)
+                return self._again(target, ways, depth)
             ways = ways._replace(unroll=ways.unroll - 1)
         if ways.levels <= 0:
             return _cut_short(target.value)
@@ -188,6 +207,8 @@ class Schemas:
                 entry = self._alternatives(entry, word, branches, discriminator, path, ways, depth)
         if discriminator is not None and not is_part and target is not None and not written.keys() & {"oneOf", "anyOf"}:
             entry = self._polymorphic(entry, discriminator, target, path, ways, depth)
+        if "type" not in written and (written.get("nullable") is True or written.get("x-nullable") is True):
+            entry = entry._replace(schema=_or_null(entry.schema))
         return entry
 
     def _own(self, written: dict[str, Any], path: Path, ways: _Ways, depth: int) -> Entry:
@@ -218,8 +239,15 @@ class Schemas:
             out["additionalProperties"] = entry.schema or True
             size, height, is_cut = size + entry.size, max(height, 1 + entry.height), is_cut or entry.is_cut
         items = written.get("items")
-        if isinstance(items, list):
-            items = {"description": "The items differ by their position."} if items else {}
+        prefix = items if isinstance(items, list) else written.get("prefixItems")
+        if isinstance(prefix, list) and prefix:
+            rest = written.get("additionalItems") if isinstance(items, list) else items
+            if rest is False:
+                out["maxItems"] = min(len(prefix), out.get("maxItems", len(prefix)))
+            open_ended = [] if rest is False else [rest if isinstance(rest, dict) else {}]
+            items = {"anyOf": [*prefix, *open_ended], "description": "The items differ by their position."}
+        elif isinstance(items, list):
+            items = {}
         if items is not None:
             entry = self._entry(items, (*path, "items"), below, depth + 1)
             out["items"] = entry.schema
@@ -319,6 +347,38 @@ class Schemas:
         head: dict[str, Any] = {key: entry.schema[key] for key in ("type", "description") if key in entry.schema}
         return _with_branches(entry._replace(schema=head, size=1, height=1), "oneOf", made)
 
+    def _again(self, target: Target, ways: _Ways, depth: int) -> Entry:
+        """A recursive schema, once it was unrolled often enough: what is simple in it, and what must be there."""
+        kind = target.value.get("type")
+        text = f"Again a {target.name}, in the shape described further up."
+        if kind is None and target.value.keys() & {"oneOf", "anyOf", "enum"}:
+            return Entry({"description": text}, is_cut=True)
+        schema: dict[str, Any] = {
+            "type": kind if kind in ("object", "array", "string") else "object",
+            "description": text,
+        }
+        properties, required = target.value.get("properties"), target.value.get("required")
+        if schema["type"] != "object" or not isinstance(properties, dict) or not isinstance(required, list):
+            return Entry(schema, is_cut=True)
+        members: dict[str, Any] = {}
+        size, height = 1, 1
+        for name in required:
+            member = properties.get(name) if isinstance(name, str) else None
+            if not isinstance(member, dict) or name in members:
+                continue
+            if self._patience <= 0 or len(self._demanded) > 3 or (name, target.key) in self._demanded:
+                continue
+            self._patience -= 1
+            self._demanded.add((name, target.key))
+            entry = self._entry(member, (*target.path, "properties", name), ways, depth + 1)
+            self._demanded.discard((name, target.key))
+            if not entry.is_hidden:
+                members[name] = entry.schema if "description" in entry.schema else described(entry.schema, spoken(name))
+                size, height = size + entry.size, max(height, 1 + entry.height)
+        if members:
+            schema |= {"properties": members, "required": list(members)}
+        return Entry(schema, size, height, is_cut=True)
+
     def tell_cut(self, path: Path, what: str) -> None:
         """Say that a schema was too large, or contains itself."""
         self._document.tell(
@@ -355,6 +415,20 @@ def _with_branches(entry: Entry, word: str, branches: list[Entry]) -> Entry:
     return Entry(schema, size, height, entry.is_hidden, is_cut)
 
 
+def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """A schema that takes null, too."""
+    kind = schema.get("type")
+    if kind is None and not schema.keys() & {"enum", "const", "oneOf", "anyOf", "allOf"}:
+        return schema
+    if isinstance(kind, str) and kind != "null" and not schema.keys() & {"const", "oneOf", "anyOf", "allOf"}:
+        values = {"enum": [*schema["enum"], None]} if "enum" in schema and None not in schema["enum"] else {}
+        return {**schema, "type": [kind, "null"], **values}
+    if isinstance(kind, list) and "null" in kind:
+        return schema
+    head = {"description": schema["description"]} if "description" in schema else {}
+    return {**head, "anyOf": [schema, {"type": "null"}]}
+
+
 def _nullable(schemas: list[dict[str, Any]]) -> dict[str, Any] | None:
     """`X or null` as X that may be null, where X has one type and lists no values."""
     if len(schemas) != 2:
@@ -382,16 +456,6 @@ def _required(written: Any, hidden: Entry | None, out: dict[str, Any]) -> list[s
     if missing or "properties" not in out:
         out["properties"] = {**properties, **{name: {"description": spoken(name)} for name in missing}}
     return names
-
-
-def _again(target: Target) -> Entry:
-    """A recursive schema, once it was unrolled often enough."""
-    kind = target.value.get("type")
-    schema: dict[str, Any] = {"type": kind if kind in ("object", "array", "string") else "object"}
-    if kind is None and target.value.keys() & {"oneOf", "anyOf", "enum"}:
-        schema = {}
-    text = f"Again a {target.name}, in the shape described further up."
-    return Entry({**schema, "description": text}, is_cut=True)
 
 
 def _cut_short(written: dict[str, Any]) -> Entry:
