@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from itertools import islice
 from typing import Any
 
@@ -30,6 +31,8 @@ _NEWER = frozenset(
 """Keywords that draft 7 does not know."""
 _LATER = frozenset({"unevaluatedItems", "unevaluatedProperties", "minContains", "maxContains", *DYNAMIC})
 """Keywords that draft 7 cannot say in any way."""
+_EITHER = frozenset({"oneOf", "not", "if", "then", "else"})
+"""Keywords that refuse more where something inside them accepts more."""
 _SILENT = frozenset({"description", "title", "default", "examples", "$comment", "deprecated"})
 
 
@@ -38,13 +41,11 @@ class Light(State):
 
     def __init__(self, root: Any, profile: Profile, draft: int) -> None:
         super().__init__(root, profile, draft)
+        self._root = root
         self.homes = Homes()
         self.schemas *= 3
         self._homed: dict[str, dict[str, Any]] = {}
         self._ahead: list[tuple[str, str, Any]] = []
-        self.is_unsure = (profile.draft <= 7 < draft) and any(
-            not _LATER.isdisjoint(position.schema) for position in islice(positions(root), 10_000)
-        )
 
     def node(self, schema: Any, path: str, depth: int) -> Node | None:
         """The schema, with steps of its own: never any."""
@@ -116,7 +117,7 @@ class Light(State):
             if keyword in new:
                 self.changed(below(path, keyword), "references are followed before a schema is sent", "dropped")
                 del new[keyword]
-        if self.is_unsure:
+        if not _EITHER.isdisjoint(new) and self.is_unsure:
             self._loose(new, path)
         if self.profile.draft <= 7 < self.draft:
             _older(new)
@@ -137,6 +138,13 @@ class Light(State):
             self.changed(below(path, "contains"), "draft 7 knows no minContains", "dropped")
             del new["contains"]
         return new
+
+    @cached_property
+    def is_unsure(self) -> bool:
+        """Whether there is something that the provider's draft cannot say in any way."""
+        if not self.profile.draft <= 7 < self.draft:
+            return False
+        return any(not _LATER.isdisjoint(position.schema) for position in islice(positions(self._root), 10_000))
 
     def _loose(self, new: dict[str, Any], path: str) -> None:
         """Takes out what would refuse more if something inside it accepted more."""
@@ -206,7 +214,8 @@ _DATED = frozenset(
         "exclusiveMaximum",
     }
     | _NEWER
-    | {"contains", "oneOf", "not", "if", "then", "else"}
+    | {"contains"}
+    | _EITHER
 )
 
 

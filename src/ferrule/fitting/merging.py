@@ -57,17 +57,11 @@ class Flat(NamedTuple):
 
 def merged(members: list[dict[str, Any]]) -> Flat | None:
     """All of them in one; None where no value is accepted by all."""
-    unions = [
-        member[word]
-        for member in members
-        for word in ("anyOf", "oneOf")
-        if word in member and isinstance(member[word], list)
-    ]
+    if len(members) == 1 and _APART.isdisjoint(members[0]):
+        return Flat(members[0], [], [])
+    unions = [said for member in members for word in ("anyOf", "oneOf") if isinstance(said := member.get(word), list)]
     if len(members) == 1:
-        only = members[0]
-        if _APART.isdisjoint(only):
-            return Flat(only, [], [])
-        return Flat({word: said for word, said in only.items() if word not in _APART}, unions, [])
+        return Flat({word: said for word, said in members[0].items() if word not in _APART}, unions, [])
     left_out: list[tuple[str, Any]] = []
     whole: dict[str, Any] = {}
     for member in members:

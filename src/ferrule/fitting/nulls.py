@@ -10,13 +10,15 @@ NULL = {"type": "null"}
 
 
 def nullable(profile: Profile, schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema, taking null as well."""
+    """The schema, taking null as well; itself where it does already."""
+    word = schema.get("type")
+    if profile.nullable == "type-list" and word.__class__ is str and word != "null" and "enum" not in schema:
+        return {**schema, "type": [word, "null"]}
     if takes_null(schema):
         return schema
     if profile.nullable == "nullable":
         return {**schema, "nullable": True}
-    word = schema.get("type")
-    if profile.nullable == "type-list" and word is not None and "enum" not in schema and "const" not in schema:
+    if profile.nullable == "type-list" and word is not None and "enum" not in schema:
         return {**schema, "type": [word, "null"] if isinstance(word, str) else [*word, "null"]}
     description = {"description": schema["description"]} if "description" in schema else {}
     if "anyOf" in schema and schema.keys() <= {"anyOf", "description", "title"}:

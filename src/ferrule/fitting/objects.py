@@ -6,7 +6,7 @@ import re
 from typing import Any, NamedTuple
 
 from ferrule.fitting.change import Unfit
-from ferrule.fitting.nulls import nullable, takes_null
+from ferrule.fitting.nulls import nullable
 from ferrule.fitting.state import MOST_SCHEMAS, Node, State, below
 from ferrule.fitting.steps import KEEP, KEY, VALUE, Member, Members, Pairs
 from ferrule.model.value import is_integer
@@ -77,8 +77,7 @@ def _members(
         is_optional = name not in required
         if is_optional and profile.is_all_required:
             is_optional = False
-            _tell_optional(state, fitted, f"{inside}/{name}")
-            properties[shown] = nullable(profile, fitted)
+            properties[shown] = _optional(state, fitted, f"{inside}/{name}")
             members.append(Member(shown, None if shown == name else name, step, True))
         else:
             properties[shown] = fitted
@@ -118,14 +117,15 @@ def _members(
     return state.finished(fitted, keywords, path, words), step
 
 
-def _tell_optional(state: State, fitted: dict[str, Any], path: str) -> None:
-    if takes_null(fitted):
-        why = "null cannot be told from left out here, and is taken as left out"
-        state.changed(path, why, "dropped")
+def _optional(state: State, fitted: dict[str, Any], path: str) -> dict[str, Any]:
+    """A property that may be left out, where a provider wants every property: null leaves it out."""
+    found = nullable(state.profile, fitted)
+    if found is fitted:
+        state.changed(path, "null cannot be told from left out here, and is taken as left out", "dropped")
     else:
-        state.changed(
-            path, f"{state.profile.title} wants every property, so null says that it is left out", "rewritten", "null"
-        )
+        why = f"{state.profile.title} wants every property, so null says that it is left out"
+        state.changed(path, why, "rewritten", "null")
+    return found
 
 
 def _more(

@@ -25,6 +25,9 @@ _NESTED = 30
 """How deep a definition is looked at where it is met; deeper ones wait for their turn."""
 _UNROLLED = 2
 """How often a schema that refers to itself is written out within itself, where a provider takes no such references."""
+_NAMES = ("string", "integer", "number", "boolean")
+_PLAIN_LIST = frozenset({"type", "items", "description"})
+_FEW = 50
 _SCALARS = frozenset({"string", "integer", "number", "boolean"})
 
 
@@ -43,10 +46,8 @@ class Rewriting(State):
 
     def node(self, schema: Any, path: str, depth: int) -> Node | None:
         """The schema as the provider takes it; None where it accepts nothing."""
-        if type(schema) is dict and schema.keys() <= self._leaf:
-            word = schema.get("type")
-            if word.__class__ is str and word in _SCALARS:
-                return schema, KEEP
+        if schema.__class__ is dict and self._is_plain(schema, depth):
+            return schema, KEEP
         self.spend(path)
         if self.level > DEEPEST:
             return self.cut(path, f"it is nested more than {DEEPEST} levels deep")
@@ -55,6 +56,32 @@ class Rewriting(State):
             return self._node(schema, path, depth)
         finally:
             self.level -= 1
+
+    def _is_plain(self, schema: dict[str, Any], depth: int) -> bool:
+        """Whether it is one of the many that every provider takes as they are: seen at once, for there are so many."""
+        word = schema.get("type")
+        if word.__class__ is not str:
+            return False
+        if word in _SCALARS:
+            return schema.keys() <= self._leaf or (word == "string" and self._is_plain_enum(schema))
+        if word == "array" and schema.keys() <= _PLAIN_LIST:
+            items = schema.get("items")
+            is_shallow = self.profile.deepest is None or depth <= self.profile.deepest
+            return is_shallow and items.__class__ is dict and items.get("type") in _NAMES and items.keys() <= self._leaf
+        return False
+
+    def _is_plain_enum(self, schema: dict[str, Any]) -> bool:
+        values = schema.get("enum")
+        if values.__class__ is not list or not schema.keys() <= self._leaf | {"enum"} or not 0 < len(values) <= _FEW:
+            return False
+        if not all(value.__class__ is str for value in values) or len(set(values)) < len(values):
+            return False
+        most = self.profile.most_enum_values
+        if most is not None and self.enum_values + len(values) > most:
+            return False
+        self.enum_values += len(values)
+        self.characters += sum(map(len, values))
+        return True
 
     def _node(self, schema: Any, path: str, depth: int) -> Node | None:
         if schema is False:
@@ -72,7 +99,7 @@ class Rewriting(State):
         """The same for a schema that was put into one already."""
         words: list[str] = []
         keywords = self.loosened(flat, path, words)
-        unions = self.alternatives(flat.unions, path, words)
+        unions = self.alternatives(flat.unions, path, words) if flat.unions else []
         if unions:
             return self._union(keywords, unions, path, depth, words)
         if "enum" in keywords or "const" in keywords:

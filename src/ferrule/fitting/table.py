@@ -9,6 +9,8 @@ def tidied(steps: list[Step], first: int) -> tuple[Step, ...]:
     """The steps that do something, starting with the given one."""
     if first == KEEP:
         return ()
+    if len(steps) == 1 and isinstance(only := steps[0], Members) and not _is_still(only):
+        return (only,)
     idle = _idle(steps)
     if first in idle:
         return ()
