@@ -59,9 +59,11 @@ def _schema_loss(each: Offered, place: str, title: str) -> Loss:
     path = place[len(_SCHEMA) :].strip("/")
     changes = each.fitted.changes if each.fitted is not None else ()
     best = max(changes, key=lambda change: _nearness(_pointer(change.path), path), default=None)
-    if best is None or _nearness(_pointer(best.path), path) < 0:
+    if best is None or _nearness(_pointer(best.path), path) <= 0:
         beside = [one for one in changes if _is_beside(_pointer(one.path), path)]
-        best = next((one for one in beside if one.instead == "rewritten"), beside[0] if beside else None)
+        best = next((one for one in beside if one.instead == "rewritten"), beside[0] if beside else best)
+        if best is not None and best not in beside and _nearness(_pointer(best.path), path) < 0:
+            best = None
     if best is None:
         why = f"{title} takes schemas written another way, or only the runtime fills it in"
         return _loss(each.tool, place, why, "dropped")
