@@ -115,15 +115,16 @@ def _of_surface(surface: Surface, shown: Rendering, to: str, strict: bool, count
     tools = [*map(_as_shown, shown.tools), *later]
     is_parallel = able.get("parallel_calls", True) is True
     beginning = Beginning(None, shown.tool_choice, shown.instructions, is_parallel, strict)
-    options = WriteOptions(is_strict=strict, deferred=frozenset(tool.tool_id for tool in later))
+    options = WriteOptions(is_strict=strict, is_plain=True, deferred=frozenset(tool.tool_id for tool in later))
     return _exported(form, tools, options, beginning, counter)
 
 
 def export_tools(
     tools: Iterable[Tool], to: str, *, strict: bool = False, title: str = "", counter: TokenCounter = ESTIMATED
 ) -> Exported:
-    """Any tools, with everything that the provider can be told of them. Raises WorkspaceError for one that is not known."""
-    options = WriteOptions(is_strict=strict, title=title)
+    """Any tools, with everything that the provider can be told of them, and nothing of how they are run: what is exported is for
+    others. Raises WorkspaceError for a provider that is not known."""
+    options = WriteOptions(is_strict=strict, is_plain=True, title=title)
     return _exported(_format(to), list(tools), options, Beginning(None, is_strict=strict), counter)
 
 

@@ -20,7 +20,7 @@ from ferrule.compiler.write import write_whole
 from ferrule.contracts.format import WriteOptions
 from ferrule.conversion import NAMES_FILE, TARGETS
 from ferrule.conversion.convert import Converted, convert
-from ferrule.conversion.sources import Loaded, Sourced, load
+from ferrule.conversion.sources import HARMLESS, Loaded, Sourced, load
 from ferrule.errors import WorkspaceError
 from ferrule.formats.builtin import FORMATS
 from ferrule.model.diagnostic import Diagnostic, Finding, Severity
@@ -168,7 +168,7 @@ def _report(target: str, loaded: Loaded, made: Converted) -> ConversionReport:
     summary = ConversionSummary(
         tools=len(loaded.tools) - len({diagnostic.path for diagnostic in left_out}),
         left_out=len(left_out),
-        errors=sum(one.severity is Severity.ERROR for one in diagnostics),
+        errors=sum(one.severity is Severity.ERROR and one.rule not in HARMLESS for one in diagnostics),
         losses=len(losses),
         final=sum(loss.is_final for loss in losses),
     )

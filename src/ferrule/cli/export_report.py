@@ -71,4 +71,6 @@ def _summary(report: ExportReport) -> str:
     tools = f"{report.tools} tool{'' if report.tools == 1 else 's'} for {report.to}"
     deferred = f", {len(tokens.deferred)} of them deferred" if tokens.deferred else ""
     left = f"; {len(report.left_out)} left out" if report.left_out else ""
-    return f"{tools}{deferred}: {how}{tokens.total:,} tokens ({by}){left}"
+    final = sum(loss.is_final for loss in report.losses)
+    unsaid = f"; {final} things of them are not said there (--report json tells which)" if final else ""
+    return f"{tools}{deferred}: {how}{tokens.total:,} tokens ({by}){left}{unsaid}"

@@ -44,7 +44,7 @@ from ferrule.parts import page_of, parts
 from ferrule.workspace import Workspace, show_path
 
 UNKNOWN = "FER-2"
-_HARMLESS = frozenset({"AML-37"})
+HARMLESS = frozenset({"AML-37"})
 """Errors that say nothing against a conversion: how a tool is reached."""
 
 
@@ -254,7 +254,7 @@ def _errors_in(report: FileReport, path: ValuePath) -> list[Diagnostic]:
         one
         for one in report.diagnostics
         if one.severity is Severity.ERROR
-        and one.rule not in _HARMLESS
+        and one.rule not in HARMLESS
         and (not prefix or one.path == prefix or one.path.startswith((f"{prefix}.", f"{prefix}[")))
     ]
 
