@@ -66,6 +66,7 @@ HOSTILE: dict[str, Any] = {
     "a mesh": _argument(_ref("d0"), **_MESH),
     "a ring": {"type": "object", "properties": {f"p{at}": _ref(f"d{at}") for at in range(1900)}, "$defs": _RING},
     "a long tuple": _argument({"prefixItems": [_object(f"p{at}", {}) for at in range(5000)]}),
+    "tuples in tuples": _argument(_nested(25, lambda inner, _: {"type": "array", "prefixItems": [inner]})),
     "a long word": _argument({"type": "string", "not": {"enum": ["x" * 1000] * 5000}}),
     "a lone surrogate": {"type": "object", "properties": {"\ud800": {}}},
     "a huge number": _argument({"type": "integer", "maximum": 10**400, "multipleOf": 1e308, "enum": [10**400, 1]}),

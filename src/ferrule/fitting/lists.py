@@ -71,7 +71,7 @@ def _positions(
         sizes["maxItems"] = min(sizes.get("maxItems", len(nodes)), len(nodes))
     if state.profile.allows_tuples and nodes:
         fitted["prefixItems"] = [schema for schema, _ in nodes]
-        fitted["items"] = after[0] if after is not None else _any_of([schema for schema, _ in nodes])
+        fitted["items"] = after[0] if after is not None else {}  # `maxItems` says that there are none
     else:
         taken = [schema for schema, _ in nodes] + ([after[0]] if after is not None else [])
         fitted["items"] = _any_of(taken) if taken else {"type": "string"}
