@@ -227,7 +227,7 @@ def test_an_agent_keeps_its_body_and_a_role_does_not() -> None:
 def test_an_emitted_tool_compiles_to_the_same(path: Any) -> None:
     (tool,) = compiled(path.read_text(encoding="utf-8")).tools
     text, losses, demands = DIALECT.emit(tool)
-    assert losses == demands == ()
+    assert (losses, demands) == ((), ())
     assert compiled(str(text)).tools == (tool,)
 
 
