@@ -11,6 +11,7 @@ from ferrule.fitting.merging import type_words
 from ferrule.fitting.profile import Profile
 from ferrule.fitting.references import DYNAMIC, Homes
 from ferrule.fitting.state import DEEPEST, MOST_SCHEMAS, Node, State, below
+from ferrule.fitting.typed import bounds_in_numbers
 from ferrule.model.schema import LIST_KEYWORDS, MAP_KEYWORDS, SCHEMA_KEYWORDS, positions
 
 _HOMES = ("$defs", "definitions")
@@ -229,12 +230,3 @@ def _older(new: dict[str, Any]) -> None:
         new["dependencies"] = {name: said for one in asked for name, said in one.items()}
     elif asked:
         new["allOf"] = [*new.get("allOf", ()), *({"dependencies": one} for one in asked)]
-
-
-def bounds_in_numbers(keywords: dict[str, Any]) -> None:
-    """Bounds as draft 4 says them (`exclusiveMinimum: true`) in the words of later drafts."""
-    for exclusive, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
-        if isinstance(keywords.get(exclusive), bool):
-            is_exclusive = keywords.pop(exclusive)
-            if is_exclusive and bound in keywords:
-                keywords[exclusive] = keywords.pop(bound)

@@ -9,7 +9,7 @@ from ferrule.fitting.nulls import nullable
 from ferrule.fitting.profile import Profile
 from ferrule.fitting.state import Node, State, is_pattern_taken
 from ferrule.fitting.steps import KEEP
-from ferrule.fitting.typed import FAMILIES, type_of, types_of
+from ferrule.fitting.typed import FAMILIES, bounds_in_numbers, type_of, types_of
 from ferrule.fitting.words import told
 
 
@@ -18,6 +18,9 @@ def rewritten_scalar(
 ) -> dict[str, Any]:
     """A schema of one type that holds no others."""
     fitted: dict[str, Any] = {"type": word}
+    if isinstance(keywords.get("exclusiveMinimum"), bool) or isinstance(keywords.get("exclusiveMaximum"), bool):
+        keywords = dict(keywords)
+        bounds_in_numbers(keywords)
     family = FAMILIES.get(word, frozenset())
     keywords = _bounded(keywords)
     for keyword, operand in keywords.items():

@@ -85,11 +85,17 @@ class State(ABC):
     def flat(self, schema: Any, path: str) -> Flat | None:
         """The schema with what it refers to and all of its `allOf` in one; None where it accepts nothing."""
         if isinstance(schema, dict) and "$ref" not in schema and "allOf" not in schema:
-            return merged([schema])
+            return merged([self._read(schema)])
         members: list[dict[str, Any]] = []
         if not self._gather(schema, path, (), members):
             return None
         return merged(members) if members else Flat({}, [], [])
+
+    def _read(self, schema: dict[str, Any]) -> dict[str, Any]:
+        """The schema without what its draft does not know."""
+        if self.draft > 7 or "prefixItems" not in schema:
+            return schema
+        return {word: said for word, said in schema.items() if word != "prefixItems"}
 
     def _gather(self, schema: Any, path: str, open_refs: tuple[str, ...], members: list[dict[str, Any]]) -> bool:
         """Adds everything a value must fit; False where nothing fits."""
@@ -102,7 +108,7 @@ class State(ABC):
             raise Unfit("its allOf and $ref lead to too many schemas; write it more simply", path)
         ref = schema.get("$ref")
         if ref is None or self.draft > 7:
-            members.append(schema)
+            members.append(self._read(schema))
             for member in said if isinstance(said := schema.get("allOf"), list) else ():
                 if not self._gather(member, path, open_refs, members):
                     return False
