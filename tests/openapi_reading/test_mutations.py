@@ -52,7 +52,7 @@ def damaged(draw: st.DrawFn) -> dict[str, Any]:
         holder, key = known[draw(st.integers(0, len(known) - 1))]
         match draw(st.sampled_from(["replace", "drop", "copy", "rename", "add"])):
             case "replace":
-                holder[key] = draw(JUNK)
+                holder[key] = copy.deepcopy(draw(JUNK))
             case "drop":
                 del holder[key]
             case "copy":
@@ -61,7 +61,7 @@ def damaged(draw: st.DrawFn) -> dict[str, Any]:
             case "rename" if isinstance(holder, dict):
                 holder[draw(KEYS)] = holder.pop(key)
             case _ if isinstance(holder, dict):
-                holder[draw(KEYS)] = draw(JUNK)
+                holder[draw(KEYS)] = copy.deepcopy(draw(JUNK))
     return document
 
 
