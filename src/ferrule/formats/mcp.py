@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from ferrule.contracts.format import Reading, ReadTool, WriteOptions, Writing
+from ferrule.formats.doubts import doubts
 from ferrule.formats.entries import UNREAD, Entry, Unreadable, entries
 from ferrule.formats.mcp_words import LATEST_DRAFT, hints_of, icons_of, input_schema
 from ferrule.formats.offer import named
@@ -75,6 +76,8 @@ class McpList:
                 findings.append(error.at(entry.path))
                 continue
             written = entry.value["name"] if isinstance(entry.value, dict) else ""
+            if isinstance(entry.value, dict) and META_EXTENSION in (entry.value.get(_META) or ()):
+                findings += doubts(_served(entry.value, "", names), tool, entry.path, META_EXTENSION)
             if written in tools:
                 findings.append(Finding(UNREAD, entry.path, f"there are two tools called {written!r}"))
             else:

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from ferrule.formats.doubts import doubts
 from ferrule.model.carried import restored
 from ferrule.model.loss import EXTENSION
 from ferrule.model.tool import Tool, raw
@@ -64,7 +65,12 @@ class Reader:
                 }
             ),
         )
-        return restored(tool, extension) if isinstance(extension, dict) else tool
+        if not isinstance(extension, dict):
+            return tool
+        after = restored(tool, extension)
+        for doubt in doubts(tool, after, heading.path, EXTENSION):
+            self._document.keep(doubt)
+        return after
 
     def _name(self, heading: Heading) -> str:
         name = made = heading.operation_id or name_of(heading)

@@ -132,7 +132,25 @@ STATED = (
 
 def stated(tool: Tool, extension: JsonValue) -> Tool:
     """The tool with what its extension says about it in the workspace it lies in: its form and identity stay."""
-    return _with_words(tool, extension, STATED) if isinstance(extension, dict) else tool
+    if not isinstance(extension, dict):
+        return tool
+    said = _with_words(tool, extension, STATED)
+    if not loosened(tool, said):
+        return said
+    tame = {"facts": tool.facts, "inferred_facts": tool.inferred_facts, "lifecycle": tool.lifecycle}
+    return msgspec.structs.replace(said, **tame)
+
+
+def loosened(tool: Tool, after: Tool) -> list[str]:
+    """In what a tool is more harmless, or more alive, than its document says in its own words: what its extension claims is
+    then not for a reader to believe unasked."""
+    found: list[str] = []
+    if tool.facts.is_destructive is True:
+        found += ["is_destructive"] if after.facts.is_destructive is False else []
+        found += ["is_read_only"] if after.facts.is_read_only is True and tool.facts.is_read_only is not True else []
+    if tool.lifecycle in _IDLE and after.lifecycle not in _IDLE:
+        found.append("lifecycle")
+    return found
 
 
 def extension_of(tool: Tool) -> dict[str, Any]:
