@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import enum
 import re
 from datetime import datetime
 from decimal import Decimal
-from typing import Annotated, Any, NewType, TypedDict
+from typing import Annotated, Any, NamedTuple, NewType, TypedDict
 
 import annotated_types
 import msgspec
@@ -60,6 +61,113 @@ def test_a_field_of_pydantic_says_its_pattern_and_its_description() -> None:
     assert found["code"] == {"type": "string", "pattern": "^[A-Z]+$", "maxLength": 3, "description": "Its code."}
     assert found["other"]["pattern"] == "a+"
     assert found["maybe"] == {"anyOf": [{"type": "integer"}, {"type": "null"}], "minimum": 2, "default": None}
+
+
+@dataclasses.dataclass
+class Street:
+    """Where somebody lives.
+
+    In one country
+    alone.
+
+    Attributes:
+        name: What it is called,
+            in full.
+        number (int): Not said here.
+        town: Where it is.
+    """
+
+    name: str
+    number: Annotated[int, msgspec.Meta(description="The house.")]
+    town: Town
+
+
+class Town(msgspec.Struct, rename="camel"):
+    """A town.
+
+    :ivar post_code: Its code.
+    """
+
+    post_code: str
+
+
+class Speed(enum.Enum):
+    """How fast.
+
+    Never too fast.
+    """
+
+    SLOW = "slow"
+
+
+class Point(NamedTuple):
+    """A point.
+
+    Attributes:
+        x: To the right.
+    """
+
+    x: int
+
+
+class Order(pydantic.BaseModel):
+    """An order.
+
+    Attributes:
+        sku: What is ordered.
+    """
+
+    sku: str
+
+
+def test_docstrings_of_classes_describe_them_and_their_fields() -> None:
+    def order(street: Street, point: Point, order: Order, speed: Speed) -> Town:
+        """Order something."""
+        return street.town
+
+    tool = Binding(order).tool
+    assert tool is not None
+    assert tool.output_schema is not None
+    whole = msgspec.json.decode(tool.input_schema)
+    street = whole["$defs"]["Street"]
+    assert street["description"] == "Where somebody lives.\n\nIn one country alone."
+    said = {name: member["description"] for name, member in street["properties"].items()}
+    assert said == {"name": "What it is called, in full.", "number": "The house.", "town": "Where it is."}
+    for town in (whole["$defs"]["Town"], msgspec.json.decode(tool.output_schema)["$defs"]["Town"]):
+        assert town["description"] == "A town."
+        assert town["properties"]["postCode"] == {"type": "string", "description": "Its code."}
+    assert whole["$defs"]["Point"]["description"] == "A point.\n\nAttributes:\n    x: To the right."
+    assert whole["$defs"]["Speed"]["description"] == "How fast.\n\nNever too fast."
+    assert whole["properties"]["order"]["description"] == "An order."
+    assert whole["properties"]["order"]["properties"]["sku"]["description"] == "What is ordered."
+
+
+def test_examples_and_titles_are_said() -> None:
+    def order(
+        code: Annotated[str, pydantic.Field(examples=["AB", "C"], title="Code of it")],
+        count: Annotated[int, msgspec.Meta(examples=[1], title="How many")],
+        size: int = pydantic.Field(3, examples=[4], ge=1),
+        age: int = pydantic.Field(description="In years."),
+    ) -> str:
+        """Order something."""
+        return ""
+
+    found = properties(order)
+    assert found["code"] == {"type": "string", "examples": ["AB", "C"], "title": "Code of it"}
+    assert found["count"] == {"type": "integer", "examples": [1], "title": "How many"}
+    assert found["size"] == {"type": "integer", "examples": [4], "minimum": 1, "default": 3}
+    assert found["age"] == {"type": "integer", "description": "In years."}
+
+
+@pytest.mark.parametrize("note", [msgspec.Meta(examples=[object()]), pydantic.Field(examples=[object()])])
+def test_an_example_that_is_no_json_is_refused(note: Any) -> None:
+    def order(value: Any) -> str:
+        """Order something."""
+        return ""
+
+    order.__annotations__["value"] = Annotated[int, note]
+    with pytest.raises(BindingError, match=r"'value'.*no JSON"):
+        properties(order)
 
 
 @dataclasses.dataclass

@@ -290,7 +290,7 @@ def test_parameters_are_described_in_three_styles(text: str) -> None:
 
 def test_a_docstring_without_a_blank_line_has_its_summary() -> None:
     assert read_docstring("Do it\nnow.\n:param a: x").summary == "Do it now."
-    assert read_docstring(None) == ("", {})
+    assert read_docstring(None) == ("", "", {})
 
 
 def test_fields_become_legal_names() -> None:

@@ -193,7 +193,7 @@ def test_docstrings_of_three_styles_types_and_defaults_are_in_the_definition(pla
     place.run("import", "python", "shop.py", "--owner", "Team Shop")
     google = place.definition("google")
     assert google["type"] == "function"
-    assert google["meta"] == {"name": "Google", "description": "Repeat a text.", "owner": "Team Shop"}
+    assert google["meta"] == {"name": "Google", "description": "Repeat a text.\n\nMore about it.", "owner": "Team Shop"}
     inputs = google["interface"]["input"]
     assert inputs["properties"]["text"] == {"type": "string", "description": "What to repeat."}
     assert inputs["properties"]["times"] == {
@@ -276,3 +276,101 @@ def test_a_tool_of_a_served_module_is_not_made_twice(place: Place) -> None:
     settings.write_text(settings.read_text() + '[functions]\nmodules = ["shop.py"]\n')
     _, out, _ = place.run("import", "python", "shop.py", "marked")
     assert "it is a tool already" in out
+
+
+TOLD = '''
+import dataclasses
+from typing import Annotated
+import msgspec, pydantic
+from pydantic import Field
+
+@dataclasses.dataclass
+class Money:
+    """What is paid back.
+
+    Attributes:
+        amount: In cents.
+    """
+    amount: Annotated[int, Field(alias="cents")]
+
+def refund(
+    order_id: Annotated[str, Field(alias="orderId", examples=["O-1"], title="The order")],
+    money: Money,
+    more: Money,
+    reason: Annotated[str, msgspec.Meta(examples=["late"], title="Reason", description="Why.")] = "",
+) -> bool:
+    """Refund an order.
+
+    Use it only when the customer
+    asked. It cannot be undone.
+
+    Raises:
+        KeyError: There is no such order.
+    """
+    return True
+
+@pydantic.validate_call
+def checked(size: int = Field(3, ge=1)) -> int:
+    """Give a size back."""
+    return size
+
+@pydantic.validate_call
+def renamed(size: Annotated[int, Field(alias="width")]) -> int:
+    """Give a size back."""
+    return size
+
+def unchecked(size: int = Field(3, ge=1)) -> int:
+    """Give a size back."""
+    return size
+'''
+
+
+def test_all_prose_examples_and_attributes_are_in_the_definition_and_aliases_are_told(place: Place) -> None:
+    (place.root / "told.py").write_text(TOLD)
+    code, out, err = place.run("import", "python", "told.py", "--report", "json")
+    assert code == 1, out + err
+    refund = place.definition("refund")
+    said = "Refund an order.\n\nUse it only when the customer asked. It cannot be undone."
+    assert refund["meta"]["description"] == said
+    inputs = refund["interface"]["input"]["properties"]
+    assert inputs["order_id"] == {"type": "string", "examples": ["O-1"], "description": "The order"}
+    assert inputs["money"]["description"] == "What is paid back."
+    assert inputs["money"]["properties"]["amount"] == {"type": "integer", "description": "In cents."}
+    assert inputs["reason"] == {"type": "string", "examples": ["late"], "default": "", "description": "Why."}
+    (report,) = json.loads(out)["imports"]
+    assert [one["why"] for one in report["left_out"]] == [
+        "pydantic takes 'size' by its alias 'width' alone; take the alias away"
+    ]
+    assert report["notes"] == [
+        "refund: the title 'Reason' of 'reason' is left out, because it has a description",
+        "refund: 'order_id' has the alias 'orderId', which is not used; calls write 'order_id'",
+        "refund: 'Money.amount' has the alias 'cents', which is not used; calls write 'amount'",
+        "unchecked: the default of 'size' is a Field, which the function gets as it is; decorate it with pydantic.validate_call,"
+        " or write the default itself",
+    ]
+    assert place.call("refund", {"order_id": "O-1", "money": {"amount": 1}, "more": {"amount": 2}}) == {"result": True}
+    assert place.call("checked", {}) == {"result": 3}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\\ud800",
+        "\\x00",
+        "Args:",
+        "Parameters\\n---",
+        ":param",
+        "---",
+        "--- \\u2028 x",
+        " \\t ",
+        "x\\n\\n```\\ny",
+        "# a: [b",
+    ],
+)
+def test_an_odd_docstring_is_no_mistake_of_ours(place: Place, text: str) -> None:
+    (place.root / "odd.py").write_text(f'def odd_one(a: int) -> int:\n    "{text}"\n    return a\n')
+    code, out, err = place.run("import", "python", "odd.py")
+    assert "Traceback" not in out + err
+    assert "mistake in Ferrule" not in out + err
+    assert code in (0, 1, 2)
+    assert Workspace.open(place.root).check().summary.errors == 0

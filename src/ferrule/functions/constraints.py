@@ -10,11 +10,13 @@ import dataclasses
 import types
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
+from inspect import cleandoc
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 import msgspec
 
 from ferrule.errors import BindingError
+from ferrule.functions.docstring import read_docstring
 from ferrule.functions.signature import bare
 
 _FOREIGN = ("annotated_types", "pydantic")
@@ -29,6 +31,8 @@ _BOUNDS = {
 _LENGTHS = {"min_length": ("minLength", "minItems"), "max_length": ("maxLength", "maxItems")}
 _IDLE = frozenset({"Unit", "Strict", "DocInfo", "Doc"})
 """Notes that take no value away: what comes is JSON, whose types are strict as they are."""
+_WORDS = ("description", "title", "examples")
+"""What a `Field` of pydantic says besides constraints."""
 _DATED = msgspec.Meta(extra_json_schema={"format": "date-time"})
 
 
@@ -55,12 +59,51 @@ def tightened(shared: dict[str, Any], annotations: Iterable[Any], place: str, sc
         schema = shared.get(kind.__name__)
         if not isinstance(schema, dict) or not isinstance(schema.get("properties"), dict):
             continue
-        names = dict(zip(_fields(kind), getattr(kind, "__struct_encode_fields__", _fields(kind)), strict=False))
+        names = dict(_written_names(kind))
         for field, annotation in _hints(kind).items():
             written = schema["properties"].get(names.get(field, field))
             made = told(annotation, f"the field {field!r} of {kind.__name__} ({place})")
             if written is not None and made is not annotation:
                 written.update(schema_of(made))
+
+
+def documented(shared: dict[str, Any], annotations: Iterable[Any]) -> None:
+    """Say what the classes' docstrings say: their prose of the classes, and the texts of their attributes of the properties."""
+    names = {kind.__name__: dict(_written_names(kind)) for kind in _classes(annotations)}
+    for name, schema in shared.items():
+        divide_docstring(schema, names.get(name, {}))
+
+
+def divide_docstring(schema: dict[str, Any], names: dict[str, str]) -> None:
+    """Give an object's properties what its description, a docstring, says of them. `names`: those in JSON, by attribute."""
+    text, properties = schema.get("description"), schema.get("properties")
+    if not isinstance(text, str):
+        return
+    if not isinstance(properties, dict):  # a tuple has nowhere else to say what its members are
+        schema["description"] = cleandoc(text)
+        return
+    docs = read_docstring(text)
+    if docs.prose or not docs.parameters:
+        schema["description"] = docs.prose or cleandoc(text)
+    else:
+        del schema["description"]
+    for attribute, said in docs.parameters.items():
+        member = properties.get(names.get(attribute, attribute))
+        if isinstance(member, dict) and said:
+            member.setdefault("description", said)
+
+
+def unused_aliases(name: str, annotation: Any) -> Iterator[tuple[str, str]]:
+    """Aliases that pydantic's `Field` gives a parameter, or a field of a class it leads to, which nothing here goes by."""
+    places = [(name, annotation)]
+    places += [
+        (f"{kind.__name__}.{field}", hint) for kind in _classes([annotation]) for field, hint in _hints(kind).items()
+    ]
+    for place, each in places:
+        for note in get_args(each)[1:] if get_origin(each) is Annotated else ():
+            alias = _is_foreign(note) and (getattr(note, "validation_alias", None) or getattr(note, "alias", None))
+            if alias and alias != place.rpartition(".")[2]:
+                yield place, alias if isinstance(alias, str) else str(alias)
 
 
 def _rebuilt(annotation: Any, change: Callable[[Any], Any]) -> Any:
@@ -100,7 +143,7 @@ def _parts(note: Any) -> list[tuple[str, Any]] | None:
         return []
     if hasattr(note, "metadata") and hasattr(note, "description"):  # pydantic's Field
         inner = [_parts(one) for one in note.metadata]
-        words = [(key, getattr(note, key)) for key in ("description", "title") if getattr(note, key, None)]
+        words = [(key, getattr(note, key)) for key in _WORDS if getattr(note, key, None)]
         return None if None in inner else [*(pair for pairs in inner if pairs for pair in pairs), *words]
     if isinstance(note, Iterable) and not isinstance(note, type):  # several in one
         inner = [_parts(one) for one in note]
@@ -120,7 +163,7 @@ def _keyword(key: str, value: Any, annotation: Any, place: str, note: Any) -> di
         return ({of_text: value} if str in kinds else {}) | ({of_list: value} if list in kinds else {})
     if key == "pattern" and str in kinds:
         return {"pattern": getattr(value, "pattern", value)}
-    if key in ("description", "title") and isinstance(value, str):
+    if (key in ("description", "title") and isinstance(value, str)) or (key == "examples" and isinstance(value, list)):
         return {key: value}
     if key == "strict":
         return {}
@@ -166,6 +209,12 @@ def _fields(kind: Any) -> tuple[str, ...]:
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
         return kind.__struct_fields__
     return tuple(kind.__annotations__) if is_typeddict(kind) else tuple(getattr(kind, "_fields", ()))
+
+
+def _written_names(kind: Any) -> Iterator[tuple[str, str]]:
+    """The fields of a class, each with its name in JSON."""
+    fields = _fields(kind)
+    return zip(fields, getattr(kind, "__struct_encode_fields__", fields), strict=False)
 
 
 def _hints(kind: type) -> dict[str, Any]:

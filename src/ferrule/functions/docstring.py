@@ -1,16 +1,36 @@
-"""What a docstring says: its first paragraph, and a line on each parameter (Google, NumPy or reST style)."""
+"""What a docstring says: its prose, and a line on each parameter or attribute (Google, NumPy or reST style)."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from inspect import cleandoc
+from itertools import groupby
 from typing import NamedTuple
 
-_FIELD = re.compile(r":(?:param|parameter|arg|argument)\s+(?:[^:]*\s)?\**(\w+)\s*:\s*(.*)")
-_GOOGLE = re.compile(r"(?:args|arguments|parameters|params|keyword args|keyword arguments)\s*:", re.IGNORECASE)
-_NUMPY = re.compile(r"(?:parameters|other parameters|arguments)", re.IGNORECASE)
+_FIELD = re.compile(r":(?:param|parameter|arg|argument|ivar|var|attr)\s+(?:[^:]*\s)?\**(\w+)\s*:\s*(.*)")
+_GOOGLE = re.compile(
+    r"(?:args|arguments|parameters|params|keyword args|keyword arguments|attributes)\s*:", re.IGNORECASE
+)
+_NUMPY = re.compile(r"(?:parameters|other parameters|arguments|attributes)", re.IGNORECASE)
+_ANY_FIELD = re.compile(
+    r":(?:param|parameter|arg|argument|key|keyword|kwarg|type|returns?|rtype|yields?|ytype|raises?|except|exception|[ci]?var"
+    r"|vartype|attr|meta)(?:\s[^:]*)?:(?:\s|$)"
+)
+_ANY_GOOGLE = re.compile(
+    r"(?:(?:keyword |other )?(?:args|arguments|parameters|params)|attributes|returns?|yields?|raises?|exceptions|examples?)\s*:",
+    re.IGNORECASE,
+)
+"""Notes and warnings are no sections here: whoever uses the tool should know them."""
+_ANY_NUMPY = re.compile(
+    r"(?:other )?(?:parameters|arguments)|attributes|methods|returns?|yields?|receives|raises?|warns|warnings|see also|notes?"
+    r"|references|examples?",
+    re.IGNORECASE,
+)
 _UNDERLINE = re.compile(r"-{3,}")
+_OWN_LINE = re.compile(r"\s|[-*+|>#.]|\d+[.)]\s|={3,}|-{3,}")
+"""How lines begin that do not run on: of lists, tables, headings and examples."""
+_FENCE = "```"
 _GOOGLE_ENTRY = re.compile(r"\**(\w+)\s*(?:\([^)]*\))?\s*:\s*(.*)")
 _NUMPY_ENTRY = re.compile(r"\**(\w+(?:\s*,\s*\**\w+)*)\s*(?::.*)?")
 
@@ -20,13 +40,16 @@ class Docs(NamedTuple):
 
     summary: str
     """The first paragraph, as one line."""
+    prose: str
+    """All that stands before the first section, each plain paragraph as one line."""
     parameters: dict[str, str]
 
 
 def read_docstring(text: str | None) -> Docs:
-    """The first paragraph and the parameters of a docstring."""
-    lines = cleandoc(text).splitlines() if text else []
-    return Docs(_summary(lines), dict([*_rest(lines), *_google(lines), *_numpy(lines)]))
+    """The prose of a docstring, and its parameters; of a class's docstring, the attributes too."""
+    sound = text.encode(errors="replace").decode() if isinstance(text, str) else ""  # half a character is no text
+    lines = cleandoc(sound).splitlines()
+    return Docs(_summary(lines), _prose(lines), dict([*_rest(lines), *_google(lines), *_numpy(lines)]))
 
 
 def _summary(lines: list[str]) -> str:
@@ -36,6 +59,28 @@ def _summary(lines: list[str]) -> str:
             break
         paragraph.append(line.strip())
     return " ".join(paragraph)
+
+
+def _prose(lines: list[str]) -> str:
+    kept = [line.rstrip() for line in lines[: next(_sections(lines), len(lines))]]
+    if any(line.lstrip().startswith(_FENCE) for line in kept):
+        return "\n".join(kept).strip()
+    paragraphs = [list(group) for is_text, group in groupby(kept, bool) if is_text]
+    return "\n\n".join(_flowing(paragraph) for paragraph in paragraphs).strip()
+
+
+def _sections(lines: list[str]) -> Iterator[int]:
+    """The numbers of the lines that begin a section."""
+    for number, line in enumerate(lines):
+        words, below = line.strip(), lines[number + 1].strip() if number + 1 < len(lines) else ""
+        is_underlined = _UNDERLINE.fullmatch(below) and _ANY_NUMPY.fullmatch(words)
+        if is_underlined or _ANY_GOOGLE.fullmatch(words) or _ANY_FIELD.match(words):
+            yield number
+
+
+def _flowing(paragraph: list[str]) -> str:
+    """A paragraph as one line, unless its lines mean something."""
+    return ("\n" if any(_OWN_LINE.match(line) for line in paragraph) else " ").join(paragraph)
 
 
 def _rest(lines: list[str]) -> Iterator[tuple[str, str]]:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, get_args, get_origin
 import msgspec
 
 from ferrule.errors import BindingError
-from ferrule.functions.constraints import tightened, told
+from ferrule.functions.constraints import divide_docstring, documented, tightened, told
 from ferrule.functions.docstring import Docs
 from ferrule.functions.signature import ABSENT, Parameter, Signature, bare, label
 
@@ -70,7 +70,19 @@ def _schemas(annotations: list[Any], places: list[str]) -> tuple[list[dict[str, 
             raise BindingError(f"{places[0]} and others use two different types named {name!r}; rename one of them")
     for annotation, place in zip(annotations, places, strict=True):
         tightened(shared, [annotation], place, _alone)
+    documented(shared, annotations)
+    for schema, place in zip(schemas, places, strict=True):
+        _refuse_no_json(schema, place)
+    for name, part in shared.items():
+        _refuse_no_json(part, f"the class {name} ({places[0]} or another uses it)")
     return list(schemas), shared
+
+
+def _refuse_no_json(schema: Any, place: str) -> None:
+    try:
+        msgspec.json.encode(schema)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise BindingError(f"{place} has an example or a note that is no JSON ({error}); write it as JSON") from error
 
 
 def _alone(annotation: Any) -> dict[str, Any]:
@@ -108,6 +120,7 @@ class _Hook:
         if hasattr(kind, "model_json_schema"):
             schema: dict[str, Any] = kind.model_json_schema(ref_template="#/$defs/{model}")
             self.shared.update(schema.pop("$defs", {}))
+            divide_docstring(schema, {})
             return schema
         raise NotImplementedError(f"{_spelled(kind)} is not supported")
 

@@ -76,7 +76,7 @@ def read_signature(function: Callable[..., Any]) -> Signature:
         else:
             field = parameter.name.removesuffix("_")
             field = field if keyword.iskeyword(field) else parameter.name
-            parameters.append(Parameter(parameter.name, field, annotation, parameter.default))
+            parameters.append(Parameter(parameter.name, field, *_annotated(annotation, parameter.default)))
     returns = _value_type(hints.get("return", ABSENT))
     return Signature(tuple(parameters), context, takes_more, returns, _is_async(function), injected)
 
@@ -128,6 +128,19 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
             f"the annotations of {label(function)} cannot be resolved ({type(error).__name__}: {error}); types have to be"
             " importable from its module when the program runs, not only while type checking"
         ) from error
+
+
+def _annotated(annotation: Any, default: Any) -> tuple[Any, Any]:
+    """Annotation and default of a parameter; a `Field` of pydantic that stands for the default is a note and holds it."""
+    if annotation is ABSENT or not is_field(default):
+        return annotation, default
+    held = ABSENT if default.is_required() else default if default.default_factory is not None else default.default
+    return Annotated[annotation, default], held
+
+
+def is_field(value: Any) -> bool:
+    """Whether this is a `Field` of pydantic, which is not imported for it."""
+    return (type(value).__module__, type(value).__name__) == ("pydantic.fields", "FieldInfo")
 
 
 def _is_context(annotation: Any) -> bool:

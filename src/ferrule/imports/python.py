@@ -21,9 +21,12 @@ from ferrule.dialects.aml import compiled_tool
 from ferrule.dialects.aml_emit import text_of
 from ferrule.errors import BindingError, WorkspaceError
 from ferrule.functions.binding import Binding
+from ferrule.functions.constraints import unused_aliases
 from ferrule.functions.decorator import MARK
+from ferrule.functions.docstring import read_docstring
 from ferrule.functions.factories import is_service
 from ferrule.functions.gather import load_modules
+from ferrule.functions.signature import ABSENT, is_field
 from ferrule.functions.words import snake
 from ferrule.imports.unfolding import unfolded
 from ferrule.model.carried import carried
@@ -128,7 +131,9 @@ def imported_functions(
             tool = binding.within(namespace).tool
             assert tool is not None, "a function that runs somebody else's definition was refused"
             tool_id = _tool_id(tool.name, module, bind)
-            value, told = _written(tool, tool_id, namespace, owner, is_read_only)
+            described = msgspec.structs.replace(tool, description=_description(binding, tool))
+            value, told = _written(described, tool_id, namespace, owner, is_read_only)
+            told += dict.fromkeys(_field_notes(binding))
         except (BindingError, NotInlinable) as error:
             left.append(Left(name, place, str(error)))
             continue
@@ -195,6 +200,29 @@ def _binding(function: Callable[..., Any], is_served: bool) -> Binding:
     return mark
 
 
+def _description(binding: Binding, tool: Tool) -> str:
+    """All that the docstring says about the tool; the tool of a function itself has the first paragraph."""
+    return (
+        binding.stated.description
+        or read_docstring(getattr(binding.function, "__doc__", None)).prose
+        or tool.description
+    )
+
+
+def _field_notes(binding: Binding) -> Iterator[str]:
+    """What a `Field` of pydantic says that no call goes by. Raises BindingError where every call would fail."""
+    is_validated = hasattr(binding.function, "raw_function")  # by pydantic.validate_call
+    passed = inspect.signature(binding.function).parameters
+    for parameter in binding.signature.parameters:
+        for place, alias in unused_aliases(parameter.field, parameter.annotation):
+            if is_validated and place == parameter.field:
+                raise BindingError(f"pydantic takes {place!r} by its alias {alias!r} alone; take the alias away")
+            yield f"{place!r} has the alias {alias!r}, which is not used; calls write {place.rpartition('.')[2]!r}"
+        if not is_validated and is_field(passed[parameter.name].default) and parameter.default is not ABSENT:
+            what = f"the default of {parameter.name!r} is a Field, which the function gets as it is"
+            yield f"{what}; decorate it with pydantic.validate_call, or write the default itself"
+
+
 def _tool_id(name: str, module: str, taken: Iterable[str]) -> str:
     plain = _UNFIT.sub("-", snake(name)).strip("-")
     if len(plain) < 3:
@@ -235,12 +263,23 @@ def _written(
 
 
 def _input(tool: Tool, payload: dict[str, Any], notes: list[str]) -> dict[str, Any]:
-    schema = _plain(msgspec.json.decode(tool.input_schema), "takes", notes)
+    schema = _plain(_untitled(msgspec.json.decode(tool.input_schema), notes), "takes", notes)
     for word in payload.get("input_contract", {}).get("sensitive_fields", ()):
         if isinstance(schema["properties"].get(word), dict):
             schema["properties"][word]["sensitive"] = True
         else:
             notes.append(f"its sensitive field {word!r} is inside another one; mark it in the definition yourself")
+    return schema
+
+
+def _untitled(schema: dict[str, Any], notes: list[str]) -> dict[str, Any]:
+    """Without the parameters' titles, which AML has no place for: one is a description where there is no other."""
+    for name, member in schema["properties"].items():
+        if "title" not in member or "properties" in member:  # the name of a class
+            continue
+        title = member.pop("title")
+        if member.setdefault("description", title) != title:
+            notes.append(f"the title {title!r} of {name!r} is left out, because it has a description")
     return schema
 
 
