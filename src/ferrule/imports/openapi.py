@@ -132,9 +132,13 @@ class _Chooser:
         self._except_paths = [_Glob(path, "[^/]*") for path in choice.except_paths]
         self._except_operations = [_Glob(each.lower(), ".*") for each in choice.except_operations]
         self._except_methods = {method.upper() for method in choice.except_methods}
+        lists = (choice.tags, choice.paths, choice.operations, choice.methods, choice.except_tags, choice.except_paths)
+        self._takes_all = choice.with_deprecated and not any((*lists, choice.except_operations, choice.except_methods))
 
     def takes(self, heading: Heading, name: str) -> bool:
         """Whether an operation is chosen."""
+        if self._takes_all:
+            return True
         tags, path = [tag.lower() for tag in heading.tags], heading.template
         ids = [heading.operation_id.lower(), name]
         if self._tags and not _any(self._tags, tags):

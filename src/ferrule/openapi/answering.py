@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 from ferrule.model.diagnostic import Severity
 from ferrule.openapi.bodies import kind_of
+from ferrule.openapi.entries import Entry
 from ferrule.openapi.read import OpenApi
-from ferrule.openapi.schemas import Entry, Schemas
+from ferrule.openapi.schemas import Schemas
 from ferrule.openapi.shape import CHOICE, Answer, Media, Operation
 from ferrule.openapi.wording import as_sentence, bounded
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ferrule.model.diagnostic import Severity
+from ferrule.openapi.entries import Entry, described
 from ferrule.openapi.keywords import BINARY
 from ferrule.openapi.read import OpenApi
-from ferrule.openapi.schemas import Entry, Schemas, described
+from ferrule.openapi.schemas import Schemas
 from ferrule.openapi.shape import CHOICE, LEFT_OUT, PARAMETER, Body, Media, broken
 from ferrule.openapi.wording import bounded, joined, spoken
 from ferrule.openapi.written import mapping, text

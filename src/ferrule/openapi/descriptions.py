@@ -12,7 +12,7 @@ from ferrule.openapi.wording import as_sentence, bounded, words_of
 MOST_SENTENCES = 5
 _MOST = 1_200
 _END = re.compile(r"""[.!?]+["'”’)\]}]*(?=\s+["'“‘(\[{]*[A-Z0-9À-Þ]|\s*\Z)""")
-_ABBREVIATED = re.compile(r"(?:\be\.g|\bi\.e)\.$", re.IGNORECASE)
+_ABBREVIATED = ("e.g.", "i.e.")
 _MARKUP = re.compile(r"<[^<>]{1,200}>|!\[[^\]]*\]\([^)]*\)|^#{1,6}\s+", re.MULTILINE)
 
 
@@ -64,4 +64,7 @@ def plain(markdown: str) -> str:
 
 
 def _ends(text: str) -> list[int]:
-    return [match.end() for match in _END.finditer(text) if not _ABBREVIATED.search(text, 0, match.end())]
+    ends = [match.end() for match in _END.finditer(text)]
+    if "." in text and any(word in text.lower() for word in _ABBREVIATED):
+        return [end for end in ends if text[max(0, end - 4) : end].lower() not in _ABBREVIATED]
+    return ends

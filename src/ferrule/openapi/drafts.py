@@ -170,4 +170,4 @@ def namespace_of(document: OpenApi) -> str:
 
 def facts_as_json(facts: SafetyFacts) -> dict[str, Any]:
     """The facts that differ from what nobody states."""
-    return dict(msgspec.to_builtins(facts))
+    return {} if facts is _WRITES else dict(msgspec.to_builtins(facts))

@@ -11,13 +11,14 @@ from typing import Any, NamedTuple
 from ferrule.model.diagnostic import Severity
 from ferrule.model.value import Path, type_name
 from ferrule.openapi.discriminators import branch_words, children_of, told_apart
+from ferrule.openapi.entries import NOTHING, Entry, cut_short, described, or_null, required_names, with_branches
 from ferrule.openapi.keywords import simple_keywords
 from ferrule.openapi.merging import Merger
 from ferrule.openapi.read import OpenApi
 from ferrule.openapi.recursion import Circles
 from ferrule.openapi.references import Target
 from ferrule.openapi.shape import REFERENCE, SCHEMA, Broken
-from ferrule.openapi.wording import joined, spoken
+from ferrule.openapi.wording import spoken
 
 MOST_HEIGHT = 18
 """Schemas within one another; each is two or three levels of a file."""
@@ -49,19 +50,6 @@ _NESTING_OR_REF = _NESTING | {"$ref"}
 _COMBINATORS = ("oneOf", "anyOf")
 
 
-class Entry(NamedTuple):
-    """A schema, made plain."""
-
-    schema: dict[str, Any]
-    size: int = 1
-    """How many schemas it is when it is written out."""
-    height: int = 1
-    is_hidden: bool = False
-    """True for what is not sent (`readOnly`) or does not come back (`writeOnly`), and for `false`."""
-    is_cut: bool = False
-    """True when something was left out that would have been too large."""
-
-
 class _Ways(NamedTuple):
     """How to expand."""
 
@@ -74,9 +62,6 @@ class _TooDeep(Exception):
     """Ends a try."""
 
 
-NOTHING = Entry({})
-
-
 class Schemas:
     """The schemas of one document."""
 
@@ -85,6 +70,7 @@ class Schemas:
         self._references = document.references
         self._circles = Circles(document.references)
         self._known: dict[tuple[str, bool, _Ways], Entry] = {}
+        self._whole: dict[tuple[str, bool, int], Entry] = {}
         self._leaves: dict[int, dict[str, Any]] = {}
         self._simple: dict[tuple[int, str], tuple[Entry, Entry]] = {}
         """The same for properties, described: as they are sent, and as they come back."""
@@ -99,6 +85,15 @@ class Schemas:
 
     def expanded(self, written: Any, path: Path, *, is_input: bool, most: int) -> Entry:
         """A schema as it can be written to a file, of `most` schemas at the most."""
+        ref = written.get("$ref") if written.__class__ is dict and len(written) == 1 else None
+        if ref.__class__ is not str:
+            return self._tried(written, path, is_input, most)
+        known = self._whole.get((ref, is_input, most))
+        if known is None:
+            known = self._whole[(ref, is_input, most)] = self._tried(written, path, is_input, most)
+        return known
+
+    def _tried(self, written: Any, path: Path, is_input: bool, most: int) -> Entry:
         self._merger.start_anew()
         for unroll, levels in _TRIES:
             self._parts.clear()
@@ -128,7 +123,7 @@ class Schemas:
         if written.keys().isdisjoint(_NESTING):
             return self._leaf(written, path, ways)
         if ways.levels <= 0:
-            return _cut_short(written)
+            return cut_short(written)
         return self._built(written, path, ways, depth, is_part, None)
 
     def _leaf(self, written: dict[str, Any], path: Path, ways: _Ways) -> Entry:
@@ -152,7 +147,7 @@ class Schemas:
         if len(written) == 1:
             return entry
         if written.get("nullable") is True or written.get("x-nullable") is True:
-            entry = entry._replace(schema=_or_null(entry.schema))
+            entry = entry._replace(schema=or_null(entry.schema))
         beside = {
             key: value
             for key, value in written.items()
@@ -178,7 +173,7 @@ class Schemas:
                 return self._again(target, ways, depth)
             ways = ways._replace(unroll=ways.unroll - 1)
         if ways.levels <= 0:
-            return _cut_short(target.value)
+            return cut_short(target.value)
         mark = (key, is_part, ways)
         known = self._known.get(mark)
         if known is None:
@@ -208,7 +203,7 @@ class Schemas:
         if discriminator is not None and not is_part and target is not None and not written.keys() & {"oneOf", "anyOf"}:
             entry = self._polymorphic(entry, discriminator, target, path, ways, depth)
         if "type" not in written and (written.get("nullable") is True or written.get("x-nullable") is True):
-            entry = entry._replace(schema=_or_null(entry.schema))
+            entry = entry._replace(schema=or_null(entry.schema))
         return entry
 
     def _own(self, written: dict[str, Any], path: Path, ways: _Ways, depth: int) -> Entry:
@@ -226,7 +221,7 @@ class Schemas:
                 out["properties"] = {name: entry.schema for name, entry in members.items()}
                 size += sum(entry.size for entry in members.values())
                 height = 1 + taller
-            names = _required(required, hidden, out)
+            names = required_names(required, hidden, out)
             if names:
                 out["required"] = names
                 size += len(out["properties"]) - len(members)
@@ -330,7 +325,7 @@ class Schemas:
                 words = branch_words(self._references, discriminator, branch)
                 found = found._replace(schema=told_apart(found.schema, discriminator, words))
             made.append(found)
-        return _with_branches(entry, word, made)
+        return with_branches(entry, word, made)
 
     def _polymorphic(
         self, entry: Entry, discriminator: Any, target: Target, path: Path, ways: _Ways, depth: int
@@ -345,7 +340,7 @@ class Schemas:
         if not made:
             return entry
         head: dict[str, Any] = {key: entry.schema[key] for key in ("type", "description") if key in entry.schema}
-        return _with_branches(entry._replace(schema=head, size=1, height=1), "oneOf", made)
+        return with_branches(entry._replace(schema=head, size=1, height=1), "oneOf", made)
 
     def _again(self, target: Target, ways: _Ways, depth: int) -> Entry:
         """A recursive schema, once it was unrolled often enough: what is simple in it, and what must be there."""
@@ -387,84 +382,3 @@ class Schemas:
             f"{what} is large or contains itself; what is left out of its schema takes anything",
             Severity.INFO,
         )
-
-
-def described(schema: dict[str, Any], text: str) -> dict[str, Any]:
-    """A schema with a description, which stands behind its type."""
-    made = {"type": schema["type"]} if "type" in schema else {}
-    return {**made, "description": text, **schema}
-
-
-def _with_branches(entry: Entry, word: str, branches: list[Entry]) -> Entry:
-    kept = [branch for branch in branches if not branch.is_hidden]
-    if not kept:
-        return entry._replace(is_hidden=True)
-    size = entry.size + sum(branch.size for branch in kept)
-    height = max(entry.height, 1 + max(branch.height for branch in kept))
-    is_cut = entry.is_cut or any(branch.is_cut for branch in kept)
-    schemas = [branch.schema for branch in kept]
-    plain = _nullable(schemas)
-    if plain is not None:
-        schema = {**plain, **entry.schema} if "type" not in entry.schema else {**entry.schema, word: schemas}
-    elif len(schemas) == 1 and "type" not in entry.schema:
-        schema = {**schemas[0], **entry.schema}
-    elif word in entry.schema:
-        schema = {**entry.schema, "allOf": [*entry.schema.get("allOf", []), {word: schemas}]}
-    else:
-        schema = {**entry.schema, word: schemas}
-    return Entry(schema, size, height, entry.is_hidden, is_cut)
-
-
-def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """A schema that takes null, too."""
-    kind = schema.get("type")
-    if kind is None and not schema.keys() & {"enum", "const", "oneOf", "anyOf", "allOf"}:
-        return schema
-    if isinstance(kind, str) and kind != "null" and not schema.keys() & {"const", "oneOf", "anyOf", "allOf"}:
-        values = {"enum": [*schema["enum"], None]} if "enum" in schema and None not in schema["enum"] else {}
-        return {**schema, "type": [kind, "null"], **values}
-    if isinstance(kind, list) and "null" in kind:
-        return schema
-    head = {"description": schema["description"]} if "description" in schema else {}
-    return {**head, "anyOf": [schema, {"type": "null"}]}
-
-
-def _nullable(schemas: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """`X or null` as X that may be null, where X has one type and lists no values."""
-    if len(schemas) != 2:
-        return None
-    null = [schema for schema in schemas if schema.get("type") == "null"]
-    rest = [schema for schema in schemas if schema.get("type") != "null"]
-    if len(null) != 1 or len(rest) != 1:
-        return None
-    kind = rest[0].get("type")
-    if not isinstance(kind, str) or rest[0].keys() & {"enum", "const", "oneOf", "anyOf", "allOf"}:
-        return None
-    return {**rest[0], "type": [kind, "null"]}
-
-
-def _required(written: Any, hidden: Entry | None, out: dict[str, Any]) -> list[str]:
-    """The required names that can be given; those that are not declared are declared, as anything."""
-    if not isinstance(written, list):
-        return []
-    unseen = hidden.schema["enum"] if hidden is not None else ()
-    names = list(dict.fromkeys(name for name in written if isinstance(name, str) and name not in unseen))
-    if not names:
-        return []
-    properties = out.get("properties", {})
-    missing = [name for name in names if name not in properties]
-    if missing or "properties" not in out:
-        out["properties"] = {**properties, **{name: {"description": spoken(name)} for name in missing}}
-    return names
-
-
-def _cut_short(written: dict[str, Any]) -> Entry:
-    """A schema without what is inside it."""
-    outer = {key: value for key, value in written.items() if key not in ("properties", "items", "additionalProperties")}
-    if "type" not in outer and "properties" in written:
-        outer["type"] = "object"
-    out = {key: value for key, value in simple_keywords(outer)[0].items() if key != "default"}
-    if written.keys() & {"properties", "items", "allOf", "oneOf", "anyOf", "additionalProperties"}:
-        out["description"] = joined(out.get("description", ""), ["Its members are not listed here."])
-        return Entry(out, is_cut=True)
-    return Entry(out)

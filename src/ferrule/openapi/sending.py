@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 from ferrule.model.diagnostic import Severity
 from ferrule.openapi.bodies import BodyPlan, plan_body
+from ferrule.openapi.entries import described
 from ferrule.openapi.read import OpenApi
-from ferrule.openapi.schemas import Schemas, described
+from ferrule.openapi.schemas import Schemas
 from ferrule.openapi.shape import LEFT_OUT, PARAMETER, Operation, Parameter, broken
 from ferrule.openapi.wording import bounded, joined, shown, spoken, words_of
 
