@@ -44,6 +44,10 @@ class References:
         self._known: dict[str, Target] = {}
         self._anchors: dict[str, Path] | None = None
 
+    def __contains__(self, ref: str) -> bool:
+        """True for a reference that was followed to its end."""
+        return ref in self._known
+
     def follow(self, ref: object, at: Path) -> Target:
         """What a reference leads to, which is no reference itself. `at`: where it is written. Raises Broken."""
         if not isinstance(ref, str):

@@ -90,7 +90,9 @@ class Schemas:
             return self._tried(written, path, is_input, most)
         known = self._whole.get((ref, is_input, most))
         if known is None:
-            known = self._whole[(ref, is_input, most)] = self._tried(written, path, is_input, most)
+            known = self._tried(written, path, is_input, most)
+            if ref in self._references:  # what leads nowhere is told wherever it is written
+                self._whole[(ref, is_input, most)] = known
         return known
 
     def _tried(self, written: Any, path: Path, is_input: bool, most: int) -> Entry:
