@@ -223,7 +223,7 @@ def arguments(schema: dict[str, Any], count: int) -> list[Any]:
         validator = jsonschema_rs.Draft202012Validator(schema, validate_formats=False)
     except jsonschema_rs.ValidationError:
         return []
-    found = [_value(schema, schema, Random(seed), 6, is_root=True) for seed in range(count)]
+    found = [_value(schema, schema, Random(seed), 6, is_joined=True) for seed in range(count)]
     return [one for one in found if one is not _NONE and validator.is_valid(one)]
 
 
@@ -234,8 +234,8 @@ class _Nothing:
 _NONE: Any = _Nothing()
 
 
-def _value(schema: Any, root: dict[str, Any], chance: Random, fuel: int, is_root: bool = False) -> Any:
-    if is_root and _says_nothing(schema):
+def _value(schema: Any, root: dict[str, Any], chance: Random, fuel: int, is_joined: bool = False) -> Any:
+    if is_joined and _says_nothing(schema):
         return {}
     if schema is True or schema == {}:
         return chance.choice(["a", 1, None, True, [], {"a": 1}, 0.5, '"a"'])
@@ -249,7 +249,8 @@ def _value(schema: Any, root: dict[str, Any], chance: Random, fuel: int, is_root
     members += [chance.choice(schema[word]) for word in ("anyOf", "oneOf") if word in schema]
     if parts[0] is not _NONE or len(members) > 1:
         members = [member for member in members if not _says_nothing(member)]
-    parts += [_value(member, root, chance, fuel - 1, is_root) for member in members]
+        is_joined = True  # whatever says nothing inside them says nothing about this object either
+    parts += [_value(member, root, chance, fuel - 1, is_joined) for member in members]
     real = [part for part in parts if part is not _NONE]
     if "type" not in schema and isinstance(parts[0], dict | list):
         real = [part for part in real if type(part) is type(parts[0])]  # it means the type its keywords speak of
@@ -258,11 +259,23 @@ def _value(schema: Any, root: dict[str, Any], chance: Random, fuel: int, is_root
     if all(isinstance(part, dict) for part in real):
         whole: Any = {}
         for part in real:
-            whole |= {name: one for name, one in part.items() if name not in whole}
+            if any(name in whole and whole[name] != one for name, one in part.items()):
+                return _NONE  # made for two schemas that both speak of it, it is at home in neither
+            whole |= part
+        if members and any(name in whole for name in _vague(schema, *members)):
+            return _NONE
     else:
         whole = chance.choice(real)
     # What was made for one branch must fit that branch, and not another that merely does not mind.
     return whole if all(_fits(member, root, whole) for member in members) else _NONE
+
+
+def _vague(*schemas: Any) -> set[str]:
+    """Properties about which one schema says something and another nothing."""
+    named = [schema.get("properties", {}) for schema in schemas if isinstance(schema, dict)]
+    return {
+        name for one in named for name in one if _says_nothing(one[name]) and sum(name in other for other in named) > 1
+    }
 
 
 def _fits(schema: Any, root: dict[str, Any], value: Any) -> bool:

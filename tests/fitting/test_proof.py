@@ -19,7 +19,11 @@ STEPS = msgspec.json.Decoder(tuple[Step, ...])
 
 
 @settings(
-    max_examples=25, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
+    derandomize=True,
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    phases=[Phase.explicit, Phase.generate],
 )
 @given(st.integers(0, 2**32))
 def test_what_fits_the_original_can_be_said_and_turned_back(seed: int) -> None:
