@@ -34,7 +34,8 @@ from ferrule.contracts.sink import Sink
 from ferrule.contracts.store import Store
 from ferrule.contracts.witness import Witness
 from ferrule.credentials.oauth_tokens import UserTokens
-from ferrule.errors import LedgerError, SealError, SettingsError, WorkspaceError
+from ferrule.definition_files import is_stale as is_stale
+from ferrule.errors import BindingError, LedgerError, SealError, SettingsError, UnknownBinding, WorkspaceError
 from ferrule.executors.builtin import EXECUTORS, FUNCTION
 from ferrule.executors.builtin import GROUP as EXECUTOR_GROUP
 from ferrule.executors.caching import Cache
@@ -129,8 +130,16 @@ async def open_app(
             " 'ferrule init' makes one, or name another with --workspace"
         )
     store = ledger(workspace, time)
-    parts = _parts(workspace, store, time, env, catalog, tools=given, executors=executors, hooks=hooks,
-                   classifiers=classifiers, rules=rules, tends=tends)  # fmt: skip
+    try:
+        parts = _parts(workspace, store, time, env, catalog, tools=given, executors=executors, hooks=hooks,
+                       classifiers=classifiers, rules=rules, tends=tends)  # fmt: skip
+    except UnknownBinding as error:
+        if build == "always" or not is_stale(workspace):
+            raise
+        raise BindingError(
+            f"{error.label} is bound to {error.name!r}, which the catalog does not have, and definitions changed since it was"
+            " built; 'ferrule build' builds it anew, and so does --build before a command"
+        ) from None
     followers = followers_of(workspace.settings.sinks, store, source=parts.name, folder=workspace.root)
     followers += [Follower(store, sink, source=parts.name) for sink in sinks]
     async with AsyncExitStack() as stack:
@@ -394,15 +403,6 @@ def _remade(root: Path, functions: FunctionExecutor) -> CatalogView:
     workspace = Workspace.open(root)
     under = built_catalog(workspace, "always")
     return rejoined(under, _imported(root, workspace.settings), functions)
-
-
-def is_stale(workspace: Workspace) -> bool:
-    """True when a definition was written after the catalog was built, so that calls use what was built."""
-    built = _stamp(workspace.root / CATALOG_FILE)
-    if built is None:
-        return False
-    written = (_stamp(Path(task.path)) for task in workspace.select().everything)
-    return any(stamp is not None and stamp[0] > built[0] for stamp in written)
 
 
 def _policy_loader(

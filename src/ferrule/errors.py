@@ -13,6 +13,7 @@ FerruleError                 anything below; the command line prints it and exit
 │   └── UnfitAnswer          what was answered is not what the tool asked for; nothing was recorded
 ├── BatchError               a batch cannot be run as written: an unknown dependency, a circle, two calls of one id
 ├── BindingError             a Python function does not fit the definition it is bound to
+│   └── UnknownBinding       there is no such definition
 └── LedgerError              the ledger cannot be used
     ├── LedgerDamaged        what it holds cannot be read, or contradicts itself: somebody or something changed it
     ├── LedgerUnavailable    it cannot be written now (disk full, disk error): nothing was recorded
@@ -75,6 +76,18 @@ class BatchError(FerruleError):
 
 class BindingError(FerruleError):
     """A Python function does not fit the definition it is bound to."""
+
+
+class UnknownBinding(BindingError):
+    """A Python function is bound to a definition that is not there."""
+
+    def __init__(self, label: str, name: str) -> None:
+        super().__init__(
+            f"{label} is bound to {name!r}, and no tool has that id or name; correct it, or write @tool()"
+            " with facts to make a tool of the function itself"
+        )
+        self.label = label
+        self.name = name
 
 
 class LedgerError(FerruleError):

@@ -26,6 +26,7 @@ from ferrule.compiler.judge import Places, judge
 from ferrule.compiler.release import Release
 from ferrule.compiler.seal import KEY_FILE, PUBLIC_FILE, load_key, make_key, public_half, trust, trusted_keys
 from ferrule.compiler.write import write_whole
+from ferrule.definition_files import remember, stamps_in
 from ferrule.errors import BuildRefused, CatalogError, WorkspaceError
 from ferrule.model.catalog import Catalog
 from ferrule.model.change import Comparison, Part
@@ -92,11 +93,14 @@ def build(
 ) -> Built:
     """Check a workspace and write its sealed catalog. Raises BuildRefused (with the report) when there are errors."""
     started = time.perf_counter()
-    contents, _, report = _compiled(workspace, now, progress)
+    seen = stamps_in(workspace)
+    contents, pieces, report = _compiled(workspace, now, progress)
     key, new_key, is_newly_trusted = workspace_key(workspace, key_file)
     data = contents.sealed(key)
     path = Path(output) if output is not None else workspace.root / CATALOG_FILE
     write_whole(path, data)
+    if output is None:
+        remember(workspace, seen, (piece.file for piece in pieces))
     digest = Catalog.from_bytes(data, [public_half(key)]).digest
     return Built(path, digest, contents, report, new_key, is_newly_trusted, time.perf_counter() - started)
 
@@ -120,6 +124,7 @@ def publish(
 ) -> Published:
     """Build, compare with the last release, and record a new one. Raises BuildRefused (with the report) on any error."""
     started = time.perf_counter()
+    seen = stamps_in(workspace)
     contents, pieces, report = _compiled(workspace, now, progress)
     _refuse_roleless(pieces, report, workspace)
     key, new_key, is_newly_trusted = workspace_key(workspace, key_file)
@@ -146,6 +151,7 @@ def publish(
         )
         last = records.record(folder, draft, data, key)
     write_whole(path, data)
+    remember(workspace, seen, (piece.file for piece in pieces))
     seconds = time.perf_counter() - started
     built = Built(path, catalog.digest, contents, report, new_key, is_newly_trusted, seconds)
     return Published(last, is_new, built, difference)

@@ -131,3 +131,21 @@ def test_operations_of_a_document_are_counted(folder: Path) -> None:
     report = json.loads(ran.err)
     assert report["tools"] == 2
     assert set(report["tokens"]["tools"]) == {"find-order", "find-parcel"} and report["tokens"]["total"] > 0
+
+
+def test_a_request_in_the_workspace_changes_no_definition(folder: Path) -> None:
+    first = ferrule("export", "--to", "openai", folder=folder)
+    (folder / "request.json").write_text(first.out)
+    assert "definitions changed" not in ferrule("export", "--to", "openai", folder=folder).err
+
+
+def test_a_function_whose_definition_is_not_built_yet_asks_for_a_build(folder: Path) -> None:
+    assert ferrule("build", folder=folder).code == 0
+    (folder / "d.py").write_text('def refund(order: str) -> str:\n    """Give money back."""\n    return order\n')
+    assert ferrule("import", "python", "d.py", folder=folder).code == 0
+    ran = ferrule("export", "--to", "openai", folder=folder)
+    assert ran.code == 2
+    assert "d:refund is bound to" in ran.err and "'ferrule build' builds it anew" in ran.err
+    assert "@tool()" not in ran.err
+    built = ferrule("export", "--to", "openai", "--build", folder=folder)
+    assert len(request_in(built)["tools"]) == 3

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable, Mapping
 
 from ferrule.contracts.executor import ExecutionFailed, Support
-from ferrule.errors import BindingError
+from ferrule.errors import BindingError, UnknownBinding
 from ferrule.executors.credentialed import CredentialedRun, Delegation, credentialed
 from ferrule.functions.binding import Binding
 from ferrule.functions.children import DEFAULT_PROCESSES, Children
@@ -91,10 +91,7 @@ class FunctionExecutor:
                 served.add(id(binding))
         for name, binding in self._bound.items():
             if id(binding) not in served:
-                raise BindingError(
-                    f"{binding.label} is bound to {name!r}, and no tool has that id or name; correct it, or write @tool()"
-                    " with facts to make a tool of the function itself"
-                )
+                raise UnknownBinding(binding.label, name)
 
     def prepare(self, tool: Tool) -> FunctionRun | CredentialedRun:
         """The runner of one tool. Raises ExecutionFailed (`setup_required`) when no function fits it."""
