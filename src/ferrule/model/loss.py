@@ -9,8 +9,8 @@ import msgspec
 
 Instead = Literal["dropped", "default", "description", "extension", "rewritten"]
 """What was put in its place: nothing; something made up because the target demands it; words in the description; a key of our
-own that other readers pass over; or another way to say the same, which leads back: a name through the list of changed names, a
-schema through the steps that turn a model's answer into the tool's own arguments."""
+own that other readers pass over; or another way to say the same. Of those a name leads back, through the list of changed names;
+a schema does so for a model's answers only, which are turned into the tool's own arguments, and not for a reader of the file."""
 
 EXTENSION = "x-ferrule"
 """The key under which a format that takes keys of others carries what it has no words for, in the canonical model's words."""
@@ -38,8 +38,10 @@ class Loss(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def is_final(self) -> bool:
-        """True when nothing leads back to it from what was written."""
-        return self.instead in ("dropped", "default", "description")
+        """True when it cannot be read back from what was written."""
+        return self.instead in ("dropped", "default", "description") or (
+            self.instead == "rewritten" and "/" in self.field
+        )
 
 
 def final_losses(losses: Iterable[Loss]) -> list[Loss]:
