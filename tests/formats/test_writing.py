@@ -9,6 +9,7 @@ import pytest
 
 from ferrule.contracts.format import WriteOptions
 from ferrule.formats.builtin import FORMATS
+from ferrule.model.diagnostic import Severity
 from ferrule.model.exposure import ResourceExposure
 from ferrule.model.tool import FACT_NAMES, SafetyFacts, Tool, raw
 
@@ -188,3 +189,55 @@ def test_what_a_model_says_with_null_is_not_lost() -> None:
     losses = FORMATS.get("openai").write([tool()], WriteOptions(is_strict=True)).losses
     told = {loss.field: loss.instead for loss in losses if loss.field.startswith("input_schema")}
     assert told["input_schema/required"] == told["input_schema/properties/note/type"] == "rewritten"
+
+
+def listed(name: str, **more: Any) -> Tool:
+    """A tool that came in by a list for OpenAI."""
+    schema = {**SCHEMA, "required": ["order", "note"], "additionalProperties": False}
+    function = {"name": name, "description": "Give money back.", "parameters": schema, **more}
+    return FORMATS.get("openai").read([{"type": "function", "function": function}], "", {}).tools[0].tool
+
+
+@pytest.mark.parametrize("name", ["find_café", "find.Order", "f" * 65])
+def test_a_name_that_its_own_provider_refuses_is_kept_and_told(name: str) -> None:
+    writing = FORMATS.get("openai").write([listed(name)], WriteOptions())
+    assert [one["function"]["name"] for one in _list(writing.value)] == [name]
+    assert not writing.left_out and not writing.losses and not writing.names
+    assert [(one.rule, one.path, one.severity) for one in writing.findings] == [
+        ("refused-name", (name,), Severity.WARNING)
+    ]
+    assert f"OpenAI chat completions refuses the name {name!r}" in writing.findings[0].message
+
+
+def test_nothing_is_said_against_names_that_a_provider_takes() -> None:
+    assert not FORMATS.get("openai").write([listed("refund")], WriteOptions()).findings
+    assert not FORMATS.get("anthropic").write([listed("find.Order")], WriteOptions()).findings, "it is renamed"
+    for name in ("gemini", "ollama"):
+        form = FORMATS.get(name)
+        own = json.loads(json.dumps(form.write([tool("find_order")], WriteOptions()).value).replace("find_o", "find.O"))
+        reading = form.read(own, "", {})
+        assert not form.write([read.tool for read in reading.tools], WriteOptions()).findings
+
+
+@pytest.mark.parametrize("name", ["openai-responses", "mistral", "anthropic", "bedrock"])
+def test_strict_of_another_provider_is_said_where_it_is_asked_for(name: str) -> None:
+    def why(said: bool, is_strict: bool) -> list[str]:
+        writing = FORMATS.get(name).write([listed("refund", strict=said)], WriteOptions(is_strict=is_strict))
+        return [loss.why for loss in writing.losses if loss.field == "openai.strict"]
+
+    assert why(True, False) == [f"{FORMATS.get(name).title} is asked for it with --strict"]
+    assert why(False, True) == ["--strict asks for it of every tool"]
+    assert why(True, True) == why(False, False) == []
+
+
+@pytest.mark.parametrize("name", ["gemini", "ollama"])
+def test_strict_is_lost_where_no_model_is_held_to_a_schema(name: str) -> None:
+    writing = FORMATS.get(name).write([listed("refund", strict=True)], WriteOptions(is_strict=True))
+    assert [loss.why for loss in writing.losses if loss.field == "openai.strict"] == [
+        f"{FORMATS.get(name).title} has no place for it"
+    ]
+
+
+def _list(value: Any) -> list[Any]:
+    assert isinstance(value, list)
+    return value

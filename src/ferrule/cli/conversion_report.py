@@ -76,7 +76,7 @@ class ConversionReport(msgspec.Struct, frozen=True):
     left_out: tuple[Diagnostic, ...]
     """Tools that cannot be said at all, each with the reason."""
     demands: tuple[Diagnostic, ...]
-    """What the target wants to know and nobody said: made up, or still to be written by somebody."""
+    """What the target wants to know and nobody said: made up, or still to be written by somebody; and names that it refuses."""
     names: dict[str, str]
     """Names that had to be changed: the written one to the tool's own."""
     diagnostics: tuple[Diagnostic, ...]

@@ -53,6 +53,8 @@ class Writing(NamedTuple):
     """Tools that cannot be said at all, each with the reason; paths are `(tool_id,)`."""
     names: Mapping[str, str] = {}
     """Names that had to be changed: the written one to the tool's own."""
+    findings: tuple[Finding, ...] = ()
+    """What is wrong with tools that are written all the same; paths begin with the tool's id."""
 
 
 class Format(Protocol):

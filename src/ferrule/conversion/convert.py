@@ -31,7 +31,8 @@ class Converted(NamedTuple):
     names: dict[str, str]
     """Names that had to be changed: the written one to the tool's own."""
     findings: Sequence[Finding] = ()
-    """What the target wants to know and nobody said: made up, or still to be written; paths begin with the tool's id."""
+    """What the target wants to know and nobody said: made up, or still to be written; and names that it refuses. Paths begin
+    with the tool's id."""
 
 
 def convert(tools: Sequence[Sourced], to: str, options: WriteOptions) -> Converted:
@@ -41,11 +42,13 @@ def convert(tools: Sequence[Sourced], to: str, options: WriteOptions) -> Convert
     own = [sourced.tool for sourced in tools]
     if to in NATIVES:
         made = NATIVES[to].make(own, options)
-        writing, demands = Writing(made.value, made.losses, made.left_out), made.demands
+        writing = Writing(made.value, made.losses, made.left_out, findings=made.demands)
     else:
-        writing, demands = FORMATS.get(to).write(own, options), ()
+        writing = FORMATS.get(to).write(own, options)
     losses = _placed(writing.losses, tools)
-    return Converted(_files(to, writing.value), losses, list(writing.left_out), dict(writing.names), list(demands))
+    return Converted(
+        _files(to, writing.value), losses, list(writing.left_out), dict(writing.names), list(writing.findings)
+    )
 
 
 def _placed(losses: Iterable[Loss], tools: Sequence[Sourced]) -> list[Loss]:

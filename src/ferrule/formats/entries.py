@@ -10,6 +10,7 @@ from ferrule.model.value import JsonValue, Path
 
 UNREAD = "unread-tool"
 LEFT_OUT = "left-out-tool"
+REFUSED_NAME = "refused-name"
 _CONTAINERS = (
     "tools", "functions", "functionDeclarations", "function_declarations", "toolConfig", "tool_config", "body", "request",
     "params", "result", "config",

@@ -14,7 +14,7 @@ import msgspec
 from ferrule.contracts.format import Reading, ReadTool, WriteOptions, Writing
 from ferrule.formats.entries import SCHEMAS, UNREAD, Entry, Unreadable, entries
 from ferrule.formats.losses import losses_of
-from ferrule.formats.offer import Offer, Offered, fitted_schema, left_out, named
+from ferrule.formats.offer import Offer, Offered, fitted_schema, left_out, named, refused_name
 from ferrule.formats.origins import CameInAs, came_in_as
 from ferrule.model.carried import decoded
 from ferrule.model.diagnostic import Finding
@@ -50,6 +50,8 @@ class FunctionList:
     rule: NameRule
     deferred_rule: NameRule | None = None
     """The rule for names in a list with schemas that are loaded later, where it is another."""
+    takes_other_names: bool = False
+    """True where the provider takes more names than the rule, which is for those that are made here."""
     profile: str
     strict_profile: str = ""
     """Empty where no model is held to a schema."""
@@ -101,13 +103,14 @@ class FunctionList:
         definitions: list[dict[str, Any]] = []
         groups: list[dict[str, Any] | None] = []
         losses: list[Loss] = []
+        can_be_strict = bool(self.strict_profile)
         for each in offer.tools:
             is_deferred = self.can_defer and each.tool.tool_id in options.deferred
             definition = self._definition(each, is_deferred)
             definitions.append(definition)
             groups.append(each.had.group if each.had is not None else None)
-            losses += losses_of(each, self._back(each, definition), self.title, self.name)
-        return Writing(self.document(definitions, groups), tuple(losses), offer.left_out, offer.names)
+            losses += losses_of(each, self._back(each, definition), self.title, self.name, can_be_strict)
+        return Writing(self.document(definitions, groups), tuple(losses), offer.left_out, offer.names, offer.findings)
 
     def _back(self, each: Offered, definition: dict[str, Any]) -> Tool:
         """What a definition is read as, without its payload."""
@@ -131,7 +134,8 @@ class FunctionList:
                 ready.append(each)
             else:
                 out.append(each)
-        return Offer(tuple(ready), tuple(out))
+        kept = () if self.takes_other_names else tuple(one for one in ready if not rule.is_legal(one.name))
+        return Offer(tuple(ready), tuple(out), tuple(refused_name(one.tool, one.name, self.title) for one in kept))
 
     def _offered(self, tool: Tool, name: str, had: CameInAs | None, options: WriteOptions) -> Offered | Finding:
         is_strict = options.is_strict and bool(self.strict_profile) and tool.facts.strict

@@ -21,6 +21,7 @@ class Gemini(FunctionList):
     """`tools` of Gemini."""
 
     rule = NameRule("A-Za-z0-9_-", 64, "A-Za-z_")
+    takes_other_names = True
     needs_description = True
     schema_keys = frozenset({"parameters", *_JSON})
 

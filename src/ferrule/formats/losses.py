@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ferrule.formats.offer import Offered
 from ferrule.formats.own_words import own_words
-from ferrule.model.carried import differences
+from ferrule.model.carried import decoded, differences
 from ferrule.model.loss import Instead, Loss
 from ferrule.model.tool import Tool
 from ferrule.model.value import Path
@@ -27,8 +27,8 @@ _WHY = {
 }
 
 
-def losses_of(each: Offered, back: Tool, title: str, format_name: str) -> Iterator[Loss]:
-    """The losses of one tool. `back`: what the written definition is read as."""
+def losses_of(each: Offered, back: Tool, title: str, format_name: str, can_be_strict: bool) -> Iterator[Loss]:
+    """The losses of one tool. `back`: what the written definition is read as. `can_be_strict`: there is a `strict`."""
     tool, no_place = each.tool, f"{title} has no place for it"
     if each.name != tool.name:
         yield Loss(
@@ -47,11 +47,27 @@ def losses_of(each: Offered, back: Tool, title: str, format_name: str) -> Iterat
             why = _WHY.get(place) or (_UNSAFE if place.startswith("facts.") else no_place)
             yield Loss(tool_id=tool.tool_id, field=place, why=why)
     if tool.dialect != format_name:
+        strict = _said_strict(tool) if can_be_strict else None
         for key in own_words(tool):
-            if words and key.endswith(".use_guidance"):
+            if strict is not None and key == f"{tool.dialect}.strict":
+                if strict is not each.is_strict:
+                    why = f"{title} is asked for it with --strict" if strict else "--strict asks for it of every tool"
+                    yield Loss(tool_id=tool.tool_id, field=key, why=why)
+            elif words and key.endswith(".use_guidance"):
                 yield _loss(tool, key, no_place, "description", words)
             else:
                 yield Loss(tool_id=tool.tool_id, field=key, why=no_place)
+
+
+def _said_strict(tool: Tool) -> bool | None:
+    """Whether the list that a tool came in by asked for strict schemas; None where it said nothing of it."""
+    payload = decoded(tool.payload)
+    mappings = payload.get("external_mappings") if isinstance(payload, dict) else None
+    first = mappings[0] if isinstance(mappings, list) and mappings else None
+    if not isinstance(first, dict) or first.get("source") != tool.dialect:
+        return None
+    said = first.get("strict")
+    return said if isinstance(said, bool) else None
 
 
 def _schema_loss(each: Offered, place: str, title: str) -> Loss:

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ferrule.fitting import PROFILES, Fitted, Unfit, decode, fit
-from ferrule.formats.entries import LEFT_OUT
+from ferrule.formats.entries import LEFT_OUT, REFUSED_NAME
 from ferrule.formats.origins import CameInAs
 from ferrule.model.carried import decoded
-from ferrule.model.diagnostic import Finding
+from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.legal_names import NameRule, legal
 from ferrule.model.semver import parse_version
 from ferrule.model.tool import Tool
@@ -51,6 +51,8 @@ class Offer(NamedTuple):
 
     tools: tuple[Offered, ...]
     left_out: tuple[Finding, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    """What is wrong with tools that are offered all the same."""
 
     @property
     def names(self) -> Mapping[str, str]:
@@ -101,6 +103,12 @@ def fitted_schema(schema: bytes, profile: str) -> Fitted | str:
 def left_out(tool: Tool, why: str, hint: str | None = None) -> Finding:
     """That a tool is not written, and why."""
     return Finding(LEFT_OUT, (tool.tool_id,), f"the tool {tool.tool_id!r} is left out: {why}", hint=hint)
+
+
+def refused_name(tool: Tool, name: str, title: str) -> Finding:
+    """That a tool keeps the name it came in with, though the provider takes no such name."""
+    message = f"{title} refuses the name {name!r}, which the tool {tool.tool_id!r} came in with and is written under"
+    return Finding(REFUSED_NAME, (tool.tool_id,), message, Severity.WARNING, "rename it before it is sent")
 
 
 def _why_older(kept: Tool) -> str:

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from ferrule.formats.openai import ChatFunctions
 
-FORMAT = ChatFunctions("ollama", "Ollama", "ollama", "")
+FORMAT = ChatFunctions("ollama", "Ollama", "ollama", "", takes_other_names=True)

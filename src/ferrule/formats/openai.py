@@ -21,11 +21,14 @@ class ChatFunctions(FunctionList):
     rule = NAMES
     schema_keys = frozenset({"parameters"})
 
-    def __init__(self, name: str, title: str, profile: str, strict_profile: str) -> None:
+    def __init__(
+        self, name: str, title: str, profile: str, strict_profile: str, *, takes_other_names: bool = False
+    ) -> None:
         self.name = name
         self.title = title
         self.profile = profile
         self.strict_profile = strict_profile
+        self.takes_other_names = takes_other_names
 
     def claims(self, definition: dict[str, Any]) -> bool:
         """A function in its wrapper, or one of the bare ones that lists had before there were wrappers."""
