@@ -93,6 +93,8 @@ def _node(node: Any, profile: Profile, depth: int) -> Iterator[str]:
         for value in node.get("enum", ()):
             if _word(value) not in profile.enum_types:
                 yield f"the value {value!r} in an enum"
+    if not profile.allows_empty_texts and "" in node.get("enum", ()):
+        yield "the empty text in an enum"
     if "$ref" in node and profile.refs == "resolved":
         yield "a reference"
     if "$ref" in node and profile.accepted is not None and len(node) > 1:

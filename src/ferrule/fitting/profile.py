@@ -71,6 +71,8 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     """The highest `minItems` that may be sent."""
     enum_types: frozenset[str] | None = None
     """The types of values that may stand in an `enum`; None: any."""
+    allows_empty_texts: bool = True
+    """Whether the empty text may stand in an `enum`."""
     most_enum_values: int | None = None
     """How many values all enums may have together."""
     long_enum: tuple[int, int] | None = None

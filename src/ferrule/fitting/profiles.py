@@ -35,6 +35,7 @@ _CLAUDE_LIMITS = Source("the same page, under schema complexity limits; pydantic
 _CLAUDE_CAREFUL = Source("not said by Anthropic's page; the careful reading", "2026-11-16", is_certain=False)
 _GEMINI_PROTO = Source("google-genai 3.1.0 types.py; the Schema message of the Developer API", "2026-11-16")
 _GEMINI_REFUSED = Source("errors of the live service in pizza-bot#62, huggingface/tau#288", "2026-09-07")
+_GEMINI_EMPTY = Source('seen to be refused: Bobsilvio/ha-claude issue 32, "enum: cannot be empty"', "2026-03-19")
 _GEMINI_ENUM = Source("errors of the live service in microsoft/azure-devops-mcp#145, weave-os/router#65", "2026-05-12")
 _GEMINI_FORMATS = Source("the formats no error has been seen for", "2026-11-16", is_certain=False)
 _GEMINI_JSON = Source("google-genai 3.1.0, documentation of response_json_schema", "2026-11-16")
@@ -260,6 +261,7 @@ _GEMINI = Profile(
     is_recursion_allowed=False,
     formats=frozenset({"date-time", "enum"}),
     enum_types=frozenset({"string", "integer", "number", "null"}),
+    allows_empty_texts=False,
     needs_items=True,
     tool_names="^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$",
     longest_tool_name=64,
@@ -272,6 +274,7 @@ _GEMINI = Profile(
         "is_recursion_allowed": _GEMINI_JSON,
         "formats": _GEMINI_FORMATS,
         "enum_types": _GEMINI_JSON,
+        "allows_empty_texts": _GEMINI_EMPTY,
         "needs_items": _GEMINI_ITEMS,
         "tool_names": _GEMINI_NAME,
         "longest_tool_name": _GEMINI_NAME,
@@ -318,6 +321,7 @@ _GEMINI_OPENAPI = Profile(
     nullable="nullable",
     formats=frozenset({"date-time", "enum"}),
     enum_types=frozenset({"string"}),
+    allows_empty_texts=False,
     property_names="^[a-zA-Z_][a-zA-Z0-9_]{0,63}$",
     needs_items=True,
     needs_properties=True,
@@ -339,6 +343,7 @@ _GEMINI_OPENAPI = Profile(
         "nullable": _GEMINI_PROTO,
         "formats": _GEMINI_FORMATS,
         "enum_types": _GEMINI_ENUM,
+        "allows_empty_texts": _GEMINI_EMPTY,
         "property_names": _GEMINI_PROTO,
         "needs_items": _GEMINI_ITEMS,
         "needs_properties": _GEMINI_PROTO,

@@ -76,6 +76,8 @@ class Rewriting(State):
             return False
         if not all(value.__class__ is str for value in values) or len(set(values)) < len(values):
             return False
+        if not self.profile.allows_empty_texts and "" in values:
+            return False
         most = self.profile.most_enum_values
         if most is not None and self.enum_values + len(values) > most:
             return False

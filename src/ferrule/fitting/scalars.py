@@ -150,6 +150,8 @@ def _word(value: Any) -> str:
 
 def _fits(state: State, values: list[Any]) -> bool:
     profile = state.profile
+    if not profile.allows_empty_texts and "" in values:
+        return False
     if profile.most_enum_values is not None and state.enum_values + len(values) > profile.most_enum_values:
         return False
     if profile.long_enum is not None and len(values) > profile.long_enum[0]:

@@ -13,6 +13,7 @@ from ferrule.openapi.front_matter import Memo, flow_of, line_of, mapping_lines, 
 from ferrule.openapi.wording import bounded, shown
 
 _RELEASE = re.compile(r"(?:0|[1-9][0-9]{0,8})(?:\.(?:0|[1-9][0-9]{0,8})){2}")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _EFFECTS = {
     "POST": "Sends data to {api}, which may create or change something there.",
     "PUT": "Replaces data in {api}.",
@@ -126,7 +127,7 @@ def _body(draft: Draft, around: Surroundings) -> str:
     if example:
         notes.append(f"An example of what is sent:\n\n```json\n{example}\n```")
     parts += ["# Notes", "\n\n".join(notes)]
-    return "\n\n".join(parts)
+    return _CONTROL.sub("", "\n\n".join(parts))
 
 
 def _example(draft: Draft) -> str:

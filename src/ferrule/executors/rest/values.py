@@ -80,7 +80,7 @@ def segment_of(name: str, value: Any) -> str:
 
 def header_value(name: str, value: Any) -> str:
     """A value as it may stand in a header; a list is joined with commas. Raises ExecutionFailed."""
-    text = ", ".join(text_of(name, item) for item in value) if type(value) is list else text_of(name, value)
+    text = ",".join(text_of(name, item) for item in value) if type(value) is list else text_of(name, value)
     return checked_header(name, text)
 
 
