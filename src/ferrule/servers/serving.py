@@ -30,6 +30,9 @@ from ferrule.settings import load_settings
 from ferrule.workspace import Workspace
 
 _BACKLOG = 2048
+_AT_ONCE = 16
+"""How many connections are taken in one turn of the event loop, which asyncio calls its backlog, too. A process that took all
+that wait would leave none for the others that share the socket; one that took one by one would keep the last waiting."""
 _SILENT_SECONDS = 0.5
 """Whoever stops a server and waits longer is told for what."""
 _log = logging.getLogger("ferrule.serve")
@@ -67,7 +70,8 @@ async def serve_http(
         if settings.reload:
             stack.push_async_callback(Reloading(app).aclose)
         server = HttpServer(root_of(edge).respond, asyncio.get_running_loop())
-        await server.listen(sock=listening, backlog=_BACKLOG)
+        await server.listen(sock=listening, backlog=_AT_ONCE)
+        listening.listen(_BACKLOG)
         with told_to_stop() as stopped:
             begun(len(app.catalog.preferred()))
             await stopped.wait()
