@@ -6,6 +6,7 @@ it. Nothing about its safety can be said in such a list, so every fact about a t
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -42,7 +43,7 @@ class Said(NamedTuple):
     """What else a provider is told of it: `strict`, `defer_loading`."""
 
 
-class FunctionList:
+class FunctionList(ABC):
     """What the formats have in common. One step of inheritance, for the plumbing."""
 
     name: str
@@ -60,21 +61,21 @@ class FunctionList:
     schema_keys: frozenset[str]
     """Where a definition may have its schema: one of them at a time."""
 
+    @abstractmethod
     def said(self, definition: dict[str, Any]) -> Said:
         """What a definition says. Raises Unreadable."""
-        raise NotImplementedError
 
+    @abstractmethod
     def written(self, each: Offered, is_deferred: bool) -> dict[str, Any]:
         """A tool as a definition."""
-        raise NotImplementedError
 
     def document(self, definitions: list[dict[str, Any]], groups: Sequence[dict[str, Any] | None]) -> JsonValue:
         """A list of definitions. `groups`: the group that each came in with."""
         return definitions
 
+    @abstractmethod
     def claims(self, definition: dict[str, Any]) -> bool:
         """True for a definition that is written in this format's way."""
-        raise NotImplementedError
 
     def detect(self, value: JsonValue) -> bool:
         """True when a tool in the document is written in this format's way."""

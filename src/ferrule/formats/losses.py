@@ -74,12 +74,11 @@ def _schema_loss(each: Offered, place: str, title: str) -> Loss:
     """Why a place in the schema is not as it was: the reason of the change there, or of the nearest around or inside it."""
     path = place[len(_SCHEMA) :].strip("/")
     changes = each.fitted.changes if each.fitted is not None else ()
-    best = max(changes, key=lambda change: _nearness(_pointer(change.path), path), default=None)
-    if best is None or _nearness(_pointer(best.path), path) <= 0:
-        beside = [one for one in changes if _is_beside(_pointer(one.path), path)]
-        best = next((one for one in beside if one.instead == "rewritten"), beside[0] if beside else best)
-        if best is not None and best not in beside and _nearness(_pointer(best.path), path) < 0:
-            best = None
+    near = [change for change in changes if _nearness(_pointer(change.path), path) >= 0]
+    best = max(near, key=lambda change: _nearness(_pointer(change.path), path), default=None)
+    if best is None or not _pointer(best.path):  # nothing nearer than the whole schema
+        beside = [change for change in changes if _is_beside(_pointer(change.path), path)]
+        best = next((change for change in beside if change.instead == "rewritten"), beside[0] if beside else best)
     if best is None:
         why = f"{title} takes schemas written another way, or only the runtime fills it in"
         return _loss(each.tool, place, why, "dropped")
