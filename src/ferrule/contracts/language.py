@@ -1,0 +1,155 @@
+"""What a language of stubs must do: tools with their types in, source files out.
+
+`codegen/` makes the plan and looks after what is on disk; a language only writes text. What it writes is what the language's own
+formatter would leave alone, and depends on nothing but the plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, NamedTuple, Protocol
+
+import msgspec
+
+from ferrule.model.type_tree import Note, TypeTree
+from ferrule.model.value import JsonValue
+
+InjectedKind = Literal["logger", "config", "section", "service"]
+StubKind = Literal["implementation", "client"]
+Standing = Literal["generated", "yours"]
+
+
+class Injected(msgspec.Struct, frozen=True):
+    """Something a tool is given when it is made (ADL `inject`)."""
+
+    kind: InjectedKind
+    name: str = ""
+    """Of the section or the service, as the agent file writes it."""
+
+
+class Service(msgspec.Struct, frozen=True, kw_only=True):
+    """A service of the agent (ADL `spec.services`): what tools are given, and where it is made."""
+
+    name: str
+    interface: str
+    """The name of its type: `Database`."""
+    factory: str
+    """What makes it, in Pascal case: `NewDatabase`."""
+    description: str = ""
+
+
+class Section(msgspec.Struct, frozen=True, kw_only=True):
+    """A group of settings (ADL `spec.config.<name>`)."""
+
+    name: str
+    settings: Mapping[str, JsonValue]
+    """What is set, with the value the agent file gives. A text `$NAME` or `${NAME}` is an environment variable."""
+
+
+class Project(msgspec.Struct, frozen=True, kw_only=True):
+    """What all stubs of one run share."""
+
+    name: str
+    """Of the agent, or of the workspace."""
+    version: str
+    description: str = ""
+    module: str = ""
+    """The agent file's name for the Go module or the package (ADL `spec.language`); empty where it has none."""
+    services: tuple[Service, ...] = ()
+    """In the order of the agent file. All of them, injected or not."""
+    sections: tuple[Section, ...] = ()
+    acronyms: frozenset[str] = frozenset()
+    """Lower-case words that are written in capitals, the usual ones included (ADL-42)."""
+
+
+class ToolPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """One tool, ready to be written."""
+
+    tool_id: str
+    name: str
+    """What a caller calls it by."""
+    stem: str
+    """What its files are called: lower-case letters, digits and `_`, a letter first; no other tool of the plan has it."""
+    type_name: str
+    """Pascal case (ADL-42), the beginning of its types' names: `GetUserID`. No other tool of the plan has it."""
+    title: str
+    description: str
+    tags: tuple[str, ...] = ()
+    version: str = ""
+    digest: str
+    """`sha256:…` of the definition."""
+    contract: str
+    """Eight hex digits that change when a type or a schema of input or output does, and not with any word of documentation."""
+    input: TypeTree
+    output: TypeTree | None
+    """None where the tool says nothing of its result: any JSON value."""
+    input_schema: msgspec.Raw
+    output_schema: msgspec.Raw | None
+    placeholder: msgspec.Raw | None
+    """A result that the output schema accepts, for a body that nobody has written yet; None where none could be found."""
+    inject: tuple[Injected, ...] = ()
+    builtin: str = ""
+    """The reserved id of a tool that comes along with Ferrule (ADL-18); empty for any other."""
+    builtin_config: Mapping[str, JsonValue] = {}
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """What to write."""
+
+    kind: StubKind
+    project: Project
+    tools: tuple[ToolPlan, ...]
+    """In the order of the definitions."""
+    is_project: bool = False
+    """Also what makes it a project that builds and runs by itself."""
+    flavour: str = ""
+    """One of the language's flavours; the first where nobody chose."""
+
+
+class SourceFile(NamedTuple):
+    """A file to write."""
+
+    path: str
+    """From the output folder, with `/`."""
+    text: str
+    """Ends with a line end. A generated file begins with a comment that says so, and of which tool and digest."""
+    standing: Standing
+    """`generated` files are written anew each time; `yours` are written once and then belong to a person."""
+    tool_id: str = ""
+    """The tool it is there for; empty for what all share."""
+
+
+class ToolNote(NamedTuple):
+    """What a language could not say as exactly as the schema."""
+
+    tool_id: str
+    note: Note
+
+
+class Written(NamedTuple):
+    """The stubs of a plan."""
+
+    files: tuple[SourceFile, ...]
+    notes: tuple[ToolNote, ...] = ()
+    """The language's own; those of the trees are told already."""
+
+
+class Language(Protocol):
+    """One language. Stateless; shared between threads."""
+
+    name: str
+    """What `ferrule gen` takes: `go`, `typescript`, `rust`, `python`."""
+    title: str
+    """What people call it."""
+    flavours: tuple[str, ...]
+    """What its types can be made of, the default first; empty where there is one way."""
+    reserved_types: frozenset[str]
+    """Names of types that no tree may use: keywords, and what the support files declare."""
+    reserved_endings: tuple[str, ...]
+    """What is put after a tool's type name in names that stubs declare, beside `Input` and `Output`: `Tool`, `Handler`, …"""
+    reserved_stems: frozenset[str]
+    """Names of files that no tool may have."""
+
+    def write(self, plan: Plan) -> Written:
+        """All files of a plan."""
+        ...

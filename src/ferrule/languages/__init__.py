@@ -1,0 +1,1 @@
+"""Languages of stubs, a folder each: `builtin.py` lists them."""
