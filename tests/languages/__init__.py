@@ -1,0 +1,1 @@
+"""Stubs in every language: the same catalog of schemas, real compilers, real servers."""
