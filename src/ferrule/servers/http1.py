@@ -87,7 +87,6 @@ class Http1Request(Request):
     ) -> None:
         self.scope = connection.scope
         self.seen = seen
-        self.send = self.put_out
         self.watcher = None
         self.has_begun = False
         """True when its answer was begun while it was being worked on."""
@@ -144,7 +143,7 @@ class Http1Request(Request):
             self._watching.append(watching)
             await watching
 
-    async def put_out(self, message: MutableMapping[str, Any]) -> None:
+    async def send(self, message: MutableMapping[str, Any]) -> None:
         """A part of the answer, in ASGI's words."""
         if message["type"] == "http.response.start":
             self.has_begun = True
@@ -253,6 +252,8 @@ class Connection(asyncio.Protocol):
         for request in (*self._waiting, *filter(None, (self._current, self._incoming))):
             request.lose()
         self._waiting.clear()
+        # It and its parser and requests know each other: what is let go of here need not wait for the collector.
+        self._parser = self._incoming = self._declined = None
         self.resume_writing()
 
     def pause_writing(self) -> None:
@@ -479,7 +480,7 @@ class Connection(asyncio.Protocol):
                 return
             is_kept = request.is_kept and request.is_complete and not self._server.is_closing
             if request.has_begun:
-                await answer.send(request.put_out)  # it ends what was begun
+                await answer.send(request.send)  # it ends what was begun
             elif isinstance(answer, Stream):
                 await self._write_parts(request, answer)
             else:

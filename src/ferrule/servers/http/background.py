@@ -56,7 +56,7 @@ class Background:
         self, key: tuple[str, str], request: Request, source: AsyncIterator[bytes]
     ) -> AsyncIterator[bytes]:
         self._streams[key] += 1
-        part: asyncio.Future[Any] = asyncio.ensure_future(_next(source))
+        part: asyncio.Future[bytes | None] = asyncio.ensure_future(_next(source))
         ends: set[asyncio.Future[Any]] = {
             asyncio.ensure_future(request.gone()),
             asyncio.ensure_future(self._closing.wait()),
@@ -69,9 +69,8 @@ class Background:
                 if part not in done:
                     yield b": the connection lives\n\n"
                     continue
-                try:
-                    given = part.result()
-                except StopAsyncIteration:
+                given = part.result()
+                if given is None:
                     return
                 yield given
                 part = asyncio.ensure_future(_next(source))
@@ -95,5 +94,6 @@ class Background:
         self._closing.set()
 
 
-async def _next(source: AsyncIterator[bytes]) -> bytes:
-    return await anext(source)
+async def _next(source: AsyncIterator[bytes]) -> bytes | None:
+    """The next part; None after the last. An exception instead would hold whoever gets it, who holds it in turn."""
+    return await anext(source, None)

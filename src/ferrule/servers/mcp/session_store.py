@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from functools import partial
 
 from ferrule.model.serving import ServeSettings
 from ferrule.servers.callers import Caller, Refused
@@ -23,20 +24,21 @@ class HttpSession(Session):
     def __init__(
         self, session_id: str, caller: Caller, revision: str, client: frozenset[str], streams: Streams, run_id: str
     ) -> None:
-        super().__init__(session_id, caller, revision, client, self._tell, run_id=run_id)
+        super().__init__(session_id, caller, revision, client, partial(_tell, streams), run_id=run_id)
         self.streams = streams
         self.used_at = 0.0
-
-    def _tell(self, text: bytes) -> None:
-        """Send what belongs to no request; nothing twice that nobody has read yet."""
-        own = self.streams.own
-        if not any(each.text == text for each in own.events if each.number > own.sent):
-            own.put(text)
 
     @property
     def is_busy(self) -> bool:
         """True while a request is being answered, or a connection is held."""
         return bool(self.underway) or self.streams.is_read
+
+
+def _tell(streams: Streams, text: bytes) -> None:
+    """Send what belongs to no request; nothing twice that nobody has read yet."""
+    own = streams.own
+    if not any(each.text == text for each in own.events if each.number > own.sent):
+        own.put(text)
 
 
 class SessionStore:
