@@ -91,18 +91,19 @@ def _ascii(name: str) -> str:
 
 def pascal(parts: Sequence[str], acronyms: frozenset[str] = ACRONYMS) -> str:
     """`GetUserID`, of words."""
-    made = _capitalised(parts, acronyms)
+    made = capitalised(parts, acronyms)
     return made if made[0].isalpha() else f"N{made}"
 
 
-def _capitalised(parts: Sequence[str], acronyms: frozenset[str]) -> str:
+def capitalised(parts: Sequence[str], acronyms: frozenset[str] = ACRONYMS) -> str:
+    """The later part of such a name: it may begin with a digit."""
     return "".join(word.upper() if word in acronyms else word[0].upper() + word[1:] for word in parts)
 
 
 def camel(parts: Sequence[str], acronyms: frozenset[str] = ACRONYMS) -> str:
     """`getUserID`, of words."""
     first = parts[0] if parts[0][0].isalpha() else f"n{parts[0]}"
-    return first + _capitalised(parts[1:], acronyms)
+    return first + capitalised(parts[1:], acronyms)
 
 
 def snake(parts: Sequence[str], acronyms: frozenset[str] = ACRONYMS) -> str:

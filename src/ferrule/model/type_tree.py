@@ -155,6 +155,10 @@ class Enumeration(msgspec.Struct, frozen=True, kw_only=True):
     words: Words = SILENT
 
 
+JsonKind = Literal["object", "array", "string", "number", "boolean"]
+"""What a JSON parser sees of a value. Integers are numbers."""
+
+
 class Variant(msgspec.Struct, frozen=True, kw_only=True):
     """One of the types of a union."""
 
@@ -164,7 +168,11 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True):
     tags: tuple[str | int | bool, ...]
     """The values of the union's tag that mean this variant; empty in a union without a tag."""
     pointer: str
-    """Where its schema stands: a value is of the first variant whose schema accepts it."""
+    """Where its schema stands, as a `$ref` would write it (`#/$defs/Pet/oneOf/0`; `~` and `/` in names are `~0` and `~1`, `%` is
+    `%25`, anything else stands as it is)."""
+    kinds: tuple[JsonKind, ...] = ()
+    """The kinds of its values. Without a tag, a value is of the first variant that has its kind among these and whose schema
+    accepts it: several variants may stand at one place (`type: [string, object]`) and are told apart by their kinds then."""
 
 
 class Union(msgspec.Struct, frozen=True, kw_only=True):
