@@ -29,6 +29,7 @@ COMMANDS = (
         "Define",
     ),
     ("export", "ferrule.cli.export:command", "Write the tools an agent sees for a provider or framework", "Define"),
+    ("gen", "ferrule.cli.gen:command", "Write typed stubs of tools: Go, TypeScript, Rust, Python", "Define"),
     ("call", "ferrule.cli.call:command", "Call a tool: validated, decided, recorded", "Call"),
     ("batch", "ferrule.cli.batch:command", "Make many calls from a file, in order where order matters", "Call"),
     ("follow", "ferrule.cli.follow:command", "Show how far a running call is, from any process", "Call"),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence, Set
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from ferrule.cli.progress import ProgressBar
@@ -108,9 +109,18 @@ def _uses(name: str, value: dict[str, Any], tool_id: str) -> Iterator[Use]:
             return
 
 
-def shelf_of(workspace: Workspace, is_wanted: Callable[[ToolOutline], bool] = lambda outline: True) -> Shelf:
-    """Every tool of a workspace, by namespace, name and version. Files without a wanted tool are not compiled."""
-    selection = workspace.select()
+def shelf_of(
+    workspace: Workspace,
+    is_wanted: Callable[[ToolOutline], bool] = lambda outline: True,
+    *,
+    paths: Sequence[str | Path] = (),
+    harmless: Set[str] = frozenset(),
+) -> Shelf:
+    """Every tool of a workspace, by namespace, name and version. Files without a wanted tool are not compiled.
+
+    `paths`: of these files alone, and nothing that is imported. `harmless`: rules whose errors do not count.
+    """
+    selection = workspace.select(paths)
     with ProgressBar() as progress:
         reports = workspace.reports(selection, workspace.rule_settings(), progress=progress)
         entries: list[Entry] = []
@@ -118,16 +128,16 @@ def shelf_of(workspace: Workspace, is_wanted: Callable[[ToolOutline], bool] = la
         records: list[tuple[str, str]] = []
         for number, (task, report) in enumerate(zip(selection.everything, reports, strict=True)):
             progress(number, len(reports))
-            if report.tools:
-                entries += _entries(workspace, task.path, report, is_wanted)
+            if report.tools and task.name in selection.wanted:
+                entries += _entries(workspace, task.path, report, is_wanted, harmless)
             if any(isinstance(outline, BrokenOutline) and outline.kind == "tool" for outline in report.outlines):
                 unreadable.append(show_path(task.path))
             if any(isinstance(outline, RecordOutline) and outline.kind in REFERRED_BY for outline in report.outlines):
                 records.append((task.path, report.file))
         entries = _linked(workspace, entries, records)
-    if workspace.settings.mcp.servers:
+    if workspace.settings.mcp.servers and not paths:
         entries += [_imported(tool) for tool in _imported_tools(workspace.root, workspace.settings.mcp)]
-    if workspace.settings.oxp.servers:
+    if workspace.settings.oxp.servers and not paths:
         entries += [_imported(tool) for tool in _imported_oxp_tools(workspace.root, workspace.settings.oxp)]
     entries.sort(key=lambda entry: (entry.outline.namespace, entry.outline.name, entry.outline.version or ""))
     return Shelf(tuple(entries), tuple(reports), tuple(unreadable))
@@ -150,9 +160,13 @@ def _imported(tool: Tool) -> Entry:
 
 
 def _entries(
-    workspace: Workspace, path: str, report: FileReport, is_wanted: Callable[[ToolOutline], bool]
+    workspace: Workspace,
+    path: str,
+    report: FileReport,
+    is_wanted: Callable[[ToolOutline], bool],
+    harmless: Set[str],
 ) -> Iterator[Entry]:
-    errors = sum(found.severity is Severity.ERROR for found in report.diagnostics)
+    errors = sum(found.severity is Severity.ERROR and found.rule not in harmless for found in report.diagnostics)
     outlines = [outline for outline in report.outlines if isinstance(outline, ToolOutline)]
     compiled = _compiled(workspace, path, report.file) if not errors and any(map(is_wanted, outlines)) else []
     tools = {(tool.tool_id, tool.version): tool for part in compiled for tool in part.tools}

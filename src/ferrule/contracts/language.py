@@ -135,7 +135,11 @@ class Written(NamedTuple):
 
 
 class Language(Protocol):
-    """One language. Stateless; shared between threads."""
+    """One language. Stateless; shared between threads.
+
+    It may also have `reserved_beginnings: tuple[str, ...]`: what is put before a tool's type name in names that stubs declare, such
+    as `New` where a tool `Get` has a `NewGetTool`.
+    """
 
     name: str
     """What `ferrule gen` takes: `go`, `typescript`, `rust`, `python`."""

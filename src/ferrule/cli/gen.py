@@ -1,0 +1,266 @@
+"""`ferrule gen`: typed stubs of tools, to implement them or to call them, kept in step with their definitions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+import msgspec
+
+from ferrule.cli import OK, PROBLEMS_FOUND
+from ferrule.cli.gen_places import note_places
+from ferrule.cli.gen_report import GenReport, GenReports, check_lines, is_refused, lines, report_of
+from ferrule.cli.gen_tools import find_tools
+from ferrule.cli.json_text import json_text
+from ferrule.cli.options import json_option
+from ferrule.cli.progress import ProgressBar
+from ferrule.cli.shelf import shelf_of
+from ferrule.codegen.runs import Record, Wish
+from ferrule.contracts.language import StubKind
+from ferrule.generating import Outcome, look, make, record_of, write
+from ferrule.languages.builtin import LANGUAGES
+from ferrule.model.nearest import nearest
+from ferrule.workspace import Workspace
+
+ALIASES = {
+    "golang": "go",
+    "ts": "typescript",
+    "js": "typescript",
+    "javascript": "typescript",
+    "rs": "rust",
+    "py": "python",
+}
+_ENDINGS = (".md", ".json", ".yaml", ".yml")
+
+_EPILOG = """\b
+Examples:
+  ferrule gen go --out stubs --project          a Go project with every tool of this workspace
+  ferrule gen ts agent.yaml --out .             the tools of one agent file
+  ferrule gen rust get_weather 'shop.*' --out . some tools, by id, name or pattern
+  ferrule gen python --flavour pydantic --out . Python, with types of Pydantic
+  ferrule gen go --kind client --out client     typed functions that call a running Ferrule
+  ferrule gen --out stubs                       the same again, after a definition has changed
+  ferrule gen --out stubs --check               for CI: is everything up to date?
+
+Your files (tools/get_weather.go) are written once and are yours from then on: .ferrule-ignore lists them. Generated files
+(they say so in their first line) follow the definitions. When what a tool takes or gives has changed, your file no longer
+compiles, and says where to look.
+
+Exit code: 0 when everything is in step, 1 when a tool or a file had to be left out (or --check found something), 2 when
+it could not run.
+"""
+
+
+class _Asked(NamedTuple):
+    """What stands on the command line."""
+
+    language: str
+    """Empty where the folder's record says what to generate."""
+    tools: tuple[str, ...]
+    files: tuple[str, ...]
+    agent: str
+    kind: StubKind | None
+    flavour: str | None
+    is_project: bool | None
+    workspace: str | None
+    folder: Path
+
+
+def _languages(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """For shell completion."""
+    return [name for name in LANGUAGES.names() if name.startswith(incomplete)]
+
+
+def _tools(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """For shell completion."""
+    shelf = shelf_of(Workspace.open("."), lambda outline: False)
+    return [entry.outline.tool_id for entry in shelf.entries if entry.outline.tool_id.startswith(incomplete)]
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("language", required=False, metavar="[LANG]", shell_complete=_languages)
+@click.argument("tools", nargs=-1, metavar="[TOOL]...", shell_complete=_tools)
+@click.option("--out", type=click.Path(file_okay=False), metavar="DIR", help="The folder to write into.")
+@click.option(
+    "--kind",
+    type=click.Choice(["implementation", "client"]),
+    help="Functions to fill in, or functions that call a running Ferrule.  [default: implementation]",
+)
+@click.option("--project/--no-project", "is_project", default=None, help="Also what makes it build and run by itself.")
+@click.option("--flavour", "--flavor", metavar="NAME", help="What types are made of; --list tells which there are.")
+@click.option("--agent", default="", metavar="NAME", help="The tools of this agent, its built-in ones included.")
+@click.option(
+    "--from",
+    "files",
+    multiple=True,
+    type=click.Path(),
+    metavar="FILE",
+    help="The tools of this definition file; more than one may be named.",
+)
+@click.option("--check", "is_check", is_flag=True, help="Write nothing; tell what is not up to date.")
+@click.option("--force", is_flag=True, help="Overwrite generated files that were edited. Yours are never overwritten.")
+@click.option("--list", "is_list", is_flag=True, help="List the languages and their flavours, and do nothing else.")
+@click.option("--workspace", "path", type=click.Path(), help="Use the workspace around this path.")
+@json_option
+def command(
+    language: str | None,
+    tools: tuple[str, ...],
+    out: str | None,
+    kind: StubKind | None,
+    is_project: bool | None,
+    flavour: str | None,
+    agent: str,
+    files: tuple[str, ...],
+    is_check: bool,
+    force: bool,
+    is_list: bool,
+    path: str | None,
+    as_json: bool,
+) -> int:
+    """Write typed stubs of tools in LANG: go, typescript, rust or python.
+
+    TOOL is an id, a name, a pattern such as 'clerk.*' or a definition file; without any, every tool of the workspace is
+    meant. Definitions are enough: nothing is built, started or called. Without LANG, what was generated into DIR before is
+    generated again.
+    """  # fmt: skip
+    if is_list:
+        return _list_languages()
+    if out is None:
+        raise click.UsageError("say where to: ferrule gen LANG --out DIR ('--help' shows examples)")
+    named = tuple(word for word in tools if _is_file(word))
+    asked = _Asked(
+        language=_language(language) if language is not None else "",
+        tools=tuple(word for word in tools if word not in named),
+        files=(*files, *named),
+        agent=agent,
+        kind=kind,
+        flavour=flavour,
+        is_project=is_project,
+        workspace=path,
+        folder=Path(out),
+    )
+    ran = [_run(wish, asked, is_check=is_check, is_forced=force) for wish in _wishes(asked)]
+    if as_json:
+        reports = GenReports(asked.folder.as_posix(), is_check, tuple(each.report for each in ran))
+        click.echo(json_text(msgspec.to_builtins(reports)))
+    else:
+        for each in ran:
+            _tell(each, asked.folder, is_check=is_check)
+    return PROBLEMS_FOUND if any(each.is_bad for each in ran) else OK
+
+
+def _is_file(word: str) -> bool:
+    return word.endswith(_ENDINGS) and os.path.isfile(word)
+
+
+def _language(word: str) -> str:
+    name = ALIASES.get(word.lower(), word.lower())
+    if name not in LANGUAGES.names():
+        known = (*LANGUAGES.names(), *ALIASES)
+        hint = nearest(word, known) or f"there are {', '.join(LANGUAGES.names())}"
+        raise click.UsageError(f"there is no language {word!r}; {hint}")
+    return name
+
+
+def _list_languages() -> int:
+    for language in LANGUAGES:
+        flavours = f"  --flavour {', '.join(language.flavours)}" if language.flavours else ""
+        click.echo(f"{language.name:<12}{language.title}{flavours}")
+    return OK
+
+
+class _Wanted(NamedTuple):
+    """A wish with the places it speaks of."""
+
+    wish: Wish
+    workspace: Workspace
+    files: tuple[Path, ...]
+
+
+def _wishes(asked: _Asked) -> Iterator[_Wanted]:
+    record = record_of(asked.folder)
+    if asked.language:
+        yield _first(asked, record)
+        return
+    runs = [run.wish for run in record.runs.values() if asked.kind in (None, run.wish.kind)]
+    if not runs:
+        raise click.UsageError(
+            f"nothing was generated into {asked.folder} before; say which language: ferrule gen LANG --out {asked.folder}"
+        )
+    for wish in runs:
+        yield _again(wish, asked)
+
+
+def _first(asked: _Asked, record: Record) -> _Wanted:
+    """What the command line says; for a project and a flavour that were chosen before, what the record says."""
+    kind = asked.kind or "implementation"
+    before = record.runs.get(f"{asked.language}/{kind}")
+    workspace = Workspace.open(asked.files[0] if asked.files else asked.workspace or ".")
+    flavour = asked.flavour if asked.flavour is not None else before.wish.flavour if before is not None else ""
+    is_project = asked.is_project if asked.is_project is not None else before is not None and before.wish.is_project
+    files = tuple(Path(os.path.abspath(file)) for file in asked.files)
+    wish = Wish(
+        language=asked.language,
+        kind=kind,
+        flavour=flavour,
+        is_project=is_project,
+        tools=asked.tools,
+        agent=asked.agent,
+        files=tuple(Path(os.path.relpath(file, workspace.root)).as_posix() for file in files),
+        workspace=_way(asked.folder, workspace.root),
+    )
+    return _Wanted(wish, workspace, files)
+
+
+def _again(wish: Wish, asked: _Asked) -> _Wanted:
+    """What was asked for before, with what the command line changes of it."""
+    changes: dict[str, Any] = {}
+    if asked.flavour is not None:
+        changes["flavour"] = asked.flavour
+    if asked.is_project is not None:
+        changes["is_project"] = asked.is_project
+    if asked.tools or asked.agent or asked.files:
+        raise click.UsageError("to choose other tools, say the language too: ferrule gen LANG TOOL... --out DIR")
+    root = asked.workspace or (asked.folder / wish.workspace if wish.workspace else ".")
+    workspace = Workspace.open(root)
+    files = tuple(Path(os.path.normpath(workspace.root / file)) for file in wish.files)
+    return _Wanted(msgspec.structs.replace(wish, **changes), workspace, files)
+
+
+def _way(folder: Path, root: Path) -> str:
+    """From the output folder to the workspace, where one lies in the other; else a record would tell of somebody's disk."""
+    out, home = os.path.realpath(folder), os.path.realpath(root)
+    shared = os.path.commonpath((out, home))
+    return Path(os.path.relpath(home, out)).as_posix() if shared in (out, home) else ""
+
+
+class _Ran(NamedTuple):
+    """One run and what to say of it."""
+
+    outcome: Outcome
+    report: GenReport
+    is_bad: bool
+
+
+def _run(wanted: _Wanted, asked: _Asked, *, is_check: bool, is_forced: bool) -> _Ran:
+    wish = wanted.wish
+    found = find_tools(wanted.workspace, wish.tools, wish.agent, wanted.files)
+    with ProgressBar("tools") as progress:
+        made = make(found.material, wish, LANGUAGES.get(wish.language), progress)
+    if is_check:
+        outcome = look(made, found.material, wish, asked.folder)
+    else:
+        outcome = write(made, found.material, wish, asked.folder, is_forced=is_forced)
+    notes = note_places(wanted.workspace, found.entries, made.notes)
+    report = report_of(outcome, notes, found.unread)
+    is_bad = not report.is_current if is_check else bool(found.unread) or is_refused(outcome)
+    return _Ran(outcome, report, is_bad)
+
+
+def _tell(ran: _Ran, folder: Path, *, is_check: bool) -> None:
+    say = check_lines if is_check else lines
+    for line in say(ran.outcome, ran.report, folder, LANGUAGES.get(ran.report.language)):
+        click.echo(line)

@@ -1,0 +1,79 @@
+"""Where the schema of a note stands: the file and the line, as near as its document can tell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import unquote
+
+from ferrule.cli.gen_report import GenNote
+from ferrule.cli.shelf import Entry
+from ferrule.compiler.discover import load
+from ferrule.compiler.locate import line_of, places_of
+from ferrule.compiler.read import read
+from ferrule.conversion.fields import path_of
+from ferrule.generating import Looser
+from ferrule.locking.file import LOCK_FILE
+from ferrule.model.document import Document
+from ferrule.model.place import Places
+from ferrule.model.value import Path, dig
+from ferrule.workspace import Workspace
+
+
+def note_places(workspace: Workspace, entries: Sequence[Entry], notes: Sequence[Looser]) -> list[GenNote]:
+    """The notes, each with its place."""
+    by_id = {entry.outline.tool_id: entry for entry in entries}
+    lines = _Lines(workspace)
+    return [
+        GenNote(note.tool_id, lines.place(by_id[note.tool_id], note), note.pointer, note.message)
+        for note in notes
+        if note.tool_id in by_id
+    ]
+
+
+class _Lines:
+    """Lines of definition files, each of which is read once, and only where there is something to tell of it."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._read: dict[tuple[str, int], tuple[Document, Places] | None] = {}
+
+    def place(self, entry: Entry, note: Looser) -> str:
+        opened = self._opened(entry)
+        if opened is None:
+            return entry.file
+        document, places = opened
+        path = entry.outline.path
+        home = path_of(entry.outline.dialect, f"{note.side}_schema") if note.side else None
+        if home is not None:
+            path = (*path, *home)
+            path = (*path, *_steps(note.pointer, dig(document.value, path)))
+        return f"{entry.file}:{line_of(document, places, path) if path else 1}"
+
+    def _opened(self, entry: Entry) -> tuple[Document, Places] | None:
+        key = (entry.outline.file, entry.outline.document)
+        if key not in self._read:
+            self._read[key] = self._documents(*key) if entry.file != LOCK_FILE else None
+        return self._read[key]
+
+    def _documents(self, file: str, number: int) -> tuple[Document, Places] | None:
+        documents = read(load(str(self._workspace.root / file), file))
+        if number >= len(documents):
+            return None
+        return documents[number], places_of(documents[number])
+
+
+def _steps(pointer: str, value: Any) -> Path:
+    """A pointer as steps into a value, as far as they lead."""
+    steps: list[str | int] = []
+    for written in pointer.removeprefix("#").split("/")[1:]:
+        step = unquote(written).replace("~1", "/").replace("~0", "~")
+        if isinstance(value, list) and step.isdecimal() and int(step) < len(value):
+            steps.append(int(step))
+            value = value[int(step)]
+        elif isinstance(value, dict) and step in value:
+            steps.append(step)
+            value = value[step]
+        else:
+            break
+    return tuple(steps)

@@ -1,0 +1,174 @@
+"""Which tools stubs are made of: the shelf of a workspace or of some files, and what somebody chose of it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import NamedTuple
+
+from ferrule.cli.shelf import Entry, Shelf, shelf_of
+from ferrule.errors import WorkspaceError
+from ferrule.generating import Material
+from ferrule.locking.file import LOCK_FILE
+from ferrule.model.diagnostic import Diagnostic, Severity
+from ferrule.model.nearest import nearest
+from ferrule.model.outline import AgentOutline, ToolOutline, newest
+from ferrule.model.tool import Record
+from ferrule.workspace import Workspace
+
+HARMLESS = frozenset({"AML-37"})
+"""Errors that say nothing against a stub: how a tool is reached."""
+_WILD = frozenset("*?[")
+
+
+class Unread(NamedTuple):
+    """A tool that was left out, because its file has errors."""
+
+    tool_id: str
+    file: str
+    line: int
+    message: str
+    """Of the first error."""
+
+
+class Found(NamedTuple):
+    """What was chosen."""
+
+    entries: tuple[Entry, ...]
+    """Those that stubs are made of."""
+    unread: tuple[Unread, ...]
+    material: Material
+
+
+def find_tools(workspace: Workspace, words: Sequence[str], agent: str, files: Sequence[Path]) -> Found:
+    """The tools that were asked for. Raises WorkspaceError for a word that names none."""
+    shelf = shelf_of(workspace, paths=files, harmless=HARMLESS)
+    wanted = [entry for entry in shelf.entries if entry.tool is None or entry.tool.exposed_as is None]
+    if agent:
+        wanted = _of_agent(shelf, wanted, agent)
+    chosen = _named(wanted, words) if words else _newest(entry for entry in wanted if entry.lifecycle != "retired")
+    if not chosen:
+        where = ", ".join(map(str, files[:3])) or str(workspace.root)
+        raise WorkspaceError(f"there is no tool in {where}; 'ferrule check' tells what is there")
+    chosen = sorted(chosen, key=_order)
+    read = tuple(entry for entry in chosen if entry.tool is not None)
+    unread = tuple(_unread(entry, shelf) for entry in chosen if entry.tool is None)
+    material = Material(
+        tools=[entry.tool for entry in read if entry.tool is not None],
+        name=workspace.namespace,
+        manifests=_manifests(workspace, read),
+        called=_called(shelf.entries),
+        unread=frozenset(each.tool_id for each in unread),
+    )
+    return Found(read, unread, material)
+
+
+def _order(entry: Entry) -> tuple[object, ...]:
+    """As the definitions are written: imported tools last, then file by file, and within a file from top to bottom."""
+    outline = entry.outline
+    steps = tuple((isinstance(step, str), step if isinstance(step, int) else 0, str(step)) for step in outline.path)
+    place = (entry.file == LOCK_FILE, outline.file, outline.document, steps)
+    return (*place, outline.namespace, outline.name, outline.version or "")
+
+
+def _newest(entries: Iterable[Entry]) -> list[Entry]:
+    """One entry of each tool: the version that a reference without one means."""
+    versions: dict[str, list[Entry]] = defaultdict(list)
+    for entry in entries:
+        versions[entry.outline.tool_id].append(entry)
+    return [_best(each) for each in versions.values()]
+
+
+def _best(entries: list[Entry]) -> Entry:
+    best = newest([entry.outline for entry in entries])
+    return next(entry for entry in entries if entry.outline is best)
+
+
+def _named(entries: Sequence[Entry], words: Sequence[str]) -> list[Entry]:
+    found: dict[int, Entry] = {}
+    for word in words:
+        name, _, version = word.partition("@")
+        meant = [
+            entry for entry in entries if _is_meant(entry.outline, name) and version in ("", entry.outline.version)
+        ]
+        if not meant:
+            raise WorkspaceError(f"there is no tool {word!r} here; {_hint(name, version, entries)}")
+        for entry in meant if version else _newest(meant):
+            found[id(entry)] = entry
+    return list(found.values())
+
+
+def _is_meant(outline: ToolOutline, name: str) -> bool:
+    names = (outline.tool_id, outline.name, f"{outline.namespace}.{outline.name}")
+    return name in names or (not _WILD.isdisjoint(name) and any(fnmatchcase(each, name) for each in names))
+
+
+def _hint(name: str, version: str, entries: Sequence[Entry]) -> str:
+    versions = [entry.outline.version for entry in entries if _is_meant(entry.outline, name)]
+    if version and versions:
+        return f"its versions are {', '.join(each or 'none' for each in versions)}"
+    known = {each for entry in entries for each in (entry.outline.tool_id, entry.outline.name)}
+    return nearest(name, known) or "`ferrule list` shows them all"
+
+
+def _of_agent(shelf: Shelf, entries: Sequence[Entry], agent: str) -> list[Entry]:
+    """The tools of an agent: all of an ADL manifest, its built-ins included, or those that an AML agent refers to."""
+    agents = {entry.outline.namespace for entry in entries if entry.outline.dialect == "adl"}
+    if agent in agents:
+        return [entry for entry in entries if entry.outline.dialect == "adl" and entry.outline.namespace == agent]
+    outlines = [each for report in shelf.reports for each in report.outlines if isinstance(each, AgentOutline)]
+    meant = [each for each in outlines if each.agent_id == agent]
+    if not meant:
+        known = agents | {each.agent_id for each in outlines if each.agent_id}
+        hint = nearest(agent, known) or (f"known are {', '.join(sorted(known))}" if known else "no file defines any")
+        raise WorkspaceError(f"there is no agent {agent!r} here; {hint}")
+    refs = set(_refs(meant[0]))
+    return [entry for entry in entries if entry.outline.dialect == "aml" and entry.outline.tool_id in refs]
+
+
+def _refs(agent: AgentOutline) -> Iterator[str]:
+    tools = agent.value.get("tools")
+    listed = tools.get("refs") if isinstance(tools, dict) else tools
+    for item in listed if isinstance(listed, list) else ():
+        if isinstance(item, dict) and isinstance(item.get("ref"), str):
+            yield item["ref"]
+
+
+def _unread(entry: Entry, shelf: Shelf) -> Unread:
+    first = next(iter(_errors(shelf, entry.outline.file)), None)
+    line, message = (first.line, first.message) if first is not None else (1, "it cannot be read")
+    return Unread(entry.outline.tool_id, entry.file, line, message)
+
+
+def _errors(shelf: Shelf, file: str) -> Iterator[Diagnostic]:
+    for report in shelf.reports:
+        if report.file == file:
+            for found in report.diagnostics:
+                if found.severity is Severity.ERROR and found.rule not in HARMLESS:
+                    yield found
+
+
+def _manifests(workspace: Workspace, entries: Sequence[Entry]) -> tuple[Record, ...]:
+    files = dict.fromkeys(entry.outline.file for entry in entries if entry.outline.dialect == "adl")
+    if not files:
+        return ()
+    compiled = workspace.compile([workspace.root / file for file in files])
+    records = (record for file in compiled for each in file.compiled for record in each.records)
+    return tuple(record for record in records if record.kind == "manifest")
+
+
+def _called(entries: Sequence[Entry]) -> dict[str, str]:
+    """What leads to each tool alone on a surface that shows them all: its name, else with its namespace, else its id."""
+    owners: dict[str, set[str]] = defaultdict(set)
+    for entry in entries:
+        outline = entry.outline
+        for name in (outline.tool_id, outline.name, f"{outline.namespace}.{outline.name}", *outline.aliases):
+            owners[name].add(outline.tool_id)
+    called: dict[str, str] = {}
+    for entry in entries:
+        outline = entry.outline
+        ways = (outline.name, f"{outline.namespace}.{outline.name}")
+        called[outline.tool_id] = next((way for way in ways if len(owners[way]) == 1), outline.tool_id)
+    return called

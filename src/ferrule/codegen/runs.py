@@ -1,0 +1,133 @@
+"""What was generated into a folder: `.ferrule-gen.json`, which lies beside the stubs and belongs into version control.
+
+It holds a run for each language and kind: what was asked for, so that the same can be asked for again, and each file with the
+digest of its text, so that a person's edit is seen. It has neither times nor absolute paths in it, and its keys are sorted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+
+import msgspec
+
+from ferrule.contracts.language import Standing, StubKind
+from ferrule.errors import WorkspaceError
+
+RECORD_FILE = ".ferrule-gen.json"
+_FORMAT = 1
+
+
+class Wish(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What somebody asked for."""
+
+    language: str
+    kind: StubKind = "implementation"
+    flavour: str = ""
+    is_project: bool = False
+    tools: tuple[str, ...] = ()
+    """Ids, names and patterns; none means every tool."""
+    agent: str = ""
+    files: tuple[str, ...] = ()
+    """The definition files that were named, from the workspace."""
+    workspace: str = ""
+    """The way from the output folder to the workspace, where one of them lies in the other."""
+
+    @property
+    def key(self) -> str:
+        """Under which its run is kept."""
+        return f"{self.language}/{self.kind}"
+
+
+class FileNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is known of a file that was written."""
+
+    standing: Standing
+    sha256: str = ""
+    """Of a generated text as it was written, with line ends as `\\n`."""
+    tool: str = ""
+    digest: str = ""
+    """Of the tool's definition, for a generated file."""
+    contract: str = ""
+    """The eight digits that a person's file was made with, or was brought up to since."""
+    is_orphan: bool = False
+    """True once nothing that is generated needs the file any more."""
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The stubs of one language and kind."""
+
+    wish: Wish
+    files: dict[str, FileNote] = {}
+    pending: dict[str, str] = {}
+    """Files that were about to be written, with their digests: there only where a run was cut off."""
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that was generated into one folder."""
+
+    format: int = _FORMAT
+    runs: dict[str, Run] = {}
+
+    def with_run(self, run: Run) -> Record:
+        """The same with one run as it is now."""
+        runs = {**self.runs, run.wish.key: run}
+        return Record(runs=dict(sorted(runs.items())))
+
+    def others(self, key: str) -> dict[str, tuple[str, FileNote]]:
+        """The files of the other runs: whose each is, and what is known of it."""
+        return {
+            path: (other, note)
+            for other, run in self.runs.items()
+            if other != key
+            for path, note in run.files.items()
+            if not note.is_orphan
+        }
+
+
+def decoded(data: bytes | None, place: str) -> Record:
+    """The record of a folder; an empty one where there is none. Raises WorkspaceError for what is no record of ours."""
+    if data is None:
+        return Record()
+    try:
+        found = msgspec.json.decode(data, type=Record)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise WorkspaceError(
+            f"{place} cannot be read; take it from version control, or delete it: files with our header are known without it"
+        ) from None
+    if found.format != _FORMAT:
+        raise WorkspaceError(f"{place} was written by another version of Ferrule (format {found.format}); use that one")
+    return found
+
+
+def encoded(record: Record) -> bytes:
+    """The text of the record's file."""
+    runs = ",\n".join(f"  {_json(key)}: {_run(run)}" for key, run in sorted(record.runs.items()))
+    return f'{{\n "format": {record.format},\n "runs": {{\n{runs}\n }}\n}}\n'.encode()
+
+
+def _run(run: Run) -> str:
+    """A line for each file: two people who generate on two branches can merge what they have."""
+    parts = [f'   "wish": {_json(run.wish)}', _members("files", run.files)]
+    if run.pending:
+        parts.append(_members("pending", run.pending))
+    return "{\n" + ",\n".join(parts) + "\n  }"
+
+
+def _members(name: str, values: Mapping[str, object]) -> str:
+    lines = ",\n".join(f"    {_json(path)}: {_json(value)}" for path, value in sorted(values.items()))
+    return f'   "{name}": {{\n{lines}\n   }}' if lines else f'   "{name}": {{}}'
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def sha256_of(data: bytes) -> str:
+    """The digest of a text, whatever line ends a checkout gave it."""
+    return hashlib.sha256(normal(data)).hexdigest()
+
+
+def normal(data: bytes) -> bytes:
+    """A text with `\\n` at the ends of its lines."""
+    return data.replace(b"\r\n", b"\n") if b"\r" in data else data
