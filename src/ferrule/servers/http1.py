@@ -29,6 +29,8 @@ _HEAD_SECONDS, _BODY_SECONDS, _READING_SECONDS, _IDLE_SECONDS = 15.0, 60.0, 60.0
 _MOST_HEADERS, _HEAD_BYTES, _URL_BYTES = 100, 32 * 1024, 8 * 1024
 _LINE_BYTES = 64 * 1024
 _FEW_CHUNKS = 64
+_READ_BYTES = 64 * 1024
+"""What is read of a connection at once."""
 _HELD_BYTES = 64 * 1024
 """What is taken of a body before anybody wants it: nobody's bytes are held before it is known whose they are."""
 _TARGETS_KEPT = 128
@@ -202,11 +204,12 @@ class Http1Request(Request):
             self._wanted.set_result(None)
 
 
-class Connection(asyncio.Protocol):
+class Connection(asyncio.BufferedProtocol):
     """One client's connection. Its requests are answered one after the other."""
 
     def __init__(self, server: HttpServer) -> None:
         self._server = server
+        self._buffer = server.buffer
         self._loop = server.loop
         self._parser: Any = httptools.HttpRequestParser(self)
         self._transport: Any = None
@@ -268,6 +271,14 @@ class Connection(asyncio.Protocol):
         self.until = _NEVER
         if drained is not None and not drained.done():
             drained.set_result(None)
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """Where to put what is read."""
+        return self._buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """So many bytes were read."""
+        self.data_received(self._buffer[:nbytes].tobytes())
 
     def data_received(self, data: bytes) -> None:
         """Some bytes of requests."""
@@ -631,6 +642,9 @@ class HttpServer:
         self.loop = loop
         self.connections: dict[Connection, None] = {}
         """The oldest first."""
+        self.buffer = memoryview(bytearray(_READ_BYTES))
+        """What was just read of whichever connection. All share it: making room anew for every read would have the system map
+        and unmap that room each time."""
         self.is_closing = False
         self._most = _room() if most_connections is None else most_connections
         self._listening: list[asyncio.Server] = []
