@@ -57,3 +57,28 @@ def test_the_log_tells_of_each_change_once_and_what_to_do(tmp_path: Path, caplog
         asyncio.run(main())
     assert caplog.text.count("cannot be looked at") == 1
     assert caplog.text.count("own.py changed") == 1
+
+
+def test_definitions_in_a_new_folder_are_found_and_the_ledger_s_folder_is_not_listened_to(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "look-up.tool.md").write_text(aml("look-up", TRANSPORT))
+
+    async def main() -> None:
+        async with ferrule.open(tmp_path, tends=False) as app:
+            reloading = Reloading(app)
+            async with asyncio.timeout(WAIT_SECONDS):
+                while reloading._seen is None:
+                    await asyncio.sleep(0.02)
+            assert reloading._folders() == {str(tmp_path)}
+            (tmp_path / "more").mkdir()
+            (tmp_path / "more" / "look-in.tool.md").write_text(aml("look-in", TRANSPORT))
+            await heard(caplog, "the definitions changed: 2 tools now")
+            assert reloading._folders() == {str(tmp_path), str(tmp_path / "more")}
+            (tmp_path / "more" / "look-in.tool.md").unlink()
+            (tmp_path / "more").rmdir()
+            await heard(caplog, "the definitions changed: 1 tools now")
+            await reloading.aclose()
+
+    with caplog.at_level(logging.WARNING, "ferrule.serve"):
+        asyncio.run(main())

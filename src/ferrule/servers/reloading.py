@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import suppress
+import os
+from contextlib import aclosing, suppress
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,7 +21,8 @@ from ferrule.workspace import Workspace
 
 _EVERY_SECONDS = 1.0
 _WITH_HELP_MS = 2_000
-"""How often to look with watchfiles, which tells of changes at once, but not of those before it began to listen."""
+"""How often to look with watchfiles, which tells at once of changes where definitions stand, but not of those elsewhere, nor
+of those before it began to listen."""
 _log = logging.getLogger("ferrule.serve")
 
 
@@ -50,8 +52,24 @@ class Reloading:
                 await asyncio.sleep(_EVERY_SECONDS)
         awatch = import_module("watchfiles").awatch
         await self._look()
-        async for _ in awatch(self._app.root, yield_on_timeout=True, rust_timeout=_WITH_HELP_MS):
-            await self._look()
+        while True:
+            folders = self._folders()
+            try:
+                async with aclosing(
+                    awatch(*folders, recursive=False, yield_on_timeout=True, rust_timeout=_WITH_HELP_MS)
+                ) as changes:
+                    async for _ in changes:
+                        await self._look()
+                        if self._folders() != folders:
+                            break
+            except FileNotFoundError:  # a folder is gone since it was looked at
+                await asyncio.sleep(_EVERY_SECONDS)
+                await self._look()
+
+    def _folders(self) -> set[str]:
+        """Where changes are expected. Not all of the workspace: its ledger is written to all the time."""
+        files = (*(self._seen or ()), *(os.path.join(self._app.root, name) for name in self._modules or ()))
+        return {str(self._app.root), *map(os.path.dirname, files)}
 
     async def _look(self) -> None:
         try:
