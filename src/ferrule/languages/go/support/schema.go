@@ -1,0 +1,433 @@
+package support
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
+
+// deepestCheck bounds schemas that lead back to themselves without a step into the value.
+const deepestCheck = 30_000
+
+// schemaDocument is a JSON Schema (draft 2020-12; older spellings are read too) that values are checked by. What `format` says is
+// not checked.
+type schemaDocument struct {
+	text    string
+	once    sync.Once
+	root    any
+	err     error
+	anchors map[string]any
+	// isOld is draft 7 or before, where nothing beside a $ref counts.
+	isOld bool
+	// tracks is set where a schema asks what others have looked at.
+	tracks bool
+}
+
+func newSchema(text string) *schemaDocument {
+	return &schemaDocument{text: text}
+}
+
+// check says where a value does not fit the schema at a pointer (#/properties/when) of the document.
+func (d *schemaDocument) check(pointer string, value any) error {
+	d.once.Do(d.open)
+	if d.err != nil {
+		return d.err
+	}
+	schema, err := d.target(pointer)
+	if err != nil {
+		return err
+	}
+	run := &schemaRun{document: d}
+	_, err = run.check(schema, value)
+	return err
+}
+
+// accepts says whether a value fits the schema at a pointer.
+func (d *schemaDocument) accepts(pointer string, value any) bool {
+	return d.check(pointer, value) == nil
+}
+
+func (d *schemaDocument) open() {
+	d.root, d.err = parseJSON([]byte(d.text))
+	d.anchors = map[string]any{}
+	if root, ok := d.root.(map[string]any); ok {
+		dialect, _ := root["$schema"].(string)
+		for _, old := range []string{"draft-03", "draft-04", "draft-06", "draft-07"} {
+			d.isOld = d.isOld || strings.Contains(dialect, old)
+		}
+		if dialect == "" {
+			d.isOld = hasOldItems(d.root)
+		}
+	}
+	d.index(d.root)
+}
+
+// hasOldItems finds a list under items, which no draft after 2019-09 has.
+func hasOldItems(schema any) bool {
+	switch schema := schema.(type) {
+	case map[string]any:
+		if _, isList := schema["items"].([]any); isList {
+			return true
+		}
+		for name, inner := range schema {
+			if name != "enum" && name != "const" && name != "default" && name != "examples" && hasOldItems(inner) {
+				return true
+			}
+		}
+	case []any:
+		for _, inner := range schema {
+			if hasOldItems(inner) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (d *schemaDocument) index(schema any) {
+	switch schema := schema.(type) {
+	case map[string]any:
+		for _, keyword := range []string{"$anchor", "$dynamicAnchor"} {
+			if name, ok := schema[keyword].(string); ok {
+				d.anchors["#"+name] = schema
+			}
+		}
+		for _, keyword := range []string{"$id", "id"} {
+			if name, ok := schema[keyword].(string); ok && name != "" {
+				d.anchors[name] = schema
+			}
+		}
+		for name, inner := range schema {
+			d.tracks = d.tracks || name == "unevaluatedProperties" || name == "unevaluatedItems"
+			if name != "enum" && name != "const" {
+				d.index(inner)
+			}
+		}
+	case []any:
+		for _, inner := range schema {
+			d.index(inner)
+		}
+	}
+}
+
+func (d *schemaDocument) target(reference string) (any, error) {
+	if found, ok := d.anchors[reference]; ok {
+		return found, nil
+	}
+	start := d.root
+	base, fragment, _ := strings.Cut(reference, "#")
+	if base != "" {
+		inner, ok := d.anchors[base]
+		if !ok {
+			return nil, invalid("the schema refers to %q, which is not in it", reference)
+		}
+		start = inner
+	}
+	if fragment == "" {
+		return start, nil
+	}
+	if !strings.HasPrefix(fragment, "/") {
+		return nil, invalid("the schema refers to %q, which is not in it", reference)
+	}
+	return follow(start, fragment, reference)
+}
+
+func follow(value any, pointer, reference string) (any, error) {
+	for _, part := range strings.Split(pointer[1:], "/") {
+		if plain, err := url.PathUnescape(part); err == nil {
+			part = plain
+		}
+		part = strings.ReplaceAll(strings.ReplaceAll(part, "~1", "/"), "~0", "~")
+		found := false
+		switch outer := value.(type) {
+		case map[string]any:
+			value, found = outer[part]
+		case []any:
+			place, err := strconv.Atoi(part)
+			if found = err == nil && place >= 0 && place < len(outer); found {
+				value = outer[place]
+			}
+		}
+		if !found {
+			return nil, invalid("the schema refers to %q, which is not in it", reference)
+		}
+	}
+	return value, nil
+}
+
+// seen is what of a value schemas have looked at, for unevaluatedProperties and unevaluatedItems. It is nil where nobody asks.
+type seen struct {
+	names map[string]bool
+	items map[int]bool
+}
+
+func (s *seen) name(name string) {
+	if s != nil {
+		s.names[name] = true
+	}
+}
+
+func (s *seen) item(place int) {
+	if s != nil {
+		s.items[place] = true
+	}
+}
+
+func (s *seen) add(other *seen) {
+	if s == nil || other == nil {
+		return
+	}
+	for name := range other.names {
+		s.name(name)
+	}
+	for place := range other.items {
+		s.item(place)
+	}
+}
+
+type schemaRun struct {
+	document *schemaDocument
+	depth    int
+}
+
+func (r *schemaRun) check(schema, value any) (*seen, error) {
+	r.depth++
+	defer func() { r.depth-- }()
+	if r.depth > deepestCheck {
+		return nil, invalid("the value or its schema is too deep")
+	}
+	switch schema := schema.(type) {
+	case bool:
+		if !schema {
+			return nil, invalid("nothing is allowed here")
+		}
+		return nil, nil
+	case map[string]any:
+		return r.checkAll(schema, value)
+	}
+	return nil, invalid("the schema is neither an object nor a boolean")
+}
+
+func (r *schemaRun) checkAll(schema map[string]any, value any) (*seen, error) {
+	var looked *seen
+	if r.document.tracks {
+		looked = &seen{map[string]bool{}, map[int]bool{}}
+	}
+	if reference, ok := schema["$ref"].(string); ok {
+		if err := r.checkReference(reference, value, looked); err != nil || r.document.isOld {
+			return looked, err
+		}
+	}
+	for _, keyword := range []string{"$dynamicRef", "$recursiveRef"} {
+		if reference, ok := schema[keyword].(string); ok {
+			if err := r.checkReference(reference, value, looked); err != nil {
+				return looked, err
+			}
+		}
+	}
+	if err := checkPlain(schema, value); err != nil {
+		return looked, err
+	}
+	if err := r.checkParts(schema, value, looked); err != nil {
+		return looked, err
+	}
+	if err := r.checkCombinations(schema, value, looked); err != nil {
+		return looked, err
+	}
+	return looked, r.checkUnevaluated(schema, value, looked)
+}
+
+func (r *schemaRun) checkParts(schema map[string]any, value any, looked *seen) error {
+	switch value := value.(type) {
+	case json.Number:
+		return checkBounds(schema, value)
+	case string:
+		return checkText(schema, value)
+	case []any:
+		return r.checkItems(schema, value, looked)
+	case map[string]any:
+		return r.checkMembers(schema, value, looked)
+	}
+	return nil
+}
+
+func (r *schemaRun) checkReference(reference string, value any, looked *seen) error {
+	target, err := r.document.target(reference)
+	if err != nil {
+		return err
+	}
+	inner, err := r.check(target, value)
+	looked.add(inner)
+	return err
+}
+
+// checkPlain checks what any value may be asked: type, enum and const.
+func checkPlain(schema map[string]any, value any) error {
+	switch kind := schema["type"].(type) {
+	case string:
+		if !isOfType(value, kind) {
+			return invalid("must be %s; it is %s", kind, typeName(value))
+		}
+	case []any:
+		if err := checkTypes(kind, value); err != nil {
+			return err
+		}
+	}
+	if choices, ok := schema["enum"].([]any); ok {
+		if !isAmong(value, choices) {
+			return invalid("must be one of %s", shown(choices))
+		}
+	}
+	if constant, ok := schema["const"]; ok && !isAmong(value, []any{constant}) {
+		return invalid("must be %s", shown(constant))
+	}
+	return nil
+}
+
+func checkTypes(kinds []any, value any) error {
+	names := make([]string, 0, len(kinds))
+	for _, kind := range kinds {
+		name, _ := kind.(string)
+		if isOfType(value, name) {
+			return nil
+		}
+		names = append(names, name)
+	}
+	return invalid("must be %s; it is %s", strings.Join(names, " or "), typeName(value))
+}
+
+func isOfType(value any, kind string) bool {
+	number, isNumber := value.(json.Number)
+	if kind == "integer" {
+		return isNumber && isInteger(number)
+	}
+	return typeName(value) == kind
+}
+
+func typeName(value any) string {
+	switch value.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "boolean"
+	case string:
+		return "string"
+	case json.Number:
+		return "number"
+	case []any:
+		return "array"
+	}
+	return "object"
+}
+
+func isAmong(value any, choices []any) bool {
+	if text, ok := value.(string); ok {
+		for _, choice := range choices {
+			if other, ok := choice.(string); ok && other == text {
+				return true
+			}
+		}
+		return false
+	}
+	key := sameKey(value)
+	for _, choice := range choices {
+		if typeName(choice) == typeName(value) && sameKey(choice) == key {
+			return true
+		}
+	}
+	return false
+}
+
+// shown gives a value as short text for a message.
+func shown(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return "?"
+	}
+	if runes := []rune(string(text)); len(runes) > 120 {
+		return string(runes[:119]) + "…"
+	}
+	return string(text)
+}
+
+func checkBounds(schema map[string]any, value json.Number) error {
+	var number *big.Rat
+	compared := func(bound json.Number) int {
+		if number == nil {
+			number = exactly(value)
+		}
+		return number.Cmp(exactly(bound))
+	}
+	isOver, _ := schema["exclusiveMinimum"].(bool)
+	isUnder, _ := schema["exclusiveMaximum"].(bool)
+	if bound, ok := schema["minimum"].(json.Number); ok && (compared(bound) < 0 || isOver && compared(bound) == 0) {
+		return invalid("must be at least %s; it is %s", bound, value)
+	}
+	if bound, ok := schema["maximum"].(json.Number); ok && (compared(bound) > 0 || isUnder && compared(bound) == 0) {
+		return invalid("must be at most %s; it is %s", bound, value)
+	}
+	if bound, ok := schema["exclusiveMinimum"].(json.Number); ok && compared(bound) <= 0 {
+		return invalid("must be more than %s; it is %s", bound, value)
+	}
+	if bound, ok := schema["exclusiveMaximum"].(json.Number); ok && compared(bound) >= 0 {
+		return invalid("must be less than %s; it is %s", bound, value)
+	}
+	if step, ok := schema["multipleOf"].(json.Number); ok && !isMultiple(value, step) {
+		return invalid("must be a multiple of %s; it is %s", step, value)
+	}
+	return nil
+}
+
+func isMultiple(value, step json.Number) bool {
+	divisor := exactly(step)
+	if divisor.Sign() == 0 {
+		return false
+	}
+	return new(big.Rat).Quo(exactly(value), divisor).IsInt()
+}
+
+func checkText(schema map[string]any, value string) error {
+	if least, ok := countOf(schema, "minLength"); ok && utf8.RuneCountInString(value) < least {
+		return invalid("must have at least %d characters", least)
+	}
+	if most, ok := countOf(schema, "maxLength"); ok && utf8.RuneCountInString(value) > most {
+		return invalid("must have at most %d characters", most)
+	}
+	text, ok := schema["pattern"].(string)
+	if !ok {
+		return nil
+	}
+	pattern, err := patternOf(text)
+	if err != nil {
+		return invalid("%v", err)
+	}
+	if !pattern.matches(value) {
+		return invalid("must match %s", text)
+	}
+	return nil
+}
+
+// countOf gives a keyword that is a count.
+func countOf(schema map[string]any, keyword string) (int, bool) {
+	number, ok := schema[keyword].(json.Number)
+	if !ok {
+		return 0, false
+	}
+	count, ok := asInteger(number)
+	if !ok || !count.IsInt64() {
+		return 0, false
+	}
+	return int(count.Int64()), true
+}
+
+func plural(count int, noun string) string {
+	if count == 1 {
+		return fmt.Sprintf("1 %s", noun)
+	}
+	return fmt.Sprintf("%d %ss", count, noun)
+}
