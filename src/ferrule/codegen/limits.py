@@ -8,15 +8,17 @@ from typing import Any
 from ferrule.codegen.places import Place
 from ferrule.fitting.words import told
 from ferrule.model.type_tree import SILENT, Words
+from ferrule.model.value import is_number
 
 _WORDS = frozenset({"description", "title", "default", "examples", "example", "deprecated"})
 _LIMITS = {
-    "string": ("minLength", "maxLength", "pattern", "contentMediaType"),
-    "number": ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "multipleOf"),
-    "array": ("minItems", "maxItems", "uniqueItems", "contains", "minContains", "maxContains"),
-    "object": ("minProperties", "maxProperties", "propertyNames", "dependentRequired", "dependencies"),
-    "any": ("not", "if"),
+    "string": ("minLength", "maxLength", "pattern", "contentMediaType", "not"),
+    "number": ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "multipleOf", "not"),
+    "array": ("minItems", "maxItems", "uniqueItems", "contains", "minContains", "maxContains", "not"),
+    "object": ("minProperties", "maxProperties", "propertyNames", "dependentRequired", "dependencies", "not", "if"),
 }
+_JUDGING = frozenset(keyword for keywords in _LIMITS.values() for keyword in keywords)
+_COUNTED = {"Length": "character", "Items": "item", "Properties": "member", "Contains": "of them"}
 _BOUNDS = {"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}
 _MOST = 12
 _MOST_EXAMPLES = 5
@@ -49,10 +51,11 @@ def words(places: Iterable[Place], limits: tuple[str, ...] = ()) -> Words:
 
 def limits(places: Iterable[Place], kinds: Iterable[str]) -> tuple[str, ...]:
     """What the schemas check besides, for values of some kinds."""
-    keywords = [keyword for kind in kinds for keyword in _LIMITS.get(kind, ())]
     found: dict[str, None] = {}
     for place in places:
-        for keyword in keywords:
+        if _JUDGING.isdisjoint(place.schema):
+            continue
+        for keyword in dict.fromkeys(keyword for kind in kinds for keyword in _LIMITS.get(kind, ())):
             if keyword in place.schema:
                 found.setdefault(_clause(keyword, place.schema), None)
     found.pop("", None)
@@ -65,8 +68,12 @@ def _clause(keyword: str, schema: dict[str, Any]) -> str:
         return told(keyword, schema.get(_BOUNDS[keyword])) if operand else ""
     if keyword in ("minimum", "maximum") and schema.get(f"exclusive{keyword.capitalize()}") is True:
         return ""
-    if keyword in ("minContains", "maxContains"):
-        return f"{'at least' if keyword == 'minContains' else 'at most'} {operand} of them"
+    if keyword[3:] in _COUNTED and is_number(operand):
+        if keyword.startswith("min") and operand <= 0:
+            return ""
+        what = _COUNTED[keyword[3:]]
+        ending = "" if operand == 1 or keyword.endswith("Contains") else "s"
+        return f"at {'least' if keyword.startswith('min') else 'most'} {operand:g} {what}{ending}"
     if keyword == "if":
         return "more is asked of it under a condition"
     return told(keyword, operand)

@@ -7,6 +7,7 @@ stand.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urljoin
 
@@ -74,11 +75,15 @@ class Document:
 
     def __init__(self, root: Any) -> None:
         self.root = root
-        self.draft = _draft(root)
         self.notes: dict[Note, None] = {}
         self._targets: dict[tuple[str, str], Place | None] = {}
         self._resources: dict[str, str] | None = None
         self._anchors: dict[str, str] = {}
+
+    @cached_property
+    def draft(self) -> int:
+        """The draft it is read by."""
+        return _draft(self.root)
 
     def note(self, pointer: str, message: str) -> None:
         """Tells something once."""
@@ -89,7 +94,7 @@ class Document:
         """What all of them say, `$ref` and `allOf` followed; None where no value fits."""
         if len(places) == 1:
             schema = places[0].schema
-            if type(schema) is dict and self.draft == 2020 and _NOT_FLAT.isdisjoint(schema):
+            if type(schema) is dict and _NOT_FLAT.isdisjoint(schema):
                 return places
         found: dict[str, Place] = {}
         for place in places:
@@ -102,7 +107,7 @@ class Document:
         seen = set()
         while isinstance(place.schema, dict) and "$ref" in place.schema and place.pointer not in seen:
             seen.add(place.pointer)
-            if self.draft > 7 and not place.schema.keys() <= _REFERRING:
+            if not place.schema.keys() <= _REFERRING and self.draft > 7:
                 break
             target = self.target(place.schema["$ref"], place.pointer)
             if target is None:
@@ -156,7 +161,7 @@ class Document:
 
     def _read(self, place: Place) -> Place:
         """The place as the document's draft reads it."""
-        if self.draft == 2020 or _SINCE.keys().isdisjoint(place.schema):
+        if _SINCE.keys().isdisjoint(place.schema) or self.draft == 2020:
             return place
         known = {word: said for word, said in place.schema.items() if _SINCE.get(word, 0) <= self.draft}
         return Place(known, place.pointer)
@@ -178,6 +183,8 @@ class Document:
             return
         self._resources = {"#": ""}
         for position in positions(self.root):
+            if _ADDRESSES.isdisjoint(position.schema):
+                continue
             pointer = "#" + "".join(f"/{escaped(step)}" for step in position.path)
             own = position.schema.get("$id", position.schema.get("id") if self.draft <= 4 else None)
             if isinstance(own, str) and not own.startswith("#"):
@@ -226,7 +233,8 @@ class Document:
 
 
 _REFERRING = NEUTRAL - {"allOf"}
-_NOT_FLAT = frozenset({"$ref", "allOf", "not", "$dynamicRef", "$recursiveRef"})
+_ADDRESSES = frozenset({"$id", "id", "$anchor", "$dynamicAnchor"})
+_NOT_FLAT = frozenset({"$ref", "allOf", "not", "$dynamicRef", "$recursiveRef", *_SINCE})
 
 
 def _steps(fragment: str) -> list[str]:

@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 from ferrule.codegen.alternatives import Alternative
 from ferrule.codegen.growth import ANYTHING, Growth, key_of, saying
 from ferrule.codegen.limits import limits, needs, words
+from ferrule.codegen.lists import positions_at
 from ferrule.codegen.places import Node, Place
+from ferrule.codegen.scalars import plain
 from ferrule.model.type_tree import (
     Integer,
     ListOf,
@@ -181,6 +183,9 @@ def _member(
 ) -> Member | None:
     made: Type | None = ANYTHING
     if node.places:
+        if (simple := plain(node)) is not None:
+            told = words(node.places, limits(node.places, _kinds(simple)))
+            return Member(name=name, type=simple, is_required=is_required, words=told)
         made = growth.type_of(node, growth.names.joined(base, name), 1)
     if made is None:
         if not is_required:
@@ -189,8 +194,18 @@ def _member(
     if beside and made == ANYTHING:
         growth.document.note(beside[0].pointer, "it is described under a condition only; any value is taken")
     flat = growth.document.flat(node.places) or ()
-    told = words((*node.places, *flat, *beside), limits(flat, _kinds(made)))
+    told = words((*node.places, *flat, *beside), limits(flat, _kinds(made)) + _of_items(growth, flat, made))
     return Member(name=name, type=made, is_required=is_required, words=told)
+
+
+def _of_items(growth: Growth, flat: tuple[Place, ...], made: Type) -> tuple[str, ...]:
+    """The limits of a list's items, where nothing else tells them."""
+    if isinstance(made, Nullable):
+        made = made.inner
+    if not isinstance(made, ListOf):
+        return ()
+    items = tuple(rest for place in flat if (rest := positions_at(place)[1]) is not None)
+    return tuple(f"each item {clause}" for clause in limits(growth.document.flat(items) or (), _kinds(made.item)))
 
 
 def _kinds(made: Type) -> tuple[str, ...]:
@@ -250,4 +265,5 @@ def _listed(places: tuple[Place, ...]) -> bool:
 
 
 def _allows_more(schema: dict[str, Any]) -> bool:
-    return bool(schema.get("patternProperties")) or schema.get("additionalProperties", False) is not False
+    said = [schema.get(keyword, False) for keyword in ("additionalProperties", "unevaluatedProperties")]
+    return bool(schema.get("patternProperties")) or any(each is not False for each in said)

@@ -9,7 +9,7 @@ from typing import Any, TypeGuard
 from ferrule.codegen.alternatives import Alternative, is_whole
 from ferrule.codegen.growth import Growth, key_of, saying
 from ferrule.codegen.limits import words
-from ferrule.codegen.places import Place
+from ferrule.codegen.places import Node, Place
 from ferrule.fitting.words import listed
 from ferrule.model.type_tree import Boolean, Choice, Constant, Enumeration, Integer, Named, Number, Text, Type
 from ferrule.model.value import is_number
@@ -18,6 +18,19 @@ _LISTING = frozenset({"enum", "const"})
 _MOST_CHOICES = 2_000
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 BOOLEAN, NUMBER, INTEGER, TEXT = Boolean(), Number(), Integer(), Text()
+
+
+_PLAIN_TYPES: dict[str, Type] = {"string": TEXT, "boolean": BOOLEAN, "integer": INTEGER, "number": NUMBER}
+_PLAIN = frozenset(["type", "title", "description", "default", "examples", "minLength", "maxLength", "pattern"])
+
+
+def plain(node: Node) -> Type | None:
+    """The type of a schema that says little more than that; None for any other. (Most are like that.)"""
+    schema = node.places[0].schema if len(node.places) == 1 else None
+    if not isinstance(schema, dict) or not schema.keys() <= _PLAIN:
+        return None
+    written = schema.get("type")
+    return _PLAIN_TYPES.get(written) if isinstance(written, str) else None
 
 
 def scalar(growth: Growth, found: Alternative, name: str, pointer: str) -> Type:

@@ -10,7 +10,7 @@ from ferrule.codegen.limits import limits, words
 from ferrule.codegen.lists import list_type
 from ferrule.codegen.places import NEUTRAL, Document, Node, Place
 from ferrule.codegen.records import SHAPING, object_type
-from ferrule.codegen.scalars import scalar
+from ferrule.codegen.scalars import plain, scalar
 from ferrule.codegen.type_names import TypeNames, is_definition
 from ferrule.codegen.unions import union_type
 from ferrule.model.identifiers import ACRONYMS
@@ -89,11 +89,14 @@ class _Tree(Growth):
     def type_of(self, node: Node, name: str, depth: int) -> Type | None:
         if depth > DEEPEST:
             return self.loose(node.pointer, f"nested more than {DEEPEST} deep; any value is taken")
+        if (simple := plain(node)) is not None:
+            return simple
         found = alternatives(self.document, node)
         if not found.found:
             return NULL if found.is_nullable else None
         origin = self.document.origin(node.places[0]) if len(node.places) == 1 else None
-        if origin is not None and origin is not node.places[0] and origin.pointer != "#":
+        if origin is not None and origin is not node.places[0]:
+            node = Node((origin,), node.chosen)
             name = self.names.of_definition(origin.pointer)
         ways = found.found
         if origin is not None:

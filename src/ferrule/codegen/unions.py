@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ferrule.codegen.alternatives import Alternative, alternatives, is_whole, kinds_of
 from ferrule.codegen.growth import ANYTHING, Growth, key_of
 from ferrule.codegen.limits import words
+from ferrule.codegen.lists import positions_at
 from ferrule.codegen.places import NEUTRAL, Node, Place
 from ferrule.codegen.scalars import together
 from ferrule.codegen.type_names import is_definition, last_step
@@ -23,6 +25,7 @@ _WORDS = {
     "array": "list",
     "object": "object",
     "union": "other",
+    "integer": "integer",
 }
 _MOST_TAGS = 200
 _LONGEST_WORD = 40
@@ -152,9 +155,8 @@ def _worded(
 ) -> list[_Entry]:
     """Words for the variants, all different."""
     wanted = [_word(group, values) for group, values in zip(groups, tags, strict=True)]
-    for at, word in enumerate(wanted):
-        if wanted.count(word) > 1 and not tags[at]:
-            wanted[at] = _own_member(groups, at) or word
+    often = Counter(wanted)
+    wanted = [word if often[word] == 1 else _own_word(growth, groups, at, word) for at, word in enumerate(wanted)]
     counts: dict[str, int] = {}
     entries = []
     for group, word, values in zip(groups, wanted, tags, strict=True):
@@ -175,7 +177,26 @@ def _word(group: tuple[Alternative, ...], tags: tuple[str | int | bool, ...]) ->
             return first.title.strip()[:_LONGEST_WORD]
         if tags:
             return str(tags[0])
-    return _WORDS["number" if first.kind == "integer" else first.kind]
+    kinds = {each.kind for each in group}
+    return _WORDS[first.kind if len(kinds) == 1 else "number"]
+
+
+def _own_word(growth: Growth, groups: list[tuple[Alternative, ...]], at: int, word: str) -> str:
+    """A word for a variant whose first one others have too."""
+    first = groups[at][0]
+    if first.kind == "object" and word == _WORDS["object"]:
+        listed = [values[0] for values in _tags_of(growth, first).values() if len(values) == 1]
+        return str(listed[0]) if listed and str(listed[0]).strip() else _own_member(groups, at) or word
+    if first.kind == "array" and word == _WORDS["array"]:
+        return f"{_item_word(growth, first)} list".strip()
+    return word if word == _WORDS[first.kind] else f"{word} {_WORDS[first.kind]}"
+
+
+def _item_word(growth: Growth, found: Alternative) -> str:
+    """What the items of a list are; empty where several things are."""
+    items = tuple(rest for place in found.places if (rest := positions_at(place)[1]) is not None)
+    inner = alternatives(growth.document, Node(items), is_root=True).found if items else ()
+    return _word((inner[0],), ()) if len(inner) == 1 and inner[0].kind != "any" else ""
 
 
 def _own_member(groups: list[tuple[Alternative, ...]], at: int) -> str:
