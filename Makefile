@@ -44,7 +44,7 @@ format: $(VENV)/.ready-test  ## rewrite the sources in the project's format and 
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.ready bench/peers/.venv/.ready  ## compare with others (ONLY=check, call, together, transports, serve, console or convert; SIZE=1000 for a quick look)
+bench: $(VENV)/.ready bench/peers/.venv/.ready  ## compare with others (ONLY=check, call, together, transports, serve, console, convert or stubs; SIZE=1000 for a quick look)
 	@$(BIN)/python -m compileall -q src/ferrule
 	$(BIN)/python -m bench.run --size $(SIZE) --rounds $(ROUNDS) $(if $(ONLY),--only $(ONLY)) $(ARGS)
 

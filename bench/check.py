@@ -41,6 +41,7 @@ class Bench:
         listed: int = 10_000,
         invocations: int = 100_000,
         operations: int = 1000,
+        tools: int = 1000,
     ) -> None:
         self.size = size
         self.calls = calls
@@ -52,6 +53,7 @@ class Bench:
         self.listed = listed
         self.invocations = invocations
         self.operations = operations
+        self.tools = tools
         self.rounds = rounds
         self.peers = peers
         self.unproven = unproven

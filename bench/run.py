@@ -7,6 +7,7 @@ python -m bench.run --only transports [--rounds 3] [--calls 2000]
 python -m bench.run --only serve [--rounds 3] [--seconds 5] [--listed 10000]
 python -m bench.run --only console [--rounds 3] [--seconds 5] [--listed 10000] [--invocations 100000]
 python -m bench.run --only convert [--rounds 3] [--size 10000] [--operations 1000]
+python -m bench.run --only stubs [--rounds 3] [--tools 1000]
 
 A group that is not run keeps its last results, with the machine and the versions they were measured with.
 """
@@ -19,7 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench import call, check, console, convert, serve, together, transports
+from bench import call, check, console, convert, serve, stubs, together, transports
 from bench.measure import Goal, Row, machine, show, show_goals, versions
 
 HERE = Path(__file__).parent
@@ -49,6 +50,7 @@ GROUPS = {
         console.run_group, console.PACKAGES, ("seconds", "listed", "invocations", "rounds"), console.goals
     ),
     "convert": Group(convert.run_group, convert.PACKAGES, ("operations", "size", "rounds"), convert.goals),
+    "stubs": Group(stubs.run_group, stubs.PACKAGES, ("tools", "rounds"), stubs.goals),
 }
 
 
@@ -70,6 +72,7 @@ def main() -> None:
     parser.add_argument("--listed", type=int, default=10_000, help="tools in the list of 'serve' and of 'console'")
     parser.add_argument("--invocations", type=int, default=100_000, help="invocations in the ledger of 'console'")
     parser.add_argument("--operations", type=int, default=1000, help="operations of the document of 'convert'")
+    parser.add_argument("--tools", type=int, default=1000, help="tools that 'stubs' writes code for")
     parser.add_argument("--rounds", type=int, default=3, help="interleaved rounds; the median counts")
     parser.add_argument("--peers", default=str(HERE / "peers" / ".venv" / "bin" / "python"))
     parser.add_argument("--unproven", action="store_true", help="do not insist that every planted mistake is found")

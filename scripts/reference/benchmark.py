@@ -16,6 +16,7 @@ HEADINGS = {
     "serve": "Serving",
     "console": "The console",
     "convert": "Taking tools in and giving them out",
+    "stubs": "Typed stubs",
 }
 INTRODUCTIONS = {
     "check": "Medians. A ratio says how many times as much the contender takes, measured against the first row of its work.",
@@ -61,6 +62,12 @@ INTRODUCTIONS = {
         " document to tools: ours are texts of AML files, each request planned once, FastMCP's are objects of a server,"
         " listed once. Tools are written from memory to the bytes of a list, with every loss told; nobody else here does"
         " that. To find the lines of the losses the files are read once more. A ratio is to the first row of its work."
+    ),
+    "stubs": (
+        "From tools in memory (the others: texts of schemas) to the texts of source files, in a process of its own, timed after"
+        " everything is imported. Ours are types, the checks of the schema, a stub to fill in and its registration; the others'"
+        " are types. The others are used as libraries with all tools in one process, the fastest way they have. What each of"
+        " them gets wrong is in [stubs-compared.md](stubs-compared.md). A ratio is to the first row of its work."
     ),
 }
 
