@@ -1,0 +1,26 @@
+/** What is used of Node.js, so that no declarations of it are needed. */
+
+/** Where bytes come from. */
+export type Source = AsyncIterable<Uint8Array>;
+
+/** Where text goes. */
+export interface Sink {
+  write(text: string): unknown;
+}
+
+interface Process {
+  readonly env: { readonly [name: string]: string | undefined };
+  readonly stdin: Source;
+  readonly stdout: Sink;
+  readonly stderr: Sink;
+}
+
+/** The process this runs in; null in a browser. */
+export function hostProcess(): Process | null {
+  return (globalThis as { process?: Process }).process ?? null;
+}
+
+/** An environment variable; empty where it is not set. */
+export function environment(name: string): string {
+  return hostProcess()?.env[name] ?? "";
+}

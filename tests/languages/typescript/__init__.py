@@ -1,0 +1,1 @@
+"""TypeScript stubs, held to `tsc`, `prettier` and `node`."""
