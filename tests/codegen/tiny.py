@@ -11,10 +11,10 @@ class Tiny:
 
     name = "tiny"
     title = "Tiny"
-    flavours = ("plain", "fancy")
+    flavours: tuple[str, ...] = ("plain", "fancy")
     reserved_types = frozenset({"ThingInput"})
-    reserved_endings = ("Tool",)
-    reserved_beginnings = ("New",)
+    reserved_endings: tuple[str, ...] = ("Tool",)
+    reserved_beginnings: tuple[str, ...] = ("New",)
     reserved_stems = frozenset({"all"})
 
     def write(self, plan: Plan) -> Written:

@@ -92,9 +92,12 @@ class OutputFolder:
     def _stage(self, stage: str, files: Sequence[tuple[str, bytes]]) -> list[tuple[str, str]]:
         """The files in the staging folder, each with the place it belongs to. Folders on the way are made."""
         moves: list[tuple[str, str]] = []
+        made: set[str] = set()
         for number, (name, data) in enumerate(files):
             place = self._place(name)
-            os.makedirs(os.path.dirname(place), exist_ok=True)
+            if (parent := os.path.dirname(place)) not in made:
+                os.makedirs(parent, exist_ok=True)
+                made.add(parent)
             staged = f"{stage}/{number}"
             with open(staged, "wb") as stream:
                 stream.write(data)

@@ -1,0 +1,256 @@
+"""`ferrule gen`, as people and CI use it: over the languages that come with Ferrule, and one that exists for tests."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.run import Ran, ferrule
+from tests.compiler.definitions import agent, tool
+
+ROOT = Path(__file__).parent.parent.parent
+PROGRAM = """
+import sys
+from ferrule.languages.builtin import LANGUAGES
+LANGUAGES._references["tiny"] = "tests.codegen.tiny:LANGUAGE"
+from ferrule.cli import main
+sys.exit(main())
+"""
+AGENT = """apiVersion: adl.inference-gateway.com/v1
+kind: Agent
+metadata: {name: clerk, description: Sells books, version: 0.1.0}
+spec:
+  capabilities: {streaming: true, pushNotifications: false, stateTransitionHistory: false}
+  server: {port: 8080}
+  language: {go: {module: books.example/clerk, version: "1.24"}}
+  config: {tools: {read: {enabled: true}}}
+  tools:
+    - id: sell_book
+      name: sell_book
+      description: Sell a book
+      tags: [tiny]
+      schema:
+        type: object
+        properties: {isbn: {type: string}}
+        required: [isbn]
+    - id: read
+    - id: count_books
+      name: count_books
+      description: Count the books
+      tags: [read]
+      schema: {type: object, properties: {}}
+"""
+
+
+def gen(*words: str, folder: Path) -> Ran:
+    """Run `ferrule gen …` in a process that also knows the language of tests."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, "gen", *words],
+        cwd=folder,
+        env={"PYTHONPATH": str(ROOT), "PYTHONUTF8": "1", "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        timeout=60,
+        text=True,
+        check=False,
+    )
+    return Ran(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    """A workspace with an agent of each kind and tools of two dialects, in two versions."""
+    (tmp_path / "ferrule.toml").write_text('namespace = "shop"\n')
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "agents").mkdir()
+    (tmp_path / "tools/find-order.tool.md").write_text(tool())
+    (tmp_path / "tools/find-order-2.tool.md").write_text(tool(version="2.0.0"))
+    (tmp_path / "tools/add-order.tool.md").write_text(tool("add-order"))
+    (tmp_path / "agents/support.agent.md").write_text(agent("find-order", role=None))
+    (tmp_path / "agents/clerk.yaml").write_text(AGENT)
+    return tmp_path
+
+
+def stubs(folder: Path) -> list[str]:
+    return sorted(path.stem for path in (folder / "gen").iterdir())
+
+
+def test_every_tool_of_a_workspace_gets_stubs(shop: Path) -> None:
+    ran = gen("tiny", "--out", "stubs", folder=shop)
+    assert (ran.code, ran.err) == (0, "")
+    assert "Tiny stubs of 5 tools in stubs: 10 written" in ran.out
+    assert stubs(shop / "stubs") == ["add_order", "count_books", "find_order", "read", "sell_book"]
+    listed = (shop / "stubs/all.tiny").read_text().splitlines()[1:]
+    assert listed == ["sell_book", "read", "count_books", "add_order", "find_order"]  # as the definitions are written
+
+
+def test_one_agent_file_is_enough(tmp_path: Path) -> None:
+    (tmp_path / "agent.yaml").write_text(AGENT)
+    assert gen("tiny", "--out", ".", "--project", folder=tmp_path).code == 0
+    assert (tmp_path / "main.tiny").read_text() == "project clerk\n"
+    assert gen("--out", ".", "--check", folder=tmp_path).code == 0
+
+
+def test_a_file_may_be_named(shop: Path) -> None:
+    assert gen("tiny", "agents/clerk.yaml", "--out", "a", folder=shop).code == 0
+    assert gen("tiny", "--from", "agents/clerk.yaml", "sell_book", "--out", "b", folder=shop).code == 0
+    assert stubs(shop / "a") == ["count_books", "read", "sell_book"]
+    assert stubs(shop / "b") == ["sell_book"]
+    assert gen("--out", "a", "--check", folder=shop).code == 0
+    assert gen("--out", "../a", "--check", folder=shop / "tools").code == 0
+
+
+def test_a_loose_file_is_read_and_nothing_around_it(tmp_path: Path) -> None:
+    (tmp_path / "agent.yaml").write_text(AGENT)
+    (tmp_path / "other.yaml").write_text(AGENT.replace("clerk", "other"))
+    ran = gen("tiny", str(tmp_path / "agent.yaml"), "--out", "stubs", folder=tmp_path)
+    assert "of 3 tools" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("find-order",), ["find_order"]),
+        (("shop.add-order", "clerk.sell_book"), ["add_order", "sell_book"]),
+        (("clerk.*",), ["count_books", "read", "sell_book"]),
+        (("*order",), ["add_order", "find_order"]),
+        (("--agent", "clerk"), ["count_books", "read", "sell_book"]),
+        (("--agent", "support"), ["find_order"]),
+    ],
+)
+def test_tools_are_chosen(shop: Path, words: tuple[str, ...], expected: list[str]) -> None:
+    name = next(path for path in (shop / "agents").glob("*.agent.md")).read_text()
+    words = tuple(_agent_id(name) if word == "support" else word for word in words)
+    assert gen("tiny", *words, "--out", "stubs", folder=shop).code == 0
+    assert stubs(shop / "stubs") == expected
+    assert gen("--out", "stubs", "--check", folder=shop).code == 0
+
+
+def _agent_id(text: str) -> str:
+    return next(line for line in text.splitlines() if line.startswith("agent_id:")).split(":")[1].strip()
+
+
+def test_a_version_may_be_pinned(shop: Path) -> None:
+    reports = [
+        json.loads(gen("tiny", f"find-order{pin}", "--out", f"out{pin}", "--json", folder=shop).out)
+        for pin in ("", "@1.0.0")
+    ]
+    digests = [(shop / f"out{pin}/gen/find_order.tiny").read_text() for pin in ("", "@1.0.0")]
+    assert [report["runs"][0]["tools"] for report in reports] == [1, 1]
+    assert digests[0] != digests[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("tiny", "find-ordr", "--out", "x"), "there is no tool 'find-ordr' here; did you mean 'find-order'?"),
+        (("tiny", "find-order@9", "--out", "x"), "its versions are 1.0.0, 2.0.0"),
+        (("tiny", "--agent", "clark", "--out", "x"), "there is no agent 'clark' here; did you mean 'clerk'?"),
+        (("tinny", "--out", "x"), "there is no language 'tinny'; did you mean 'tiny'?"),
+        (("tiny",), "say where to"),
+        (("--out", "x"), "nothing was generated into x before; say which language"),
+        (("tiny", "--flavour", "plane", "--out", "x"), "its flavours are plain, fancy"),
+        (("tiny", "--from", "nothing.yaml", "--out", "x"), "there is no file or folder 'nothing.yaml'"),
+    ],
+)
+def test_what_cannot_be_done_is_told(shop: Path, words: tuple[str, ...], said: str) -> None:
+    ran = gen(*words, folder=shop)
+    assert ran.code == 2
+    assert said in ran.err
+    assert not (shop / "x").exists()
+
+
+def test_a_definition_with_errors_is_left_out_and_told(shop: Path) -> None:
+    assert gen("tiny", "--out", "stubs", folder=shop).code == 0
+    (shop / "tools/add-order.tool.md").write_text(tool("add-order").replace("type: retrieval", "type: retrieving"))
+    ran = gen("--out", "stubs", folder=shop)
+    assert ran.code == 1
+    assert "left out: add-order: tools/add-order.tool.md:11:" in ran.out
+    assert "orphan" not in ran.out
+    assert (shop / "stubs/gen/add_order.tiny").exists()
+
+
+def test_an_aml_tool_needs_no_transport_for_a_stub(shop: Path) -> None:
+    text = tool("add-order")
+    start, end = text.index("transport:"), text.index("use_guidance:")
+    (shop / "tools/add-order.tool.md").write_text(text[:start] + text[end:])
+    assert gen("tiny", "add-order", "--out", "stubs", folder=shop).code == 0
+
+
+def test_check_says_what_is_not_up_to_date(shop: Path) -> None:
+    gen("tiny", "--out", "stubs", folder=shop)
+    current = gen("--check", "--out", "stubs", folder=shop)
+    assert (current.code, current.out) == (0, "Tiny stubs of 5 tools in stubs: up to date, 10 files\n")
+    (shop / "agents/clerk.yaml").write_text(
+        AGENT.replace("Sell a book", "Sell one")
+        .replace("required: [isbn]", "required: []")
+        .replace("count_books", "tell")
+    )
+    (shop / "stubs/gen/add_order.tiny").unlink()
+    (shop / "stubs/gen/read.tiny").write_text("edited")
+    before = {path: path.read_bytes() for path in shop.rglob("*") if path.is_file()}
+    ran = gen("--check", "--out", "stubs", folder=shop)
+    assert ran.code == 1
+    for line in (
+        "stale: gen/sell_book.tiny",
+        "missing: gen/add_order.tiny",
+        "would be new: gen/tell.tiny",
+        "edited by hand: gen/read.tiny",
+        "own/sell_book.tiny was written for another input or output of clerk.sell_book",
+        "orphan: gen/count_books.tiny",
+        "run: ferrule gen --out stubs",
+    ):
+        assert line in ran.out
+    assert before == {path: path.read_bytes() for path in shop.rglob("*") if path.is_file()}
+    assert gen("--out", "stubs", folder=shop).code == 1
+    assert gen("--out", "stubs", "--force", folder=shop).code == 0
+
+
+def test_what_was_chosen_before_is_chosen_again(shop: Path) -> None:
+    gen("tiny", "sell_book", "--flavour", "fancy", "--project", "--out", "stubs", folder=shop)
+    assert "fancy" in (shop / "stubs/gen/sell_book.tiny").read_text()
+    assert gen("--out", "stubs", folder=shop).code == 0
+    assert stubs(shop / "stubs") == ["sell_book"]
+    assert gen("tiny", "sell_book", "--check", "--out", "stubs", folder=shop).code == 0  # a project, and fancy, still
+
+
+def test_notes_tell_the_place(shop: Path) -> None:
+    ran = gen("tiny", "--agent", "clerk", "--out", "stubs", folder=shop)
+    assert "looser: agents/clerk.yaml:10: clerk.sell_book #: tiny" in ran.out
+
+
+def test_json_tells_everything(shop: Path) -> None:
+    report: dict[str, Any] = json.loads(gen("tiny", "--out", "stubs", "--json", folder=shop).out)
+    run = report["runs"][0]
+    assert (report["folder"], report["is_check"]) == ("stubs", False)
+    assert (run["language"], run["kind"], run["flavour"], run["project"]) == ("tiny", "implementation", "plain", False)
+    assert {"path": "own/read.tiny"} not in run["files"]
+    assert run["files"][0] == {
+        "path": "all.tiny",
+        "state": "new",
+        "standing": "generated",
+        "tool_id": "",
+        "is_behind": False,
+    }
+    assert run["notes"][0]["tool_id"] == "clerk.sell_book"
+
+
+def test_languages_are_listed(tmp_path: Path) -> None:
+    ran = ferrule("gen", "--list", folder=tmp_path)
+    assert ran.code == 0
+    assert [line.split()[0] for line in ran.out.splitlines()] == ["go", "typescript", "rust", "python"]
+    assert "msgspec, pydantic, dataclass, typeddict" in ran.out
+
+
+@pytest.mark.parametrize("word", ["go", "golang", "ts", "TypeScript", "rs", "py"])
+@pytest.mark.parametrize("kind", ["implementation", "client"])
+def test_every_language_writes_stubs_that_stay_the_same(tmp_path: Path, word: str, kind: str) -> None:
+    """ADL-52: a second run finds nothing to do."""
+    (tmp_path / "agent.yaml").write_text(AGENT)
+    ran = ferrule("gen", word, "--kind", kind, "--project", "--out", "stubs", folder=tmp_path)
+    assert ran.code == 0, ran.err + ran.out
+    assert ferrule("gen", "--check", "--out", "stubs", folder=tmp_path).code == 0
