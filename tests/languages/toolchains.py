@@ -59,6 +59,7 @@ def go() -> Tool:
         **os.environ,
         "GOROOT": str(root),
         "GOPROXY": "off",
+        "GOSUMDB": "off",
         "GOFLAGS": "-mod=mod",
         "GOTOOLCHAIN": "local",
         "GOCACHE": str(_kept("go-cache")),
@@ -173,8 +174,14 @@ def _with_npm(folder: Path, package: str) -> None:
 
 
 def _crates(folder: Path) -> None:
-    """The crates out of Debian's packages, and a home of cargo that takes them for the registry. Needs no root."""
-    _run("apt-get", "download", "-qq", *(f"librust-{crate}-dev" for crate in _CRATES), cwd=folder)
+    """The crates out of Debian's packages, and a home of cargo that takes them for the registry. Needs no root but where the
+    machine has not heard of the packages yet."""
+    wanted = [f"librust-{crate}-dev" for crate in _CRATES]
+    try:
+        _run("apt-get", "download", "-qq", *wanted, cwd=folder)
+    except OSError:
+        _run("apt-get", "update", "-qq")
+        _run("apt-get", "download", "-qq", *wanted, cwd=folder)
     for package in sorted(folder.glob("*.deb")):
         _run("dpkg-deb", "-x", str(package), str(folder))
         package.unlink()
