@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Coroutine, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -17,7 +17,7 @@ from ferrule.model.result import Pending, Result
 from ferrule.model.scheduling import SchedulerPolicy
 from ferrule.model.surface import SearchResult, Surface, SurfaceRequest
 from ferrule.pipeline.at_once import at_once
-from ferrule.pipeline.call import NO_OPTIONS, Call, CallOptions
+from ferrule.pipeline.call import NO_OPTIONS, Call, CallOptions, Replay
 from ferrule.pipeline.checking import Checked, check_call
 from ferrule.pipeline.live import Cancel, Live
 from ferrule.pipeline.nesting import RUNNING
@@ -111,11 +111,23 @@ class SurfaceHandle:
         ended = at_once(call, app.services)
         if isinstance(ended, Result):
             return ended
+        return await self._gone_on(run_call(call, app.services) if ended is None else ended, wait)
+
+    def call_now(self, name: str, arguments: bytes) -> Result | Coroutine[Any, Any, Result | Pending] | None:
+        """Use a tool without waiting for anything. Gives its result, or what is left to be awaited of a call that has more to
+        it; None when nothing was done: then it is for `call`."""
+        app, session = self._app, self._session
+        if session.generation != app.generation() or app.services.live.is_closing:
+            return None
+        ended = at_once(self._planned(session, name, arguments, NO_OPTIONS), app.services)
+        return ended if ended is None or isinstance(ended, Result) else self._gone_on(ended)
+
+    async def _gone_on(
+        self, ended: Awaitable[Result | Pending | Replay], wait: float | None = None
+    ) -> Result | Pending:
         await own_task()
-        outcome = await (run_call(call, app.services) if ended is None else ended)
-        if isinstance(outcome, Result):
-            return outcome
-        return await app.calls.settled(outcome, wait)
+        outcome = await ended
+        return outcome if isinstance(outcome, Result) else await self._app.calls.settled(outcome, wait)
 
     def _planned(self, session: Session, name: str, written: bytes, options: CallOptions) -> Call:
         services = self._app.services

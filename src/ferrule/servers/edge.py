@@ -45,6 +45,9 @@ class Turnstile(Protocol):
     async def enter(self, caller: Caller) -> Callable[[], None]:
         """Wait for a turn; gives what has to be called when the work is done. Raises Refused (429)."""
 
+    def enter_now(self, caller: Caller) -> Callable[[], None] | None:
+        """The same where nothing has to be waited for; None when `enter` has to be asked."""
+
 
 class Edge:
     """One process's servers, seen from inside."""

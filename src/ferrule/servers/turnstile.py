@@ -70,18 +70,29 @@ class FairTurnstile:
 
     async def enter(self, caller: Caller) -> Callable[[], None]:
         """Wait for a turn; gives what has to be called, once, when the work is done. Raises Refused (429)."""
-        key = (caller.tenant, caller.identity.principal)
-        line = self._lines.get(key)
-        if line is None:
-            line = self._new(key)
-        if self._per_minute:
-            self._demand_rate(line)
+        leave = self.enter_now(caller)
+        if leave is None:
+            key = (caller.tenant, caller.identity.principal)
+            line = self._lines.get(key) or self._new(key)
+            if self._per_minute:
+                self._demand_rate(line)
+            if not self._taken(line):
+                await self._wait(line)
+            leave = line.leave
+        return leave
+
+    def enter_now(self, caller: Caller) -> Callable[[], None] | None:
+        """The same where nothing has to be waited for; None when `enter` has to be asked."""
+        line = self._lines.get((caller.tenant, caller.identity.principal))
+        return line.leave if line is not None and not self._per_minute and self._taken(line) else None
+
+    def _taken(self, line: _Line) -> bool:
+        """Take a place, if there is one for a line that nobody waits in."""
         if line.running < self.at_once and self.running < self._in_all and not line.waiting:
             line.running += 1
             self.running += 1
-            return line.leave
-        await self._wait(line)
-        return line.leave
+            return True
+        return False
 
     def call_up(self) -> None:
         """Let in as many as there is room for, a line at a time."""

@@ -7,8 +7,8 @@ What says something while it runs, asks its client, waits for a person or become
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
-from typing import Any
+from collections.abc import Callable, Coroutine
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -18,21 +18,23 @@ from ferrule.model.mirrored import Mirrored, mirrored
 from ferrule.model.result import Pending, Result
 from ferrule.pipeline.call import CallOptions
 from ferrule.pipeline.session import Prepared
+from ferrule.servers.callers import Caller
 from ferrule.servers.mcp import approving, asking
 from ferrule.servers.mcp.deferred import target_of
 from ferrule.servers.mcp.exchange import Exchange
 from ferrule.servers.mcp.headers import agree_on_parameters
 from ferrule.servers.mcp.lookup import LOOKUP, how_to_look_up, look_up
 from ferrule.servers.mcp.results import Shape, call_result, refuse_protocol_errors, shape_of, unknown, waiting_result
-from ferrule.servers.mcp.server import McpServer, params_of
+from ferrule.servers.mcp.server import McpServer, failure, params_of
 from ferrule.servers.mcp.state import salient
 from ferrule.servers.mcp.tasks import handle, knows_tasks, use_of, waited
 from ferrule.servers.mcp.telling import Teller
 from ferrule.servers.mcp.time_limits import limits_of
-from ferrule.servers.mcp.wire import INVALID_PARAMS, RpcError
+from ferrule.servers.mcp.wire import INVALID_PARAMS, RequestId, RpcError, result_text
+from ferrule.surface_handle import SurfaceHandle
 
 METHOD = "tools/call"
-_CALLS = "mcp calls"
+CALLS = "mcp calls"
 """What a surface's session keeps of the tools that were called on it."""
 _NOBODY: frozenset[str] = frozenset()
 NO_ARGUMENTS = msgspec.Raw(b"{}")
@@ -61,6 +63,8 @@ class Callee(msgspec.Struct, frozen=True):
     """True when its tool may look at what the client can be asked for."""
     is_quick: bool
     """True when it never waits for anything: it need not become a task."""
+    is_plain: bool
+    """True when it is quick, and its calls are told by their name and arguments alone."""
 
 
 async def call_tool(server: McpServer, exchange: Exchange, params: bytes) -> bytes | dict[str, Any]:
@@ -77,7 +81,7 @@ async def called(server: McpServer, exchange: Exchange, asked: CallParams) -> by
     arguments = bytes(asked.arguments)
     if arguments[:1] != b"{":
         arguments = _no_object(arguments)
-    calls = exchange.surface.session.views.get(_CALLS)
+    calls = exchange.surface.session.views.get(CALLS)
     callee = calls.get(asked.name) if calls is not None else None
     if callee is None:
         if not asked.name:
@@ -109,7 +113,7 @@ async def called(server: McpServer, exchange: Exchange, asked: CallParams) -> by
             else:
                 outcome = await exchange.surface.call(callee.name, arguments)
             if type(outcome) is Result and outcome.error is None:
-                return call_result(server, exchange, outcome, callee.shape)
+                return call_result(server, exchange.revision, outcome, callee.shape)
         else:
             outcome = await _carried(server, exchange, asked, callee, arguments)
         return await _told(server, exchange, asked, callee, arguments, outcome)
@@ -117,6 +121,61 @@ async def called(server: McpServer, exchange: Exchange, asked: CallParams) -> by
         if limits is not None:
             limits.remove(number)
         leave()
+
+
+class Begun(NamedTuple):
+    """A call that was begun without waiting for anything, and has more to it than a result."""
+
+    callee: Callee
+    arguments: bytes
+    outcome: Result | Coroutine[Any, Any, Result | Pending]
+    leave: Callable[[], None]
+    """Has to be called when it is over."""
+
+
+def answered_at_once(
+    server: McpServer, caller: Caller, surface: SurfaceHandle, revision: str, request_id: RequestId, asked: CallParams
+) -> bytes | Begun | None:
+    """The whole response to a plain call that says nothing beside its name and arguments, of a tool that never waits. What has
+    more to it is begun, and goes on with `finished`, as does one that nothing was done about: None."""
+    calls = surface.session.views.get(CALLS)
+    callee = calls.get(asked.name) if calls is not None else None
+    if callee is None or not callee.is_plain:
+        return None
+    arguments = bytes(asked.arguments)
+    if arguments[:1] != b"{" or asked.request_state is not None or asked.input_responses is not msgspec.UNSET:
+        return None
+    leave = server.edge.turnstile.enter_now(caller)
+    if leave is None:
+        return None
+    is_over = True
+    try:
+        outcome = surface.call_now(callee.name, arguments)
+        if type(outcome) is Result and outcome.error is None:
+            return result_text(request_id, call_result(server, revision, outcome, callee.shape))
+        is_over = outcome is None
+    except Exception as error:
+        return failure(request_id, METHOD, error).text
+    finally:
+        if is_over:
+            leave()
+    return None if outcome is None else Begun(callee, arguments, outcome, leave)
+
+
+async def finished(
+    server: McpServer, exchange: Exchange, asked: CallParams, begun: Begun | None
+) -> bytes | dict[str, Any]:
+    """One call, or the rest of one that was begun at once."""
+    if begun is None:
+        return await called(server, exchange, asked)
+    try:
+        callee, outcome = begun.callee, begun.outcome
+        ended = outcome if isinstance(outcome, Result) else await outcome
+        if isinstance(ended, Result) and ended.error is None:
+            return call_result(server, exchange.revision, ended, callee.shape)
+        return await _told(server, exchange, asked, callee, begun.arguments, ended)
+    finally:
+        begun.leave()
 
 
 async def _found(server: McpServer, exchange: Exchange, name: str, arguments: bytes) -> tuple[Callee, bytes] | None:
@@ -128,7 +187,7 @@ async def _found(server: McpServer, exchange: Exchange, name: str, arguments: by
     prepared = session.find(target.name)
     callee = _callee(target.name, prepared)
     if target.arguments is arguments and prepared.is_loaded and prepared.refusal is None:
-        session.views.setdefault(_CALLS, {})[name] = callee
+        session.views.setdefault(CALLS, {})[name] = callee
     return callee, target.arguments
 
 
@@ -140,7 +199,8 @@ def _callee(name: str, prepared: Prepared) -> Callee:
     except ValueError:  # a client does not follow annotations that break the rules
         headers = ()
     is_quick = isinstance(prepared.run, InlineRun) and prepared.traits.task != "required"
-    return Callee(name, prepared, shape_of(prepared), headers, prepared.wants_context, is_quick)
+    asks = prepared.wants_context
+    return Callee(name, prepared, shape_of(prepared), headers, asks, is_quick, is_quick and not asks and not headers)
 
 
 async def _carried(
@@ -221,7 +281,7 @@ async def _told(
     if outcome.error is not None and not _is_known(exchange, callee):
         raise unknown(asked.name)
     refuse_protocol_errors(exchange, outcome, asked.name)
-    return call_result(server, exchange, outcome, callee.shape)
+    return call_result(server, exchange.revision, outcome, callee.shape)
 
 
 def _is_known(exchange: Exchange, callee: Callee) -> bool:

@@ -68,7 +68,7 @@ async def look_up(server: McpServer, exchange: Exchange, arguments: bytes) -> by
         return text_result(server, exchange, "there is no such call of yours", is_error=True)
     if isinstance(found, Pending):
         return waiting_result(server, exchange, found, how_to_look_up(exchange, found))
-    return call_result(server, exchange, found, BARE)
+    return call_result(server, exchange.revision, found, BARE)
 
 
 def how_to_look_up(exchange: Exchange, pending: Pending) -> str:

@@ -63,6 +63,8 @@ class PlainMeta(msgspec.Struct, frozen=True):
 
     said: _CallMeta
     client: frozenset[str]
+    is_bare: bool
+    """True when it says nothing about the call itself, but perhaps its run."""
     quotes: int
     brackets: int
 
@@ -80,10 +82,12 @@ def _plain_meta(raw: bytes) -> PlainMeta | None:
         return None
     try:
         refuse_doubles(raw, msgspec.UNSET)
-        meta = PlainMeta(said, client_of(capabilities), raw.count(b'"'), raw.count(b"{") + raw.count(b"["))
+        client = client_of(capabilities)
     except (RpcError, msgspec.MsgspecError, RecursionError):
         return None
-    if said.progress_token is None and said.traceparent is None and said.idempotency_key is None:
+    is_bare = said.progress_token is None and said.traceparent is None and said.idempotency_key is None
+    meta = PlainMeta(said, client, is_bare, raw.count(b'"'), raw.count(b"{") + raw.count(b"["))
+    if is_bare:
         if len(_metas) >= _KEPT:
             _metas.clear()
         _metas[raw] = meta

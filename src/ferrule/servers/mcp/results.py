@@ -19,7 +19,7 @@ from ferrule.servers.mcp.blocks import OLDEST, STORED, Block, is_plain, projecte
 from ferrule.servers.mcp.exchange import Exchange
 from ferrule.servers.mcp.output_schemas import MEMBER, wraps_output
 from ferrule.servers.mcp.server import McpServer
-from ferrule.servers.mcp.wire import INVALID_PARAMS, MISSING_CAPABILITY, OWN, RpcError, encode
+from ferrule.servers.mcp.wire import INVALID_PARAMS, MISSING_CAPABILITY, MODERN, OWN, RpcError, encode
 
 INVOCATION = OWN + "invocation"
 """In `_meta` of a result: the call, as the ledger and its people know it."""
@@ -68,28 +68,28 @@ def shape_of(prepared: Prepared | None) -> Shape:
     return shape
 
 
-def call_result(server: McpServer, exchange: Exchange, result: Result, shape: Shape) -> bytes:
+def call_result(server: McpServer, revision: str, result: Result, shape: Shape) -> bytes:
     """The result of a call that ended, as JSON."""
     if result.error is not None:
-        return _failed(server, exchange, result, result.error)
+        return _failed(server, revision, result, result.error)
     blocks, meta = result.content, result.native_meta
     if result.model_facing_content is not None:  # not the tool's own words any more, so nothing is said beside them
         blocks, meta = result.model_facing_content, None
     value = result.structured_content
-    if shape is not BARE and exchange.revision != OLDEST:
+    if shape is not BARE and revision != OLDEST:
         value = _structured(shape, result)
         if value is msgspec.UNSET:
-            return _unstructured(server, exchange, result, blocks)
+            return _unstructured(server, revision, result, blocks)
         has_value = True
     else:
-        has_value = value is not None and exchange.revision != OLDEST
-    content = encode(blocks if is_plain(blocks) else projected(blocks, exchange.revision))
+        has_value = value is not None and revision != OLDEST
+    content = encode(blocks if is_plain(blocks) else projected(blocks, revision))
     if not has_value:
-        return written(server, exchange, content, b"", result.invocation_id, meta)
-    if not exchange.is_modern and (shape.is_wrapped or not isinstance(value, dict)):
+        return written(server, revision, content, b"", result.invocation_id, meta)
+    if revision != MODERN and (shape.is_wrapped or not isinstance(value, dict)):
         value = {MEMBER: value}
     structured = b',"structuredContent":%b' % encoded(value)
-    return written(server, exchange, content, structured, result.invocation_id, meta)
+    return written(server, revision, content, structured, result.invocation_id, meta)
 
 
 def told(
@@ -97,7 +97,7 @@ def told(
 ) -> dict[str, Any]:
     """The same as an object, for whoever puts it into another one. Raises RpcError for what is an error of the protocol."""
     refuse_protocol_errors(exchange, result, name)
-    said: dict[str, Any] = msgspec.json.decode(call_result(server, exchange, result, shape_of(prepared)))
+    said: dict[str, Any] = msgspec.json.decode(call_result(server, exchange.revision, result, shape_of(prepared)))
     return said
 
 
@@ -138,7 +138,7 @@ def lacking(missing: list[str]) -> RpcError:
 
 def written(
     server: McpServer,
-    exchange: Exchange,
+    revision: str,
     content: bytes,
     rest: bytes,
     invocation_id: str,
@@ -148,7 +148,7 @@ def written(
     own = b'"dev.ferrule/invocation":"%b"' % invocation_id.encode()
     if meta:
         own = encode(meta)[1:-1] + b"," + own
-    if exchange.is_modern:
+    if revision == MODERN:
         return b'{"content":%b%b,"resultType":"complete","_meta":{%b,%b}}' % (content, rest, own, server.meta)
     return b'{"content":%b%b,"_meta":{%b}}' % (content, rest, own)
 
@@ -183,17 +183,17 @@ def _structured(shape: Shape, result: Result) -> Any:
     return None if not is_stored and fits(None) else msgspec.UNSET
 
 
-def _unstructured(server: McpServer, exchange: Exchange, result: Result, blocks: tuple[Block, ...]) -> bytes:
+def _unstructured(server: McpServer, revision: str, result: Result, blocks: tuple[Block, ...]) -> bytes:
     """A tool did its work, and its output cannot be told as its schema wants: clients would refuse it as a success."""
     why = _STORED if result.native_output_ref is not None else _MISFIT
-    told = [{"type": "text", "text": _UNSTRUCTURED.format(why=why)}, *projected(blocks, exchange.revision)]
-    return written(server, exchange, encode(told), b',"isError":true', result.invocation_id)
+    told = [{"type": "text", "text": _UNSTRUCTURED.format(why=why)}, *projected(blocks, revision)]
+    return written(server, revision, encode(told), b',"isError":true', result.invocation_id)
 
 
-def _failed(server: McpServer, exchange: Exchange, result: Result, error: ToolError) -> bytes:
+def _failed(server: McpServer, revision: str, result: Result, error: ToolError) -> bytes:
     """What failed, why, and what helps. No structured content: clients would look at that instead (MCP-149)."""
     blocks = result.content if result.model_facing_content is None else result.model_facing_content
-    shown = projected(blocks, exchange.revision)
+    shown = projected(blocks, revision)
     words = advice(error)
     if shown and shown[0].get("text") == error.message:
         shown[0] = {**shown[0], "text": f"{error.message}\n\n{words}"}
@@ -201,7 +201,7 @@ def _failed(server: McpServer, exchange: Exchange, result: Result, error: ToolEr
         shown.insert(0, {"type": "text", "text": f"{error.message}\n\n{words}"})
     native = result.native_meta if result.model_facing_content is None else None
     meta = {**(native or {}), ERROR: facts(error)}
-    return written(server, exchange, encode(shown), b',"isError":true', result.invocation_id, meta)
+    return written(server, revision, encode(shown), b',"isError":true', result.invocation_id, meta)
 
 
 def advice(error: ToolError) -> str:

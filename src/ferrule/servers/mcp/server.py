@@ -20,6 +20,7 @@ from ferrule.servers.mcp.wire import (
     METHOD_NOT_FOUND,
     TOO_MANY,
     Message,
+    RequestId,
     RpcError,
     encode,
     error_text,
@@ -93,18 +94,8 @@ class McpServer:
             if type(result) is not bytes:
                 result = encode(self.completed(exchange, result))
             return Answered(result_text(exchange.request_id, result))
-        except RpcError as error:
-            return Answered(error_text(exchange.request_id, error), error.status)
-        except Refused as refused:
-            code = TOO_MANY if refused.status == 429 else INTERNAL_ERROR
-            text = error_text(exchange.request_id, RpcError(code, refused.reason))
-            return Answered(text, refused.status, refused.retry_after)
-        except FerruleError as failed:
-            _log.warning("%s could not be answered: %s", method, failed)
-            return _failed(exchange)
-        except Exception:  # a mistake of ours: the client learns that there was one, the log what it was
-            _log.exception("%s could not be answered", method)
-            return _failed(exchange)
+        except Exception as error:
+            return failure(exchange.request_id, method, error)
 
     def completed(self, exchange: Exchange, result: dict[str, Any]) -> dict[str, Any]:
         """A result with what its revision wants of every one (MCP-14, MCP-26, MCP-105)."""
@@ -114,8 +105,18 @@ class McpServer:
         return {"resultType": "complete", **result, "_meta": meta}
 
 
-def _failed(exchange: Exchange) -> Answered:
-    return Answered(error_text(exchange.request_id, RpcError(INTERNAL_ERROR, "the server failed; its log tells why")))
+def failure(request_id: RequestId, method: str, error: Exception) -> Answered:
+    """The response to a request that could not be answered."""
+    if isinstance(error, RpcError):
+        return Answered(error_text(request_id, error), error.status)
+    if isinstance(error, Refused):
+        code = TOO_MANY if error.status == 429 else INTERNAL_ERROR
+        return Answered(error_text(request_id, RpcError(code, error.reason)), error.status, error.retry_after)
+    if isinstance(error, FerruleError):
+        _log.warning("%s could not be answered: %s", method, error)
+    else:  # a mistake of ours: the client learns that there was one, the log what it was
+        _log.error("%s could not be answered", method, exc_info=error)
+    return Answered(error_text(request_id, RpcError(INTERNAL_ERROR, "the server failed; its log tells why")))
 
 
 def params_of(params: bytes, kind: type[Any]) -> Any:

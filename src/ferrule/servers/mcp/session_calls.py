@@ -8,7 +8,7 @@ import msgspec
 
 from ferrule.servers.callers import Caller
 from ferrule.servers.edge import Edge
-from ferrule.servers.mcp.calling import NO_ARGUMENTS, CallParams, called
+from ferrule.servers.mcp.calling import METHOD, NO_ARGUMENTS, Begun, CallParams, finished
 from ferrule.servers.mcp.exchange import RUN, Back, Exchange
 from ferrule.servers.mcp.server import Answered, McpServer
 from ferrule.servers.mcp.sessions import Session
@@ -49,7 +49,13 @@ def plain_call(body: bytes) -> PlainCall | None:
 
 
 async def answer_plain(
-    server: McpServer, session: Session, caller: Caller, surface: SurfaceHandle, call: PlainCall, back: Back
+    server: McpServer,
+    session: Session,
+    caller: Caller,
+    surface: SurfaceHandle,
+    call: PlainCall,
+    back: Back,
+    begun: Begun | None = None,
 ) -> Answered:
     """Answer a call that is plainly right. Its surface need not be that of this moment: it is looked at when it is called."""
     exchange = Exchange(
@@ -62,7 +68,7 @@ async def answer_plain(
         log_level=session.log_level,
         session=session,
     )
-    return await server.answered(exchange, "tools/call", called(server, exchange, call.params))
+    return await server.answered(exchange, METHOD, finished(server, exchange, call.params, begun))
 
 
 class _Asked(msgspec.Struct, gc=False):

@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from contextvars import copy_context
 from typing import Any
 
 import msgspec
 
 from ferrule.servers.callers import Caller, Refused
 from ferrule.servers.mcp.batch_bodies import batch_of, is_batch
-from ferrule.servers.mcp.calling import called
+from ferrule.servers.mcp.calling import METHOD, Begun, answered_at_once, finished
 from ferrule.servers.mcp.exchange import Exchange, Silent
 from ferrule.servers.mcp.modern import checked
 from ferrule.servers.mcp.modern import exchange_of as modern_exchange_of
@@ -41,6 +42,7 @@ from ferrule.servers.mcp.wire import (
     error_text,
     result_text,
 )
+from ferrule.surface_handle import SurfaceHandle
 
 _log = logging.getLogger("ferrule.mcp")
 _MODERN_MARK = META_VERSION.encode()
@@ -78,10 +80,10 @@ class StdioConversation:
             session = self._session
             if line is not None and _MODERN_MARK in line and (plain := plain_line(line, self._depth)) is not None:
                 self._refuse_in_use(plain[0].id)
-                return [Job(plain[0].id, "tools/call", self._called_plainly(*plain), self._send)]
+                return self._called_plainly(*plain)
             if line is not None and session is not None and (call := plain_call(line)) is not None:
                 self._refuse_in_use(call.id)
-                return [Job(call.id, "tools/call", self._called(session, call), self._send)]
+                return self._called(session, call)
             if line is None:
                 raise RpcError(INVALID_REQUEST, "the line has more bytes than are taken here")
             if is_batch(line):
@@ -187,8 +189,20 @@ class StdioConversation:
         exchange = modern_exchange_of(message, said, self._caller, surface, self._told_only)
         return (await self._server.answer(exchange, message)).text
 
-    async def _called_plainly(self, call: Call, meta: PlainMeta) -> bytes:
-        """A call of the revision without sessions that is plainly right."""
+    def _called_plainly(self, call: Call, meta: PlainMeta) -> list[Job]:
+        """A call of the revision without sessions that is plainly right: answered, or what is left to do of it."""
+        surface = self._server.edge.handle(self._caller, meta.said.run or self._run_id, "mcp")
+        begun = self._begun(surface, MODERN, call) if surface is not None and meta.is_bare else None
+        if isinstance(begun, bytes):
+            self._send(begun)
+            return []
+        return [Job(call.id, METHOD, self._gone_on_plainly(call, meta, begun), self._send)]
+
+    def _begun(self, surface: SurfaceHandle, revision: str, call: Call | PlainCall) -> bytes | Begun | None:
+        """Make a call in a context of its own, as far as it goes without waiting."""
+        return copy_context().run(answered_at_once, self._server, self._caller, surface, revision, call.id, call.params)
+
+    async def _gone_on_plainly(self, call: Call, meta: PlainMeta, begun: Begun | None) -> bytes:
         said, edge = meta.said, self._server.edge
         try:
             run_id = said.run or self._run_id
@@ -206,13 +220,21 @@ class StdioConversation:
             idempotency_key=said.idempotency_key,
             traceparent=said.traceparent,
         )
-        work = called(self._server, exchange, call.params)
-        return (await self._server.answered(exchange, "tools/call", work)).text
+        work = finished(self._server, exchange, call.params, begun)
+        return (await self._server.answered(exchange, METHOD, work)).text
 
-    async def _called(self, session: Session, call: PlainCall) -> bytes:
+    def _called(self, session: Session, call: PlainCall) -> list[Job]:
+        """The same in a session."""
         surface = session.current
         assert surface is not None
-        return (await answer_plain(self._server, session, self._caller, surface, call, self)).text
+        begun = self._begun(surface, session.revision, call) if session.log_level is None else None
+        if isinstance(begun, bytes):
+            self._send(begun)
+            return []
+        return [Job(call.id, METHOD, self._gone_on(session, surface, call, begun), self._send)]
+
+    async def _gone_on(self, session: Session, surface: SurfaceHandle, call: PlainCall, begun: Begun | None) -> bytes:
+        return (await answer_plain(self._server, session, self._caller, surface, call, self, begun)).text
 
     def _send(self, text: bytes) -> None:
         if text:
