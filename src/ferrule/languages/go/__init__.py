@@ -1,0 +1,1 @@
+"""Stubs in Go: `language.py` puts the files together."""

@@ -1,0 +1,21 @@
+"""Client stubs: a package with a method for each tool of a running Ferrule."""
+
+from __future__ import annotations
+
+from ferrule.contracts.language import Plan, SourceFile, ToolPlan
+from ferrule.languages.go.files import header, shared_file, source
+from ferrule.languages.go.names import CALLING, VALUES, Scope, safe_stem
+from ferrule.languages.go.tools import method, types
+
+PACKAGE = "ferruleclient"
+
+
+def client_files(plan: Plan, scope: Scope) -> list[SourceFile]:
+    """The files of the package."""
+    shared = [shared_file(each, PACKAGE) for each in (*VALUES, *CALLING)]
+    return [*(_tool_file(tool, scope) for tool in plan.tools), *shared]
+
+
+def _tool_file(tool: ToolPlan, scope: Scope) -> SourceFile:
+    text = source(header(tool), PACKAGE, [*method(tool), *types(tool, scope)])
+    return SourceFile(f"{PACKAGE}/{safe_stem(tool.stem)}_gen.go", text, "generated", tool.tool_id)

@@ -1,0 +1,75 @@
+"""What makes the tools a program: its module, `main.go`, and a page about it."""
+
+from __future__ import annotations
+
+from ferrule.contracts.language import Plan, SourceFile
+from ferrule.languages.go.files import SHARED, source
+from ferrule.languages.go.surroundings import Surroundings
+from ferrule.languages.go.text import one_line, quoted
+from ferrule.languages.go.tools import PACKAGE
+
+GO = "1.21"
+"""The oldest Go that compiles the stubs."""
+
+
+def project_files(plan: Plan, around: Surroundings) -> list[SourceFile]:
+    """The files of a project."""
+    return [
+        SourceFile("go.mod", f"module {around.module}\n\ngo {GO}\n", "yours"),
+        SourceFile("main.go", _main(plan, around), "generated"),
+        SourceFile("README.md", _readme(plan, around), "yours"),
+    ]
+
+
+def _main(plan: Plan, around: Surroundings) -> str:
+    given = "logger, config.Load()" if around.needs_config else "logger"
+    name, version = quoted(plan.project.name), quoted(plan.project.version)
+    lines = [
+        "// main serves the tools over MCP: requests come in from standard input, answers go to standard output, and the log to",
+        "// standard error.",
+        "func main() {",
+        "\tlogger := slog.New(slog.NewTextHandler(os.Stderr, nil))",
+        f"\tall, err := tools.Tools({given})",
+        "\tif err == nil {",
+        f"\t\terr = tools.Serve(context.Background(), {name}, {version}, all, os.Stdin, os.Stdout)",
+        "\t}",
+        "\tif err != nil {",
+        '\t\tlogger.Error("the server cannot go on", "error", err)',
+        "\t\tos.Exit(1)",
+        "\t}",
+        "}",
+    ]
+    imports = [quoted(f"{around.module}/{PACKAGE}"), *([around.config_import] if around.needs_config else [])]
+    return source(SHARED, "main", lines, imports)
+
+
+def _readme(plan: Plan, around: Surroundings) -> str:
+    project = plan.project
+    program = around.module.rpartition("/")[2]
+    told = f"{_prose(project.description)}\n\n" if project.description.strip() else ""
+    listed = "".join(f"- {_prose(tool.name)}\n" for tool in plan.tools)
+    return f"""# {_prose(project.name)}
+
+{told}Tools of an agent, written in Go and served over MCP:
+
+{listed}
+The work of each tool is in `tools/`, in the file without `_gen` in its name. `ferrule gen go` writes the other files anew
+when a definition changes and leaves yours alone.
+
+```console
+go build -o bin/{program} .
+go test ./...
+```
+
+`bin/{program}` speaks MCP over standard input and output. In a Ferrule workspace it is a server like any other:
+
+```toml
+[mcp.servers.{program.replace(".", "-").replace("~", "-")}]
+command = ["./bin/{program}"]
+```
+"""
+
+
+def _prose(text: str) -> str:
+    """A text as one line of Markdown that means nothing but itself."""
+    return "".join(f"\\{one}" if one in "\\`*_{}[]<>#|!&~" else one for one in one_line(text))

@@ -1,0 +1,140 @@
+"""Go source as text: literals, comments and columns, as gofmt would leave them.
+
+Names, descriptions and values of definitions come in from here only as literals and comments in plain ASCII letters or letters
+that cannot do harm, so that no text of theirs can end a literal or a comment.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+WIDTH = 110
+"""Where the words of a comment are broken."""
+_PLAIN = re.compile(r'[ !#-\[\]-~]*"?')
+_LINE_ENDS = re.compile("\r\n|[\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029]")
+_HARMFUL = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
+
+
+def quoted(text: str) -> str:
+    """A string literal, in ASCII."""
+    if _PLAIN.fullmatch(text) and '"' not in text:
+        return f'"{text}"'
+    return '"' + "".join(map(_escaped, text)) + '"'
+
+
+def _escaped(one: str) -> str:
+    code = ord(one)
+    if one in '"\\':
+        return f"\\{one}"
+    if 0x20 <= code < 0x7F:
+        return one
+    if one in "\n\t\r":
+        return {"\n": "\\n", "\t": "\\t", "\r": "\\r"}[one]
+    if 0xD800 <= code < 0xE000:
+        return "\\ufffd"  # half of a character is no text in Go
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def json_literal(raw: msgspec.Raw | bytes) -> str:
+    """JSON text as a raw literal, in ASCII. Outside of its strings JSON has no other characters."""
+    text = bytes(raw).decode()
+    if not text.isascii() or "`" in text or "\x7f" in text:
+        text = "".join(one if " " <= one <= "~" and one != "`" else _json_escaped(one) for one in text)
+    return f"`{text}`"
+
+
+def _json_escaped(one: str) -> str:
+    if one in "\n\r\t":
+        return " "
+    return "".join(f"\\u{unit:04x}" for unit in _units(ord(one)))
+
+
+def _units(code: int) -> tuple[int, ...]:
+    """The UTF-16 of a character."""
+    if code < 0x10000:
+        return (code,)
+    return (0xD800 + ((code - 0x10000) >> 10), 0xDC00 + ((code - 0x10000) & 0x3FF))
+
+
+def comment(paragraphs: Iterable[str], indent: str = "") -> list[str]:
+    """Comment lines. Each text may have lines and paragraphs of its own; what gofmt makes of headings, lists, links and quotes it
+    finds in a comment is left nothing to work on."""
+    made: list[str] = []
+    for text in paragraphs:
+        for part in _paragraphs(text):
+            if made:
+                made.append(f"{indent}//")
+            made += [f"{indent}// {line}" for line in part]
+    return made
+
+
+def _paragraphs(text: str) -> list[list[str]]:
+    found: list[list[str]] = [[]]
+    for line in _LINE_ENDS.split(text):
+        plain = one_line(line)
+        if plain:
+            found[-1] += _wrapped(plain)
+        elif found[-1]:
+            found.append([])
+    return [_settled(part) for part in found if part]
+
+
+def one_line(text: str) -> str:
+    """A text as one line that is safe in a comment."""
+    plain = " ".join(text.split())
+    if not plain.isascii() or not plain.isprintable():
+        plain = "".join(_shown(one) for one in plain)
+    return re.sub("''+", '"', re.sub("``+", "`", plain))
+
+
+def _shown(one: str) -> str:
+    return f"\\u{ord(one):04x}" if unicodedata.category(one) in _HARMFUL else one
+
+
+def _wrapped(line: str) -> list[str]:
+    if len(line) <= WIDTH:
+        return [line]
+    lines, current = [], ""
+    for word in line.split(" "):
+        if current and len(current) + len(word) >= WIDTH:
+            lines.append(current)
+            current = word
+        else:
+            current = f"{current} {word}" if current else word
+    return [*lines, current]
+
+
+def _settled(lines: list[str]) -> list[str]:
+    """A paragraph that gofmt takes neither for a heading nor for links."""
+    lines = [f"\\{line}" if line.startswith(("[", "+build", "#")) else line for line in lines]
+    if len(lines) == 1 and lines[0][-1].isalnum():
+        lines[0] += "."
+    return lines
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows of cells with the columns gofmt gives them: a column is as wide as its widest cell in rows that follow one another and
+    have a cell after it."""
+    widths = [[0] * len(row) for row in rows]
+    for column in range(max((len(row) for row in rows), default=1) - 1):
+        _set_widths(rows, widths, column)
+    return [
+        "".join(cell.ljust(width) for cell, width in zip(row, wide, strict=True)).rstrip()
+        for row, wide in zip(rows, widths, strict=True)
+    ]
+
+
+def _set_widths(rows: Sequence[Sequence[str]], widths: list[list[int]], column: int) -> None:
+    block: list[int] = []
+    for number in range(len(rows) + 1):
+        if number < len(rows) and len(rows[number]) > column + 1:
+            block.append(number)
+            continue
+        width = max((len(rows[each][column]) for each in block), default=0) + 1
+        for each in block:
+            widths[each][column] = width
+        block = []

@@ -1,0 +1,106 @@
+"""Unions as structs of which one field is set."""
+
+from __future__ import annotations
+
+from ferrule.languages.go.documented import type_comment
+from ferrule.languages.go.names import METHODS, exported
+from ferrule.languages.go.records import Field, json_methods, struct
+from ferrule.languages.go.shapes import Shape, Shapes, constant
+from ferrule.languages.go.text import comment, quoted
+from ferrule.model.identifiers import identifiers
+from ferrule.model.type_tree import Constant, Union, Variant
+
+
+def union(declared: Union, schema: str, shapes: Shapes, first: str) -> list[str]:
+    """The declarations of a union."""
+    words = (each.word for each in declared.variants)
+    names = identifiers(words, exported(shapes.scope.acronyms), METHODS)
+    fields = [_field(declared, each, names[each.word], shapes) for each in declared.variants]
+    told = type_comment(f"{first} Exactly one field is set.", declared.words)
+    return [
+        *struct(declared.name, told, fields),
+        *json_methods(declared.name, schema, declared.pointer),
+        *_decode(declared, fields, schema),
+        *_encode(declared.name, fields),
+    ]
+
+
+def _field(declared: Union, variant: Variant, name: str, shapes: Shapes) -> Field:
+    told = _when(declared, variant)
+    if isinstance(variant.type, Constant):
+        base, literal = constant(variant.type.value)
+        write = f"writeConstant(out, &count, value.{name}, {literal}, {base.write})"
+        return Field(name, "bool", "", told, f"made.{name} = true", write)
+    shape: Shape = shapes.of(variant.type, f"{declared.name}{name}", declared.name)
+    read = f"err = readVariant(value, &made.{name}, {shape.read})"
+    return Field(name, f"*{shape.go}", "", told, read, f"writeVariant(out, &count, value.{name}, {shape.write})")
+
+
+def _when(declared: Union, variant: Variant) -> list[str]:
+    if isinstance(variant.type, Constant):
+        return comment([f"The value is {_shown(variant.type.value)}."], "\t")
+    if declared.tag is None or not variant.tags:
+        return []
+    return comment([f"Where {declared.tag} is {' or '.join(map(_shown, variant.tags))}."], "\t")
+
+
+def _shown(value: str | int | float | bool) -> str:
+    return quoted(value) if isinstance(value, str) else str(value).lower()
+
+
+def _decode(declared: Union, fields: list[Field], schema: str) -> list[str]:
+    lines = [
+        f"func decode{declared.name}(value any) ({declared.name}, error) {{",
+        f"\tvar made {declared.name}",
+        "\tvar err error",
+        f"\tswitch {_switched(declared)}{{",
+    ]
+    seen: set[str] = set()
+    for variant, field in zip(declared.variants, fields, strict=True):
+        cases = [each for each in _cases(declared, variant, schema) if each not in seen]
+        seen.update(cases)
+        if cases:
+            lines += [f"\tcase {', '.join(cases)}:", f"\t\t{field.read}"]
+    return [
+        *lines,
+        "\tdefault:",
+        '\t\terr = invalid("fits no variant")',
+        "\t}",
+        "\treturn made, err",
+        "}",
+        "",
+    ]
+
+
+def _is_textual(declared: Union) -> bool:
+    return all(isinstance(tag, str) for each in declared.variants for tag in each.tags)
+
+
+def _switched(declared: Union) -> str:
+    if declared.tag is None:
+        return ""
+    return f"{'textTag' if _is_textual(declared) else 'anyTag'}(value, {quoted(declared.tag)}) "
+
+
+def _cases(declared: Union, variant: Variant, schema: str) -> list[str]:
+    if declared.tag is None:
+        return [f"{schema}.accepts({quoted(variant.pointer)}, value)"]
+    return [quoted(str(tag) if _is_textual(declared) else _any_tag(tag)) for tag in variant.tags]
+
+
+def _any_tag(tag: str | int | bool) -> str:
+    """As `anyTag` of the support files has it."""
+    if isinstance(tag, bool):
+        return f"bool {str(tag).lower()}"
+    return f"text {tag}" if isinstance(tag, str) else f"number {tag}"
+
+
+def _encode(name: str, fields: list[Field]) -> list[str]:
+    return [
+        f"func encode{name}(out *jsonText, {'value' if fields else '_'} {name}) {{",
+        "\tcount := 0",
+        *(f"\t{each.write}" for each in fields),
+        "\tout.needVariant(count)",
+        "}",
+        "",
+    ]
