@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ferrule.cli.conversion_report import ConversionReport, ConversionSummary, LossEntry
 from ferrule.cli.export_report import ExportReport, LeftOut
+from ferrule.cli.gen_report import GenFile, GenNote, GenReport, GenReports, GenUnread
 from ferrule.exporting import TokenCount
 from ferrule.imports.outcome import ConflictEntry, FileEntry, ImportReport, LeftEntry, UpstreamEntry
 from ferrule.model.diagnostic import Diagnostic, Severity
@@ -27,6 +28,10 @@ TYPES = {
     "tuple[ConflictEntry, ...]": "list of conflicts",
     "tuple[UpstreamEntry, ...]": "list of changes",
     "tuple[LeftEntry, ...]": "list",
+    "tuple[GenReport, ...]": "list",
+    "tuple[GenFile, ...]": "list of files",
+    "tuple[GenNote, ...]": "list of notes",
+    "tuple[GenUnread, ...]": "list",
     "ConversionSummary": "object",
     "TokenCount": "object",
     "Severity": " / ".join(f"`{severity.value}`" for severity in Severity),
@@ -99,6 +104,28 @@ def page() -> str:
         "## left_out[] of an import",
         "",
         *_table(LeftEntry),
+        "",
+        "# Reports of stubs",
+        "",
+        "`ferrule gen --json` prints one object.",
+        "",
+        *_table(GenReports),
+        "",
+        "## runs[]",
+        "",
+        *_table(GenReport),
+        "",
+        "## files[] of stubs",
+        "",
+        *_table(GenFile),
+        "",
+        "## notes[]",
+        "",
+        *_table(GenNote),
+        "",
+        "## unread[]",
+        "",
+        *_table(GenUnread),
         "",
     ]
     return "\n".join(lines)

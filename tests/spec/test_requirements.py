@@ -15,7 +15,6 @@ from ferrule.parts import rule_pages
 
 CASES = Path(__file__).parent.parent / "rules" / "cases"
 PARTS = {
-    "code generation",
     "importers",
     "servers",
     "telemetry",
