@@ -37,6 +37,7 @@ def counted() -> dict[str, int]:
     found = {name: sum(1 for one in objects if type(one) is kind) for name, kind in COUNTED.items()}
     found["tasks"] = sum(1 for one in objects if isinstance(one, asyncio.Task))
     found["objects"] = len(objects)
+    objects.clear()  # it lists the cell that it is in: left to the collector, it would keep alive all that was there
     return found
 
 
