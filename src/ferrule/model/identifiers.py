@@ -1,8 +1,9 @@
 """Identifiers made of names: legal in a language, readable, all different, and as stable as can be.
 
-A name keeps the identifier its words give unless another name wants the same. Then the name that is spelled like the identifier
-keeps it, and the others say the characters that were lost (`user-id` beside `user_id` is `user_dash_id`) or, where that does not
-help, carry digits of a digest of their own. So what a name is called depends on others only where they clash.
+A name keeps the identifier its words give unless another name wants the same. Then the name that is spelled like the identifier,
+or in plain words (`user_id`), keeps it, and the others say the characters that were lost (`user-id` beside `user_id` is
+`user_dash_id`) or, where that does not help, carry digits of a digest of their own. So what a name is called depends on others
+only where they clash.
 """
 
 from __future__ import annotations
@@ -64,11 +65,14 @@ _LETTERS = str.maketrans(
 )
 _WORD = re.compile(r"[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z]+[0-9]*|[A-Z][0-9]*|[0-9]+[a-z]*")
 _MARK = 4
+_LONGEST_READ = 400
+"""How much of a name is read: names that differ further on are told apart by their digests."""
 
 
 def words(name: str, *, is_spelled: bool = False) -> tuple[str, ...]:
     """The lower-case words of a name in snake, kebab, camel or any other case; at least one. `is_spelled`: with the characters
     that are no letters and digits."""
+    name = name[:_LONGEST_READ]
     found = _words(name, is_spelled) or _words(name, True)
     return found or ("empty",)
 
@@ -136,7 +140,7 @@ class Style(NamedTuple):
 
     def marked(self, name: str, digits: int = _MARK) -> str:
         """An identifier that is this name's alone."""
-        mark = sha256(name.encode(errors="backslashreplace")).hexdigest()[:digits]
+        mark = sha256(name.encode(errors="surrogatepass")).hexdigest()[:digits]
         stem = self.case(words(name), self.acronyms)[: self.longest - digits - 2]
         return f"{stem}_{mark}" if self.case in (snake, shouting) else f"{stem}X{mark}"
 
@@ -151,14 +155,20 @@ def identifiers(names: Iterable[str], style: Style, taken: Iterable[str] = ()) -
     given: dict[str, str] = {}
     late: list[str] = []
     for identifier, claimants in wanted.items():
-        owners = claimants if len(claimants) == 1 else [name for name in claimants if name == identifier]
-        if len(owners) == 1 and identifier not in used:
-            given[owners[0]] = identifier
+        owner = claimants[0] if len(claimants) == 1 else _plainest(claimants, identifier)
+        if owner is not None and identifier not in used:
+            given[owner] = identifier
         late += [name for name in claimants if name not in given]
     if late:
         used |= wanted.keys()
         given |= _told_apart(late, style, used)
     return {name: given[name] for name in distinct}
+
+
+def _plainest(claimants: list[str], identifier: str) -> str | None:
+    """The name that an identifier is most likely meant for: the one spelled like it, or else in plain words (`user_id`)."""
+    plain = snake(words(claimants[0]))
+    return next((each for each in (identifier, plain) if each in claimants), None)
 
 
 def _told_apart(names: list[str], style: Style, used: set[str]) -> dict[str, str]:
