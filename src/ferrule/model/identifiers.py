@@ -1,9 +1,9 @@
 """Identifiers made of names: legal in a language, readable, all different, and as stable as can be.
 
-A name keeps the identifier its words give unless another name wants the same. Then the name that is spelled like the identifier,
-or in plain words (`user_id`), keeps it, and the others say the characters that were lost (`user-id` beside `user_id` is
-`user_dash_id`) or, where that does not help, carry digits of a digest of their own. So what a name is called depends on others
-only where they clash.
+A name keeps the identifier its words give unless another name wants the same. Then the name that is spelled like the
+identifier, or in plain words (`user_id`), keeps it, and the others say the characters that were lost (`user-id` beside
+`user_id` is `user_dash_id`) or, where that does not help, carry digits of a digest of their own. So what a name is called
+depends on others only where they clash.
 """
 
 from __future__ import annotations
