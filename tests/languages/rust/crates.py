@@ -1,0 +1,148 @@
+"""Crates made of generated stubs, compiled with warnings as errors into one shared folder, and programs that drive them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ferrule.codegen.contract import contract_of
+from ferrule.codegen.placeholder import placeholder_of
+from ferrule.codegen.tree import type_tree
+from ferrule.contracts.language import Injected, Plan, Project, SourceFile, StubKind, ToolPlan
+from ferrule.languages.rust.language import LANGUAGE
+from ferrule.model.identifiers import ACRONYMS, Style, identifiers, pascal, snake
+from tests.languages.toolchains import cargo, rustfmt
+
+CARGO = """[package]
+name = "{name}"
+version = "0.1.0"
+edition = "2021"
+
+[dependencies]
+serde = {{ version = "1", features = ["derive"] }}
+serde_json = "1"
+
+[profile.dev]
+debug = 0
+incremental = false
+"""
+_STRICT = "#![deny(warnings)]\n"
+
+
+class Given(NamedTuple):
+    """A tool to make stubs of."""
+
+    name: str
+    schema: Any
+    output: Any = None
+    description: str = "What it does."
+    inject: tuple[Injected, ...] = ()
+    title: str = ""
+    tags: tuple[str, ...] = ()
+    builtin: str = ""
+
+
+def planned(tools: Sequence[Given], kind: StubKind = "implementation", **project: Any) -> Plan:
+    """The plan of some tools."""
+    names = [tool.name for tool in tools]
+    stems = identifiers(names, Style(snake, longest=60), LANGUAGE.reserved_stems)
+    types = identifiers(names, Style(pascal, longest=80), LANGUAGE.reserved_types)
+    taken = set(LANGUAGE.reserved_types)
+    is_project = bool(project.pop("is_project", False))
+    made = tuple(_planned(tool, stems[tool.name], types[tool.name], taken) for tool in tools)
+    about = {"name": "try-out", "version": "1.2.3", "acronyms": ACRONYMS, **project}
+    return Plan(kind=kind, project=Project(**about), tools=made, is_project=is_project)
+
+
+def _planned(tool: Given, stem: str, name: str, taken: set[str]) -> ToolPlan:
+    raw = msgspec.Raw(json.dumps(tool.schema).encode())
+    output = None if tool.output is None else msgspec.Raw(json.dumps(tool.output).encode())
+    return ToolPlan(
+        tool_id=f"try.{tool.name}",
+        name=tool.name,
+        stem=stem,
+        type_name=name,
+        title=tool.title,
+        description=tool.description,
+        tags=tool.tags,
+        digest="sha256:" + "0" * 64,
+        contract=contract_of(raw, output),
+        input=type_tree(tool.schema, f"{name}Input", taken=taken),
+        output=None if output is None else type_tree(tool.output, f"{name}Output", taken=taken),
+        input_schema=raw,
+        output_schema=output,
+        placeholder=None if output is None else placeholder_of(output),
+        inject=tool.inject,
+        builtin=tool.builtin,
+    )
+
+
+def write(files: Iterable[SourceFile], folder: Path) -> None:
+    """Puts files where they belong."""
+    for each in files:
+        path = folder / each.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(each.text, encoding="utf-8")
+
+
+def well_formed(folder: Path) -> None:
+    """Fails where rustfmt would change a file."""
+    sources = [str(path) for path in sorted(folder.rglob("*.rs"))]
+    rustfmt().run("--check", "--config", "skip_children=true", *sources, cwd=folder)
+
+
+def library(plan: Plan, folder: Path, main: str, name: str = "tried") -> None:
+    """A crate of stubs with a program of ours; nothing of it may be warned of."""
+    write(LANGUAGE.write(plan).files, folder)
+    modules = sorted({path.name.removesuffix(".rs") for path in (folder / "src").iterdir()} - {"lib", "main"})
+    (folder / "src" / "lib.rs").write_text(_STRICT + "".join(f"pub mod {module};\n" for module in modules))
+    (folder / "src" / "main.rs").write_text(_STRICT + main)
+    (folder / "Cargo.toml").write_text(CARGO.format(name=name))
+
+
+def built(folder: Path, name: str = "tried") -> Path:
+    """The program of a crate."""
+    cargo().run("build", "--quiet", cwd=folder)
+    return Path(cargo().env["CARGO_TARGET_DIR"]) / "debug" / name
+
+
+def talked(program: Path, lines: Iterable[Any], **env: str) -> list[Any]:
+    """What a program answers to lines of JSON, one for each."""
+    text = "".join(f"{json.dumps(line)}\n" for line in lines)
+    done = subprocess.run(
+        [program], input=text.encode(), capture_output=True, timeout=120, check=False, env={**os.environ, **env}
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def echo_main(plan: Plan, crate: str = "tried") -> str:
+    """A program that decodes each line's text as a tool's input and tells what it encodes again, or why it does not."""
+    arms = "".join(
+        f"            {json.dumps(tool.stem)} => {crate}::tools::generated::{tool.stem}::decode_input(text)\n"
+        f"                .and_then(|input| {crate}::tools::generated::{tool.stem}::encode_input(&input)),\n"
+        for tool in plan.tools
+    )
+    return f"""use std::io::BufRead;
+
+fn main() {{
+    for line in std::io::stdin().lock().lines() {{
+        let line: serde_json::Value = serde_json::from_str(&line.unwrap()).unwrap();
+        let text = line["text"].as_str().unwrap().as_bytes();
+        let outcome = match line["tool"].as_str().unwrap() {{
+{arms}            _ => panic!("no such tool"),
+        }};
+        let answer = match outcome {{
+            Ok(text) => serde_json::json!({{ "text": String::from_utf8(text).unwrap() }}),
+            Err(mismatch) => serde_json::json!({{ "error": mismatch.to_string() }}),
+        }};
+        println!("{{}}", answer);
+    }}
+}}
+"""
