@@ -154,6 +154,7 @@ def test_a_version_may_be_pinned(shop: Path) -> None:
         (("tiny",), "say where to"),
         (("--out", "x"), "nothing was generated into x before; say which language"),
         (("tiny", "--flavour", "plane", "--out", "x"), "its flavours are plain, fancy"),
+        (("tiny", "nothing.yaml", "--out", "x"), "there is no tool 'nothing.yaml' here; there is no such file either"),
         (("tiny", "--from", "nothing.yaml", "--out", "x"), "there is no file or folder 'nothing.yaml'"),
     ],
 )
@@ -172,6 +173,30 @@ def test_a_definition_with_errors_is_left_out_and_told(shop: Path) -> None:
     assert "left out: add-order: tools/add-order.tool.md:11:" in ran.out
     assert "orphan" not in ran.out
     assert (shop / "stubs/gen/add_order.tiny").exists()
+
+
+def test_a_tool_with_errors_does_not_keep_others_of_its_agent_out(tmp_path: Path) -> None:
+    (tmp_path / "agent.yaml").write_text(AGENT)
+    assert gen("tiny", "--out", "stubs", folder=tmp_path).code == 0
+    broken = AGENT.replace("schema: {type: object, properties: {}}", "schema: {type: objekt}")
+    (tmp_path / "agent.yaml").write_text(broken.replace("Sell a book", "Sell one"))
+    ran = gen("--out", "stubs", folder=tmp_path)
+    assert ran.code == 1
+    assert "left out: clerk.count_books: agent.yaml:23:" in ran.out
+    assert "Sell one" in (tmp_path / "stubs/gen/sell_book.tiny").read_text()
+
+
+def test_where_no_tool_can_be_read_nothing_is_written(tmp_path: Path) -> None:
+    (tmp_path / "agent.yaml").write_text(AGENT)
+    assert gen("tiny", "--out", "stubs", folder=tmp_path).code == 0
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*.tiny")}
+    (tmp_path / "agent.yaml").write_text(AGENT.replace("kind: Agent", "kind: Agents"))
+    ran = gen("--out", "stubs", folder=tmp_path)
+    assert ran.code == 1
+    assert ran.out.count("left out: ") == 3
+    assert before == {path: path.read_bytes() for path in tmp_path.rglob("*.tiny")}
+    assert gen("tiny", "--out", "other", folder=tmp_path).code == 1
+    assert not (tmp_path / "other").exists()
 
 
 def test_an_aml_tool_needs_no_transport_for_a_stub(shop: Path) -> None:

@@ -13,7 +13,7 @@ import msgspec
 from ferrule.cli import OK, PROBLEMS_FOUND
 from ferrule.cli.gen_places import note_places
 from ferrule.cli.gen_report import GenReport, GenReports, check_lines, is_refused, lines, report_of
-from ferrule.cli.gen_tools import find_tools
+from ferrule.cli.gen_tools import ENDINGS, find_tools
 from ferrule.cli.json_text import json_text
 from ferrule.cli.options import json_option
 from ferrule.cli.progress import ProgressBar
@@ -33,7 +33,6 @@ ALIASES = {
     "rs": "rust",
     "py": "python",
 }
-_ENDINGS = (".md", ".json", ".yaml", ".yml")
 
 _EPILOG = """\b
 Examples:
@@ -153,7 +152,7 @@ def command(
 
 
 def _is_file(word: str) -> bool:
-    return word.endswith(_ENDINGS) and os.path.isfile(word)
+    return word.endswith(ENDINGS) and os.path.isfile(word)
 
 
 def _language(word: str) -> str:
@@ -250,7 +249,9 @@ def _run(wanted: _Wanted, asked: _Asked, *, is_check: bool, is_forced: bool) -> 
     found = find_tools(wanted.workspace, wish.tools, wish.agent, wanted.files)
     with ProgressBar("tools") as progress:
         made = make(found.material, wish, LANGUAGES.get(wish.language), progress)
-    if is_check:
+    if not found.entries:  # a list of no tools is nothing that anybody wants written
+        outcome = Outcome(wish, made, (), (), ())
+    elif is_check:
         outcome = look(made, found.material, wish, asked.folder)
     else:
         outcome = write(made, found.material, wish, asked.folder, is_forced=is_forced)

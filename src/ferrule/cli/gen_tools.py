@@ -15,11 +15,14 @@ from ferrule.locking.file import LOCK_FILE
 from ferrule.model.diagnostic import Diagnostic, Severity
 from ferrule.model.nearest import nearest
 from ferrule.model.outline import AgentOutline, ToolOutline, newest
-from ferrule.model.tool import Record
+from ferrule.model.tool import Record, Tool
+from ferrule.model.value import dotted
 from ferrule.workspace import Workspace
 
 HARMLESS = frozenset({"AML-37"})
 """Errors that say nothing against a stub: how a tool is reached."""
+ENDINGS = (".md", ".json", ".yaml", ".yml")
+"""Of definition files."""
 _WILD = frozenset("*?[")
 
 
@@ -45,6 +48,7 @@ class Found(NamedTuple):
 def find_tools(workspace: Workspace, words: Sequence[str], agent: str, files: Sequence[Path]) -> Found:
     """The tools that were asked for. Raises WorkspaceError for a word that names none."""
     shelf = shelf_of(workspace, paths=files, harmless=HARMLESS)
+    shelf = shelf._replace(entries=_rescued(workspace, shelf))
     wanted = [entry for entry in shelf.entries if entry.tool is None or entry.tool.exposed_as is None]
     if agent:
         wanted = _of_agent(shelf, wanted, agent)
@@ -106,6 +110,8 @@ def _is_meant(outline: ToolOutline, name: str) -> bool:
 
 
 def _hint(name: str, version: str, entries: Sequence[Entry]) -> str:
+    if name.endswith(ENDINGS):
+        return "there is no such file either"
     versions = [entry.outline.version for entry in entries if _is_meant(entry.outline, name)]
     if version and versions:
         return f"its versions are {', '.join(each or 'none' for each in versions)}"
@@ -136,8 +142,33 @@ def _refs(agent: AgentOutline) -> Iterator[str]:
             yield item["ref"]
 
 
+def _rescued(workspace: Workspace, shelf: Shelf) -> tuple[Entry, ...]:
+    """The entries, with those tools of a manifest that have no error of their own where all its errors are in other tools."""
+    files = {entry.outline.file for entry in shelf.entries if entry.tool is None and entry.outline.dialect == "adl"}
+    rescued: dict[tuple[str, str], Tool] = {}
+    for file in files:
+        if all(error.path.startswith("spec.tools[") for error in _errors(shelf, file)):
+            compiled = workspace.compile([workspace.root / file])
+            rescued |= {(file, tool.tool_id): tool for one in compiled for each in one.compiled for tool in each.tools}
+    return tuple(
+        entry
+        if entry.tool is not None or next(_own_errors(shelf, entry), None) is not None
+        else entry._replace(tool=rescued.get((entry.outline.file, entry.outline.tool_id)))
+        for entry in shelf.entries
+    )
+
+
+def _own_errors(shelf: Shelf, entry: Entry) -> Iterator[Diagnostic]:
+    """The errors of a file that are in the definition of one of its tools."""
+    place = dotted(entry.outline.path)
+    for error in _errors(shelf, entry.outline.file):
+        if not place or error.path == place or error.path.startswith((f"{place}.", f"{place}[")):
+            yield error
+
+
 def _unread(entry: Entry, shelf: Shelf) -> Unread:
-    first = next(iter(_errors(shelf, entry.outline.file)), None)
+    own = next(_own_errors(shelf, entry), None)
+    first = own if own is not None else next(_errors(shelf, entry.outline.file), None)
     line, message = (first.line, first.message) if first is not None else (1, "it cannot be read")
     return Unread(entry.outline.tool_id, entry.file, line, message)
 
