@@ -10,16 +10,18 @@ from math import isfinite
 from typing import Any, Literal, NamedTuple
 
 from ferrule.codegen.places import NEUTRAL, Document, Node, Place
-from ferrule.fitting.merging import common_types, key_of
+from ferrule.fitting.merging import ANNOTATIONS, common_types, key_of
 from ferrule.fitting.typed import FAMILIES, type_of
 
 Kind = Literal["any", "object", "array", "string", "number", "integer", "boolean", "union"]
+_UNIONS = frozenset({"anyOf", "oneOf"})
 _KINDS = ("object", "array", "string", "number", "integer", "boolean", "null")
 _MOST = 2_000
 """How many alternatives one schema may have."""
 _MOST_COMBINED = 64
 """How many, where they are combinations of several unions."""
 _MOST_NESTED = 40
+_LISTING = ANNOTATIONS - {"$defs", "definitions"} | {"const", "enum", "type"}
 _CONSTRAINTS = frozenset(
     [
         "required",
@@ -94,7 +96,7 @@ def alternatives(document: Document, node: Node, *, is_root: bool = False) -> Al
     flat = document.flat(node.places)
     if flat is None:
         return NOTHING
-    if not any("anyOf" in place.schema or "oneOf" in place.schema for place in flat):
+    if all(_UNIONS.isdisjoint(place.schema) for place in flat):
         return _classified(document, flat, is_root)
     try:
         return _Expansion(document).expanded(Node(flat, node.chosen), 0)
@@ -116,6 +118,10 @@ class _Expansion:
             return NOTHING
         unions = [union for union in _unions(flat) if f"{union[0].pointer}/{union[1]}" not in node.chosen]
         telling = [union for union in unions if not _is_idle(union)]
+        if telling and depth > _MOST_NESTED:
+            self._document.note(
+                node.pointer, f"unions more than {_MOST_NESTED} deep; the type does not tell them apart"
+            )
         if not telling or depth > _MOST_NESTED:
             return _classified(self._document, flat, False)
         chosen = node.chosen
@@ -184,9 +190,21 @@ def _product(unions: list[tuple[Place, str]]) -> int:
     return product
 
 
+def _is_listing(branches: list[Any]) -> bool:
+    """Whether all branches of a union name values."""
+    return all(
+        isinstance(branch, dict)
+        and ("const" in branch or isinstance(branch.get("enum"), list))
+        and branch.keys() <= _LISTING
+        for branch in branches
+    )
+
+
 def _is_idle(union: tuple[Place, str]) -> bool:
     """Whether it does not change the shape: some branch says nothing, or all only limit values."""
     branches = union[0].schema[union[1]]
+    if _is_listing(branches):
+        return True  # it is read as an enumeration
     if any(branch is True or (isinstance(branch, dict) and branch.keys() <= NEUTRAL_WORDS) for branch in branches):
         return True
     return all(isinstance(branch, dict) and branch.keys() <= _CONSTRAINTS for branch in branches)
@@ -208,7 +226,7 @@ def _classified(document: Document, flat: tuple[Place, ...], is_root: bool) -> A
     """The alternatives of schemas without unions."""
     types, values, labels = _said(flat)
     if values is not None:
-        return _listed(flat, types, values, labels)
+        return _listed(document, flat, _of_types(types, values), labels)
     if types is None:
         types = [
             word
@@ -225,8 +243,17 @@ def _classified(document: Document, flat: tuple[Place, ...], is_root: bool) -> A
     return Alternatives(len(kinds) < len(types), tuple(Alternative(kind, flat) for kind in kinds))  # type: ignore[arg-type]  # _KINDS
 
 
-def _said(flat: tuple[Place, ...]) -> tuple[list[str] | None, list[Any] | None, dict[Any, str]]:
-    """The types and the values that all of them allow; None where nothing is said."""
+class _Said(NamedTuple):
+    """The types and the values that schemas allow; None where they say nothing about them."""
+
+    types: list[str] | None
+    values: list[Any] | None
+    labels: dict[Any, str]
+    """Names of values, by their keys."""
+
+
+def _said(flat: tuple[Place, ...]) -> _Said:
+    """What all of them allow."""
     types: list[str] | None = None
     values: list[Any] | None = None
     labels: dict[Any, str] = {}
@@ -235,7 +262,7 @@ def _said(flat: tuple[Place, ...]) -> tuple[list[str] | None, list[Any] | None, 
         if (written := schema.get("type")) is not None:
             words = [written] if isinstance(written, str) else written if isinstance(written, list) else []
             known = list(dict.fromkeys(word for word in words if isinstance(word, str) and word in _KINDS))
-            if known or words == []:
+            if known:
                 types = known if types is None else common_types(types, known)
         if "const" in schema:
             values = _both(values, [schema["const"]])
@@ -244,7 +271,12 @@ def _said(flat: tuple[Place, ...]) -> tuple[list[str] | None, list[Any] | None, 
         if isinstance(listed := schema.get("enum"), list):
             values = _both(values, listed)
             labels |= _names_of(schema, listed)
-    return types, values, labels
+        for keyword in ("anyOf", "oneOf"):
+            if isinstance(branches := schema.get(keyword), list) and branches and _is_listing(branches):
+                parts = [_said((Place(branch, ""),)) for branch in branches]
+                values = _both(values, [value for part in parts for value in _of_types(part.types, part.values or [])])
+                labels = {key: label for part in parts for key, label in part.labels.items()} | labels
+    return _Said(types, values, labels)
 
 
 def _names_of(schema: dict[str, Any], listed: list[Any]) -> dict[Any, str]:
@@ -263,15 +295,23 @@ def _both(some: list[Any] | None, others: list[Any]) -> list[Any]:
     return [value for value in some if key_of(value) in known]
 
 
-def _listed(
-    flat: tuple[Place, ...], types: list[str] | None, values: list[Any], labels: dict[Any, str]
-) -> Alternatives:
+def _of_types(types: list[str] | None, values: list[Any]) -> list[Any]:
+    """The values of some types."""
+    if types is None:
+        return values
+    kinds = [(type_of(value), value) for value in values]
+    return [
+        value for kind, value in kinds if kind in types or (kind == "number" and "integer" in types and is_whole(value))
+    ]
+
+
+def _listed(document: Document, flat: tuple[Place, ...], values: list[Any], labels: dict[Any, str]) -> Alternatives:
     """The alternatives of an enumeration: one for each kind of values."""
     groups: dict[str, dict[Any, Any]] = {}
     for value in values:
-        kind = type_of(value)
-        if types is None or kind in types or (kind == "number" and "integer" in types and is_whole(value)):
-            groups.setdefault(kind, {}).setdefault(key_of(value), value)
+        groups.setdefault(type_of(value), {}).setdefault(key_of(value), value)
+    if groups.keys() & {"object", "array"}:
+        document.note(flat[0].pointer, "it lists objects or lists; the type does not say which")
     is_nullable = groups.pop("null", None) is not None
     found = []
     for kind, group in groups.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 from ferrule.codegen.places import Place
@@ -49,13 +50,18 @@ def words(places: Iterable[Place], limits: tuple[str, ...] = ()) -> Words:
     )
 
 
-def limits(places: Iterable[Place], kinds: Iterable[str]) -> tuple[str, ...]:
+@cache
+def _keywords(kinds: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(keyword for kind in kinds for keyword in _LIMITS.get(kind, ())))
+
+
+def limits(places: Iterable[Place], kinds: tuple[str, ...]) -> tuple[str, ...]:
     """What the schemas check besides, for values of some kinds."""
     found: dict[str, None] = {}
     for place in places:
         if _JUDGING.isdisjoint(place.schema):
             continue
-        for keyword in dict.fromkeys(keyword for kind in kinds for keyword in _LIMITS.get(kind, ())):
+        for keyword in _keywords(kinds):
             if keyword in place.schema:
                 found.setdefault(_clause(keyword, place.schema), None)
     found.pop("", None)

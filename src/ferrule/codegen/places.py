@@ -124,8 +124,13 @@ class Document:
             return schema is not False
         if place.pointer in found:
             return True
-        if place.pointer in way or len(way) > _MOST_FOLLOWED:
-            self.note(place.pointer, "it refers to itself and to nothing else; any value is taken")
+        if place.pointer in way:
+            self.note(place.pointer, "it refers to itself; that says nothing about a value")
+            return True
+        if len(way) > _MOST_FOLLOWED:
+            self.note(
+                place.pointer, f"more than {_MOST_FOLLOWED} references and allOf in each other; any value is taken"
+            )
             return True
         if schema.get("not", False) in (True, {}):
             return False

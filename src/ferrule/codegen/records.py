@@ -46,6 +46,7 @@ _EVALUATING = frozenset(
     ["if", "then", "else", "dependentSchemas", "dependencies", "anyOf", "$dynamicRef", "$recursiveRef"]
 )
 """Keywords that may allow members which `unevaluatedProperties` does not judge then."""
+_CONDITIONAL = frozenset({"if", *_BY_MEMBER})
 ANY_MAP = MapOf(ANYTHING)
 
 
@@ -63,7 +64,7 @@ def object_type(growth: Growth, found: Alternative, name: str, pointer: str, dep
     rest = _rest(growth, places, found.places)
     is_root = growth.root_key is not None and key_of("object", places) == growth.root_key
     is_record = is_root and any("properties" in place.schema for place in places)
-    if not is_record and rest.openness != "closed" and not _names(growth, places):
+    if not is_record and rest.openness != "closed" and not _is_named(growth, places):
         return _map(growth, places, rest, name, pointer, depth)
     key = key_of("object", places, frozenset({"closed"} if rest.openness == "closed" else ()))
     if is_root:
@@ -101,6 +102,10 @@ def _map(growth: Growth, places: tuple[Place, ...], rest: Rest, name: str, point
     )
 
 
+def _is_named(growth: Growth, places: tuple[Place, ...]) -> bool:
+    return any(place.schema.get("properties") for place in places) or bool(_names(growth, places))
+
+
 def _names(growth: Growth, places: tuple[Place, ...]) -> dict[str, bool]:
     """The names of members, in order, and whether they have a schema of their own."""
     found: dict[str, bool] = {}
@@ -127,6 +132,8 @@ def _conditional(growth: Growth, places: tuple[Place, ...]) -> list[Place]:
     conditional: list[Place] = []
     for place in places:
         schema = place.schema
+        if _CONDITIONAL.isdisjoint(schema):
+            continue
         if "if" in schema:
             conditional += [place.below(keyword) for keyword in _CONDITIONS if keyword in schema]
         for keyword in _BY_MEMBER:

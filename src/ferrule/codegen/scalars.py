@@ -10,6 +10,8 @@ from ferrule.codegen.alternatives import Alternative, is_whole
 from ferrule.codegen.growth import Growth, key_of, saying
 from ferrule.codegen.limits import words
 from ferrule.codegen.places import Node, Place
+from ferrule.fitting.typed import NUMBER as NUMERIC
+from ferrule.fitting.typed import STRING
 from ferrule.fitting.words import listed
 from ferrule.model.type_tree import Boolean, Choice, Constant, Enumeration, Integer, Named, Number, Text, Type
 from ferrule.model.value import is_number
@@ -20,17 +22,40 @@ _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 BOOLEAN, NUMBER, INTEGER, TEXT = Boolean(), Number(), Integer(), Text()
 
 
-_PLAIN_TYPES: dict[str, Type] = {"string": TEXT, "boolean": BOOLEAN, "integer": INTEGER, "number": NUMBER}
-_PLAIN = frozenset(["type", "title", "description", "default", "examples", "minLength", "maxLength", "pattern"])
+_PLAIN = frozenset(
+    [
+        "type",
+        "title",
+        "description",
+        "default",
+        "examples",
+        "deprecated",
+        "format",
+        "contentEncoding",
+        *STRING,
+        *NUMERIC,
+    ]
+)
 
 
 def plain(node: Node) -> Type | None:
     """The type of a schema that says little more than that; None for any other. (Most are like that.)"""
-    schema = node.places[0].schema if len(node.places) == 1 else None
+    if len(node.places) != 1:
+        return None
+    schema = node.places[0].schema
     if not isinstance(schema, dict) or not schema.keys() <= _PLAIN:
         return None
-    written = schema.get("type")
-    return _PLAIN_TYPES.get(written) if isinstance(written, str) else None
+    match schema.get("type"):
+        case "string":
+            return _text(node.places)
+        case "integer":
+            return integer(node.places)
+        case "number":
+            return NUMBER
+        case "boolean":
+            return BOOLEAN
+        case _:
+            return None
 
 
 def scalar(growth: Growth, found: Alternative, name: str, pointer: str) -> Type:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from ferrule.codegen.alternatives import Alternative, alternatives
 from ferrule.codegen.growth import ANYTHING, DEEPEST, Growth, key_of, saying
 from ferrule.codegen.limits import limits, words
@@ -18,6 +20,7 @@ from ferrule.model.type_tree import (
     Alias,
     Anything,
     Declaration,
+    Enumeration,
     ListOf,
     MapOf,
     Named,
@@ -61,6 +64,9 @@ class _Tree(Growth):
         root = Node((Place(self.document.root, "#"),))
         made = self._root(root)
         flat = self.document.flat(root.places) or ()
+        listed = self.declared.get(made.name) if isinstance(made, Named) else None
+        if isinstance(listed, Enumeration) and listed.name != self.root_name:
+            self.declared = {self.root_name: msgspec.structs.replace(listed, name=self.root_name, pointer="#")}
         if self.root_name not in self.declared:
             self.declared[self.root_name] = Alias(
                 name=self.root_name, type=made, pointer="#", words=words((*root.places, *flat), limits(flat, _FOR_ALL))
@@ -124,7 +130,8 @@ class _Tree(Growth):
                 return list_type(self, found, name, pointer, depth)
             case "union":
                 assert found.node is not None
-                return self.type_of(found.node, name, depth + 1) or ANYTHING
+                made = self.type_of(found.node, name, depth + 1) or ANYTHING
+                return made.inner if isinstance(made, Nullable) else made  # the union around it is nullable then
             case _:
                 return scalar(self, found, name, pointer)
 

@@ -46,7 +46,7 @@ class TypeNames:
         name = wanted
         digits = 4
         while name in self._taken or len(name) > _LONGEST:
-            mark = sha256(pointer.encode(errors="backslashreplace")).hexdigest()[:digits]
+            mark = sha256(pointer.encode(errors="surrogatepass")).hexdigest()[:digits]
             name = f"{wanted[: _LONGEST - digits - 1]}X{mark}"
             digits += 1
             if digits > 60:  # nobody takes that many names; but a set may hold anything

@@ -156,7 +156,11 @@ def _worded(
     """Words for the variants, all different."""
     wanted = [_word(group, values) for group, values in zip(groups, tags, strict=True)]
     often = Counter(wanted)
-    wanted = [word if often[word] == 1 else _own_word(growth, groups, at, word) for at, word in enumerate(wanted)]
+    names = Counter(name for group in groups for name in set(_member_names(group[0])))
+    wanted = [
+        word if often[word] == 1 else _own_word(growth, group[0], names, word)
+        for group, word in zip(groups, wanted, strict=True)
+    ]
     counts: dict[str, int] = {}
     entries = []
     for group, word, values in zip(groups, wanted, tags, strict=True):
@@ -181,12 +185,11 @@ def _word(group: tuple[Alternative, ...], tags: tuple[str | int | bool, ...]) ->
     return _WORDS[first.kind if len(kinds) == 1 else "number"]
 
 
-def _own_word(growth: Growth, groups: list[tuple[Alternative, ...]], at: int, word: str) -> str:
+def _own_word(growth: Growth, first: Alternative, names: Counter[str], word: str) -> str:
     """A word for a variant whose first one others have too."""
-    first = groups[at][0]
     if first.kind == "object" and word == _WORDS["object"]:
         listed = [values[0] for values in _tags_of(growth, first).values() if len(values) == 1]
-        return str(listed[0]) if listed and str(listed[0]).strip() else _own_member(groups, at) or word
+        return str(listed[0]) if listed and str(listed[0]).strip() else _own_member(first, names) or word
     if first.kind == "array" and word == _WORDS["array"]:
         return f"{_item_word(growth, first)} list".strip()
     return word if word == _WORDS[first.kind] else f"{word} {_WORDS[first.kind]}"
@@ -199,10 +202,9 @@ def _item_word(growth: Growth, found: Alternative) -> str:
     return _word((inner[0],), ()) if len(inner) == 1 and inner[0].kind != "any" else ""
 
 
-def _own_member(groups: list[tuple[Alternative, ...]], at: int) -> str:
+def _own_member(found: Alternative, names: Counter[str]) -> str:
     """A member that no other variant has."""
-    others = {name for other, group in enumerate(groups) if other != at for name in _member_names(group[0])}
-    return next((name for name in _member_names(groups[at][0]) if name not in others), "")
+    return next((name for name in _member_names(found) if names[name] == 1 and name.strip()), "")
 
 
 def _member_names(found: Alternative) -> list[str]:

@@ -136,7 +136,9 @@ class Style(NamedTuple):
         found = self.case(words(name, is_spelled=is_spelled), self.acronyms)
         if len(found) > self.longest:
             found = self.marked(name)
-        return f"{found}_" if found in self.keywords else found
+        while found in self.keywords:
+            found += "_"
+        return found
 
     def marked(self, name: str, digits: int = _MARK) -> str:
         """An identifier that is this name's alone."""
@@ -160,7 +162,7 @@ def identifiers(names: Iterable[str], style: Style, taken: Iterable[str] = ()) -
             given[owner] = identifier
         late += [name for name in claimants if name not in given]
     if late:
-        used |= wanted.keys()
+        used |= wanted.keys() | style.keywords
         given |= _told_apart(late, style, used)
     return {name: given[name] for name in distinct}
 
