@@ -105,16 +105,17 @@ def _is_ours(there: bytes, note: FileNote | None, other: set[str]) -> bool:
 def _yours(file: SourceFile, lying: Lying) -> Judged:
     there = lying.content(file.path)
     now = lying.contracts.get(file.tool_id, "")
-    names = now if now and now in file.text else ""
+    names = now if now and now in file.text.lower() else ""
     note = lying.run.files.get(file.path) if lying.run is not None else None
     if there is None:
         was_cut_off = lying.run is not None and file.path in lying.run.pending
         is_gone = lying.ignored.covers(file.path) and not was_cut_off
         return Judged(file, "removed" if is_gone else "new", names)
     before = note.contract if note is not None else ""
-    if before and before != now and before.encode() in there and now.encode() not in there:
+    digits = there.lower()  # some languages shout their constants
+    if before and before != now and before.encode() in digits and now.encode() not in digits:
         return Judged(file, "kept", before, is_behind=True)
-    return Judged(file, "kept", names if names.encode() in there else "")
+    return Judged(file, "kept", names if names.encode() in digits else "")
 
 
 def orphans(run: Run | None, files: Sequence[SourceFile], is_left_alone: Callable[[str], bool]) -> Iterator[str]:
