@@ -23,3 +23,8 @@ function line(entry: object): string {
     return JSON.stringify({ ...entry, details: "(cannot be shown)" });
   }
 }
+
+/** A logger that says nothing. */
+export function quietLogger(): Logger {
+  return lineLogger({ write: () => undefined });
+}

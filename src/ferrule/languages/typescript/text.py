@@ -1,0 +1,121 @@
+"""Texts of definitions inside TypeScript: literals, names of members and comments that nothing can get out of."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterable
+
+_PLAIN = re.compile(r"[ -!#-&(-\[\]-~]*")
+_NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
+_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f", "\v": "\\v", "\\": "\\\\"}
+_SHOWN = frozenset(("Lu", "Ll", "Lt", "Lo", "Nd", "Pd", "Ps", "Pe", "Po", "Pi", "Pf", "Sc"))
+_TAG = re.compile(r"(^|[\s{*])@")
+_COLUMNS = 78
+
+
+def string(text: str) -> str:
+    """A literal, in the quotes that need fewer escapes."""
+    quote = "'" if text.count('"') > text.count("'") else '"'
+    if _PLAIN.fullmatch(text):
+        return f"{quote}{text}{quote}"
+    return quote + "".join(_escaped(one, quote) for one in text) + quote
+
+
+def _escaped(one: str, quote: str) -> str:
+    if one in _ESCAPES:
+        return _ESCAPES[one]
+    if one == quote:
+        return f"\\{quote}"
+    return one if _is_shown(one) else _unicode(one)
+
+
+def _is_shown(one: str) -> bool:
+    """Whether a reader sees what it is, and nothing else."""
+    return " " <= one <= "~" or (one > "~" and unicodedata.category(one) in _SHOWN and one != "\u00ad")
+
+
+def _unicode(one: str) -> str:
+    code = ord(one)
+    if code > 0xFFFF:
+        code -= 0x10000
+        return f"\\u{0xD800 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
+    return f"\\u{code:04x}"
+
+
+def number(value: float) -> str | None:
+    """A literal of a number; None where JavaScript would round it."""
+    if isinstance(value, int) and abs(value) > 2**53 - 1:
+        return None
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        value = int(value)
+    text = repr(value)
+    if "e" not in text:
+        return text
+    mantissa, _, exponent = text.partition("e")
+    return f"{mantissa}e{int(exponent)}"
+
+
+def member_name(name: str) -> str:
+    """The name of a member of an interface, quoted where it has to be."""
+    if _NAME.fullmatch(name):
+        return name
+    if name.isidentifier() and unicodedata.is_normalized("NFKC", name) and all(map(_is_shown, name)):
+        return name
+    return string(name)
+
+
+def comment(lines: Iterable[str], indent: str = "") -> str:
+    """A documentation comment, with its line end; empty where there is nothing to say."""
+    wrapped = [part for line in lines for part in _wrapped(line, _COLUMNS - len(indent) - 3)]
+    while wrapped and not wrapped[-1]:
+        wrapped.pop()
+    if not wrapped:
+        return ""
+    if len(wrapped) == 1 and len(wrapped[0]) + len(indent) + 7 <= 80:
+        return f"{indent}/** {wrapped[0]} */\n"
+    body = "".join(f"{indent} * {line}".rstrip() + "\n" for line in wrapped)
+    return f"{indent}/**\n{body}{indent} */\n"
+
+
+def said(text: str) -> list[str]:
+    """The lines of a description, safe inside a comment."""
+    lines = re.split(r"\r\n|[\n\r\u2028\u2029\v\f\x85]", text.strip())
+    return [_harmless(line) for line in lines] if text.strip() else []
+
+
+def _harmless(line: str) -> str:
+    shown = "".join(one if _is_told(one) else " " if one == "\t" else _unicode(one) for one in line.rstrip())
+    return _TAG.sub(r"\1\\@", shown.replace("*/", "*\\/").replace("/*", "/\\*"))
+
+
+def _is_told(one: str) -> bool:
+    """Comments also show what does not matter for the width of a line."""
+    return _is_shown(one) or unicodedata.category(one) in ("So", "Sm", "Sk", "Mn", "Mc", "Lm", "No", "Nl", "Pc")
+
+
+def _wrapped(line: str, width: int) -> list[str]:
+    if len(line) <= width:
+        return [line]
+    lines, at = [], ""
+    for word in line.split(" "):
+        if at and len(at) + 1 + len(word) > width:
+            lines.append(at)
+            at = word
+        else:
+            at = f"{at} {word}" if at else word
+    lines.append(at)
+    # A line that begins with a tag would be one.
+    return [re.sub(r"^@", r"\\@", each) for each in lines]
+
+
+def clause(text: str) -> str:
+    """A text on one line of a comment."""
+    return " ".join(said(text))
+
+
+def shown(value: object) -> str:
+    """A JSON value for a reader, on one line of a comment."""
+    text = json.dumps(value, ensure_ascii=False)
+    return clause(text if len(text) <= 200 else f"{text[:200]}…")

@@ -1,0 +1,126 @@
+"""What puts tools together: the tool box, the services it is built from, and the settings (ADL-45)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from ferrule.contracts.language import Injected, Plan
+from ferrule.languages.typescript.dependencies import Dependencies, ServiceFile
+from ferrule.languages.typescript.layout import LINE, After, Doc, Group, Indent, laid_out
+from ferrule.languages.typescript.naming import KEYWORDS, Names, camel_style
+from ferrule.languages.typescript.parts import SHARED, call, imported, signature, statement
+from ferrule.languages.typescript.text import clause, comment, member_name, said, string
+from ferrule.model.value import JsonValue
+
+_BOX = "All tools, ready to be run. Services are made once."
+
+
+def tool_box(plan: Plan, dependencies: Dependencies) -> str:
+    """`src/tools/index.ts`."""
+    makers = [f"create{tool.type_name}Tool" for tool in plan.tools]
+    names = Names(("Config", "Logger", "ToolBox", "buildToolBox", "config", "logger", "toolBox", *makers, *KEYWORDS))
+    factories, variables, lines = {}, {}, []
+    for each in dependencies.needed:
+        factory = names.given(each.factory, f"{each.factory}Service")
+        imported_as = each.factory if factory == each.factory else f"{each.factory} as {factory}"
+        factories[each.file] = imported([imported_as], f"../services/{each.file}.js")
+        made = camel_style(plan.project.acronyms).made(each.service.name)
+        variables[each.service.name] = variable = names.given(made, f"{made}Service")
+        doc = Group([f"const {variable} =", After(call(factory, ["logger", "config"]))])
+        lines.append(statement(doc, 2))
+    imports = [
+        imported(["Config"], "../config.js", is_type=True),
+        imported(["ToolBox", "type Logger"], "../ferrule/tool.js"),
+        *factories.values(),
+        *(
+            imported([maker], f"./generated/{tool.stem}.js" if tool.builtin else f"./{tool.stem}.js")
+            for tool, maker in zip(plan.tools, makers, strict=True)
+        ),
+    ]
+    lines.append("  const toolBox = new ToolBox();\n")
+    for tool, maker in zip(plan.tools, makers, strict=True):
+        given = [_argument(each, dependencies, variables) for each in tool.inject]
+        lines.append(statement(call("toolBox.add", [call(maker, given)]), 2))
+    begins = signature("export function buildToolBox", ["logger: Logger", "config: Config"], "ToolBox")
+    body = "".join((comment([_BOX]), begins, *lines, "  return toolBox;\n}\n"))
+    return "\n".join((SHARED, "".join(imports), body))
+
+
+def _argument(injected: Injected, dependencies: Dependencies, variables: Mapping[str, str]) -> Doc:
+    match injected.kind:
+        case "logger" | "config":
+            return injected.kind
+        case "section":
+            return next(each.access for each in dependencies.sections if each.section.name == injected.name)
+        case "service":
+            return variables[injected.name]
+
+
+def service(found: ServiceFile) -> str:
+    """A service that a person writes."""
+    imports = imported(["Config"], "../config.js", is_type=True)
+    imports += imported(["Logger"], "../ferrule/tool.js", is_type=True)
+    begins = signature(f"export function {found.factory}", ["logger: Logger", "config: Config"], found.interface)
+    words = said(found.service.description) or ["What tools use of the service."]
+    return "\n".join(
+        (
+            imports,
+            f"{comment(words)}export interface {found.interface} {{\n  // TODO: what tools need.\n}}\n",
+            f"/** Makes the service, when the tool box is built. */\n{begins}  // TODO: make it.\n  return {{}};\n}}\n",
+        )
+    )
+
+
+def config(dependencies: Dependencies) -> str:
+    """`src/config.ts`."""
+    sections = {each.section.name: dict(each.section.settings) for each in dependencies.sections}
+    given = string(msgspec.json.encode(sections).decode())
+    blocks = [_section(each.type, each.section.name, each.section.settings) for each in dependencies.sections]
+    members = "".join(f"  {member_name(each.section.name)}: {each.type};\n" for each in dependencies.sections)
+    body = f"{{\n{members}}}" if members else "{}"
+    text = laid_out(Group(["const GIVEN =", Group(Indent([LINE, given])), ";"]))
+    return "\n".join(
+        (
+            SHARED,
+            imported(["readSettings"], "./ferrule/settings.js")
+            + imported(["Logger"], "./ferrule/tool.js", is_type=True),
+            *blocks,
+            f"{comment(['All settings.'])}export interface Config {body}\n",
+            f"{comment(['As the agent file gives them. `${NAME}` is an environment variable.'])}{text}\n",
+            _LOADING,
+        )
+    )
+
+
+_LOADING = """\
+/** The settings, with the environment's part of them. */
+export function loadConfig(logger?: Logger): Config {
+  return readSettings(GIVEN, (variable) => {
+    logger?.warn(`the environment variable ${variable} is not set`);
+  }) as Config;
+}
+"""
+
+
+def _section(name: str, called: str, settings: Mapping[str, JsonValue]) -> str:
+    members = "".join(f"  {member_name(key)}: {_type(value)};\n" for key, value in settings.items())
+    body = f"{{\n{members}}}" if members else "{}"
+    return f"{comment([f'The settings called {clause(called)}.'])}export interface {name} {body}\n"
+
+
+def _type(value: JsonValue) -> str:
+    match value:
+        case str():
+            return "string"
+        case bool():
+            return "boolean"
+        case int() | float():
+            return "number"
+        case list():
+            return "unknown[]"
+        case dict():
+            return "{ [name: string]: unknown }"
+        case _:
+            return "unknown"
