@@ -1,0 +1,1 @@
+"""Stubs in Python: types in four flavours, implementations that Ferrule runs, and a client."""

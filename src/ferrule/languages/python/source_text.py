@@ -1,0 +1,158 @@
+"""Python source as ruff would leave it, with any text in it: literals, comments, docstrings, lines that fit.
+
+Nothing that stands in a definition can end a literal or a comment: what is no plain character is escaped.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from textwrap import wrap
+
+WIDTH = 88
+"""What ruff's formatter keeps to if nobody says otherwise."""
+SKIP = "  # fmt: skip"
+"""Where names are so long that no line could hold them."""
+_RAW = re.compile(r"[À-ÖØ-öø-ɏͰ-ӿぁ-ゖァ-ヺ一-鿿가-힣]")
+_ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_LINE_ENDS = re.compile(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+_PLAIN = frozenset("LMNPS")
+"""The first letters of the categories of characters that a reader sees."""
+_LONGEST_TEXT = 20_000
+
+
+def literal(value: str | int | float | bool | None) -> str:
+    """A value as Python writes it."""
+    return quoted(value) if isinstance(value, str) else repr(value)
+
+
+def quoted(text: str) -> str:
+    """A text in the quotes that need fewer escapes."""
+    quote = "'" if text.count('"') > text.count("'") else '"'
+    return quote + "".join(_escaped(one, quote) for one in text) + quote
+
+
+def _escaped(one: str, quote: str) -> str:
+    if one in _ESCAPES:
+        return _ESCAPES[one]
+    if one == quote:
+        return f"\\{one}"
+    if " " <= one <= "~" or (_RAW.match(one) and unicodedata.normalize("NFC", one) == one):
+        return one
+    code = ord(one)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def width(line: str) -> int:
+    """How many columns a line takes."""
+    return len(line) if line.isascii() else sum(1 + (unicodedata.east_asian_width(one) in "WF") for one in line)
+
+
+def fits(line: str) -> bool:
+    """Whether a line may stay as it is."""
+    return width(line) <= WIDTH
+
+
+def kept(line: str) -> str:
+    """A line that cannot be broken."""
+    return line if fits(line) else line + SKIP
+
+
+def call(head: str, arguments: Sequence[str], indent: str = "", end: str = ")") -> list[str]:
+    """A statement that ends in brackets, on one line where it fits, else with an argument on each: `x = f(` and `a`, `b`."""
+    whole = f"{indent}{head}{', '.join(arguments)}{end}"
+    if not arguments or fits(whole):
+        return [kept(whole)]
+    lines = [f"{indent}{head}", *(f"{indent}    {argument}," for argument in arguments), f"{indent}{end}"]
+    if not all(fits(line) for line in lines):
+        lines[-1] += SKIP
+    return lines
+
+
+def definition(head: str, parameters: Sequence[str], end: str, indent: str = "") -> list[str]:
+    """The head of a function or a class."""
+    return call(head, parameters, indent, end)
+
+
+def imported(module: str, names: Iterable[str]) -> list[str]:
+    """`from module import …`."""
+    listed = sorted(set(names), key=lambda name: (not name.isupper(), name.lower() == name, name))
+    if not listed:
+        return []
+    whole = f"from {module} import {', '.join(listed)}"
+    if fits(whole):
+        return [whole]
+    return [f"from {module} import (", *(f"    {name}," for name in listed), ")"]
+
+
+def plain_lines(text: str) -> list[str]:
+    """A text in lines that hold nothing but what a reader sees."""
+    lines = [_visible(line).rstrip() for line in _LINE_ENDS.split(text[:_LONGEST_TEXT])]
+    while lines and not lines[0].strip():
+        lines.pop(0)
+    while lines and not lines[-1]:
+        lines.pop()
+    return lines
+
+
+def _visible(line: str) -> str:
+    if line.isascii() and line.isprintable():
+        return line
+    return "".join(one if _is_seen(one) else "    " if one == "\t" else _escaped(one, "") for one in line)
+
+
+def _is_seen(one: str) -> bool:
+    return one == " " or unicodedata.category(one)[0] in _PLAIN
+
+
+def wrapped(lines: Iterable[str], room: int) -> list[str]:
+    """The lines, long ones broken between words. Lines that are indented stay."""
+    found: list[str] = []
+    for line in lines:
+        if len(line) <= room or line.startswith("    "):
+            found.append(line)
+        else:
+            found += wrap(line, room, break_long_words=False, break_on_hyphens=False) or [""]
+    return found
+
+
+def comment(lines: Iterable[str], indent: str = "", mark: str = "#:") -> list[str]:
+    """Lines before what they are about. `#:` is also what makes them harmless: no tool takes `#: fmt: off` for an order."""
+    room = WIDTH - len(indent) - len(mark) - 1
+    return [f"{indent}{mark} {line}".rstrip() for line in wrapped(lines, room)]
+
+
+def docstring(lines: Sequence[str], indent: str = "") -> list[str]:
+    """What a module, a class or a function says about itself; nothing where there is nothing to say."""
+    told = [_documented(line) for line in wrapped([line.rstrip() for line in lines], WIDTH - len(indent) - 8)]
+    if not told:
+        return []
+    told[0] = told[0].lstrip()
+    if told[-1].endswith('"'):
+        told[-1] = told[-1][:-1] + '\\"'
+    if len(told) == 1 and fits(f'{indent}"""{told[0]}"""'):
+        return [f'{indent}"""{told[0]}"""']
+    inner = (f"{indent}{line}".rstrip() for line in told[1:])
+    return [f'{indent}"""{told[0]}', *inner, f'{indent}"""']
+
+
+def _documented(line: str) -> str:
+    return line.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+
+
+def json_literal(text: str) -> list[str]:
+    """A JSON text as a raw string of many lines. JSON never has three quotes in a row, and what is not ASCII is escaped."""
+    return [
+        'r"""',
+        *"".join(one if " " <= one <= "~" or one == "\n" else _json_escape(one) for one in text).split("\n"),
+        '"""',
+    ]
+
+
+def _json_escape(one: str) -> str:
+    code = ord(one)
+    if code < 0x10000:
+        return f"\\u{code:04x}"
+    code -= 0x10000
+    return f"\\u{0xD800 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"

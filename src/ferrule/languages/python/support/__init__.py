@@ -1,0 +1,1 @@
+"""What stubs in Python are copied together with."""
