@@ -12,7 +12,7 @@ import os
 from collections.abc import AsyncIterator, Callable, Iterable
 from pathlib import Path
 from random import Random
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import msgspec
 
@@ -29,12 +29,9 @@ from ferrule.contracts.policy import PolicyEngine
 from ferrule.contracts.readiness import Readiness
 from ferrule.contracts.receiver import Fate
 from ferrule.contracts.store import Store
-from ferrule.credentials.oauth import Authorizations
-from ferrule.credentials.oauth_tokens import UserTokens
 from ferrule.delivery import Deliveries
 from ferrule.errors import FerruleError, LedgerUnavailable, SettingsError, SurfaceError
 from ferrule.executors.caching import Cache
-from ferrule.executors.profile import profile_of
 from ferrule.hooks.guardrail_runs import FiredRuns
 from ferrule.model.approval import Identity
 from ferrule.model.cancellation import Cancellation
@@ -44,6 +41,7 @@ from ferrule.model.progress import Progress
 from ferrule.model.result import Pending, Result
 from ferrule.model.surface import Standing, Surface, SurfaceRequest, SurfaceSettings, request_key
 from ferrule.model.tool import Tool
+from ferrule.outside import Outside
 from ferrule.pipeline.arguments import Arguments, Problem
 from ferrule.pipeline.hooks import refuse_idle
 from ferrule.pipeline.inputs import storable
@@ -59,12 +57,18 @@ from ferrule.pipeline.tool_facts import is_input_fixed
 from ferrule.policy.refusing import RefusingPolicy
 from ferrule.progress import followed
 from ferrule.receiving import Receivers
+from ferrule.registry import late
 from ferrule.surface.build import build_surface
 from ferrule.surface.changes import difference
 from ferrule.surface.scheduling import scheduler_policy_of
 from ferrule.surface_handle import SurfaceHandle
 from ferrule.tending import Tending
 
+if TYPE_CHECKING:
+    from ferrule.credentials.oauth import Authorizations
+    from ferrule.credentials.oauth_tokens import UserTokens
+
+_profile_of: Callable[[Tool, Executor | None], dict[str, Any]] = late("ferrule.executors.profile:profile_of")
 STANDINGS: tuple[Standing, ...] = get_args(Standing)
 _SESSIONS_KEPT = 64
 _log = logging.getLogger("ferrule.app")
@@ -106,10 +110,8 @@ class Parts(msgspec.Struct, kw_only=True):
     """Results of retrievals that are kept for a while."""
     notices: Notices | None = None
     """Everybody who is told of what waits; reminders and tasks that are handed on go there too."""
-    authorizations: Authorizations | None = None
-    """What users authorized, and how they do."""
-    user_tokens: UserTokens | None = None
-    """Gives tools what users authorized."""
+    outside: Outside | None = None
+    """What reaches beyond this process, and what users authorized there."""
     tends: bool = True
     """True for a process that stays: it finds lost calls, ends what expired and goes on with what was answered."""
     closing: tuple[Callable[[], Any], ...] = ()
@@ -171,16 +173,14 @@ class App:
     async def __aexit__(self, *error: object) -> None:
         await self.services.live.aclose(self.patience_seconds)
         await self._tending.aclose()
-        if self._parts.user_tokens is not None:
-            await self._parts.user_tokens.aclose()
-        if self._parts.authorizations is not None:
-            await self._parts.authorizations.aclose()
         for let_go in self._parts.closing:
             waiting = let_go()
             if waiting is not None:
                 await waiting
         for executor in (*self._parts.executors, *self._installed):
             await executor.aclose()
+        if self._parts.outside is not None:
+            await self._parts.outside.aclose()
         if self.services.payloads is not None:
             await self.services.payloads.aclose()
         await self.store.aclose()
@@ -387,16 +387,17 @@ class App:
     @property
     def authorizations(self) -> Authorizations:
         """What users authorized (OAuth), for servers and commands: begin, complete, status, connections, disconnect."""
-        if self._parts.authorizations is None:
-            raise SettingsError("this app has no place for what users authorize")
-        return self._parts.authorizations
+        return self._outside().authorizations
 
     @property
     def user_tokens(self) -> UserTokens:
         """Gives tools what users authorized."""
-        if self._parts.user_tokens is None:
+        return self._outside().user_tokens
+
+    def _outside(self) -> Outside:
+        if self._parts.outside is None:
             raise SettingsError("this app has no place for what users authorize")
-        return self._parts.user_tokens
+        return self._parts.outside
 
     # What operators do
 
@@ -443,7 +444,7 @@ class App:
         tool = self._tool(tool_id)
         if tool is None:
             raise SurfaceError(f"there is no tool {tool_id!r}")
-        return profile_of(tool, self.executor_of(tool))
+        return _profile_of(tool, self.executor_of(tool))
 
     def _runs(self, tool: Tool) -> Executor | None:
         """What runs a tool's calls: its executor, with the cache before it where results are kept."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -33,13 +33,12 @@ from ferrule.contracts.policy import Classifier, PolicyEngine
 from ferrule.contracts.sink import Sink
 from ferrule.contracts.store import Store
 from ferrule.contracts.witness import Witness
-from ferrule.credentials.oauth_tokens import UserTokens
 from ferrule.definition_files import is_stale as is_stale
 from ferrule.errors import BindingError, LedgerError, SealError, SettingsError, UnknownBinding, WorkspaceError
 from ferrule.executors.builtin import EXECUTORS, FUNCTION
 from ferrule.executors.builtin import GROUP as EXECUTOR_GROUP
 from ferrule.executors.caching import Cache
-from ferrule.executors.credentialed import Delegation
+from ferrule.executors.credentialed import delegation_of
 from ferrule.executors.function import FunctionExecutor
 from ferrule.executors.shell import ShellExecutor
 from ferrule.executors.transports import TransportExecutor
@@ -58,6 +57,7 @@ from ferrule.model.timestamps import iso
 from ferrule.model.tool import Tool
 from ferrule.notifiers.builtin import GROUP as NOTIFIER_GROUP
 from ferrule.notifiers.builtin import NOTIFIERS
+from ferrule.outside import Outside
 from ferrule.payloads.files import FilePayloads
 from ferrule.pipeline.breaker import Breakers
 from ferrule.pipeline.live import InFlight
@@ -81,7 +81,6 @@ from ferrule.settings import FILE_NAME, Settings, load_settings
 from ferrule.stores.sqlite.store import SqliteStore
 from ferrule.stores.witness import FileWitness, WebhookWitness
 from ferrule.surface.catalogs import EmptyCatalog, SealedCatalog
-from ferrule.surroundings import authorizations_of, missing_secrets, surroundings_of
 from ferrule.sync import SyncApp
 from ferrule.workspace import Workspace
 
@@ -91,6 +90,8 @@ LEDGER_PUBLIC = ".ferrule/keys/ledger.pub"
 _log = logging.getLogger("ferrule.approval")
 _build_catalog: Callable[[Workspace], Any] = late("ferrule.releases:build")
 _memory_store: Callable[..., Store] = late("ferrule.stores.memory.store:MemoryStore")
+_surroundings_of: Callable[..., Any] = late("ferrule.surroundings:surroundings_of")
+_missing_secrets: Callable[..., Collection[str]] = late("ferrule.surroundings:missing_secrets")
 _executors: Registry[Callable[[], Executor]] = Registry("executor", EXECUTORS, EXECUTOR_GROUP)
 _notifiers: Registry[Callable[..., Notifier]] = Registry("notifier", NOTIFIERS, NOTIFIER_GROUP)
 
@@ -260,7 +261,8 @@ def _parts(
     services = _services(
         settings, store, clock, key, redactor, notices, known, around_calls, _payloads(workspace, clock)
     )
-    reach = surroundings_of(
+    surroundings = partial(
+        _surroundings_of,
         settings,
         env,
         workspace.root,
@@ -270,10 +272,8 @@ def _parts(
         key=key,
         redactor=redactor,
     )
-    authorizations = authorizations_of(settings, reach, tick=clock.seconds)
-    user_tokens = UserTokens(authorizations, redactor.add)
-    reach = msgspec.structs.replace(reach, users=user_tokens, bindings=settings.secrets.bindings)
-    functions.delegation = Delegation(vault=reach.vault, bindings=settings.secrets.bindings, users=user_tokens)
+    outside = Outside(surroundings, settings, clock.seconds)
+    functions.delegation = lambda: delegation_of(outside.surroundings)
     fixed = partial(fixed_files, workspace)
     builtins = _builtins(workspace, env, fixed)
     shell = ShellExecutor(
@@ -283,10 +283,10 @@ def _parts(
         fixed=fixed,
         max_output_bytes=settings.builtins.max_output_bytes,
         env=env,
-        vault=reach.vault,
+        vault=lambda: outside.surroundings.vault,
     )
     search = SearchExecutor(new_id, settings.surface)
-    runs = (search, *executors, functions, builtins, shell, TransportExecutor(reach))
+    runs = (search, *executors, functions, builtins, shell, TransportExecutor(lambda: outside.surroundings))
     return Parts(
         store=store,
         clock=clock,
@@ -301,20 +301,26 @@ def _parts(
         key=key,
         services=services,
         readiness=Here(
-            functions.can_run, builtins.is_enabled, lambda tool: missing_secrets(tool, reach.vault, settings, executors)
+            functions.can_run, builtins.is_enabled, lambda tool: _missing(tool, outside, settings, executors)
         ),
         name=workspace.namespace,
         root=workspace.root,
         surface_settings=settings.surface,
         accept_rule=_accepting(workspace, clock, store),
-        authorizations=authorizations,
-        user_tokens=user_tokens,
+        outside=outside,
         tends=tends,
         notices=notices,
         cache=Cache(settings.cache, clock.seconds),
         closing=(notices.aclose, *(hook.aclose for hook in around_calls if hasattr(hook, "aclose"))),
         fired=fired,
     )
+
+
+def _missing(tool: Tool, outside: Outside, settings: Settings, executors: Sequence[Executor]) -> Collection[str]:
+    """The secrets and authorizations that a tool names and that are not there. Most tools name none."""
+    if tool.credentials is None:
+        return ()
+    return _missing_secrets(tool, outside.surroundings.vault, settings, executors)
 
 
 def _imported(root: Path, settings: Settings) -> tuple[Tool, ...]:

@@ -36,7 +36,9 @@ async def called(
     root: Path, tool: Any, *, env: dict[str, str] | None = None, vault: Any = None, **arguments: Any
 ) -> Result:
     sandboxed()
-    executor = ShellExecutor(root, protected=(root / ".ferrule",), env=env, vault=vault)
+    executor = ShellExecutor(
+        root, protected=(root / ".ferrule",), env=env, vault=None if vault is None else lambda: vault
+    )
     async with memory_app(tools=(tool,), policy=TRUSTED, executors=[executor]) as app:
         result = await app.surface(principal="ann").call("tool", arguments)
         assert isinstance(result, Result), result

@@ -8,8 +8,8 @@ brought, only where the workspace binds none.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -19,6 +19,9 @@ from ferrule.functions.running import FunctionRun
 from ferrule.model.credentials import Credentials, SecretRef
 from ferrule.model.requirements import Requirements, read_requirements
 from ferrule.model.tool import Tool
+
+if TYPE_CHECKING:
+    from ferrule.executors.surroundings import Surroundings
 
 
 class Delegation(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,12 +34,19 @@ class Delegation(msgspec.Struct, frozen=True, kw_only=True):
     """Tokens that users authorized."""
 
 
-def credentialed(run: FunctionRun, tool: Tool, delegation: Delegation | None) -> FunctionRun | CredentialedRun:
+def delegation_of(around: Surroundings) -> Delegation:
+    """What functions are given of what transports are given."""
+    return Delegation(vault=around.vault, bindings=around.bindings, users=around.users)
+
+
+def credentialed(
+    run: FunctionRun, tool: Tool, delegation: Callable[[], Delegation] | None
+) -> FunctionRun | CredentialedRun:
     """The runner with what its tool requires; the very runner given when it requires nothing."""
     if delegation is None or tool.credentials is None or tool.dialect != "oxp":
         return run
     required = read_requirements(msgspec.json.decode(tool.credentials))
-    return CredentialedRun(run, tool, required, delegation) if required.is_anything else run
+    return CredentialedRun(run, tool, required, delegation()) if required.is_anything else run
 
 
 class CredentialedRun:

@@ -8,7 +8,7 @@ becomes an error class by one table; its text stays out of what the model and th
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from ferrule.contracts.executor import ExecutionFailed, Support
 from ferrule.errors import BindingError, UnknownBinding
@@ -45,7 +45,7 @@ class FunctionExecutor:
         self._threads = Threads(threads)
         self._children = Children(os.environ if environment is None else environment, processes)
         self._injections = Injections() if injections is None else injections
-        self.delegation: Delegation | None = None
+        self.delegation: Callable[[], Delegation] | None = None
         """Where the secrets and tokens come from that OXP tools require; whoever puts the process together says it."""
         self._made: dict[str, Binding] = {}
         self._bound: dict[str, Binding] = {}

@@ -52,7 +52,7 @@ class ShellExecutor:
         fixed: Callable[[], Iterable[Path]] = tuple,
         max_output_bytes: int = 64 * 1024**2,
         env: Mapping[str, str] | None = None,
-        vault: Vault | None = None,
+        vault: Callable[[], Vault] | None = None,
     ) -> None:
         """`env`: of which declarations may let programs see single variables. `vault`: where their secrets come from."""
         self._root = root
@@ -91,7 +91,7 @@ class ShellExecutor:
                 output_bytes=self._max_output_bytes,
             ),
         )
-        return ShellRun(line, confinement, self._vault)
+        return ShellRun(line, confinement, self._vault() if said.secrets and self._vault is not None else None)
 
     async def aclose(self) -> None:
         """Nothing is held between two calls."""

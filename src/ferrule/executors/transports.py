@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from ferrule.contracts.executor import ExecutionFailed, Executor, Run, Support
 from ferrule.contracts.receiver import Receiver
 from ferrule.executors.builtin import TRANSPORTS
-from ferrule.executors.surroundings import Surroundings
 from ferrule.locking.oxp_tools import SERVER_DIALECT
 from ferrule.model.tool import Tool
 from ferrule.registry import Registry
+
+if TYPE_CHECKING:
+    from ferrule.executors.surroundings import Surroundings
 
 _registry: Registry[Callable[[Surroundings], Executor]] = Registry("transport", TRANSPORTS)
 HUMAN = "human"
@@ -56,7 +58,8 @@ class TransportExecutor:
 
     support = Support(cancel=True)
 
-    def __init__(self, surroundings: Surroundings) -> None:
+    def __init__(self, surroundings: Callable[[], Surroundings]) -> None:
+        """`surroundings`: what executors are given, made when the first one needs it."""
         self._surroundings = surroundings
         self._made: dict[str, Executor] = {}
 
@@ -85,7 +88,7 @@ class TransportExecutor:
             raise ExecutionFailed("setup_required", f"the definition of {tool.tool_id!r} names no transport")
         made = self._made.get(kind)
         if made is None:
-            made = self._made[kind] = _registry.get(kind)(self._surroundings)
+            made = self._made[kind] = _registry.get(kind)(self._surroundings())
         return made
 
     async def aclose(self) -> None:
@@ -93,4 +96,3 @@ class TransportExecutor:
         made, self._made = list(self._made.values()), {}
         for executor in made:
             await executor.aclose()
-        await self._surroundings.client.aclose()

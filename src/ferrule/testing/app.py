@@ -10,8 +10,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from ferrule.app import App, Parts
 from ferrule.approval.check import unsatisfied
 from ferrule.approval.inbox import Accept
@@ -25,9 +23,8 @@ from ferrule.contracts.notifier import Notifier
 from ferrule.contracts.payloads import PayloadStore
 from ferrule.contracts.policy import Classifier, PolicyEngine
 from ferrule.contracts.sink import Sink
-from ferrule.credentials.oauth_tokens import UserTokens
 from ferrule.executors.caching import Cache
-from ferrule.executors.credentialed import Delegation
+from ferrule.executors.credentialed import delegation_of
 from ferrule.executors.transports import TransportExecutor
 from ferrule.follow import Follower
 from ferrule.function_tools import joined
@@ -39,6 +36,7 @@ from ferrule.model.retry import RetrySettings
 from ferrule.model.scheduling import DEFAULT_POLICY, SchedulerPolicy
 from ferrule.model.surface import SurfaceSettings
 from ferrule.model.tool import Tool
+from ferrule.outside import Outside
 from ferrule.payloads.memory import MemoryPayloads
 from ferrule.pipeline.breaker import Breakers
 from ferrule.pipeline.live import InFlight
@@ -57,7 +55,7 @@ from ferrule.searching import SearchExecutor
 from ferrule.settings import SecretSettings, Settings
 from ferrule.stores.memory.store import MemoryStore
 from ferrule.surface.catalogs import EmptyCatalog, SealedCatalog
-from ferrule.surroundings import authorizations_of, missing_secrets, surroundings_of
+from ferrule.surroundings import missing_secrets, surroundings_of
 from ferrule.workspace import Workspace
 
 _NO_FILES = Settings(secrets=SecretSettings(env_file=""))
@@ -155,11 +153,14 @@ def _parts(
         key=key, redactor=redactor,
     )  # fmt: skip
     kept = Path(tempfile.gettempdir()) / f"ferrule-{os.urandom(8).hex()}"
-    authorizations = authorizations_of(settings, around, tick=clock.seconds, folder=kept)
-    user_tokens = UserTokens(authorizations, redactor.add)
-    around = msgspec.structs.replace(around, users=user_tokens, bindings=settings.secrets.bindings)
-    functions.delegation = Delegation(vault=around.vault, bindings=settings.secrets.bindings, users=user_tokens)
-    runs = (SearchExecutor(new_id, SurfaceSettings()), *executors, functions, TransportExecutor(around))
+    outside = Outside(lambda: around, settings, clock.seconds, kept)
+    functions.delegation = lambda: delegation_of(outside.surroundings)
+    runs = (
+        SearchExecutor(new_id, SurfaceSettings()),
+        *executors,
+        functions,
+        TransportExecutor(lambda: outside.surroundings),
+    )
     accepted: list[dict[str, Any]] = []
     notices = Notices(notifiers, "memory") if notifiers else None
     let_go = () if notices is None else (notices.aclose,)
@@ -200,8 +201,7 @@ def _parts(
         notices=notices,
         cache=Cache(settings.cache, clock.seconds),
         accept_rule=lambda identity: _accepting(accepted, store, identity),
-        authorizations=authorizations,
-        user_tokens=user_tokens,
+        outside=outside,
         tends=tends,
         closing=(*let_go, lambda: shutil.rmtree(kept, ignore_errors=True)),
     )
