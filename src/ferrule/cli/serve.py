@@ -29,6 +29,9 @@ _PREFIX = "FERRULE_SERVE_"
 _NAMES = {"host": str, "port": int, "public_url": str, "workers": int}
 """What the environment may say: `FERRULE_SERVE_PORT=9000`."""
 _EVERYWHERE = ("0.0.0.0", "::", "")
+_GARBAGE_EVERY = 2_000
+"""How many more objects there may be before garbage is looked for while serving: what waits for that takes room, and once taken,
+room is seldom given back. Loading, before, may leave many more."""
 _MMAP_THRESHOLD, _LARGE_BYTES = -3, 64 * 1024
 """What glibc calls `M_MMAP_THRESHOLD`, and the bytes from which a block is one of the system's own."""
 
@@ -88,6 +91,7 @@ def command(path: str, stdio: bool, imported: str | None, snippet: str | None, *
 def _settled() -> None:
     """What is loaded now stays until the end: the collector need not look at it again."""
     gc.freeze()
+    gc.set_threshold(_GARBAGE_EVERY)
     gc.enable()
 
 
