@@ -143,7 +143,7 @@ class Style(NamedTuple):
     def marked(self, name: str, digits: int = _MARK) -> str:
         """An identifier that is this name's alone."""
         mark = sha256(name.encode(errors="surrogatepass")).hexdigest()[:digits]
-        stem = self.case(words(name), self.acronyms)[: self.longest - digits - 2]
+        stem = self.case(words(name), self.acronyms)[: self.longest - digits - 2].rstrip("_")
         return f"{stem}_{mark}" if self.case in (snake, shouting) else f"{stem}X{mark}"
 
 
