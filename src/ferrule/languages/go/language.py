@@ -25,8 +25,8 @@ class Go:
     title = "Go"
     flavours: tuple[str, ...] = ()
     reserved_types = frozenset(each for each in support_names() if each[0].isupper()) | {"Tools"}
-    reserved_beginnings = ("New", "Decode", "Encode", "Test")
-    reserved_endings = ("Tool", "Handler")
+    reserved_beginnings: tuple[str, ...] = ("New", "Decode", "Encode", "Test")
+    reserved_endings: tuple[str, ...] = ("Tool", "Handler")
     reserved_stems = frozenset(
         ("registry", *(f"ferrule_{each}" for each in (*VALUES, *IMPLEMENTING, *SERVING, *CALLING, *BUILTIN)))
     )

@@ -79,7 +79,7 @@ def _field(owner: str, member: Member, name: str, shapes: Shapes) -> Field:
     shape = shapes.held(inner or member.type, f"{owner}{name}", owner)
     if inner or shape.takes_null:
         read, write = f"readOptional{place.into}{shape.read})", f"writeOptional{place.out}{shape.write})"
-        return Field(name, f"Optional[{shape.go}]", tag, told, read, write)
+        return Field(name, f"Optional[{shape.go}]", tag.replace(",omitempty", ",omitzero"), told, read, write)
     return _left_out(name, shape, tag, told, place)
 
 

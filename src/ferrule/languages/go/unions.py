@@ -30,9 +30,9 @@ def _field(declared: Union, variant: Variant, name: str, shapes: Shapes) -> Fiel
     if isinstance(variant.type, Constant):
         base, literal = constant(variant.type.value)
         write = f"writeConstant(out, &count, value.{name}, {literal}, {base.write})"
-        return Field(name, "bool", "", told, f"made.{name} = true", write)
+        return Field(name, "bool", "", told, f"isConstant(value, {literal}, {base.read})", write)
     shape: Shape = shapes.of(variant.type, f"{declared.name}{name}", declared.name)
-    read = f"err = readVariant(value, &made.{name}, {shape.read})"
+    read = f"(value, &made.{name}, {shape.read})"
     return Field(name, f"*{shape.go}", "", told, read, f"writeVariant(out, &count, value.{name}, {shape.write})")
 
 
@@ -49,43 +49,34 @@ def _shown(value: str | int | float | bool) -> str:
 
 
 def _decode(declared: Union, fields: list[Field], schema: str) -> list[str]:
-    lines = [
-        f"func decode{declared.name}(value any) ({declared.name}, error) {{",
-        f"\tvar made {declared.name}",
-        "\tvar err error",
-        f"\tswitch {_switched(declared)}{{",
-    ]
+    name = declared.name
+    tried = _by_schema(declared, fields, schema) if declared.tag is None else _by_tag(declared, declared.tag, fields)
+    return [f"func decode{name}(value any) ({name}, error) {{", f"\tvar made {name}", *tried, "}", ""]
+
+
+def _by_schema(declared: Union, fields: list[Field], schema: str) -> list[str]:
+    """The first variant whose schema takes the value, and whose type does: several may share one schema."""
+    lines = ["\tswitch {"]
+    for variant, field in zip(declared.variants, fields, strict=True):
+        accepts = f"{schema}.accepts({quoted(variant.pointer)}, value)"
+        if isinstance(variant.type, Constant):
+            lines += [f"\tcase {accepts} && {field.read}:", f"\t\tmade.{field.name} = true"]
+        else:
+            lines.append(f"\tcase {accepts} && isVariant{field.read}:")
+    return [*lines, "\tdefault:", '\t\treturn made, invalid("fits no variant")', "\t}", "\treturn made, nil"]
+
+
+def _by_tag(declared: Union, tag: str, fields: list[Field]) -> list[str]:
+    is_textual = all(isinstance(each, str) for variant in declared.variants for each in variant.tags)
+    lines = ["\tvar err error", f"\tswitch {'textTag' if is_textual else 'anyTag'}(value, {quoted(tag)}) {{"]
     seen: set[str] = set()
     for variant, field in zip(declared.variants, fields, strict=True):
-        cases = [each for each in _cases(declared, variant, schema) if each not in seen]
+        tags = dict.fromkeys(quoted(str(each) if is_textual else _any_tag(each)) for each in variant.tags)
+        cases = [each for each in tags if each not in seen]
         seen.update(cases)
         if cases:
-            lines += [f"\tcase {', '.join(cases)}:", f"\t\t{field.read}"]
-    return [
-        *lines,
-        "\tdefault:",
-        '\t\terr = invalid("fits no variant")',
-        "\t}",
-        "\treturn made, err",
-        "}",
-        "",
-    ]
-
-
-def _is_textual(declared: Union) -> bool:
-    return all(isinstance(tag, str) for each in declared.variants for tag in each.tags)
-
-
-def _switched(declared: Union) -> str:
-    if declared.tag is None:
-        return ""
-    return f"{'textTag' if _is_textual(declared) else 'anyTag'}(value, {quoted(declared.tag)}) "
-
-
-def _cases(declared: Union, variant: Variant, schema: str) -> list[str]:
-    if declared.tag is None:
-        return [f"{schema}.accepts({quoted(variant.pointer)}, value)"]
-    return [quoted(str(tag) if _is_textual(declared) else _any_tag(tag)) for tag in variant.tags]
+            lines += [f"\tcase {', '.join(cases)}:", f"\t\terr = readVariant{field.read}"]
+    return [*lines, "\tdefault:", '\t\terr = invalid("fits no variant")', "\t}", "\treturn made, err"]
 
 
 def _any_tag(tag: str | int | bool) -> str:

@@ -42,7 +42,7 @@ func (d *schemaDocument) check(pointer string, value any) error {
 	if err != nil {
 		return err
 	}
-	run := &schemaRun{document: d}
+	run := &schemaRun{document: d, following: map[followed]bool{}}
 	_, err = run.check(schema, value)
 	return err
 }
@@ -193,6 +193,22 @@ func (s *seen) add(other *seen) {
 type schemaRun struct {
 	document *schemaDocument
 	depth    int
+	// level is how deep within the value the check is, and following has the references it goes through there.
+	level     int
+	following map[followed]bool
+}
+
+type followed struct {
+	reference string
+	level     int
+}
+
+// within checks a part of a value.
+func (r *schemaRun) within(schema, value any) error {
+	r.level++
+	_, err := r.check(schema, value)
+	r.level--
+	return err
 }
 
 func (r *schemaRun) check(schema, value any) (*seen, error) {
@@ -261,6 +277,13 @@ func (r *schemaRun) checkReference(reference string, value any, looked *seen) er
 	if err != nil {
 		return err
 	}
+	// A reference that leads back to itself for the same value says nothing about it.
+	step := followed{reference, r.level}
+	if r.following[step] {
+		return nil
+	}
+	r.following[step] = true
+	defer delete(r.following, step)
 	inner, err := r.check(target, value)
 	looked.add(inner)
 	return err

@@ -25,7 +25,7 @@ func (r *schemaRun) checkItems(schema map[string]any, items []any, looked *seen)
 		if !isChecked {
 			continue
 		}
-		if _, err := r.check(each, item); err != nil {
+		if err := r.within(each, item); err != nil {
 			return within(err, strconv.Itoa(place))
 		}
 		looked.item(place)
@@ -63,7 +63,7 @@ func (r *schemaRun) checkContains(schema map[string]any, items []any, looked *se
 	}
 	found := 0
 	for place, item := range items {
-		if _, err := r.check(wanted, item); err == nil {
+		if err := r.within(wanted, item); err == nil {
 			found++
 			looked.item(place)
 		}
@@ -140,7 +140,7 @@ func (r *schemaRun) checkNames(schema, members map[string]any) error {
 		return nil
 	}
 	for _, name := range sortedNames(members) {
-		if _, err := r.check(wanted, name); err != nil {
+		if err := r.within(wanted, name); err != nil {
 			return within(invalid("the name does not fit: %v", err), name)
 		}
 	}
@@ -163,7 +163,7 @@ func (r *schemaRun) checkNamed(schema, members map[string]any, looked *seen) err
 			wanted = []any{additional}
 		}
 		for _, each := range wanted {
-			if _, err := r.check(each, members[name]); err != nil {
+			if err := r.within(each, members[name]); err != nil {
 				return within(err, name)
 			}
 			looked.name(name)
@@ -273,7 +273,7 @@ func (r *schemaRun) checkUnevaluated(schema map[string]any, value any, looked *s
 			if !ok || looked.names[name] {
 				continue
 			}
-			if _, err := r.check(wanted, value[name]); err != nil {
+			if err := r.within(wanted, value[name]); err != nil {
 				return within(invalid("is not known here"), name)
 			}
 			looked.name(name)
@@ -284,7 +284,7 @@ func (r *schemaRun) checkUnevaluated(schema map[string]any, value any, looked *s
 			if !ok || looked.items[place] {
 				continue
 			}
-			if _, err := r.check(wanted, item); err != nil {
+			if err := r.within(wanted, item); err != nil {
 				return within(invalid("is not allowed here"), strconv.Itoa(place))
 			}
 			looked.item(place)

@@ -45,6 +45,29 @@ func (o Optional[T]) IsLeftOut() bool {
 	return o.state == isLeftOut
 }
 
+// IsZero says the same, for encoding/json.
+func (o Optional[T]) IsZero() bool {
+	return o.IsLeftOut()
+}
+
+// MarshalJSON writes the value, and null where there is none: a struct has to leave the member out itself.
+func (o Optional[T]) MarshalJSON() ([]byte, error) {
+	if o.state != isSet {
+		return []byte("null"), nil
+	}
+	return json.Marshal(o.value)
+}
+
+// UnmarshalJSON reads a member that is there.
+func (o *Optional[T]) UnmarshalJSON(data []byte) error {
+	*o = NullOf[T]()
+	if string(data) == "null" {
+		return nil
+	}
+	o.state = isSet
+	return json.Unmarshal(data, &o.value)
+}
+
 // Null is a value that is always null.
 type Null struct{}
 
@@ -378,13 +401,24 @@ func (p *parts) noMore(place int) {
 	}
 }
 
-// readVariant reads the variant of a union whose schema has taken the value.
+// readVariant reads the variant of a union that a value is.
 func readVariant[T any](value any, into **T, read reader[T]) error {
 	made, err := read(value)
 	if err == nil {
 		*into = &made
 	}
 	return err
+}
+
+// isVariant reads a variant of a union if the value is of its type.
+func isVariant[T any](value any, into **T, read reader[T]) bool {
+	return readVariant(value, into, read) == nil
+}
+
+// isConstant says whether a value is the one of a variant.
+func isConstant[T comparable](value any, constant T, read reader[T]) bool {
+	made, err := read(value)
+	return err == nil && made == constant
 }
 
 // textTag gives the member that says which variant of a union a value is.

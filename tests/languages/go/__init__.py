@@ -1,0 +1,1 @@
+"""Stubs in Go, held to Go itself."""

@@ -1,0 +1,140 @@
+"""The checker of schemas in Go says of each value what the validator of calls says."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import msgspec
+import pytest
+
+from ferrule.validation.compiled import compiled_schema
+from tests.fitting.schemas import arguments, schema_of
+from tests.languages.go.workbench import Workbench
+
+_OLD = "http://json-schema.org/draft-04/schema#"
+_SEVEN = "http://json-schema.org/draft-07/schema#"
+_TABLE: tuple[tuple[Any, tuple[Any, ...]], ...] = (
+    (True, (1, None)),
+    (False, (1, None)),
+    ({"type": "integer"}, (1, 1.0, 1.5, "1", True, None, 10**30)),
+    ({"type": ["string", "null"]}, ("", None, 1)),
+    ({"enum": [1, "a", None, {"b": [1.0]}]}, (1.0, True, "a", None, {"b": [1]}, {"b": [2]}, 0, False)),
+    ({"const": False}, (False, 0, None)),
+    ({"const": 0}, (False, 0, 0.0, -0.0)),
+    ({"minimum": 1.5, "exclusiveMaximum": 3}, (1.5, 1.4999, 3, 2.9999, "x")),
+    ({"multipleOf": 0.01}, (0.07, 19.99, 0.005, 4.35, 1e20, 0)),
+    ({"multipleOf": 3}, (9, 10, 9.0, -3)),
+    ({"minLength": 2, "maxLength": 3}, ("é", "éé", "\U0001f600\U0001f600\U0001f600", "abcd", "e\u0301x")),
+    ({"prefixItems": [{"type": "string"}], "items": {"type": "integer"}}, ([], ["a"], ["a", 1], ["a", "b"], [1])),
+    ({"items": [{"type": "string"}], "additionalItems": False}, ([], ["a"], ["a", 1], [1])),
+    ({"items": [{"$ref": "#/definitions/a", "type": "null"}], "definitions": {"a": {"type": "string"}}}, (["a"], [1])),
+    ({"contains": {"const": 1}, "minContains": 2, "maxContains": 3}, ([1], [1, 1.0], [1, 1, 1, 1], [])),
+    ({"contains": {"const": 1}, "minContains": 0}, ([], [2])),
+    ({"uniqueItems": True}, ([1, 1.0], [1, True], [0, False], [{"a": 1, "b": 2}, {"b": 2, "a": 1}], [[1], [1]])),
+    ({"minItems": 1, "maxItems": 2}, ([], [1], [1, 2, 3])),
+    ({"required": ["a"], "minProperties": 2, "maxProperties": 2}, ({}, {"a": 1}, {"a": 1, "b": 2}, {"c": 1, "b": 2})),
+    ({"properties": {"a": {"type": "string"}}, "additionalProperties": {"type": "null"}}, ({"A": None}, {"a": 1}, {"b": 1})),
+    ({"patternProperties": {"^x": {"type": "integer"}}, "additionalProperties": False}, ({"xa": 1}, {"xa": "1"}, {"y": 1})),
+    ({"propertyNames": {"pattern": "^[a-z]$"}}, ({"a": 1}, {"ab": 1}, {"A": 1})),
+    ({"dependentRequired": {"a": ["b"]}}, ({"a": 1}, {"a": 1, "b": 1}, {"b": 1})),
+    ({"dependentSchemas": {"a": {"required": ["c"]}}}, ({"a": 1}, {"a": 1, "c": 1})),
+    ({"dependencies": {"a": ["b"], "c": {"required": ["d"]}}}, ({"a": 1}, {"a": 1, "b": 1}, {"c": 1}, {"c": 1, "d": 1})),
+    ({"allOf": [{"minimum": 1}, {"maximum": 2}]}, (0, 1, 3)),
+    ({"anyOf": [{"type": "string"}, {"minimum": 2}]}, ("a", 1, 2, [])),
+    ({"oneOf": [{"multipleOf": 2}, {"multipleOf": 3}]}, (2, 3, 6, 7)),
+    ({"not": {"type": "string"}}, ("a", 1)),
+    ({"if": {"minimum": 5}, "then": {"multipleOf": 5}, "else": {"multipleOf": 2}}, (10, 6, 4, 3)),
+    ({"allOf": [{"properties": {"a": True}}], "unevaluatedProperties": False}, ({"a": 1}, {"b": 1})),
+    (
+        {"anyOf": [{"required": ["a"], "properties": {"a": True}}, {"properties": {"b": True}}], "unevaluatedProperties": False},
+        ({"a": 1}, {"b": 1}, {"a": 1, "b": 2}, {"c": 1}),
+    ),
+    ({"if": {"properties": {"a": {"const": 1}}}, "unevaluatedProperties": False}, ({"a": 1}, {"a": 2}, {"b": 1})),
+    ({"prefixItems": [True], "unevaluatedItems": False}, ([1], [1, 2])),
+    ({"contains": {"type": "string"}, "unevaluatedItems": {"type": "integer"}}, (["a", 1], ["a", None])),
+    ({"unevaluatedProperties": {"type": "string"}}, ({"a": "b"}, {"a": 1})),
+    ({"$ref": "#/$defs/a~1b%25c", "$defs": {"a/b%c": {"type": "string"}}}, ("a", 1)),
+    ({"$ref": "#word", "$defs": {"x": {"$anchor": "word", "type": "null"}}}, (None, 1)),
+    ({"properties": {"a": {"$ref": "#"}}, "additionalProperties": False}, ({"a": {"a": {}}}, {"a": {"b": 1}})),
+    ({"$schema": _OLD, "minimum": 1, "exclusiveMinimum": True}, (1, 1.5, 2)),
+    ({"$schema": _OLD, "maximum": 1, "exclusiveMaximum": True}, (1, 0)),
+    ({"$schema": _SEVEN, "$ref": "#/definitions/a", "type": "null", "definitions": {"a": {"type": "string"}}}, ("a", None)),
+    ({"format": "email"}, ("no mail",)),
+)  # fmt: skip
+_PATTERNS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("^a+$", ("a", "aa", "ab", "", "a\n")),
+    ("b+", ("abc", "ac")),
+    (r"^\d{2,3}$", ("12", "1", "1234", "١٢")),
+    (r"^\w+$", ("az_09", "é", "a-b")),
+    (r"^\s$", (" ", "\u00a0", "\ufeff", "\u2028", "\x85", "\u180e", "a")),
+    (r"^\S\W\D$", ("a- ", "1é.", "abc")),
+    (r"^(?=.*\d)(?=.*[a-z]).{4,}$", ("abc1", "abcd", "1234", "a1")),
+    (r"^(?!x)\w+$", ("ax", "xa")),
+    (r"(?<=a)b", ("ab", "cb")),
+    (r"(?<!a)b", ("ab", "cb", "b")),
+    (r"^(a|b)\1$", ("aa", "bb", "ab")),
+    (r"^(?:ab)+?c$", ("ababc", "abab")),
+    (r"^[a-c\d_-]+$", ("a1-_", "d")),
+    (r"^[^a-c]$", ("d", "a", "\n")),
+    (r"^\u00e9\x41$", ("éA", "eA")),
+    (r"^\u{1F600}$", ("\U0001f600", "x")),
+    (r"^\p{L}+$", ("aé日", "a1")),
+    (r"^\p{Script=Greek}\P{L}$", ("α1", "a1")),
+    (r"^.$", ("\U0001f600", "ab", "\n")),
+    (r"\.\/\-\]", ("./-]", "a")),
+    (r"^a{2}$|^$", ("aa", "", "a")),
+    (r"\bcat\b", ("a cat.", "cats")),
+    (r"(?i)^abc$", ("ABC", "abd")),
+    (r"^(a+)+$", ("a" * 40, "a" * 40 + "b")),
+    (r"^(?=(a+)+$)", ("a" * 30 + "b",)),
+    (r"^.{0,2000}$", ("a" * 2000, "a" * 2001)),
+    (r"^}{0}]$", ("]",)),
+    ("^\\t\\n\\r\\v\\f\\cA$", ("\t\n\r\v\f\x01",)),
+)
+
+
+def _differences(workbench: Workbench, pairs: list[tuple[Any, Any]]) -> list[tuple[Any, Any, str]]:
+    judged = [compiled_schema(msgspec.json.encode(schema)).is_valid(value) for schema, value in pairs]
+    answers = workbench.checks(pairs)
+    return [
+        (*pair, answer.error)
+        for pair, wanted, answer in zip(pairs, judged, answers, strict=True)
+        if wanted != answer.is_fine
+    ]
+
+
+def test_each_keyword_means_what_the_validator_says(workbench: Workbench) -> None:
+    assert _differences(workbench, [(schema, value) for schema, values in _TABLE for value in values]) == []
+
+
+def test_patterns_are_those_of_ecma(workbench: Workbench) -> None:
+    pairs = [({"pattern": pattern}, text) for pattern, texts in _PATTERNS for text in texts]
+    assert _differences(workbench, pairs) == []
+
+
+def test_random_schemas_take_and_refuse_the_same_values(workbench: Workbench) -> None:
+    chance = Random(7)
+    schemas = [schema_of(chance) for _ in range(300)]
+    values = [value for schema in schemas[:60] for value in arguments(schema, 3)]
+    pairs = [(schema, value) for schema in schemas for value in (*arguments(schema, 3), *chance.sample(values, 6))]
+    assert _differences(workbench, pairs) == []
+
+
+def test_an_error_names_the_place(workbench: Workbench) -> None:
+    schema = {"properties": {"items": {"items": {"properties": {"a/b": {"type": "string"}}}}}}
+    (answer,) = workbench.checks([(schema, {"items": [{"a/b": 1}]})])
+    assert answer.error == "/items/0/a~1b: must be string; it is number"
+
+
+@pytest.mark.parametrize(
+    "text", ['{"a":1} x', "", "{", '"\\ud800"', '"\\udc00\\ud800"', "1e999999", "NaN", "01", "{'a':1}", "[1,]"]
+)
+def test_what_is_not_json_is_refused(workbench: Workbench, text: str) -> None:
+    (answer,) = workbench.ask([{"schema": "true", "value": text}])
+    assert not answer.is_fine
+
+
+def test_a_schema_that_leads_nowhere_ends(workbench: Workbench) -> None:
+    answers = workbench.checks([({"$ref": "#"}, 1), ({"$ref": "#/nowhere"}, 1), ({"pattern": "("}, "a")])
+    assert [answer.is_fine for answer in answers] == [True, False, False]
