@@ -87,6 +87,10 @@ class Request:
         self._body = b"".join(parts)
         return self._body
 
+    def whole(self, limit: int) -> bytes | None:
+        """The body, if nothing has to be done to have it; None when `body` has to be asked."""
+        return None
+
     @property
     def task(self) -> asyncio.Task[Any] | None:
         """Whoever answers it, where the server knows; None while no task has to."""

@@ -29,6 +29,9 @@ class Gate(Protocol):
     def admit(self, request: Request) -> tuple[Header, ...]:
         """Look at Host and Origin, before anything else; gives headers that the answer needs for a browser. Raises Refused."""
 
+    def known(self, request: Request) -> Caller | None:
+        """Who calls, if their credential was recognized before and still counts. Raises Refused."""
+
     async def caller(self, request: Request) -> Caller:
         """Who calls, by the request's credential alone. Raises Refused."""
 

@@ -72,18 +72,28 @@ class GuardedGate:
             Issuers(settings.issuers, settings.grants, self._known.clear, allow) if settings.issuers else None
         )
 
-    async def caller(self, request: Request) -> Caller:
-        """Who calls, by the request's credential alone. Raises Refused."""
-        given, digest = self._given(request)
+    def known(self, request: Request) -> Caller | None:
+        """Who calls, if their credential was recognized before and still counts. Raises Refused."""
+        _, digest = self._given(request)
         now = self._clock()
         if abs(now - self._looked_at) > _LOOK_SECONDS:  # also when the clock was set back
             self._look(now)
         known = self._known.get(digest)
-        if known is None or now >= known.again_at:
-            known = await self._recognized(given, request)
-            self._known[digest] = known
+        return None if known is None or now >= known.again_at else self._let_in(known, request, now)
+
+    async def caller(self, request: Request) -> Caller:
+        """Who calls, by the request's credential alone. Raises Refused."""
+        caller = self.known(request)
+        if caller is None:
+            given, digest = self._given(request)
+            now = self._clock()
+            known = self._known[digest] = await self._recognized(given, request)
             if len(self._known) > _REMEMBERED:
                 del self._known[next(iter(self._known))]
+            caller = self._let_in(known, request, now)
+        return caller
+
+    def _let_in(self, known: _Known, request: Request, now: float) -> Caller:
         if now >= known.note_at:
             known.note_at = self._keys.used(known.token_id)
         request.watcher = self._watch_it
@@ -191,6 +201,10 @@ class OpenGate:
         self.admit: Callable[[Request], tuple[Header, ...]] = self._door.admit
         self.metadata = Metadata(settings, self._door)
         self._caller = Caller(Identity("local", "loopback", frozenset({CALL}), tenant=DEFAULT_TENANT))
+
+    def known(self, request: Request) -> Caller:
+        """The local agent."""
+        return self._caller
 
     async def caller(self, request: Request) -> Caller:
         """The local agent."""

@@ -12,6 +12,7 @@ import logging
 import resource
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from contextvars import copy_context
 from functools import lru_cache
 from itertools import chain
 from typing import Any, NamedTuple
@@ -24,6 +25,10 @@ from ferrule.servers.asgi import Answer, ClientGone, Header, Request, Stream, To
 
 Respond = Callable[[Request], Awaitable[Answer | Stream | None]]
 """Answers a request; None when its client went away."""
+Given = Answer | Awaitable[Answer | Stream | None] | None
+RespondNow = Callable[[Request], Given]
+"""Answers a request without waiting for anything. Gives its answer, or what is left to be awaited for it; None when nothing was
+done."""
 
 _HEAD_SECONDS, _BODY_SECONDS, _READING_SECONDS, _IDLE_SECONDS = 15.0, 60.0, 60.0, 75.0
 _MOST_HEADERS, _HEAD_BYTES, _URL_BYTES = 100, 32 * 1024, 8 * 1024
@@ -130,6 +135,11 @@ class Http1Request(Request):
         body = self._body = bytes(chunks[0]) if len(chunks) == 1 else b"".join(chunks)
         self._chunks = []
         return body
+
+    def whole(self, limit: int) -> bytes | None:
+        """The body, if it came in one piece and is not too large; None when `body` has to be asked."""
+        chunks = self._chunks
+        return bytes(chunks[0]) if self.is_complete and len(chunks) == 1 and self._size <= limit else None
 
     @property
     def task(self) -> asyncio.Task[Any] | None:
@@ -457,8 +467,12 @@ class Connection(asyncio.BufferedProtocol):
         for _ in range(_IN_A_ROW):
             if not self._waiting or self._current is not None or self._task is not None:
                 break
-            self._current = self._waiting.popleft()
-            started = begun(self._answered(self._current), self._loop)
+            request = self._current = self._waiting.popleft()
+            given = self._given_now(request)
+            if isinstance(given, Answer) and self._is_over(request, given):
+                continue
+            work = self._caught_up() if isinstance(given, Answer) else self._answered(request, given)
+            started = begun(work, self._loop)
             if isinstance(started, asyncio.Task):
                 self._task = started
                 started.add_done_callback(self._ended)
@@ -480,9 +494,42 @@ class Connection(asyncio.BufferedProtocol):
         elif not self._transport.is_closing():
             self._next()
 
-    async def _answered(self, request: Http1Request) -> None:
+    def _given_now(self, request: Http1Request) -> Given:
+        """What can be said at once to a request whose head is known."""
+        server = self._server
+        if request.seen is None or server.respond_now is None or not request.is_kept or server.is_closing:
+            return None
+        return copy_context().run(server.respond_now, request)
+
+    def _is_over(self, request: Http1Request, answer: Answer) -> bool:
+        """Write an answer that was given at once; False when its client has to be waited for."""
+        if self._transport.is_closing():
+            self._current = None
+            return True
+        self._write_whole(request, answer, is_kept=True)
+        if self._drained is not None:
+            return False
+        self._current = None
+        self._rest()
+        return True
+
+    async def _caught_up(self) -> None:
+        """Wait until a client has read what was written to it."""
         try:
-            answer = await self._server.respond(request)
+            if self._drained is not None:
+                await self._drained
+            self._rest()
+        finally:
+            self._current = None
+
+    def _rest(self) -> None:
+        """A request is answered: its client may be idle now, for a while."""
+        if self._incoming is None and not self._waiting:
+            self.until = self._loop.time() + _IDLE_SECONDS
+
+    async def _answered(self, request: Http1Request, given: Awaitable[Answer | Stream | None] | None) -> None:
+        try:
+            answer = await (self._server.respond(request) if given is None else given)
             if answer is None or self._transport.is_closing():
                 if isinstance(answer, Stream):
                     await _closed(answer)
@@ -500,8 +547,8 @@ class Connection(asyncio.BufferedProtocol):
                     await self._drained
             if not is_kept:
                 self._end(is_silent=request.is_complete)
-            elif self._incoming is None and not self._waiting:
-                self.until = self._loop.time() + _IDLE_SECONDS
+            else:
+                self._rest()
         finally:
             self._current = None
 
@@ -637,8 +684,16 @@ class Connection(asyncio.BufferedProtocol):
 class HttpServer:
     """Listens, and hands requests to the application."""
 
-    def __init__(self, respond: Respond, loop: asyncio.AbstractEventLoop, most_connections: int | None = None) -> None:
+    def __init__(
+        self,
+        respond: Respond,
+        loop: asyncio.AbstractEventLoop,
+        most_connections: int | None = None,
+        respond_now: RespondNow | None = None,
+    ) -> None:
+        """`respond_now` is asked first, in a context of its own, about requests whose head was seen before."""
         self.respond = respond
+        self.respond_now = respond_now
         self.loop = loop
         self.connections: dict[Connection, None] = {}
         """The oldest first."""

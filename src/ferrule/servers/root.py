@@ -11,7 +11,7 @@ import msgspec
 
 from ferrule.model.approval import CALL
 from ferrule.servers.asgi import JSON, Answer, ClientGone, Header, Receive, Request, Scope, Send, Stream, TooLarge
-from ferrule.servers.callers import Caller, Refused, demand
+from ferrule.servers.callers import Caller, Refused, demand, holds
 from ferrule.servers.edge import Edge
 from ferrule.servers.hosts import preflight
 from ferrule.servers.metadata import WELL_KNOWN
@@ -21,6 +21,8 @@ _REQUEST_ID = re.compile(rb"[!-~]{1,128}")
 
 Endpoint = Callable[[Request, Caller], Awaitable[Answer | Stream]]
 """Answers requests of callers who were let in."""
+CallAtOnce = Callable[[Request, Caller], Answer | Awaitable[Answer] | None]
+"""What an endpoint answers without waiting for anything, or what is left to be awaited for it; None when nothing was done."""
 OpenEndpoint = Callable[[Request], Awaitable[Answer | Stream]]
 """Answers requests of anybody: health, metadata. It authenticates nobody, or in a way of its own."""
 
@@ -35,6 +37,8 @@ class Root:
         self._below = [(path, endpoint) for path, endpoint in endpoints.items() if path.endswith("/")]
         self._calls = endpoints.get(edge.settings.mcp.path)
         """Where everything takes the call scope; other servers ask for what each operation needs."""
+        self._calls_path = edge.settings.mcp.path
+        self._calls_at_once: CallAtOnce | None = getattr(self._calls, "at_once", None)
         open_endpoints = {
             WELL_KNOWN: edge.gate.metadata.answer,
             f"{WELL_KNOWN}/": edge.gate.metadata.answer,
@@ -53,15 +57,34 @@ class Root:
         if answer is not None:
             await answer.send(send)
 
-    async def respond(self, request: Request) -> Answer | Stream | None:
-        """The answer to one request, whatever goes wrong with it; None when its client went away."""
+    def respond_now(self, request: Request) -> Answer | Awaitable[Answer | Stream | None] | None:
+        """The answer to a call that nothing has to be waited for, or what is left to be awaited for it. None when nothing was
+        done: then it is for `respond`, which also says what is wrong."""
+        gate = self._edge.gate
+        if self._calls_at_once is None or request.path != self._calls_path or request.method != "POST":
+            return None
+        try:
+            caller = None if gate.admit(request) else gate.known(request)
+            if caller is None or not holds(caller, CALL):
+                return None
+        except Refused:
+            return None
+        try:
+            given = self._calls_at_once(request, caller)
+        except Exception as error:
+            given = _raised(error)
+        return given if given is None or isinstance(given, Answer) else self.respond(request, given)
+
+    async def respond(self, request: Request, begun: Awaitable[Answer] | None = None) -> Answer | Stream | None:
+        """The answer to one request, whatever goes wrong with it; None when its client went away. `begun`: what is left of it,
+        for one that was let in and begun already."""
         for_browsers: Sequence[Header] = ()
         answer: Answer | Stream
         is_refused = True
         try:
             for_browsers = self._edge.gate.admit(request)
             asked = preflight(request) if for_browsers and request.method == "OPTIONS" else None
-            answer = asked or await self._answer(request)
+            answer = asked or await (self._answer(request) if begun is None else begun)
             is_refused = False
         except ClientGone:
             return None
@@ -108,6 +131,10 @@ def request_id_of(request: Request, edge: Edge) -> str:
     if len(given) == 1 and _REQUEST_ID.fullmatch(given[0]):
         return given[0].decode("ascii")
     return edge.app.new_id("req")
+
+
+async def _raised(error: Exception) -> Answer:
+    raise error
 
 
 def _refused_method(endpoint: Endpoint, request: Request) -> Answer | None:

@@ -69,7 +69,8 @@ async def serve_http(
         stack.push_async_callback(edge.aclose)
         if settings.reload:
             stack.push_async_callback(Reloading(app).aclose)
-        server = HttpServer(root_of(edge).respond, asyncio.get_running_loop())
+        served = root_of(edge)
+        server = HttpServer(served.respond, asyncio.get_running_loop(), respond_now=served.respond_now)
         await server.listen(sock=listening, backlog=_AT_ONCE)
         listening.listen(_BACKLOG)
         with told_to_stop() as stopped:

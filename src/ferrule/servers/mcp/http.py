@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from typing import NamedTuple
 
 import msgspec
@@ -10,9 +11,9 @@ from ferrule.servers.asgi import JSON, Answer, Request, Stream
 from ferrule.servers.callers import Caller
 from ferrule.servers.edge import Edge
 from ferrule.servers.mcp.accepting import accepted_by, is_json
-from ferrule.servers.mcp.headers import VERSION, doubled, mismatch
+from ferrule.servers.mcp.headers import METHOD, VERSION, doubled, mismatch
 from ferrule.servers.mcp.methods import METHODS
-from ferrule.servers.mcp.modern import answer_modern
+from ferrule.servers.mcp.modern import answer_modern, called_at_once
 from ferrule.servers.mcp.server import McpServer
 from ferrule.servers.mcp.session_http import SessionEndpoint
 from ferrule.servers.mcp.sse import Accepted
@@ -64,7 +65,7 @@ class McpEndpoint:
         """Answer one request of an authenticated caller."""
         if request.method != "POST":
             return await self._other(request, caller)
-        headers, version, is_modern, accepted, twice = _head_of(request)
+        headers, version, is_modern, accepted, twice, _ = _head_of(request)
         if not (accepted.json or accepted.events):
             return _refused(RpcError(INVALID_REQUEST, "answers are application/json or text/event-stream", status=406))
         if not is_json(headers.get(b"content-type")):
@@ -85,6 +86,15 @@ class McpEndpoint:
         if self.sessions is None:
             return _refused(_unserved(version), body)
         return await self.sessions(request, caller)
+
+    def at_once(self, request: Request, caller: Caller) -> Answer | Awaitable[Answer] | None:
+        """Answer a plain call of the revision without sessions: gives the answer, or what is left to be awaited for it. None when
+        nothing was done."""
+        head = _head_of(request)
+        body = request.whole(self.server.edge.settings.limits.body_bytes) if head.is_plain else None
+        if body is None:
+            return None
+        return called_at_once(self.server, request, head.headers, caller, body, head.accepted)
 
     async def _other(self, request: Request, caller: Caller) -> Answer | Stream:
         """Methods besides POST: only sessions have them (MCP-38, MCP-68)."""
@@ -107,6 +117,8 @@ class _Head(NamedTuple):
     accepted: Accepted
     twice: bytes | None
     """A header that may be sent once only, and was sent again."""
+    is_plain: bool
+    """True for a call of the revision without sessions that nothing in the head speaks against, answered by JSON."""
 
 
 def _head_of(request: Request) -> _Head:
@@ -118,7 +130,9 @@ def _head_of(request: Request) -> _Head:
     version = headers.get(VERSION)
     is_modern = version is not None and version.strip(b" \t") not in _SESSIONED
     twice = doubled(request.headers) if len(headers) != len(request.headers) else None
-    head = _Head(headers, version, is_modern, accepted_by(headers.get(b"accept")), twice)
+    accepted = accepted_by(headers.get(b"accept"))
+    is_call = is_modern and headers.get(METHOD) == b"tools/call" and is_json(headers.get(b"content-type"))
+    head = _Head(headers, version, is_modern, accepted, twice, is_call and accepted.json and twice is None)
     if seen is not None:
         seen["mcp"] = head
     return head

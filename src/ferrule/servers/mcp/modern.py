@@ -16,7 +16,7 @@ import msgspec
 from ferrule.errors import FerruleError
 from ferrule.servers.asgi import JSON, Answer, ClientGone, Request
 from ferrule.servers.callers import Caller
-from ferrule.servers.mcp.calling import called
+from ferrule.servers.mcp.calling import Begun, answered_at_once, finished
 from ferrule.servers.mcp.exchange import IDEMPOTENCY_KEY, RUN, Back, Exchange
 from ferrule.servers.mcp.headers import METHOD, NAME, NAMED_BY, VERSION, agree_on, text_of
 from ferrule.servers.mcp.http_back import HttpBack, patience_of
@@ -198,6 +198,29 @@ async def answer_modern(
     return await _answered(server, back, server.answer(exchange, message))
 
 
+def called_at_once(
+    server: McpServer,
+    request: Request,
+    headers: Mapping[bytes, bytes],
+    caller: Caller,
+    body: bytes,
+    accepted: Accepted,
+) -> Answer | Awaitable[Answer] | None:
+    """Answer a call that is plainly right: gives the answer, or what is left to be awaited for it. None for what has to be looked
+    at more closely. Its client takes JSON."""
+    plain = plain_call(body, headers, server.edge.settings.limits.depth)
+    if plain is None:
+        return None
+    call, meta = plain
+    surface = server.edge.handle(caller, meta.said.run or "", "mcp")
+    begun = None
+    if surface is not None and meta.is_bare:
+        begun = answered_at_once(server, caller, surface, MODERN, call.id, call.params)
+    if isinstance(begun, bytes):
+        return Answer(200, begun, (JSON,))
+    return _called(server, request, headers, caller, accepted, call, meta, begun)
+
+
 async def _called(
     server: McpServer,
     request: Request,
@@ -206,8 +229,9 @@ async def _called(
     accepted: Accepted,
     call: Call,
     meta: PlainMeta,
+    begun: Begun | None = None,
 ) -> Answer:
-    """Answer a call that is plainly right."""
+    """Answer a call that is plainly right, or the rest of it."""
     said = meta.said
     run = said.run or ""
     surface = server.edge.handle(caller, run, "mcp")
@@ -224,7 +248,7 @@ async def _called(
     patience = patience_of(server)
     patience.add(back)
     try:
-        answered = await server.answered(exchange, "tools/call", called(server, exchange, call.params))
+        answered = await server.answered(exchange, "tools/call", finished(server, exchange, call.params, begun))
     except asyncio.CancelledError:
         if back.is_gone:
             raise ClientGone from None
