@@ -17,7 +17,12 @@ from ferrule.reporters.excerpt import cleaned
 _MOST = 20
 """So many files of one kind are told by name."""
 _STALE: frozenset[State] = frozenset({"new", "missing", "stale", "edited", "foreign"})
-_NEXT = {"go": "go test ./...", "typescript": "npm test", "rust": "cargo test", "python": "ferrule serve"}
+_NEXT = {
+    "go": "go test ./...",
+    "typescript": "npm install && npm test",
+    "rust": "cargo test",
+    "python": "ferrule serve",
+}
 """What to do first in a project."""
 
 
@@ -162,7 +167,7 @@ def _summary(report: GenReport) -> str:
         parts[0] += f" ({counts['new']:,} new)"
     for words, states in (
         ("unchanged", ("unchanged",)),
-        ("kept because they are yours", ("kept",)),
+        ("kept because yours", ("kept",)),
         ("protected by an ignore file", ("protected",)),
         ("refused", ("edited", "foreign")),
     ):
@@ -221,4 +226,5 @@ def _next_lines(report: GenReport, folder: Path) -> Iterator[str]:
         if first is not None:
             yield f"  next: write what the tool does in {cleaned((folder / first).as_posix())}"
     if report.project and report.kind == "implementation" and report.language in _NEXT:
-        yield f"  next: cd {_shown(folder)} && {_NEXT[report.language]}"
+        there = "" if folder == Path(".") else f"cd {_shown(folder)} && "
+        yield f"  next: {there}{_NEXT[report.language]}"
