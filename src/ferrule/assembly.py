@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mappi
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -42,7 +42,6 @@ from ferrule.executors.credentialed import delegation_of
 from ferrule.executors.function import FunctionExecutor
 from ferrule.executors.shell import ShellExecutor
 from ferrule.executors.transports import TransportExecutor
-from ferrule.follow import Follower, followers_of
 from ferrule.function_tools import joined, rejoined
 from ferrule.functions import bound_functions, load_modules
 from ferrule.hooks.builtin import hooks_of
@@ -81,8 +80,11 @@ from ferrule.settings import FILE_NAME, Settings, load_settings
 from ferrule.stores.sqlite.store import SqliteStore
 from ferrule.stores.witness import FileWitness, WebhookWitness
 from ferrule.surface.catalogs import EmptyCatalog, SealedCatalog
-from ferrule.sync import SyncApp
 from ferrule.workspace import Workspace
+
+if TYPE_CHECKING:
+    from ferrule.follow import Follower
+    from ferrule.sync import SyncApp
 
 LEDGER_KEY = ".ferrule/keys/ledger.key"
 LEDGER_PUBLIC = ".ferrule/keys/ledger.pub"
@@ -90,6 +92,9 @@ LEDGER_PUBLIC = ".ferrule/keys/ledger.pub"
 _log = logging.getLogger("ferrule.approval")
 _build_catalog: Callable[[Workspace], Any] = late("ferrule.releases:build")
 _memory_store: Callable[..., Store] = late("ferrule.stores.memory.store:MemoryStore")
+_followers_of: Callable[..., list[Follower]] = late("ferrule.follow:followers_of")
+_follower: Callable[..., Follower] = late("ferrule.follow:Follower")
+_sync_app: Callable[..., SyncApp] = late("ferrule.sync:SyncApp")
 _surroundings_of: Callable[..., Any] = late("ferrule.surroundings:surroundings_of")
 _missing_secrets: Callable[..., Collection[str]] = late("ferrule.surroundings:missing_secrets")
 _executors: Registry[Callable[[], Executor]] = Registry("executor", EXECUTORS, EXECUTOR_GROUP)
@@ -141,8 +146,7 @@ async def open_app(
             f"{error.label} is bound to {error.name!r}, which the catalog does not have, and definitions changed since it was"
             " built; 'ferrule build' builds it anew, and so does --build before a command"
         ) from None
-    followers = followers_of(workspace.settings.sinks, store, source=parts.name, folder=workspace.root)
-    followers += [Follower(store, sink, source=parts.name) for sink in sinks]
+    followers = _followers(workspace, store, parts.name, sinks)
     async with AsyncExitStack() as stack:
         if parts.services.redactor is not None:
             stack.callback(guard_logs(parts.services.redactor))
@@ -152,6 +156,13 @@ async def open_app(
             stack.push_async_callback(follower.aclose)
         stack.push_async_callback(store.flush)
         yield app
+
+
+def _followers(workspace: Workspace, store: Store, name: str, sinks: Sequence[Sink]) -> list[Follower]:
+    """Whoever is told what is recorded; most workspaces have nobody."""
+    told = workspace.settings.sinks
+    found = _followers_of(told, store, source=name, folder=workspace.root) if told else []
+    return [*found, *(_follower(store, sink, source=name) for sink in sinks)]
 
 
 @asynccontextmanager
@@ -170,7 +181,7 @@ async def open_to_look(workspace: Workspace, catalog: CatalogView, env: Mapping[
 
 def open_sync(path: str | Path = ".", **options: Any) -> SyncApp:
     """The same without `await`, for scripts: `with ferrule.open_sync("./workspace") as app:`. Options as of `open_app`."""
-    return SyncApp(open_app(path, **options))
+    return _sync_app(open_app(path, **options))
 
 
 @asynccontextmanager
@@ -286,7 +297,8 @@ def _parts(
         vault=lambda: outside.surroundings.vault,
     )
     search = SearchExecutor(new_id, settings.surface)
-    runs = (search, *executors, functions, builtins, shell, TransportExecutor(lambda: outside.surroundings))
+    transports = TransportExecutor(lambda: outside.surroundings, settings.mcp.programs.values())
+    runs = (search, *executors, functions, builtins, shell, transports)
     return Parts(
         store=store,
         clock=clock,
@@ -301,7 +313,9 @@ def _parts(
         key=key,
         services=services,
         readiness=Here(
-            functions.can_run, builtins.is_enabled, lambda tool: _missing(tool, outside, settings, executors)
+            lambda tool: functions.can_run(tool) or transports.has_program(tool),
+            builtins.is_enabled,
+            lambda tool: _missing(tool, outside, settings, executors),
         ),
         name=workspace.namespace,
         root=workspace.root,
