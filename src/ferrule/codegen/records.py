@@ -257,10 +257,12 @@ def _rest(growth: Growth, places: tuple[Place, ...], around: tuple[Place, ...]) 
                 nodes.append(place.below("additionalProperties"))
         elif "unevaluatedProperties" in schema:
             judged = all(_EVALUATING.isdisjoint(each.schema) for each in around)
-            judged = judged and not any(_allows_more(each.schema) for each in around)
+            judged = judged and not any(_allows_more(each.schema) for each in around if each is not place)
             if schema["unevaluatedProperties"] is False and judged:
                 return Rest("closed", Node(()))
             openness = "open"
+            if judged and schema["unevaluatedProperties"] is not True:
+                nodes.append(place.below("unevaluatedProperties"))
     if is_loose and any(place.schema.get("patternProperties") for place in places):
         growth.document.note(places[0].pointer, "members by pattern: the type of those without a name is loose")
         nodes = []

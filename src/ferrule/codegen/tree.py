@@ -59,6 +59,10 @@ def type_tree(
 class _Tree(Growth):
     """One tree growing."""
 
+    def __init__(self, document: Document, names: TypeNames, root_name: str) -> None:
+        super().__init__(document, names, root_name)
+        self._targets: dict[str, Type | None] = {}
+
     def grow(self) -> None:
         """Declares the root and everything it needs."""
         root = Node((Place(self.document.root, "#"),))
@@ -97,13 +101,24 @@ class _Tree(Growth):
             return self.loose(node.pointer, f"nested more than {DEEPEST} deep; any value is taken")
         if (simple := plain(node)) is not None:
             return simple
+        if len(node.places) == 1 and not node.chosen:
+            origin = self.document.origin(node.places[0])
+            if origin is not node.places[0]:
+                return self._referred(origin, depth)
+        return self._made(node, name, depth)
+
+    def _referred(self, origin: Place, depth: int) -> Type | None:
+        """The type of what a reference points at; others may have asked for it already."""
+        if origin.pointer not in self._targets:
+            name = self.names.of_definition(origin.pointer)
+            self._targets[origin.pointer] = self._made(Node((origin,)), name, depth)
+        return self._targets[origin.pointer]
+
+    def _made(self, node: Node, name: str, depth: int) -> Type | None:
         found = alternatives(self.document, node)
         if not found.found:
             return NULL if found.is_nullable else None
-        origin = self.document.origin(node.places[0]) if len(node.places) == 1 else None
-        if origin is not None and origin is not node.places[0]:
-            node = Node((origin,), node.chosen)
-            name = self.names.of_definition(origin.pointer)
+        origin = node.places[0] if len(node.places) == 1 else None
         ways = found.found
         if origin is not None:
             ways = tuple(each if each.origin else each._replace(origin=origin) for each in ways)

@@ -43,7 +43,7 @@ class TypeNames:
 
     def given(self, wanted: str, pointer: str) -> str:
         """The name, now taken: the one that is wanted, or one that only its place decides."""
-        name = wanted
+        name = wanted if wanted not in self._taken else f"{wanted}Value"
         digits = 4
         while name in self._taken or len(name) > _LONGEST:
             mark = sha256(pointer.encode(errors="surrogatepass")).hexdigest()[:digits]

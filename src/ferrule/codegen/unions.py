@@ -11,6 +11,7 @@ from ferrule.codegen.growth import ANYTHING, Growth, key_of
 from ferrule.codegen.limits import words
 from ferrule.codegen.lists import positions_at
 from ferrule.codegen.places import NEUTRAL, Node, Place
+from ferrule.codegen.records import required_of
 from ferrule.codegen.scalars import together
 from ferrule.codegen.type_names import is_definition, last_step
 from ferrule.fitting.merging import key_of as value_key
@@ -98,7 +99,7 @@ def _tag(
     none: list[tuple[str | int | bool, ...]] = [()] * len(groups)
     if len(groups) < 2 or any(len(group) > 1 or group[0].kind != "object" for group in groups):
         return None, none
-    tables = [_tags_of(growth, group[0]) for group in groups]
+    tables = [_tags_of(growth, group[0], _required_names(group[0])) for group in groups]
     names = [name for name in tables[0] if all(name in table for table in tables[1:])]
     apart = [name for name in names if _are_apart([table[name] for table in tables])]
     if not apart:
@@ -109,17 +110,10 @@ def _tag(
     return best, [table[best] for table in tables]
 
 
-def _tags_of(growth: Growth, found: Alternative) -> dict[str, tuple[str | int | bool, ...]]:
-    """The required members that have listed values."""
+def _tags_of(growth: Growth, found: Alternative, names: list[str]) -> dict[str, tuple[str | int | bool, ...]]:
+    """Those of the members that have listed values."""
     table: dict[str, tuple[str | int | bool, ...]] = {}
-    required = dict.fromkeys(
-        name
-        for place in found.places
-        if isinstance(said := place.schema.get("required"), list)
-        for name in said
-        if isinstance(name, str)
-    )
-    for name in required:
+    for name in dict.fromkeys(names):
         inner = tuple(
             place.below("properties", name)
             for place in found.places
@@ -130,6 +124,10 @@ def _tags_of(growth: Growth, found: Alternative) -> dict[str, tuple[str | int | 
             if values:
                 table[name] = values
     return table
+
+
+def _required_names(found: Alternative) -> list[str]:
+    return [name for place in found.places for name in required_of(place.schema)]
 
 
 def _tag_values(growth: Growth, node: Node) -> tuple[str | int | bool, ...]:
@@ -187,8 +185,8 @@ def _word(group: tuple[Alternative, ...], tags: tuple[str | int | bool, ...]) ->
 
 def _own_word(growth: Growth, first: Alternative, names: Counter[str], word: str) -> str:
     """A word for a variant whose first one others have too."""
-    if first.kind == "object" and word == _WORDS["object"]:
-        listed = [values[0] for values in _tags_of(growth, first).values() if len(values) == 1]
+    if first.kind in ("object", "union") and word == _WORDS[first.kind]:
+        listed = [values[0] for values in _tags_of(growth, first, _member_names(first)).values() if len(values) == 1]
         return str(listed[0]) if listed and str(listed[0]).strip() else _own_member(first, names) or word
     if first.kind == "array" and word == _WORDS["array"]:
         return f"{_item_word(growth, first)} list".strip()
@@ -208,9 +206,13 @@ def _own_member(found: Alternative, names: Counter[str]) -> str:
 
 
 def _member_names(found: Alternative) -> list[str]:
-    if found.kind != "object":
-        return []
-    return [name for place in found.places if isinstance(said := place.schema.get("properties"), dict) for name in said]
+    places = found.node.places[-1:] if found.node is not None else found.places if found.kind == "object" else ()
+    return [
+        name
+        for place in places
+        if isinstance(place.schema, dict) and isinstance(said := place.schema.get("properties"), dict)
+        for name in said
+    ]
 
 
 def _collapsed(growth: Growth, entries: list[_Entry], node: Node) -> list[_Entry] | None:
