@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from msgspec.structs import replace
 from ferrule.codegen.runs import RECORD_FILE, Wish
 from ferrule.errors import WorkspaceError
 from ferrule.generating import Material, Outcome, look, make, record_of, write
+from ferrule.languages.builtin import LANGUAGES
 from ferrule.model.tool import Tool
 from tests.codegen.tiny import LANGUAGE
 from tests.codegen.tools import CITY, tool
@@ -344,3 +346,20 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 def test_a_flavour_that_is_none_is_told(tmp_path: Path) -> None:
     with pytest.raises(WorkspaceError, match="its flavours are plain, fancy"):
         run(tmp_path, wish=replace(WISH, flavour="baroque"))
+
+
+def test_two_runs_at_once_do_not_lose_one_another(tmp_path: Path) -> None:
+    """They share a record, and so take turns."""
+
+    def one(name: str) -> None:
+        language, wish = LANGUAGES.get(name), Wish(language=name)
+        material = Material((GET, PUT), "books")
+        write(make(material, wish, language), material, wish, tmp_path)
+
+    names = ("go", "rust", "typescript")
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(one, names))
+    assert list(record_of(tmp_path).runs) == [f"{name}/implementation" for name in names]
+    listed = ignored(tmp_path)
+    assert {"tools/get.go", "src/tools/get.rs", "src/tools/get.ts"} <= set(listed)
+    assert len(listed) == len(set(listed))
