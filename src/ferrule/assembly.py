@@ -47,7 +47,6 @@ from ferrule.functions import bound_functions, load_modules
 from ferrule.hooks.builtin import hooks_of
 from ferrule.hooks.guardrail_agents import agents_in
 from ferrule.hooks.guardrail_runs import FiredRuns
-from ferrule.hooks.guardrail_set import around, guardrails_of
 from ferrule.locking.oxp_tools import imported_oxp_tools
 from ferrule.locking.tools import imported_tools
 from ferrule.model.approval import Identity
@@ -94,6 +93,8 @@ _build_catalog: Callable[[Workspace], Any] = late("ferrule.releases:build")
 _memory_store: Callable[..., Store] = late("ferrule.stores.memory.store:MemoryStore")
 _followers_of: Callable[..., list[Follower]] = late("ferrule.follow:followers_of")
 _follower: Callable[..., Follower] = late("ferrule.follow:Follower")
+_guardrails_of: Callable[..., tuple[Hook, ...]] = late("ferrule.hooks.guardrail_set:guardrails_of")
+_around: Callable[..., tuple[Hook, ...]] = late("ferrule.hooks.guardrail_set:around")
 _sync_app: Callable[..., SyncApp] = late("ferrule.sync:SyncApp")
 _surroundings_of: Callable[..., Any] = late("ferrule.surroundings:surroundings_of")
 _missing_secrets: Callable[..., Collection[str]] = late("ferrule.surroundings:missing_secrets")
@@ -264,8 +265,11 @@ def _parts(
     )
     fired = FiredRuns()
     allowed = settings.network.allow
-    rails = guardrails_of(settings.guardrails, agents_in(catalog), workspace.root, env, allowed, fired)
-    around_calls = around((*hooks_of(settings.hooks, workspace.root, env, allowed), *hooks), rails)
+    around_calls = (*hooks_of(settings.hooks, workspace.root, env, allowed), *hooks)
+    agents = agents_in(catalog)
+    if settings.guardrails or agents:
+        rails = _guardrails_of(settings.guardrails, agents, workspace.root, env, allowed, fired)
+        around_calls = _around(around_calls, rails)
     known = {**BUILTIN, **{classifier.name: classifier for classifier in classifiers}}
     key = key or ApprovalKey.load(workspace.root / KEY_FILE)
     notices = Notices(_recipients(workspace, env), workspace.namespace, input_of=lambda call: _shown_input(store, call))
