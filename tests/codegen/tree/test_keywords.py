@@ -13,7 +13,7 @@ from ferrule.model.type_tree import Enumeration, Record, TypeTree, Union
 from tests.codegen.tree.notation import shown
 
 _TABLE = (Path(__file__).parent / "keywords.md").read_text("utf-8")
-_CASES = re.findall(r"^## (.+)\n\n```json\n(.+?)\n```\n\n```text\n(.+?)\n```$", _TABLE, re.MULTILINE | re.DOTALL)
+_CASES = re.findall(r"^## ([^\n]+)\n\n```json\n(.+?)\n```\n\n```text\n(.+?)\n```$", _TABLE, re.MULTILINE | re.DOTALL)
 
 
 def test_the_whole_table_is_read() -> None:
