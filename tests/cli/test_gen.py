@@ -104,6 +104,17 @@ def test_a_file_may_be_named(shop: Path) -> None:
     assert gen("--out", "../a", "--check", folder=shop / "tools").code == 0
 
 
+def test_an_agent_file_may_name_the_language(tmp_path: Path) -> None:
+    (tmp_path / "agent.yaml").write_text(AGENT)
+    ran = ferrule("gen", "agent.yaml", "--out", "stubs", folder=tmp_path)
+    assert ran.code == 0
+    assert ran.out.startswith("Go stubs of 3 tools")
+    (tmp_path / "agent.yaml").write_text(AGENT.replace("language: {go", "language: {rust: {packageName: a}, go"))
+    ran = ferrule("gen", "agent.yaml", "--out", "other", folder=tmp_path)
+    assert ran.code == 2
+    assert "agent.yaml names rust and go; say which" in ran.err
+
+
 def test_a_loose_file_is_read_and_nothing_around_it(tmp_path: Path) -> None:
     (tmp_path / "agent.yaml").write_text(AGENT)
     (tmp_path / "other.yaml").write_text(AGENT.replace("clerk", "other"))

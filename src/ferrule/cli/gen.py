@@ -11,9 +11,10 @@ import click
 import msgspec
 
 from ferrule.cli import OK, PROBLEMS_FOUND
+from ferrule.cli.gen_languages import is_file, language_in, language_of, list_languages
 from ferrule.cli.gen_places import note_places
 from ferrule.cli.gen_report import GenReport, GenReports, check_lines, is_refused, lines, report_of
-from ferrule.cli.gen_tools import ENDINGS, find_tools
+from ferrule.cli.gen_tools import find_tools
 from ferrule.cli.json_text import json_text
 from ferrule.cli.options import json_option
 from ferrule.cli.progress import ProgressBar
@@ -22,22 +23,13 @@ from ferrule.codegen.runs import Record, Wish
 from ferrule.contracts.language import StubKind
 from ferrule.generating import Outcome, look, make, record_of, write
 from ferrule.languages.builtin import LANGUAGES
-from ferrule.model.nearest import nearest
 from ferrule.workspace import Workspace
-
-ALIASES = {
-    "golang": "go",
-    "ts": "typescript",
-    "js": "typescript",
-    "javascript": "typescript",
-    "rs": "rust",
-    "py": "python",
-}
 
 _EPILOG = """\b
 Examples:
   ferrule gen go --out stubs --project          a Go project with every tool of this workspace
   ferrule gen ts agent.yaml --out .             the tools of one agent file
+  ferrule gen agent.yaml --out .                the same, in the language that it names
   ferrule gen rust get_weather 'shop.*' --out . some tools, by id, name or pattern
   ferrule gen python --flavour pydantic --out . Python, with types of Pydantic
   ferrule gen go --kind client --out client     typed functions that call a running Ferrule
@@ -122,16 +114,22 @@ def command(
     """Write typed stubs of tools in LANG: go, typescript, rust or python.
 
     TOOL is an id, a name, a pattern such as 'clerk.*' or a definition file; without any, every tool of the workspace is
-    meant. Definitions are enough: nothing is built, started or called. Without LANG, what was generated into DIR before is
-    generated again.
+    meant. Definitions are enough: nothing is built, started or called. An ADL agent file may name the language itself.
+    Without LANG and any file, what was generated into DIR before is generated again.
     """  # fmt: skip
     if is_list:
-        return _list_languages()
+        list_languages()
+        return OK
     if out is None:
         raise click.UsageError("say where to: ferrule gen LANG --out DIR ('--help' shows examples)")
-    named = tuple(word for word in tools if _is_file(word))
+    chosen = ""
+    if language is not None and is_file(language):
+        chosen, tools = language_in(language), (language, *tools)
+    elif language is not None:
+        chosen = language_of(language)
+    named = tuple(word for word in tools if is_file(word))
     asked = _Asked(
-        language=_language(language) if language is not None else "",
+        language=chosen,
         tools=tuple(word for word in tools if word not in named),
         files=(*files, *named),
         agent=agent,
@@ -149,26 +147,6 @@ def command(
         for each in ran:
             _tell(each, asked.folder, is_check=is_check)
     return PROBLEMS_FOUND if any(each.is_bad for each in ran) else OK
-
-
-def _is_file(word: str) -> bool:
-    return word.endswith(ENDINGS) and os.path.isfile(word)
-
-
-def _language(word: str) -> str:
-    name = ALIASES.get(word.lower(), word.lower())
-    if name not in LANGUAGES.names():
-        known = (*LANGUAGES.names(), *ALIASES)
-        hint = nearest(word, known) or f"there are {', '.join(LANGUAGES.names())}"
-        raise click.UsageError(f"there is no language {word!r}; {hint}")
-    return name
-
-
-def _list_languages() -> int:
-    for language in LANGUAGES:
-        flavours = f"  --flavour {', '.join(language.flavours)}" if language.flavours else ""
-        click.echo(f"{language.name:<12}{language.title}{flavours}")
-    return OK
 
 
 class _Wanted(NamedTuple):
