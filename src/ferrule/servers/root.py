@@ -21,7 +21,7 @@ _REQUEST_ID = re.compile(rb"[!-~]{1,128}")
 
 Endpoint = Callable[[Request, Caller], Awaitable[Answer | Stream]]
 """Answers requests of callers who were let in."""
-CallAtOnce = Callable[[Request, Caller], Answer | Awaitable[Answer] | None]
+CallAtOnce = Callable[[Request, Caller], Answer | Awaitable[Answer | Stream] | None]
 """What an endpoint answers without waiting for anything, or what is left to be awaited for it; None when nothing was done."""
 OpenEndpoint = Callable[[Request], Awaitable[Answer | Stream]]
 """Answers requests of anybody: health, metadata. It authenticates nobody, or in a way of its own."""
@@ -75,7 +75,9 @@ class Root:
             given = _raised(error)
         return given if given is None or isinstance(given, Answer) else self.respond(request, given)
 
-    async def respond(self, request: Request, begun: Awaitable[Answer] | None = None) -> Answer | Stream | None:
+    async def respond(
+        self, request: Request, begun: Awaitable[Answer | Stream] | None = None
+    ) -> Answer | Stream | None:
         """The answer to one request, whatever goes wrong with it; None when its client went away. `begun`: what is left of it,
         for one that was let in and begun already."""
         for_browsers: Sequence[Header] = ()

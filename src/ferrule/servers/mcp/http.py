@@ -87,14 +87,18 @@ class McpEndpoint:
             return _refused(_unserved(version), body)
         return await self.sessions(request, caller)
 
-    def at_once(self, request: Request, caller: Caller) -> Answer | Awaitable[Answer] | None:
-        """Answer a plain call of the revision without sessions: gives the answer, or what is left to be awaited for it. None when
-        nothing was done."""
+    def at_once(self, request: Request, caller: Caller) -> Answer | Awaitable[Answer | Stream] | None:
+        """Answer a plain call: gives the answer, or what is left to be awaited for it. None when nothing was done."""
         head = _head_of(request)
         body = request.whole(self.server.edge.settings.limits.body_bytes) if head.is_plain else None
         if body is None:
             return None
-        return called_at_once(self.server, request, head.headers, caller, body, head.accepted)
+        if head.is_modern:
+            is_call = head.headers.get(METHOD) == b"tools/call"
+            return called_at_once(self.server, request, head.headers, caller, body, head.accepted) if is_call else None
+        if self.sessions is None or _MARK in body:
+            return None
+        return self.sessions.at_once(request, caller, body)
 
     async def _other(self, request: Request, caller: Caller) -> Answer | Stream:
         """Methods besides POST: only sessions have them (MCP-38, MCP-68)."""
@@ -118,7 +122,7 @@ class _Head(NamedTuple):
     twice: bytes | None
     """A header that may be sent once only, and was sent again."""
     is_plain: bool
-    """True for a call of the revision without sessions that nothing in the head speaks against, answered by JSON."""
+    """True when nothing in the head speaks against a message that is answered by JSON."""
 
 
 def _head_of(request: Request) -> _Head:
@@ -131,8 +135,8 @@ def _head_of(request: Request) -> _Head:
     is_modern = version is not None and version.strip(b" \t") not in _SESSIONED
     twice = doubled(request.headers) if len(headers) != len(request.headers) else None
     accepted = accepted_by(headers.get(b"accept"))
-    is_call = is_modern and headers.get(METHOD) == b"tools/call" and is_json(headers.get(b"content-type"))
-    head = _Head(headers, version, is_modern, accepted, twice, is_call and accepted.json and twice is None)
+    is_plain = accepted.json and is_json(headers.get(b"content-type")) and twice is None
+    head = _Head(headers, version, is_modern, accepted, twice, is_plain)
     if seen is not None:
         seen["mcp"] = head
     return head

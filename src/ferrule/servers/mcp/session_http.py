@@ -6,16 +6,18 @@ has: progress, a log message, a question to the client, or that it takes a while
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from typing import Any
 
 from ferrule.servers.asgi import JSON, Answer, Request, Stream
 from ferrule.servers.callers import Caller
 from ferrule.servers.mcp.accepting import accepted_by
 from ferrule.servers.mcp.batch_bodies import batch_of, is_batch
+from ferrule.servers.mcp.calling import Begun, answered_at_once
 from ferrule.servers.mcp.changes import hub_of
 from ferrule.servers.mcp.exchange import Exchange, Silent
 from ferrule.servers.mcp.server import McpServer
-from ferrule.servers.mcp.session_calls import answer_plain, exchange_of, plain_call
+from ferrule.servers.mcp.session_calls import PlainCall, answer_plain, exchange_of, plain_call
 from ferrule.servers.mcp.session_ids import SessionIds
 from ferrule.servers.mcp.session_methods import agreed, initialized
 from ferrule.servers.mcp.session_post import Post
@@ -24,6 +26,7 @@ from ferrule.servers.mcp.sse import HEADERS
 from ferrule.servers.mcp.streams import FROM_THE_BEGINNING, Carried, EventStream
 from ferrule.servers.mcp.subscriptions import follow_changes
 from ferrule.servers.mcp.wire import INVALID_REQUEST, Message, RpcError, decoded, encode, error_text, result_text
+from ferrule.surface_handle import SurfaceHandle
 
 SESSION = b"mcp-session-id"
 _COMES_BACK_SECONDS = 10.0
@@ -64,9 +67,7 @@ class SessionEndpoint:
                 return session
             surface = session.handle(caller)
             if surface is not None and not session.underway.has(call.id):
-                post = self._post(request, session)
-                post.begin(call.id, answer_plain(self.server, session, caller, surface, call, post))
-                return await self._told(request, post)
+                return await self._called(request, session, caller, surface, call)
         message: Message | None = None
         try:
             if is_batch(body):
@@ -84,6 +85,35 @@ class SessionEndpoint:
             return Answer(202)
         except RpcError as error:
             return _refused(message.readable_id if message is not None else None, error)
+
+    def at_once(self, request: Request, caller: Caller, body: bytes) -> Answer | Awaitable[Answer | Stream] | None:
+        """Answer a plain call whose client takes JSON: gives the answer, or what is left to be awaited for it. None when nothing
+        was done."""
+        call = plain_call(body)
+        session = None if call is None else self._session(request, caller)
+        if call is None or session is None or isinstance(session, Answer) or session.log_level is not None:
+            return None
+        surface = session.handle(caller)
+        if surface is None or session.underway.has(call.id):
+            return None
+        begun = answered_at_once(self.server, caller, surface, session.revision, call.id, call.params)
+        if isinstance(begun, bytes):
+            return Answer(200, begun, (JSON,))
+        return self._called(request, session, caller, surface, call, begun)
+
+    async def _called(
+        self,
+        request: Request,
+        session: HttpSession,
+        caller: Caller,
+        surface: SurfaceHandle,
+        call: PlainCall,
+        begun: Begun | None = None,
+    ) -> Answer | Stream:
+        """Answer a call that is plainly right, or the rest of it."""
+        post = self._post(request, session)
+        post.begin(call.id, answer_plain(self.server, session, caller, surface, call, post, begun))
+        return await self._told(request, post)
 
     async def _begun(self, caller: Caller, message: Message) -> Answer:
         """`initialize`: a session begins (MCP-4, MCP-72)."""
