@@ -301,8 +301,7 @@ def _parts(
         vault=lambda: outside.surroundings.vault,
     )
     search = SearchExecutor(new_id, settings.surface)
-    transports = TransportExecutor(lambda: outside.surroundings, settings.mcp.programs.values())
-    runs = (search, *executors, functions, builtins, shell, transports)
+    runs = (search, *executors, functions, builtins, shell, TransportExecutor(lambda: outside.surroundings))
     return Parts(
         store=store,
         clock=clock,
@@ -317,9 +316,7 @@ def _parts(
         key=key,
         services=services,
         readiness=Here(
-            lambda tool: functions.can_run(tool) or transports.has_program(tool),
-            builtins.is_enabled,
-            lambda tool: _missing(tool, outside, settings, executors),
+            functions.can_run, builtins.is_enabled, lambda tool: _missing(tool, outside, settings, executors)
         ),
         name=workspace.namespace,
         root=workspace.root,
