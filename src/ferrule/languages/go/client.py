@@ -17,5 +17,6 @@ def client_files(plan: Plan, scope: Scope) -> list[SourceFile]:
 
 
 def _tool_file(tool: ToolPlan, scope: Scope) -> SourceFile:
-    text = source(header(tool), PACKAGE, [*method(tool), *types(tool, scope)])
+    lines = [*method(tool), *types(tool, scope)]
+    text = source(header(tool), PACKAGE, lines, ["context", *scope.json_import()])
     return SourceFile(f"{PACKAGE}/{safe_stem(tool.stem)}_gen.go", text, "generated", tool.tool_id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ferrule.languages.go.documented import type_comment
 from ferrule.languages.go.names import exported
 from ferrule.languages.go.records import json_methods
-from ferrule.languages.go.shapes import Shapes, TupleStruct, whole_numbers
+from ferrule.languages.go.shapes import NUMBER, Shapes, TupleStruct, whole_numbers
 from ferrule.languages.go.text import aligned, quoted
 from ferrule.languages.go.tuples import tuple_struct
 from ferrule.model.identifiers import identifiers
@@ -18,6 +18,7 @@ def enumeration(declared: Enumeration, shapes: Shapes, first: str) -> list[str]:
     told = type_comment(first, declared.words)
     name = declared.name
     if not base:
+        shapes.scalar(NUMBER)
         return [*told, f"type {name} = json.Number", "", *_forwarding(name, "json.Number", "readNumber", "writeNumber")]
     kind = "Text" if base == "string" else "Int"
     choices = list({each.value: each for each in declared.choices}.values())

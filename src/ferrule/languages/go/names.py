@@ -104,10 +104,17 @@ class Scope:
 
     def __init__(self, plan: Plan) -> None:
         self.acronyms = plan.project.acronyms | ACRONYMS
+        self.has_numbers = False
+        """Whether anything since this was last looked at is a `json.Number`."""
         trees = [tree for tool in plan.tools for tree in (tool.input, tool.output) if tree is not None]
         self._taken = {each.name for tree in trees for each in tree.declarations} | support_names() | {"Tools"}
         for tool in plan.tools:
             self._taken |= declared_names(tool.type_name)
+
+    def json_import(self) -> list[str]:
+        """What the types made since the last time have to import."""
+        found, self.has_numbers = self.has_numbers, False
+        return ["encoding/json"] if found else []
 
     def given(self, wanted: str) -> str:
         """A name that nobody else has: the one that is wanted, with `_` after it where another has that."""

@@ -40,7 +40,7 @@ def _main(plan: Plan, around: Surroundings) -> str:
         "}",
     ]
     imports = [quoted(f"{around.module}/{PACKAGE}"), *([around.config_import] if around.needs_config else [])]
-    return source(SHARED, "main", lines, imports)
+    return source(SHARED, "main", lines, ["context", "log/slog", "os"], imports)
 
 
 def _readme(plan: Plan, around: Surroundings) -> str:

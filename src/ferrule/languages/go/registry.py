@@ -21,10 +21,11 @@ def registry_file(plan: Plan, around: Surroundings) -> SourceFile:
         "\t}, nil",
         "}",
     ]
+    standard = ["log/slog", *(["fmt"] if around.used else [])]
     imports = [around.service_import(each) for each in around.used]
     if around.needs_config:
         imports.append(around.config_import)
-    return SourceFile(f"{PACKAGE}/registry_gen.go", source(SHARED, PACKAGE, lines, imports), "generated")
+    return SourceFile(f"{PACKAGE}/registry_gen.go", source(SHARED, PACKAGE, lines, standard, imports), "generated")
 
 
 def _service(package: Package, around: Surroundings) -> list[str]:

@@ -39,7 +39,7 @@ def service_file(package: Package, around: Surroundings) -> SourceFile:
         "}",
     ]
     path = f"internal/{package.folder}/{package.folder}.go"
-    return SourceFile(path, source("", package.name, lines, [around.config_import]), "yours")
+    return SourceFile(path, source("", package.name, lines, ["log/slog"], [around.config_import]), "yours")
 
 
 def config_file(around: Surroundings) -> SourceFile:
@@ -56,7 +56,9 @@ def config_file(around: Surroundings) -> SourceFile:
         lines += [f"// {kind.type} is a group of settings.", *_struct(kind.type, rows)]
         loads += [f"\tcfg.{kind.field}.{names[name]} = {_value(value)}" for name, value in section.settings.items()]
     helper = _HELPER if any("= parsed(" in line for line in loads) else []
-    text = source(SHARED, "config", [*lines, *loads, "\treturn cfg", "}", "", *helper])
+    settings = [value for section in sections for value in section.settings.values()]
+    standard = [*(["encoding/json"] if helper else []), *(["os"] if any(map(_variable, settings)) else [])]
+    text = source(SHARED, "config", [*lines, *loads, "\treturn cfg", "}", "", *helper], standard)
     return SourceFile("config/config_gen.go", text, "generated")
 
 

@@ -67,7 +67,7 @@ _TEXT = Shape("string", "readText", "writeText")
 _FLOAT = Shape("float64", "readFloat", "writeFloat")
 _INT = Shape("int64", "readInt", "writeInt")
 _UINT = Shape("uint64", "readUint", "writeUint")
-_NUMBER = Shape("json.Number", "readNumber", "writeNumber")
+NUMBER = Shape("json.Number", "readNumber", "writeNumber")
 
 
 class Shapes:
@@ -97,7 +97,12 @@ class Shapes:
                 self.tuples.append(TupleStruct(name, type_, owner))
                 return Shape(name, f"decode{name}", f"encode{name}")
             case _:
-                return _scalar(type_)
+                return self.scalar(_scalar(type_))
+
+    def scalar(self, shape: Shape) -> Shape:
+        """The shape; what it has to import is noted."""
+        self.scope.has_numbers = self.scope.has_numbers or shape.go == NUMBER.go
+        return shape
 
     def held(self, type_: Type, hint: str, owner: str) -> Shape:
         """The shape of a type that a struct has within itself: behind a pointer where the struct would be within itself."""
@@ -148,7 +153,7 @@ def _scalar(type_: Type) -> Shape:
             return _TEXT
         case Constant(value):
             base, literal = constant(value)
-            read = base.read if base is _NUMBER else f"constantReader({literal}, {base.read})"
+            read = base.read if base is NUMBER else f"constantReader({literal}, {base.read})"
             return Shape(base.go, read, f"constantWriter({literal}, {base.write})")
         case _:
             return _ANY
@@ -161,7 +166,7 @@ def integer(type_: Integer) -> Shape:
         return _INT
     if least is not None and most is not None and least in UINT and most in UINT:
         return _UINT
-    return _NUMBER
+    return NUMBER
 
 
 def constant(value: str | int | float | bool) -> tuple[Shape, str]:
@@ -178,7 +183,7 @@ def constant(value: str | int | float | bool) -> tuple[Shape, str]:
         case _ if value in UINT:
             return _UINT, f"uint64({value})"
         case _:
-            return _NUMBER, f'json.Number("{value}")'
+            return NUMBER, f'json.Number("{value}")'
 
 
 def whole_numbers(declared: Enumeration) -> str:

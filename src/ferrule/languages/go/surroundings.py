@@ -11,6 +11,7 @@ from ferrule.languages.go.text import quoted
 from ferrule.model.identifiers import ACRONYMS, Style, identifiers, pascal, words
 
 _MODULE_PART = re.compile(r"[A-Za-z0-9_-](?:[A-Za-z0-9._~-]*[A-Za-z0-9_-])?")
+_FUNCTION = re.compile(r"(?:make|decode|encode|schemaOf)[A-Z]")
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 _STANDARD_WORDS = """
     archive bufio builtin bytes cmd cmp compress container context crypto database debug embed encoding errors
@@ -18,6 +19,7 @@ _STANDARD_WORDS = """
     regexp runtime slices sort std strconv strings structs sync syscall test testing text time unicode unique unsafe
     vendor weak
 """
+LOGGER = "*slog.Logger"
 _STANDARD = frozenset(_STANDARD_WORDS.split())
 
 
@@ -78,8 +80,10 @@ class Surroundings:
         taken = {f"make{tool.type_name}"}
         for each in tool.inject:
             if self._is_known(each):
-                field = free(unexported(self.acronyms).made(each.name or each.kind), taken)
-                made.append(self._dependency(each, field))
+                field = unexported(self.acronyms).made(each.name or each.kind)
+                if field in taken and each.kind in ("section", "service"):
+                    field = f"{field}{'Config' if each.kind == 'section' else 'Service'}"
+                made.append(self._dependency(each, free(field, taken)))
         return made
 
     def _is_known(self, injected: Injected) -> bool:
@@ -90,7 +94,7 @@ class Surroundings:
     def _dependency(self, injected: Injected, field: str) -> Dependency:
         match injected.kind:
             case "logger":
-                return Dependency(field, "*slog.Logger", "logger")
+                return Dependency(field, LOGGER, "logger")
             case "config":
                 return Dependency(field, "*config.Config", "cfg", self.config_import)
             case "section":
@@ -129,7 +133,15 @@ def _packages(project: Project, acronyms: frozenset[str]) -> list[Package]:
     names = [each.name for each in project.services]
     folders = identifiers(names, folder_style())
     packages = identifiers(names, package_style(acronyms))
-    return [_package(each, safe_stem(folders[each.name]), packages[each.name], acronyms) for each in project.services]
+    return [
+        _package(each, safe_stem(folders[each.name]), _apart(packages[each.name]), acronyms)
+        for each in project.services
+    ]
+
+
+def _apart(name: str) -> str:
+    """A package's name that no function of the generated files has."""
+    return f"{name}_" if _FUNCTION.match(name) else name
 
 
 def _package(service: Service, folder: str, name: str, acronyms: frozenset[str]) -> Package:

@@ -16,6 +16,7 @@ WIDTH = 110
 """Where the words of a comment are broken."""
 _PLAIN = re.compile(r'[ !#-\[\]-~]*"?')
 _LINE_ENDS = re.compile("\r\n|[\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029]")
+_QUOTES, _BACKTICKS = re.compile("''+"), re.compile("``+")
 _HARMFUL = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
 
 
@@ -88,7 +89,7 @@ def one_line(text: str) -> str:
     plain = " ".join(text.split())
     if not plain.isascii() or not plain.isprintable():
         plain = "".join(_shown(one) for one in plain)
-    return re.sub("''+", '"', re.sub("``+", "`", plain))
+    return _QUOTES.sub('"', _BACKTICKS.sub("`", plain))
 
 
 def _shown(one: str) -> str:
@@ -119,6 +120,8 @@ def _settled(lines: list[str]) -> list[str]:
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     """Rows of cells with the columns gofmt gives them: a column is as wide as its widest cell in rows that follow one another and
     have a cell after it."""
+    if len(rows) == 1:
+        return [" ".join(rows[0])]
     widths = [[0] * len(row) for row in rows]
     for column in range(max((len(row) for row in rows), default=1) - 1):
         _set_widths(rows, widths, column)

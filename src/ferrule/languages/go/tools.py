@@ -5,7 +5,7 @@ from __future__ import annotations
 from ferrule.contracts.language import SourceFile, ToolPlan
 from ferrule.languages.go.files import header, source
 from ferrule.languages.go.names import Scope, safe_stem
-from ferrule.languages.go.surroundings import Dependency, Surroundings
+from ferrule.languages.go.surroundings import LOGGER, Dependency, Surroundings
 from ferrule.languages.go.text import aligned, comment, json_literal, one_line, quoted
 from ferrule.languages.go.trees import anything_lines, tree_lines
 
@@ -31,7 +31,7 @@ def generated_file(tool: ToolPlan, scope: Scope) -> SourceFile:
         *_make(tool),
         *types(tool, scope),
     ]
-    text = source(header(tool), PACKAGE, lines)
+    text = source(header(tool), PACKAGE, lines, scope.json_import())
     return SourceFile(f"{PACKAGE}/{safe_stem(tool.stem)}_gen.go", text, "generated", tool.tool_id)
 
 
@@ -48,7 +48,7 @@ def builtin_file(tool: ToolPlan, scope: Scope) -> SourceFile:
         *method(tool),
         *types(tool, scope),
     ]
-    text = source(header(tool), PACKAGE, lines)
+    text = source(header(tool), PACKAGE, lines, ["context", *scope.json_import()])
     return SourceFile(f"{PACKAGE}/{safe_stem(tool.stem)}_gen.go", text, "generated", tool.tool_id)
 
 
@@ -114,8 +114,9 @@ def implementation_file(tool: ToolPlan, around: Surroundings) -> SourceFile:
         *_body(tool),
         "}",
     ]
+    logs = ["log/slog"] if any(each.go == LOGGER for each in given) else []
     imports = {each.imported for each in given if each.imported}
-    text = source("", PACKAGE, lines, imports)
+    text = source("", PACKAGE, lines, ["context", *logs], imports)
     return SourceFile(f"{PACKAGE}/{stem}.go", text, "yours", tool.tool_id)
 
 
@@ -156,5 +157,5 @@ def test_file(tool: ToolPlan) -> SourceFile:
         "\t}",
         "}",
     ]
-    text = source("", PACKAGE, lines)
+    text = source("", PACKAGE, lines, ["context", "errors", "testing"])
     return SourceFile(f"{PACKAGE}/{safe_stem(tool.stem)}_test.go", text, "yours", tool.tool_id)

@@ -29,6 +29,7 @@ def _field(declared: Union, variant: Variant, name: str, shapes: Shapes) -> Fiel
     told = _when(declared, variant)
     if isinstance(variant.type, Constant):
         base, literal = constant(variant.type.value)
+        shapes.scalar(base)
         write = f"writeConstant(out, &count, value.{name}, {literal}, {base.write})"
         return Field(name, "bool", "", told, f"isConstant(value, {literal}, {base.read})", write)
     shape: Shape = shapes.of(variant.type, f"{declared.name}{name}", declared.name)
