@@ -256,7 +256,11 @@ def test_what_was_chosen_before_is_chosen_again(shop: Path) -> None:
 
 def test_notes_tell_the_place(shop: Path) -> None:
     ran = gen("tiny", "--agent", "clerk", "--out", "stubs", folder=shop)
-    assert "looser: agents/clerk.yaml:10: clerk.sell_book #: tiny" in ran.out
+    assert "looser: agents/clerk.yaml:14: clerk.sell_book #: tiny" in ran.out
+    big = AGENT.replace("isbn: {type: string}", 'isbn: {not: {type: string}, patternProperties: {"^a": {}}}')
+    (shop / "agents/clerk.yaml").write_text(big)
+    ran = gen("tiny", "--agent", "clerk", "--out", "stubs", folder=shop)
+    assert "looser: agents/clerk.yaml:16: clerk.sell_book #/properties/isbn: " in ran.out
 
 
 def test_json_tells_everything(shop: Path) -> None:

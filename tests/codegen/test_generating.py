@@ -363,3 +363,10 @@ def test_two_runs_at_once_do_not_lose_one_another(tmp_path: Path) -> None:
     listed = ignored(tmp_path)
     assert {"tools/get.go", "src/tools/get.rs", "src/tools/get.ts"} <= set(listed)
     assert len(listed) == len(set(listed))
+
+
+def test_what_a_killed_run_left_is_swept_away(tmp_path: Path) -> None:
+    (tmp_path / ".ferrule-gen-abc").mkdir()
+    (tmp_path / ".ferrule-gen-abc/0").write_text("half")
+    run(tmp_path)
+    assert sorted(name for name in os.listdir(tmp_path) if name.startswith(".")) == [RECORD_FILE, ".ferrule-ignore"]

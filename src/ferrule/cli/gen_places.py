@@ -43,11 +43,7 @@ class _Lines:
         if opened is None:
             return entry.file
         document, places = opened
-        path = entry.outline.path
-        home = path_of(entry.outline.dialect, f"{note.side}_schema") if note.side else None
-        if home is not None:
-            path = (*path, *home)
-            path = (*path, *_steps(note.pointer, dig(document.value, path)))
+        path = _path(entry, note, document)
         return f"{entry.file}:{line_of(document, places, path) if path else 1}"
 
     def _opened(self, entry: Entry) -> tuple[Document, Places] | None:
@@ -61,6 +57,18 @@ class _Lines:
         if number >= len(documents):
             return None
         return documents[number], places_of(documents[number])
+
+
+def _path(entry: Entry, note: Looser, document: Document) -> Path:
+    """From the root of the document. Where nobody said which schema is meant, the first in which the pointer leads somewhere."""
+    tool = entry.outline.path
+    for side in (note.side,) if note.side else ("input", "output"):
+        home = path_of(entry.outline.dialect, f"{side}_schema")
+        if home is not None:
+            steps = _steps(note.pointer, dig(document.value, (*tool, *home)))
+            if note.side or len(steps) == note.pointer.count("/"):
+                return (*tool, *home, *steps)
+    return tool
 
 
 def _steps(pointer: str, value: Any) -> Path:
