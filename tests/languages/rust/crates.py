@@ -94,7 +94,7 @@ def write(files: Iterable[SourceFile], folder: Path) -> None:
 def well_formed(folder: Path) -> None:
     """Fails where rustfmt would change a file."""
     sources = [str(path) for path in sorted(folder.rglob("*.rs"))]
-    rustfmt().run("--check", "--config", "skip_children=true", *sources, cwd=folder)
+    rustfmt().run("--check", *sources, cwd=folder)
 
 
 def library(plan: Plan, folder: Path, main: str, name: str = "tried") -> None:
@@ -123,26 +123,42 @@ def talked(program: Path, lines: Iterable[Any], **env: str) -> list[Any]:
 
 
 def echo_main(plan: Plan, crate: str = "tried") -> str:
-    """A program that decodes each line's text as a tool's input and tells what it encodes again, or why it does not."""
-    arms = "".join(
-        f"            {json.dumps(tool.stem)} => {crate}::tools::generated::{tool.stem}::decode_input(text)\n"
-        f"                .and_then(|input| {crate}::tools::generated::{tool.stem}::encode_input(&input)),\n"
-        for tool in plan.tools
-    )
+    """A program that reads lines. With a schema: which of the values fit it, and why the others do not. With a tool: the text
+    decoded as its input and encoded again, or why it is refused."""
+    arms = "".join(f"        {json.dumps(tool.stem)} => echo!({tool.stem}),\n" for tool in plan.tools)
     return f"""use std::io::BufRead;
+
+use serde_json::{{json, Value}};
+use {crate}::tools::generated;
+use {crate}::tools::support::json::parse;
+use {crate}::tools::support::schema::Schema;
 
 fn main() {{
     for line in std::io::stdin().lock().lines() {{
-        let line: serde_json::Value = serde_json::from_str(&line.unwrap()).unwrap();
-        let text = line["text"].as_str().unwrap().as_bytes();
-        let outcome = match line["tool"].as_str().unwrap() {{
-{arms}            _ => panic!("no such tool"),
+        let line = parse(line.unwrap().as_bytes()).unwrap();
+        println!("{{}}", if line.get("schema").is_some() {{ checked(&line) }} else {{ echoed(&line) }});
+    }}
+}}
+
+fn checked(line: &Value) -> Value {{
+    let schema = Schema::new(line["schema"].clone());
+    let values = line["values"].as_array().unwrap().iter();
+    values.map(|value| schema.check(value).map_or_else(|why| json!(why.to_string()), |()| json!(true))).collect()
+}}
+
+fn echoed(line: &Value) -> Value {{
+    let text = line["text"].as_str().unwrap().as_bytes();
+    macro_rules! echo {{
+        ($tool:ident) => {{
+            generated::$tool::decode_input(text).and_then(|input| generated::$tool::encode_input(&input))
         }};
-        let answer = match outcome {{
-            Ok(text) => serde_json::json!({{ "text": String::from_utf8(text).unwrap() }}),
-            Err(mismatch) => serde_json::json!({{ "error": mismatch.to_string() }}),
-        }};
-        println!("{{}}", answer);
+    }}
+    let outcome = match line["tool"].as_str().unwrap() {{
+{arms}        _ => panic!("no such tool"),
+    }};
+    match outcome {{
+        Ok(text) => json!({{ "text": String::from_utf8(text).unwrap() }}),
+        Err(mismatch) => json!({{ "error": mismatch.to_string(), "place": mismatch.place }}),
     }}
 }}
 """

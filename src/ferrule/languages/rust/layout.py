@@ -53,6 +53,9 @@ def _broken(shape: Shape, indent: int) -> str | None:
     """A type with each argument on lines of its own; None where one does not fit."""
     if not shape.arguments:
         return None
+    if shape.head and len(shape.arguments) == 1 and not shape.arguments[0].head:
+        only = _broken(shape.arguments[0], indent)
+        return only and f"{shape.head}<{only}>"
     inner = " " * (indent + 4)
     lines = []
     for each in shape.arguments:

@@ -77,13 +77,12 @@ def _registration(plan: Plan, modules: str) -> str:
             line = f"    let {module}_service = {made}"
             body += f"{line}\n" if len(line) <= 100 else f"    let {module}_service =\n        {made}\n"
     body += "    let mut tools = Vec::new();\n" + "".join(_registered(tool, plan) for tool in plan.tools)
+    uses = "use std::sync::Arc;\n\n" if "= Arc::new(" in body else ""
+    logger = "Logger, " if "= Logger::default()" in body else ""
     return f"""{GENERATED}
 //! The tools, and what they are given.
 
-{ALLOWED}
-use std::sync::Arc;
-
-use self::support::tool::{{Logger, Tool, ToolError}};
+{uses}use self::support::tool::{{{logger}Tool, ToolError}};
 
 pub mod generated;
 pub mod support;

@@ -44,6 +44,7 @@ pub fn is_multiple(number: &Number, step: &Number) -> bool {
     match (value.scaled(exponent), divisor.scaled(exponent)) {
         (_, Some(0)) => false,
         (Some(value), Some(divisor)) => value % divisor == 0,
+        _ if float(step).fract() == 0.0 => float(number) % float(step) == 0.0,
         _ => (float(number) / float(step)).fract() == 0.0,
     }
 }
