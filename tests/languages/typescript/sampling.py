@@ -8,7 +8,20 @@ from typing import Any
 _NAMES = ("a", "b", "c", "ab", "__proto__", "constructor", "a/b", "~", "")
 _TEXTS = ("", "a", "ab", "abc", "aé", "\U0001f600", "\U0001f600\U0001f600", "1", "a\nb", "A-1", "-_@")
 _NUMBERS = (0, 1, -1, 2, 3, 1.0, 1.5, 0.1, 0.3, 0.07, 19.99, 1e20, 9007199254740991, 1e300, -0.0, 1e-7)
-_PATTERNS = ("^a", "b$", "^[a-c]{2}$", r"\d", r"^\w+$", "(a|b)c", "^(?=a)", r"^\p{L}+$", r"\-\_\@", "^.$", r"\Aab\z", "(?i)AB")
+_PATTERNS = (
+    "^a",
+    "b$",
+    "^[a-c]{2}$",
+    r"\d",
+    r"^\w+$",
+    "(a|b)c",
+    "^(?=a)",
+    r"^\p{L}+$",
+    r"\-\_\@",
+    "^.$",
+    r"\Aab\z",
+    "(?i)AB",
+)
 _STEPS = (1, 2, 0.5, 0.1, 0.01, 3, 1e-7, 7)
 _TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")
 

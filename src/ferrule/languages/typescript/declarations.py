@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ferrule.languages.typescript.layout import LINE, WIDTH, After, Doc, Group, Indent, columns, laid_out, listed
 from ferrule.languages.typescript.text import clause, comment, member_name, number, said, shown, string
-from ferrule.languages.typescript.types import bars, document, document_in_union, flat, parts, signature
+from ferrule.languages.typescript.types import bars, document, document_in_union, flat, is_hugged, parts, signature
 from ferrule.languages.typescript.types import union as union_of
 from ferrule.model.type_tree import (
     Alias,
@@ -182,17 +182,14 @@ def _is_covered(found: Type, among: dict[str, Type]) -> bool:
 
 
 def _united(types: list[Type], is_optional: bool) -> Doc:
-    docs = [document_in_union(each) for each in types] + (["undefined"] if is_optional else [])
-    if len(docs) == 1:
+    if len(types) == 1 and not is_optional:
         return document(types[0])
-    texts = [flat(each) for each in types]
-    is_hugged = len(docs) == 2 and texts[1:] == ["null"] and isinstance(types[0], Named | MapOf)
-    return union_of(docs, "alone", is_hugged=is_hugged)
+    return union_of(types, "alone", ["undefined"] if is_optional else [])
 
 
 def _alias(name: str, found: Type) -> str:
     inside = parts(found)
-    if len(inside) > 1 and not isinstance(inside[0], Named | MapOf):
+    if len(inside) > 1 and not is_hugged(inside):
         return _unions(name, [flat(each) for each in inside], [document_in_union(each) for each in inside])
     line = f"export type {name} = {flat(found)};"
     if columns(line) > WIDTH:

@@ -8,7 +8,6 @@ import msgspec
 
 from ferrule.contracts.language import ToolNote, ToolPlan
 from ferrule.languages.typescript.declarations import Declarations
-from ferrule.languages.typescript.layout import LINE, SOFT, Doc, Group, Indent, joined, laid_out
 from ferrule.languages.typescript.naming import KEYWORDS
 from ferrule.languages.typescript.parts import header, imported, signature, text_member, texts_member
 from ferrule.languages.typescript.text import comment, said, string
@@ -65,13 +64,12 @@ def _contract(tool: ToolPlan) -> str:
 
 
 def _definition(tool: ToolPlan) -> str:
-    types = joined([tool.input.root.name, output_type(tool)], [",", LINE])
-    opening: Doc = ["export const definition = new Definition", Group(["<", Indent([SOFT, types]), SOFT, ">"]), "({"]
     words = said(tool.description) or said(tool.title) or ["What the tool takes and gives."]
     return "".join(
         (
+            f"interface Types {{\n  input: {tool.input.root.name};\n  output: {output_type(tool)};\n}}\n\n",
             comment(words),
-            f"{laid_out(opening)}\n",
+            "export const definition = new Definition<Types>({\n",
             text_member("name", tool.name),
             text_member("title", tool.title),
             text_member("description", tool.description),

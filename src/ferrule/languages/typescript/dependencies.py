@@ -10,6 +10,7 @@ from ferrule.contracts.language import Injected, Plan, Section, Service, ToolPla
 from ferrule.languages.typescript.naming import Names, camel_style, pascal_style, symbol
 from ferrule.languages.typescript.text import member_name, string
 
+_NOT_TYPES = ("NotImplementedError", "Promise", "Tool", "ToolCall", "contract", "createTool", "definition")
 _FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,80}")
 
 
@@ -62,7 +63,7 @@ class Dependencies:
     def of(self, tool: ToolPlan) -> list[Dependency]:
         """The parameters of a tool, in the order of its definition."""
         names = Names(("args", "call", "contract", "createTool", "definition", "input", "run"))
-        types = Names(("Tool", "ToolCall", "NotImplementedError", *self._types(tool)))
+        types = Names((*_NOT_TYPES, *self._types(tool)))
         return [self._dependency(each, names, types) for each in tool.inject]
 
     def _types(self, tool: ToolPlan) -> Iterable[str]:

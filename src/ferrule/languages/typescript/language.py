@@ -15,7 +15,7 @@ from ferrule.languages.typescript.wiring import config, service, tool_box
 
 _TYPES = """
     CallOptions CallProgress Client ClientOptions Config Definition FerruleClient Logger NotImplementedError Promise Tool
-    ToolBox ToolCall Waiting
+    ToolBox ToolCall Types Waiting
 """
 _DEVICES = ("aux", "con", "nul", "prn", *(f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10)))
 
@@ -27,7 +27,7 @@ class TypeScript:
     title = "TypeScript"
     flavours: tuple[str, ...] = ()
     reserved_types = frozenset(_TYPES.split())
-    reserved_endings = ("Contract", "Tool")
+    reserved_endings: tuple[str, ...] = ("Contract", "Tool")
     reserved_stems = frozenset(("index", "generated", *_DEVICES))
 
     def write(self, plan: Plan) -> Written:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from ferrule.model.identifiers import Style, camel, pascal
 
 _WORDS = """
+    bigint never
     abstract any arguments as async await boolean break case catch class const constructor continue debugger declare default
     delete do else enum eval export extends false finally for from function get if implements import in instanceof
     interface let new null number object of package private protected public return set static string super switch

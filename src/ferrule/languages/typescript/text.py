@@ -11,6 +11,7 @@ _PLAIN = re.compile(r"[ -!#-&(-\[\]-~]*")
 _NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f", "\v": "\\v", "\\": "\\\\"}
 _SHOWN = frozenset(("Lu", "Ll", "Lt", "Lo", "Nd", "Pd", "Ps", "Pe", "Po", "Pi", "Pf", "Sc"))
+_IN_NAMES = frozenset(("Lu", "Ll", "Lt", "Lo", "Nd"))
 _TAG = re.compile(r"(^|[\s{*])@")
 _COLUMNS = 78
 
@@ -61,9 +62,24 @@ def member_name(name: str) -> str:
     """The name of a member of an interface, quoted where it has to be."""
     if _NAME.fullmatch(name):
         return name
-    if name.isidentifier() and unicodedata.is_normalized("NFKC", name) and all(map(_is_shown, name)):
-        return name
+    if name.isascii():
+        return string(name)
+    kinds = {_part_of_name(one) for one in name}
+    if "no" not in kinds and not name[0].isdigit():
+        if "perhaps" not in kinds:
+            return name
+        # Formatters differ in what they take for a letter, and let escapes be.
+        return '"' + "".join(_unicode(one) if _part_of_name(one) == "perhaps" else one for one in name) + '"'
     return string(name)
+
+
+def _part_of_name(one: str) -> str:
+    """Whether a character may stand in a name without quotes: `yes`, `no`, or `perhaps` where that depends on who is asked."""
+    if one in "$_" or (one.isascii() and one.isalnum()):
+        return "yes"
+    if one.isascii() or not _is_shown(one) or unicodedata.category(one) not in _IN_NAMES or ord(one) > 0xFFFF:
+        return "no"
+    return "yes" if unicodedata.ucd_3_2_0.category(one) in _IN_NAMES else "perhaps"
 
 
 def comment(lines: Iterable[str], indent: str = "") -> str:

@@ -85,7 +85,7 @@ def document(found: Type, place: Place = "alone") -> Doc:
     """A type that may take several lines."""
     match found:
         case Nullable() if len(parts(found)) > 1:
-            return union([document_in_union(each) for each in parts(found)], place, is_hugged=_is_hugged(found.inner))
+            return union(parts(found), place)
         case Nullable():
             return document(found.inner, place)
         case MapOf():
@@ -108,17 +108,17 @@ def signature(value: Doc) -> list[Doc]:
     return ["[", Group([Indent([SOFT, "name: string"]), SOFT]), "]: ", value]
 
 
-def _is_hugged(inner: Type) -> bool:
-    """With these, `| null` stays where it is."""
-    return isinstance(inner, Named | MapOf)
+def is_hugged(of: Sequence[Type]) -> bool:
+    """With a name or a map, `| null` stays where it is."""
+    return len(of) == 2 and isinstance(of[0], Named | MapOf) and isinstance(of[1], Null)
 
 
-def union(of: Sequence[Doc], place: Place, *, is_hugged: bool = False) -> Doc:
+def union(of: Sequence[Type], place: Place, more: Sequence[Doc] = ()) -> Doc:
     """Types with bars between them, as they stand in some place."""
-    if is_hugged:
-        hugged: Doc = joined(of, " | ")
+    if is_hugged(of) and not more:
+        hugged: Doc = joined([document(each) for each in of], " | ")
         return ["(", hugged, ")"] if place == "operand" else hugged
-    barred = bars(of)
+    barred = bars([*(document_in_union(each) for each in of), *more])
     match place:
         case "alone":
             return Group(Indent([SOFT, barred]))

@@ -11,7 +11,7 @@ import {
   unexpected,
   unreachable,
 } from "./answers.js";
-import type { Definition } from "./definition.js";
+import type { Definition, ToolTypes } from "./definition.js";
 import { CanceledError } from "./errors.js";
 import { LostError } from "./events.js";
 import { Following, type CallOptions } from "./following.js";
@@ -32,8 +32,6 @@ export interface ClientOptions {
   /** What sends requests, for tests. */
   readonly fetch?: typeof fetch | undefined;
 }
-
-type AnyDefinition<Output> = Definition<unknown, Output>;
 
 interface Request {
   readonly method: string;
@@ -62,11 +60,11 @@ export class FerruleClient {
   }
 
   /** Calls a tool and waits for its result. Throws a `FerruleError`. */
-  async call<Input, Output>(
-    definition: Definition<Input, Output>,
-    input: Input,
+  async call<Types extends ToolTypes>(
+    definition: Definition<Types>,
+    input: Types["input"],
     options: CallOptions = {},
-  ): Promise<Output> {
+  ): Promise<Types["output"]> {
     const body = {
       tool: definition.name,
       arguments: input,
@@ -86,11 +84,11 @@ export class FerruleClient {
   }
 
   /** Waits for the result of a call that was made before. */
-  async result<Output>(
-    definition: AnyDefinition<Output>,
+  async result<Types extends ToolTypes>(
+    definition: Definition<Types>,
     invocationId: string,
     options: CallOptions = {},
-  ): Promise<Output> {
+  ): Promise<Types["output"]> {
     const path = eventsPath(invocationId);
     const request: Request = { method: "GET", headers: {} };
     return this.#followed(definition, path, request, options, invocationId);
@@ -106,13 +104,13 @@ export class FerruleClient {
   }
 
   /** Follows a call to its end, unless it is aborted before. */
-  async #followed<Output>(
-    definition: AnyDefinition<Output>,
+  async #followed<Types extends ToolTypes>(
+    definition: Definition<Types>,
     path: string,
     request: Request,
     options: CallOptions,
     invocationId = "",
-  ): Promise<Output> {
+  ): Promise<Types["output"]> {
     const following = new Following(invocationId, options);
     const { signal } = options;
     if (signal?.aborted === true) {
@@ -208,7 +206,7 @@ function eventsPath(invocationId: string): string {
   return `/v1/calls/${encodeURIComponent(invocationId)}/events`;
 }
 
-function digestOf(definition: AnyDefinition<unknown>): string {
+function digestOf(definition: Definition<ToolTypes>): string {
   return definition.digest.replace(/^sha256:/, "");
 }
 
@@ -219,10 +217,10 @@ function canceled(invocationId: string, cause: unknown): CanceledError {
 }
 
 /** The typed output of a result that is no error. */
-function outputOf<Output>(
-  definition: AnyDefinition<Output>,
+function outputOf<Types extends ToolTypes>(
+  definition: Definition<Types>,
   result: unknown,
-): Output {
+): Types["output"] {
   const said = membersOf(result);
   const output = said["structured_content"] ?? textIn(said["content"]);
   try {
@@ -231,7 +229,7 @@ function outputOf<Output>(
     const id = textOf(said["invocation_id"]);
     throw unexpected(`${definition.name}: ${String(cause)}`, id, cause);
   }
-  return output as Output;
+  return output;
 }
 
 /** Of a result without a value: its text, or the value that the text is. */

@@ -17,8 +17,14 @@ export interface DefinitionOptions {
   readonly output: string | null;
 }
 
+/** The types of what a tool takes and gives. */
+export interface ToolTypes {
+  input: unknown;
+  output: unknown;
+}
+
 /** A tool's definition, with its types. */
-export class Definition<Input, Output> {
+export class Definition<Types extends ToolTypes> {
   readonly name: string;
   readonly title: string;
   readonly description: string;
@@ -41,24 +47,24 @@ export class Definition<Input, Output> {
   }
 
   /** Reads and checks an input. */
-  decodeInput(source: string | Uint8Array): Input {
-    return this.parameters.decode(source) as Input;
+  decodeInput(source: string | Uint8Array): Types["input"] {
+    return this.parameters.decode(source) as Types["input"];
   }
 
   /** Checks an input and writes it. */
-  encodeInput(input: Input): string {
+  encodeInput(input: Types["input"]): string {
     return this.parameters.encode(input);
   }
 
   /** Reads and checks an output. */
-  decodeOutput(source: string | Uint8Array): Output {
+  decodeOutput(source: string | Uint8Array): Types["output"] {
     return (
       this.output === null ? parseJson(source) : this.output.decode(source)
-    ) as Output;
+    ) as Types["output"];
   }
 
   /** Checks an output and writes it. */
-  encodeOutput(output: Output): string {
+  encodeOutput(output: Types["output"]): string {
     return this.output === null
       ? encodeJson(output)
       : this.output.encode(output);

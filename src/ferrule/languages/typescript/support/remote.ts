@@ -1,22 +1,22 @@
 /** Tools that a running Ferrule does the work of. */
 
 import { FerruleClient } from "./client.js";
-import type { Definition } from "./definition.js";
+import type { Definition, ToolTypes } from "./definition.js";
 import type { CallOptions } from "./following.js";
 import { createTool, type Tool } from "./tool.js";
 
 /** Calls a tool at the server that FERRULE_URL and FERRULE_TOKEN name. */
-export async function callRemote<Input, Output>(
-  definition: Definition<Input, Output>,
-  input: Input,
+export async function callRemote<Types extends ToolTypes>(
+  definition: Definition<Types>,
+  input: Types["input"],
   options: CallOptions = {},
-): Promise<Output> {
+): Promise<Types["output"]> {
   return new FerruleClient().call(definition, input, options);
 }
 
 /** A tool whose calls go to that server. */
-export function createRemoteTool<Input, Output>(
-  definition: Definition<Input, Output>,
+export function createRemoteTool<Types extends ToolTypes>(
+  definition: Definition<Types>,
 ): Tool {
   return createTool({
     name: definition.name,
