@@ -301,7 +301,8 @@ def _parts(
         vault=lambda: outside.surroundings.vault,
     )
     search = SearchExecutor(new_id, settings.surface)
-    runs = (search, *executors, functions, builtins, shell, TransportExecutor(lambda: outside.surroundings))
+    transports = TransportExecutor(lambda: outside.surroundings, settings.mcp.programs.values())
+    runs = (search, *executors, functions, builtins, shell, transports)
     return Parts(
         store=store,
         clock=clock,
@@ -316,7 +317,9 @@ def _parts(
         key=key,
         services=services,
         readiness=Here(
-            functions.can_run, builtins.is_enabled, lambda tool: _missing(tool, outside, settings, executors)
+            lambda tool: functions.can_run(tool) or transports.has_program(tool),
+            builtins.is_enabled,
+            lambda tool: _missing(tool, outside, settings, executors),
         ),
         name=workspace.namespace,
         root=workspace.root,

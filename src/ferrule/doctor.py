@@ -161,7 +161,7 @@ def kind_of(tool: Tool, executor: Executor | None) -> str:
     """How a tool is reached, in a word."""
     name = type(executor).__name__.removesuffix("Executor").lower() if executor is not None else ""
     if name == "transport" or executor is None:
-        return transport_of(tool) or tool.tool_kind
+        return transport_of(tool) or (tool.tool_kind if executor is None else "program")
     return name
 
 
@@ -175,7 +175,8 @@ def _unreachable(tool: Tool) -> ExecutionFailed:
     if tool.tool_kind == "function" or tool.dialect in ("oxp", "adl"):
         return ExecutionFailed(
             "setup_required",
-            f"no function is bound to it; name one in [functions] bind, or write @ferrule.tool({tool.tool_id!r}) above it",
+            f"no function is bound to it; name one in [functions] bind, or write @ferrule.tool({tool.tool_id!r}) above it,"
+            " or name the program that runs it in [mcp.programs]",
             code="function_unbound",
         )
     return ExecutionFailed(

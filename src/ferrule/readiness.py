@@ -17,7 +17,8 @@ class Here:
         is_switched_on: Callable[[Tool], bool] = lambda tool: False,
         missing: Callable[[Tool], Collection[str]] = lambda tool: (),
     ) -> None:
-        """`missing`: the secrets of a tool that are known not to be there, by name; nobody is asked for them."""
+        """`is_bound`: whether a function or a program does a tool's work. `missing`: the secrets of a tool that are known not to
+        be there, by name; nobody is asked for them."""
         self._is_bound = is_bound
         self._is_switched_on = is_switched_on
         self._missing = missing
@@ -27,8 +28,8 @@ class Here:
         return () if self._is_bound(tool) and tool.dialect == "aml" else self._missing(tool)
 
     def is_set_up(self, tool: Tool) -> bool:
-        """True when a function was bound to the tool, which is how tools are set up here. That an executor takes tools of
-        its kind is no setup (AT-14)."""
+        """True when a function or a program was bound to the tool, which is how tools are set up here. That an executor takes
+        tools of its kind is no setup (AT-14)."""
         return self._is_bound(tool)
 
     def is_switched_on(self, tool: Tool) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -12,6 +12,7 @@ from ferrule.contracts.receiver import Receiver
 from ferrule.executors.builtin import TRANSPORTS
 from ferrule.locking.oxp_tools import SERVER_DIALECT
 from ferrule.model.tool import Tool
+from ferrule.model.upstreams import McpProgram
 from ferrule.registry import Registry
 
 if TYPE_CHECKING:
@@ -58,14 +59,23 @@ class TransportExecutor:
 
     support = Support(cancel=True)
 
-    def __init__(self, surroundings: Callable[[], Surroundings]) -> None:
-        """`surroundings`: what executors are given, made when the first one needs it."""
+    def __init__(self, surroundings: Callable[[], Surroundings], programs: Iterable[McpProgram] = ()) -> None:
+        """`surroundings`: what executors are given, made when the first one needs it. `programs`: those that do the work of tools
+        which are defined here, whatever transport their definitions name."""
         self._surroundings = surroundings
+        self._programs = tuple(programs)
         self._made: dict[str, Executor] = {}
 
     def can_run(self, tool: Tool) -> bool:
-        """True for a tool whose definition names a transport."""
-        return transport_of(tool) is not None
+        """True for a tool that a program runs, or whose definition names a transport."""
+        return self._kind(tool) is not None
+
+    def has_program(self, tool: Tool) -> bool:
+        """True for a tool whose work a program of `[mcp.programs]` does."""
+        return any(each.runs(tool.tool_id) for each in self._programs)
+
+    def _kind(self, tool: Tool) -> str | None:
+        return MCP if self.has_program(tool) else transport_of(tool)
 
     def prepare(self, tool: Tool) -> Run:
         """The tool's runner. Raises ExecutionFailed (`setup_required`, with what is missing)."""
@@ -83,7 +93,7 @@ class TransportExecutor:
 
     def behind(self, tool: Tool) -> Executor:
         """The executor of a tool's transport. Raises ExecutionFailed when its driver is not installed."""
-        kind = transport_of(tool)
+        kind = self._kind(tool)
         if kind is None:
             raise ExecutionFailed("setup_required", f"the definition of {tool.tool_id!r} names no transport")
         made = self._made.get(kind)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from typing import Annotated, Any
 
 import msgspec
@@ -42,10 +43,29 @@ class McpServer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """Names of the tools to take, with `*`."""
 
 
+class McpProgram(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A program that does the work of tools which are defined here: `[mcp.programs.NAME]`. It speaks MCP over its standard input
+    and output, and calls each tool by its name; what it says about them is not asked for, because the definitions say it."""
+
+    command: tuple[str, ...]
+    """The program, with its arguments."""
+    tools: tuple[str, ...]
+    """Ids of the tools it runs, with `*`: `clerk.*`."""
+    env: dict[str, str] = {}
+    """Variables it gets besides PATH, HOME and LANG; `${NAME}` stands for one of this process."""
+    cwd: str = ""
+    """The folder it runs in, below the workspace."""
+
+    def runs(self, tool_id: str) -> bool:
+        """True for a tool that it does the work of."""
+        return any(fnmatchcase(tool_id, pattern) for pattern in self.tools)
+
+
 class McpUpstreams(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`[mcp]`"""
 
     servers: dict[str, McpServer] = {}
+    programs: dict[str, McpProgram] = {}
     timeout_seconds: Seconds = 60.0
     """How long one call may take when nothing shorter is said; progress does not lengthen it."""
     connect_seconds: Seconds = 30.0

@@ -159,7 +159,7 @@ def _parts(
         SearchExecutor(new_id, SurfaceSettings()),
         *executors,
         functions,
-        TransportExecutor(lambda: outside.surroundings),
+        TransportExecutor(lambda: outside.surroundings, settings.mcp.programs.values()),
     )
     accepted: list[dict[str, Any]] = []
     notices = Notices(notifiers, "memory") if notifiers else None

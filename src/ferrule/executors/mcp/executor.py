@@ -21,7 +21,7 @@ from ferrule.executors.mcp.checking import Pinned, demand_unchanged
 from ferrule.executors.mcp.failures import HEADER_MISMATCH, INVALID_PARAMS, Refused, bad_answer, of_network
 from ferrule.executors.mcp.pool import Connections, Key
 from ferrule.executors.mcp.results import State, output_of, question_of, responses_of
-from ferrule.executors.mcp.upstream import Place, Upstream, folder, place_of
+from ferrule.executors.mcp.upstream import Place, Upstream, folder, place_of, program_place
 from ferrule.executors.surroundings import Surroundings
 from ferrule.model.tool import Tool
 from ferrule.network.guard import Forbidden
@@ -47,8 +47,8 @@ class McpExecutor:
         self.connections = Connections()
 
     def can_run(self, tool: Tool) -> bool:
-        """True for imported tools, and AML tools whose transport is `mcp`."""
-        return tool.tool_kind == "mcp_tool"
+        """True for imported tools, AML tools whose transport is `mcp`, and those that a program runs."""
+        return tool.tool_kind == "mcp_tool" or program_place(tool, self.settings) is not None
 
     def prepare(self, tool: Tool) -> McpRun:
         """The tool's runner. Raises ExecutionFailed (`setup_required`)."""

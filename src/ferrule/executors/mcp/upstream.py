@@ -80,10 +80,26 @@ class Place(msgspec.Struct, frozen=True):
     tool_name: str
     accepted: Native | None = None
     """Of an imported tool: the definition it was made from."""
+    is_own: bool = False
+    """True for a program that does the work of a tool which is defined here: its definition counts, and nothing is locked."""
+
+
+def program_place(tool: Tool, settings: McpUpstreams) -> Place | None:
+    """The program of `[mcp.programs]` that does a tool's work; the first that says so."""
+    for name, program in settings.programs.items():
+        if program.runs(tool.tool_id):
+            upstream = Upstream(
+                key=f"program {name}", label=name, command=program.command, env=program.env, cwd=program.cwd
+            )
+            return Place(upstream, tool.name, is_own=True)
+    return None
 
 
 def place_of(tool: Tool, settings: McpUpstreams) -> Place:
     """Where a tool really lives. Raises ExecutionFailed (`setup_required`)."""
+    own = program_place(tool, settings)
+    if own is not None:
+        return own
     if tool.dialect == "mcp":
         payload = imported(tool)
         server = settings.servers.get(payload.server_id)
@@ -139,7 +155,7 @@ def folder(upstream: Upstream, root: Path) -> str:
     """The folder its program runs in. Raises ExecutionFailed for one outside of the workspace."""
     found = (root / upstream.cwd).resolve()
     if not found.is_relative_to(root.resolve()):
-        raise ExecutionFailed("setup_required", f"cwd of [mcp.servers.{upstream.key}] leaves the workspace")
+        raise ExecutionFailed("setup_required", f"cwd of the MCP server {upstream.label!r} leaves the workspace")
     return str(found)
 
 
