@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ferrule.languages.python.source_text import literal
@@ -29,6 +30,7 @@ from ferrule.model.type_tree import (
     Union,
 )
 
+_TOKENS = re.compile(r""" \| |[\[\]]|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'""")
 _MOST_LENGTHS = 4
 """How many lengths of a tuple are told apart."""
 _SCALARS: dict[type, tuple[str, str]] = {
@@ -48,6 +50,8 @@ class Annotations:
         self.tree = tree
         self.flavour = flavour
         self.declared: dict[str, Declaration] = {each.name: each for each in tree.declarations}
+        self.uses: set[str] = set()
+        """What has to be imported for what was written so far."""
 
     def presence(self, member: Member) -> str:
         """`required`, `optional` or `three`: see `support/layouts.py`."""
@@ -83,6 +87,9 @@ class Annotations:
                 return name
             case TupleOf():
                 return self._tuple(made)
+            case Anything():
+                self.uses.add("Any")
+                return "Any"
             case _:
                 return _SCALARS[type(made)][0]
 
@@ -147,18 +154,37 @@ class Annotations:
                 return []
 
 
-def joined(parts: Iterator[str] | list[str]) -> str:
-    """A union, each of its parts once and None last."""
+def joined(parts: Iterable[str]) -> str:
+    """A union: each of its parts once, literals together, None last."""
+    once = members_of(parts)
+    return " | ".join(once)
+
+
+def members_of(parts: Iterable[str]) -> list[str]:
+    """The parts of a union as a linter wants them."""
     once = list(dict.fromkeys(part for each in parts for part in _parts(each)))
-    once.sort(key=lambda part: part == "None")
-    return "Any" if "Any" in once else " | ".join(once)
+    if "Any" in once:
+        return ["Any"]
+    literals = [part for part in once if part.startswith("Literal[")]
+    if len(literals) > 1:
+        inside = ", ".join(part.removeprefix("Literal[").removesuffix("]") for part in literals)
+        once = [f"Literal[{inside}]" if part == literals[0] else part for part in once if part not in literals[1:]]
+    if "float" in once:
+        once = [part for part in once if part != "int"]
+    return sorted(once, key=lambda part: part == "None")
 
 
 def _parts(annotation: str) -> list[str]:
-    """`X | None` in two; what has brackets is left alone, as the bar may be inside them."""
-    if annotation.endswith(" | None"):
-        return [annotation.removesuffix(" | None"), "None"]
-    return [annotation]
+    """The parts of a union: what stands between the bars that are in no brackets and no text."""
+    if " | " not in annotation:
+        return [annotation]
+    depth, start, parts = 0, 0, []
+    for token in _TOKENS.finditer(annotation):
+        depth += (token[0] == "[") - (token[0] == "]")
+        if token[0] == " | " and not depth:
+            parts.append(annotation[start : token.start()])
+            start = token.end()
+    return [*parts, annotation[start:]]
 
 
 def names_in(made: Type) -> Iterator[str]:

@@ -8,7 +8,7 @@ from ferrule.model.identifiers import Style, identifiers, snake
 from ferrule.model.type_tree import Record
 
 _LONGEST = 48
-_ANNOTATIONS = frozenset("str int float bool list dict tuple object type".split())
+_ANNOTATIONS = frozenset(["str", "int", "float", "bool", "list", "dict", "tuple", "object", "type"])
 """A member of such a name would stand for it in the annotations of the members after it."""
 _PYDANTIC = """
     construct copy dict fields from_orm json model_computed_fields model_config model_construct model_copy model_dump

@@ -19,6 +19,7 @@ _ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _LINE_ENDS = re.compile(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _PLAIN = frozenset("LMNPS")
 """The first letters of the categories of characters that a reader sees."""
+_ESCAPED_QUOTE = re.compile(r'(?<!\\)(?:\\\\)*\\"$')
 _LONGEST_TEXT = 20_000
 
 
@@ -129,9 +130,9 @@ def docstring(lines: Sequence[str], indent: str = "") -> list[str]:
     if not told:
         return []
     told[0] = told[0].lstrip()
-    if told[-1].endswith('"'):
+    if told[-1].endswith('"') and not _ESCAPED_QUOTE.search(told[-1]):
         told[-1] = told[-1][:-1] + '\\"'
-    if len(told) == 1 and fits(f'{indent}"""{told[0]}"""'):
+    if len(told) == 1:
         return [f'{indent}"""{told[0]}"""']
     inner = (f"{indent}{line}".rstrip() for line in told[1:])
     return [f'{indent}"""{told[0]}', *inner, f'{indent}"""']

@@ -15,8 +15,8 @@ class Member(NamedTuple):
     name: str
     """Its name in Python."""
     presence: str
-    """`required`; `optional`, where None means left out; `three`, where null is something
-    else than left out."""
+    """`required`; `optional`, where None means left out; `three`, where null is
+    something else than left out."""
     shape: Any
 
 

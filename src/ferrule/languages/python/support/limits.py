@@ -64,9 +64,7 @@ def _text_problem(schema: dict[str, Any], value: str, path: Path) -> Problem | N
     return None
 
 
-def _number_problem(
-    schema: dict[str, Any], value: int | float, path: Path
-) -> Problem | None:
+def _number_problem(schema: dict[str, Any], value: float, path: Path) -> Problem | None:
     for keyword, is_wrong, told in _BOUNDS:
         limit = schema.get(keyword)
         if limit is True:  # until draft 4
@@ -88,7 +86,7 @@ _BOUNDS: tuple[tuple[str, _Comparison, str], ...] = (
 )
 
 
-def _is_multiple(value: int | float, step: int | float) -> bool:
+def _is_multiple(value: float, step: float) -> bool:
     """By their digits: 19.99 is a multiple of 0.01."""
     exact = Fraction(Decimal(repr(value))) / Fraction(Decimal(repr(step)))
     return exact.denominator == 1

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from .records_dataclass import Layout as Layout
-from .records_dataclass import Member as Member
-from .records_dataclass import is_record as is_record
-from .records_dataclass import made as made
-from .records_dataclass import members_of as members_of
+from .records_dataclass import is_record, made, members_of
+
+__all__ = ["is_record", "made", "members_of"]

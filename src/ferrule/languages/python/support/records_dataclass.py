@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import is_dataclass
 from typing import Any
 
-from .layouts import Layout as Layout
-from .layouts import Member as Member
+from .layouts import Layout, Member
 from .unset import UNSET
 
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import msgspec
 
-from .layouts import Layout as Layout
-from .layouts import Member as Member
+from .layouts import Layout, Member
 
 
 def is_record(value: Any) -> bool:

@@ -7,8 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from .layouts import Layout as Layout
-from .layouts import Member as Member
+from .layouts import Layout, Member
 
 
 def is_record(value: Any) -> bool:
@@ -17,7 +16,7 @@ def is_record(value: Any) -> bool:
 
 
 def made(layout: Layout, values: dict[str, Any], extra: dict[str, Any]) -> Any:
-    """An object with these members. They fit the schema, so nothing is checked again."""
+    """An object with these members. They fit the schema: nothing is checked again."""
     model = layout.made_of.model_construct()
     model.__dict__.update(values)
     model.model_fields_set.update(values)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .layouts import Layout as Layout
-from .layouts import Member as Member
+from .layouts import Layout, Member
 
 
 def is_record(value: Any) -> bool:

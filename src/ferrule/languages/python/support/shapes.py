@@ -1,7 +1,7 @@
 """Typed values of JSON and back, by a table of the types that were generated.
 
-Decoding goes by the table. Encoding goes by the value: an object of a generated class is
-written as its class says, anything else as what it is.
+Decoding goes by the table. Encoding goes by the value: an object of a generated class
+is written as its class says, anything else as what it is.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from typing import Any, Generic, TypeVar, cast
 
 from .checking import Schema
 from .json_text import DecodeError, parsed, written
+from .layouts import Layout, Member
 from .limits import are_equal
-from .records import Layout, Member, is_record, made, members_of
+from .records import is_record, made, members_of
 
 T = TypeVar("T")
 _KINDS = {str: "string", bool: "boolean", int: "number", float: "number"}
@@ -61,23 +62,23 @@ class Types:
             case "list":
                 return [
                     self.value(rest[0], item, f"{path}/{at}")
-                    for at, item in enumerate(value)
+                    for at, item in enumerate(_list(value, path))
                 ]
             case "map":
                 return {
                     name: self.value(rest[0], item, f"{path}/{name}")
-                    for name, item in value.items()
+                    for name, item in _object(value, path).items()
                 }
             case "const":
                 return rest[0]
             case _:
                 return self._tuple(rest, value, path)
 
-    def _tuple(self, rest: list[Any], value: list[Any], path: str) -> Any:
+    def _tuple(self, rest: list[Any], value: Any, path: str) -> Any:
         shapes, after, is_tuple = rest
         items = [
             self.value(shapes[at] if at < len(shapes) else after, item, f"{path}/{at}")
-            for at, item in enumerate(value)
+            for at, item in enumerate(_list(value, path))
         ]
         return tuple(items) if is_tuple else items
 
@@ -85,7 +86,7 @@ class Types:
         said = self._declared(name)
         match said["kind"]:
             case "record":
-                return self._record(self._layout(name), value, path)
+                return self._record(self._layout(name), _object(value, path), path)
             case "enum":
                 return next(each for each in said["values"] if are_equal(each, value))
             case "alias":
@@ -132,8 +133,16 @@ class Types:
             return [self.json(item) for item in value]
         return value
 
+    def _name_of(self, kind: type) -> str:
+        """The generated class that a class is, or is made of."""
+        for each in kind.__mro__:
+            name: str = each.__name__
+            if self._classes.get(name) is each:
+                return name
+        raise TypeError(f"a {kind.__qualname__} is nothing that this tool knows")
+
     def _members(self, value: Any) -> dict[str, Any]:
-        layout = self._layout(type(value).__name__)
+        layout = self._layout(self._name_of(type(value)))
         tagged = dict([layout.tag]) if layout.tag else {}
         members = {
             member.wire: self.json(item) for member, item in members_of(layout, value)
@@ -176,6 +185,19 @@ class Codec(Generic[T]):
     def encode(self, value: T) -> bytes:
         """A typed value as a JSON text."""
         return written(self.json(value))
+
+
+def _object(value: Any, path: str) -> dict[str, Any]:
+    """An object: some schemas take what their types do not."""
+    if isinstance(value, dict):
+        return value
+    raise DecodeError(path, "must be an object")
+
+
+def _list(value: Any, path: str) -> list[Any]:
+    if isinstance(value, list):
+        return value
+    raise DecodeError(path, "must be a list")
 
 
 def _kind(value: Any) -> str:
