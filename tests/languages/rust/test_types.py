@@ -37,7 +37,9 @@ def _is_kept(value: Any, found: Any) -> bool:
         return found.keys() <= value.keys() and all(_is_kept(value[name], each) for name, each in found.items())
     if isinstance(value, list) and isinstance(found, list):
         return len(value) == len(found) and all(map(_is_kept, value, found))
-    return (type(value) is type(found) and value == found) or (_is_number(value) and _is_number(found) and value == found)
+    return (type(value) is type(found) and value == found) or (
+        _is_number(value) and _is_number(found) and value == found
+    )
 
 
 def _is_number(value: Any) -> bool:

@@ -43,14 +43,14 @@ def contents(tool: ToolPlan, plan: Plan) -> Contents:
     """Schemas, types and their codecs."""
     trees = (tool.input, tool.output) if tool.output is not None else (tool.input,)
     shapes = Shapes(trees)
-    made = [_schema("INPUT", "input", tool.input_schema)]
-    if tool.output_schema is not None:
-        made.append(_schema("OUTPUT", "output", tool.output_schema))
-    made += [_named("Input", tool.input), _input_codec()]
+    made = [_named("Input", tool.input), _input_codec()]
     made += [_named("Output", tool.output), _output_codec(tool.output is not None)]
     for document, tree in zip(("INPUT", "OUTPUT"), trees, strict=False):
         made += [declared(each, shapes, document) for each in tree.declarations]
     made += filter(None, (arrays(shapes), constants(shapes)))
+    made.append(_schema("INPUT", "input", tool.input_schema))
+    if tool.output_schema is not None:
+        made.append(_schema("OUTPUT", "output", tool.output_schema))
     notes = [*shapes.notes, *_pattern_notes(tool)]
     return Contents("\n".join(made), tuple(ToolNote(tool.tool_id, note) for note in dict.fromkeys(notes)))
 

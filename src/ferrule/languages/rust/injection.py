@@ -40,7 +40,7 @@ def parameters(tool: ToolPlan, project: Project) -> list[Parameter]:
         elif each.kind == "service" and each.name in services:
             module = modules[each.name]
             kind = f"&dyn crate::services::{module}::{interface(services[each.name])}"
-            found.append(Parameter(name, kind, f"{module}_service.as_ref()"))
+            found.append(Parameter(name, kind, f"{service_variable(module)}.as_ref()"))
     return found
 
 
@@ -70,6 +70,11 @@ def factory(service: Service) -> str:
 def service_modules(project: Project) -> dict[str, str]:
     """The module of each service."""
     return member_names((each.name for each in project.services), ["mod", *KEYWORDS])
+
+
+def service_variable(module: str) -> str:
+    """What `all()` calls a service."""
+    return f"{module.rstrip('_')}_service"
 
 
 def section_fields(project: Project) -> dict[str, str]:

@@ -113,6 +113,13 @@ def constant(before: str, literal: str) -> str:
     return f"{before}\n    {literal};\n" if is_next else f"{before} {literal};\n"
 
 
+def bound(name: str, value: str, indent: int) -> str:
+    """`let name = value;`."""
+    start = " " * indent
+    line = f"{start}let {name} = {value};"
+    return f"{line}\n" if len(line) <= COLUMNS else f"{start}let {name} =\n{start}    {value};\n"
+
+
 def array(before: str, items: Sequence[str], after: str = ";") -> str:
     """`const NAME: &[&str] = &["a", "b"];`."""
     inside = ", ".join(items)

@@ -18,8 +18,9 @@ from ferrule.languages.rust.injection import (
     section_fields,
     section_types,
     service_modules,
+    service_variable,
 )
-from ferrule.languages.rust.layout import Shape, attribute, braced, call, constant, signature, typed
+from ferrule.languages.rust.layout import Shape, attribute, bound, braced, call, constant, signature, typed
 from ferrule.languages.rust.names import KEYWORDS, member_names
 from ferrule.languages.rust.text import documentation, json_text, lines, literal, one_line, raw
 from ferrule.model.value import JsonValue
@@ -73,9 +74,8 @@ def _registration(plan: Plan, modules: str) -> str:
     for name, service in services.items():
         if name in asked:
             module = service_modules(plan.project)[name]
-            made = f"crate::services::{module}::{factory(service)}(&logger, &config)?;"
-            line = f"    let {module}_service = {made}"
-            body += f"{line}\n" if len(line) <= 100 else f"    let {module}_service =\n        {made}\n"
+            made = f"crate::services::{module}::{factory(service)}(&logger, &config)?"
+            body += bound(service_variable(module), made, 4)
     body += "    let mut tools = Vec::new();\n" + "".join(_registered(tool, plan) for tool in plan.tools)
     uses = "use std::sync::Arc;\n\n" if "= Arc::new(" in body else ""
     logger = "Logger, " if "= Logger::default()" in body else ""
@@ -102,7 +102,7 @@ def _registered(tool: ToolPlan, plan: Plan) -> str:
             "    tools.push(tool);\n"
         )
     kept = dict.fromkeys(re.split(r"\W", each.passed.lstrip("&"))[0] for each in given)
-    clones = "".join(f"        let {name} = {name}.clone();\n" for name in kept)
+    clones = "".join(bound(name, f"{name}.clone()", 8) for name in kept)
     passed = ["input", "context", *(each.passed for each in given)]
     return (
         f"    tools.push({{\n{clones}        let descriptor = {tool.stem}::descriptor();\n"

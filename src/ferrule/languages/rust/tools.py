@@ -20,8 +20,9 @@ use super::super::support::tool::{Descriptor, ToolError};
 use super::super::support::wire;
 
 """
-_CONTRACT = """// What goes in and out is in generated/{stem}.rs. When the definition of it changes, the line below no longer
-// compiles: look at that file, mend the code here, then write the digits that it has now.
+_CONTRACT = """// What goes in and out is in generated/{stem}.rs.
+// When that changes, the next line no longer compiles: look at that file, mend the code here, then
+// write the digits that it has now.
 const _: () = generated::CONTRACT_{contract};
 """
 

@@ -21,46 +21,6 @@ impl Client {
     }
 }
 
-const INPUT_SCHEMA: &str = r#"{
-  "type": "object",
-  "properties": {
-    "city": {
-      "type": "string",
-      "description": "Where.",
-      "minLength": 1
-    },
-    "unit": {
-      "enum": [
-        "celsius",
-        "fahrenheit"
-      ],
-      "default": "celsius"
-    }
-  },
-  "required": [
-    "city"
-  ],
-  "additionalProperties": false
-}"#;
-
-/// The schema of the input.
-pub static INPUT: Document = Document::new(INPUT_SCHEMA);
-
-const OUTPUT_SCHEMA: &str = r#"{
-  "type": "object",
-  "properties": {
-    "degrees": {
-      "type": "number"
-    }
-  },
-  "required": [
-    "degrees"
-  ]
-}"#;
-
-/// The schema of the output.
-pub static OUTPUT: Document = Document::new(OUTPUT_SCHEMA);
-
 /// What the tool takes.
 pub type Input = GetWeatherInput;
 
@@ -111,3 +71,43 @@ pub enum GetWeatherUnit {
 pub struct GetWeatherOutput {
     pub degrees: f64,
 }
+
+const INPUT_SCHEMA: &str = r#"{
+  "type": "object",
+  "properties": {
+    "city": {
+      "type": "string",
+      "description": "Where.",
+      "minLength": 1
+    },
+    "unit": {
+      "enum": [
+        "celsius",
+        "fahrenheit"
+      ],
+      "default": "celsius"
+    }
+  },
+  "required": [
+    "city"
+  ],
+  "additionalProperties": false
+}"#;
+
+/// The schema of the input.
+pub static INPUT: Document = Document::new(INPUT_SCHEMA);
+
+const OUTPUT_SCHEMA: &str = r#"{
+  "type": "object",
+  "properties": {
+    "degrees": {
+      "type": "number"
+    }
+  },
+  "required": [
+    "degrees"
+  ]
+}"#;
+
+/// The schema of the output.
+pub static OUTPUT: Document = Document::new(OUTPUT_SCHEMA);

@@ -3,8 +3,9 @@
 use super::generated::get_weather as generated;
 use super::support::tool::{Context, Descriptor, Logger, ToolError};
 
-// What goes in and out is in generated/get_weather.rs. When the definition of it changes, the line below no longer
-// compiles: look at that file, mend the code here, then write the digits that it has now.
+// What goes in and out is in generated/get_weather.rs.
+// When that changes, the next line no longer compiles: look at that file, mend the code here, then
+// write the digits that it has now.
 const _: () = generated::CONTRACT_5F3D968D;
 
 /// What the tool is called and takes.

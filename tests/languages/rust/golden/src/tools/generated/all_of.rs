@@ -36,6 +36,44 @@ pub fn placeholder() -> Result<Output, ToolError> {
     Ok(json!({ "tool": NAME, "message": "not implemented yet" }))
 }
 
+/// What the tool takes.
+pub type Input = AllOfInput;
+
+/// The input of a JSON text that fits the schema.
+pub fn decode_input(text: &[u8]) -> Result<Input, Mismatch> {
+    INPUT.decode(text)
+}
+
+/// The JSON text of an input that fits the schema.
+pub fn encode_input(input: &Input) -> Result<Vec<u8>, Mismatch> {
+    INPUT.encode(input)
+}
+
+/// What the tool gives.
+pub type Output = Value;
+
+/// The output of a JSON text.
+pub fn decode_output(text: &[u8]) -> Result<Output, Mismatch> {
+    json::parse(text)
+}
+
+/// The JSON text of an output.
+pub fn encode_output(output: &Output) -> Result<Vec<u8>, Mismatch> {
+    plain(output).map(|value| value.to_string().into_bytes())
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AllOfInput {
+    /// At least 2 characters.
+    pub id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// At least 0.
+    pub price: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<i64>,
+}
+
 const INPUT_SCHEMA: &str = r##"{
   "$defs": {
     "Base": {
@@ -96,41 +134,3 @@ const INPUT_SCHEMA: &str = r##"{
 
 /// The schema of the input.
 pub static INPUT: Document = Document::new(INPUT_SCHEMA);
-
-/// What the tool takes.
-pub type Input = AllOfInput;
-
-/// The input of a JSON text that fits the schema.
-pub fn decode_input(text: &[u8]) -> Result<Input, Mismatch> {
-    INPUT.decode(text)
-}
-
-/// The JSON text of an input that fits the schema.
-pub fn encode_input(input: &Input) -> Result<Vec<u8>, Mismatch> {
-    INPUT.encode(input)
-}
-
-/// What the tool gives.
-pub type Output = Value;
-
-/// The output of a JSON text.
-pub fn decode_output(text: &[u8]) -> Result<Output, Mismatch> {
-    json::parse(text)
-}
-
-/// The JSON text of an output.
-pub fn encode_output(output: &Output) -> Result<Vec<u8>, Mismatch> {
-    plain(output).map(|value| value.to_string().into_bytes())
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct AllOfInput {
-    /// At least 2 characters.
-    pub id: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub note: Option<String>,
-    /// At least 0.
-    pub price: f64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub count: Option<i64>,
-}

@@ -36,6 +36,57 @@ pub fn placeholder() -> Result<Output, ToolError> {
     Ok(json!({ "tool": NAME, "message": "not implemented yet" }))
 }
 
+/// What the tool takes.
+pub type Input = ConditionsInput;
+
+/// The input of a JSON text that fits the schema.
+pub fn decode_input(text: &[u8]) -> Result<Input, Mismatch> {
+    INPUT.decode(text)
+}
+
+/// The JSON text of an input that fits the schema.
+pub fn encode_input(input: &Input) -> Result<Vec<u8>, Mismatch> {
+    INPUT.encode(input)
+}
+
+/// What the tool gives.
+pub type Output = Value;
+
+/// The output of a JSON text.
+pub fn decode_output(text: &[u8]) -> Result<Output, Mismatch> {
+    json::parse(text)
+}
+
+/// The JSON text of an output.
+pub fn encode_output(output: &Output) -> Result<Vec<u8>, Mismatch> {
+    plain(output).map(|value| value.to_string().into_bytes())
+}
+
+/// With from also to.
+/// More is asked of it under a condition.
+/// Needs method or number.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ConditionsInput {
+    pub method: ConditionsMethod,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub number: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<i64>,
+    /// Not allowed: {"const":0}.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_zero: Option<i64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum ConditionsMethod {
+    #[serde(rename = "card")]
+    Card,
+    #[serde(rename = "cash")]
+    Cash,
+}
+
 const INPUT_SCHEMA: &str = r#"{
   "type": "object",
   "properties": {
@@ -104,54 +155,3 @@ const INPUT_SCHEMA: &str = r#"{
 
 /// The schema of the input.
 pub static INPUT: Document = Document::new(INPUT_SCHEMA);
-
-/// What the tool takes.
-pub type Input = ConditionsInput;
-
-/// The input of a JSON text that fits the schema.
-pub fn decode_input(text: &[u8]) -> Result<Input, Mismatch> {
-    INPUT.decode(text)
-}
-
-/// The JSON text of an input that fits the schema.
-pub fn encode_input(input: &Input) -> Result<Vec<u8>, Mismatch> {
-    INPUT.encode(input)
-}
-
-/// What the tool gives.
-pub type Output = Value;
-
-/// The output of a JSON text.
-pub fn decode_output(text: &[u8]) -> Result<Output, Mismatch> {
-    json::parse(text)
-}
-
-/// The JSON text of an output.
-pub fn encode_output(output: &Output) -> Result<Vec<u8>, Mismatch> {
-    plain(output).map(|value| value.to_string().into_bytes())
-}
-
-/// With from also to.
-/// More is asked of it under a condition.
-/// Needs method or number.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ConditionsInput {
-    pub method: ConditionsMethod,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub number: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub from: Option<i64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub to: Option<i64>,
-    /// Not allowed: {"const":0}.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub not_zero: Option<i64>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum ConditionsMethod {
-    #[serde(rename = "card")]
-    Card,
-    #[serde(rename = "cash")]
-    Cash,
-}

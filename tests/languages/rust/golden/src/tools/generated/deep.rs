@@ -36,6 +36,60 @@ pub fn placeholder() -> Result<Output, ToolError> {
     Ok(json!({ "tool": NAME, "message": "not implemented yet" }))
 }
 
+/// What the tool takes.
+pub type Input = DeepInput;
+
+/// The input of a JSON text that fits the schema.
+pub fn decode_input(text: &[u8]) -> Result<Input, Mismatch> {
+    INPUT.decode(text)
+}
+
+/// The JSON text of an input that fits the schema.
+pub fn encode_input(input: &Input) -> Result<Vec<u8>, Mismatch> {
+    INPUT.encode(input)
+}
+
+/// What the tool gives.
+pub type Output = Value;
+
+/// The output of a JSON text.
+pub fn decode_output(text: &[u8]) -> Result<Output, Mismatch> {
+    json::parse(text)
+}
+
+/// The JSON text of an output.
+pub fn encode_output(output: &Output) -> Result<Vec<u8>, Mismatch> {
+    plain(output).map(|value| value.to_string().into_bytes())
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DeepInput {
+    pub a: DeepA,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DeepA {
+    pub b: DeepAB,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DeepAB {
+    pub c: Vec<BTreeMap<String, Option<Vec<DeepABCItemValueItem>>>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DeepABCItemValueItem {
+    pub d: DeepABCItemValueItemD,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum DeepABCItemValueItemD {
+    #[serde(rename = "e")]
+    E,
+    #[serde(rename = "f")]
+    F,
+}
+
 const INPUT_SCHEMA: &str = r#"{
   "type": "object",
   "properties": {
@@ -97,57 +151,3 @@ const INPUT_SCHEMA: &str = r#"{
 
 /// The schema of the input.
 pub static INPUT: Document = Document::new(INPUT_SCHEMA);
-
-/// What the tool takes.
-pub type Input = DeepInput;
-
-/// The input of a JSON text that fits the schema.
-pub fn decode_input(text: &[u8]) -> Result<Input, Mismatch> {
-    INPUT.decode(text)
-}
-
-/// The JSON text of an input that fits the schema.
-pub fn encode_input(input: &Input) -> Result<Vec<u8>, Mismatch> {
-    INPUT.encode(input)
-}
-
-/// What the tool gives.
-pub type Output = Value;
-
-/// The output of a JSON text.
-pub fn decode_output(text: &[u8]) -> Result<Output, Mismatch> {
-    json::parse(text)
-}
-
-/// The JSON text of an output.
-pub fn encode_output(output: &Output) -> Result<Vec<u8>, Mismatch> {
-    plain(output).map(|value| value.to_string().into_bytes())
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct DeepInput {
-    pub a: DeepA,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct DeepA {
-    pub b: DeepAB,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct DeepAB {
-    pub c: Vec<BTreeMap<String, Option<Vec<DeepABCItemValueItem>>>>,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct DeepABCItemValueItem {
-    pub d: DeepABCItemValueItemD,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum DeepABCItemValueItemD {
-    #[serde(rename = "e")]
-    E,
-    #[serde(rename = "f")]
-    F,
-}

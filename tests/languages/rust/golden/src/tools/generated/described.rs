@@ -36,59 +36,6 @@ pub fn placeholder() -> Result<Output, ToolError> {
     Ok(json!({ "tool": NAME, "message": "not implemented yet" }))
 }
 
-const INPUT_SCHEMA: &str = r#"{
-  "type": "object",
-  "description": "Ends a comment: */ and --> and \"\"\" and ''' and `${process.exit()}` and \\\nwith lines,\r\n\tand tabs.\u2028Done\u202e.",
-  "title": "Has */ a title",
-  "properties": {
-    "city": {
-      "type": "string",
-      "description": "The city.\n\n- one\n- two */ // # \\u0022 \"\"\" {@link x}\n\n    indented\n",
-      "default": "Z\u00fcrich */ \"\"\"",
-      "examples": [
-        "Bern",
-        "a \"quoted\" one"
-      ]
-    },
-    "days": {
-      "type": "integer",
-      "default": 3,
-      "description": "How many days; very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very many."
-    },
-    "old": {
-      "type": "boolean",
-      "deprecated": true,
-      "default": null,
-      "description": "   \n  "
-    },
-    "deep": {
-      "type": "object",
-      "description": "Deep.",
-      "properties": {
-        "deeper": {
-          "type": "object",
-          "properties": {
-            "deepest": {
-              "type": "string",
-              "default": "\\"
-            }
-          }
-        }
-      },
-      "default": {
-        "deeper": {
-          "deepest": "*/"
-        }
-      }
-    }
-  },
-  "required": [],
-  "additionalProperties": false
-}"#;
-
-/// The schema of the input.
-pub static INPUT: Document = Document::new(INPUT_SCHEMA);
-
 /// What the tool takes.
 pub type Input = DescribedInput;
 
@@ -165,3 +112,56 @@ pub struct DescribedDeepDeeper {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deepest: Option<String>,
 }
+
+const INPUT_SCHEMA: &str = r#"{
+  "type": "object",
+  "description": "Ends a comment: */ and --> and \"\"\" and ''' and `${process.exit()}` and \\\nwith lines,\r\n\tand tabs.\u2028Done\u202e.",
+  "title": "Has */ a title",
+  "properties": {
+    "city": {
+      "type": "string",
+      "description": "The city.\n\n- one\n- two */ // # \\u0022 \"\"\" {@link x}\n\n    indented\n",
+      "default": "Z\u00fcrich */ \"\"\"",
+      "examples": [
+        "Bern",
+        "a \"quoted\" one"
+      ]
+    },
+    "days": {
+      "type": "integer",
+      "default": 3,
+      "description": "How many days; very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very very many."
+    },
+    "old": {
+      "type": "boolean",
+      "deprecated": true,
+      "default": null,
+      "description": "   \n  "
+    },
+    "deep": {
+      "type": "object",
+      "description": "Deep.",
+      "properties": {
+        "deeper": {
+          "type": "object",
+          "properties": {
+            "deepest": {
+              "type": "string",
+              "default": "\\"
+            }
+          }
+        }
+      },
+      "default": {
+        "deeper": {
+          "deepest": "*/"
+        }
+      }
+    }
+  },
+  "required": [],
+  "additionalProperties": false
+}"#;
+
+/// The schema of the input.
+pub static INPUT: Document = Document::new(INPUT_SCHEMA);

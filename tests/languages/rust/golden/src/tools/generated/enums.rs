@@ -36,99 +36,6 @@ pub fn placeholder() -> Result<Output, ToolError> {
     Ok(json!({ "tool": NAME, "message": "not implemented yet" }))
 }
 
-const INPUT_SCHEMA: &str = r#"{
-  "type": "object",
-  "properties": {
-    "unit": {
-      "type": "string",
-      "enum": [
-        "celsius",
-        "fahrenheit",
-        "kelvin"
-      ]
-    },
-    "odd": {
-      "enum": [
-        "",
-        " ",
-        "a-b",
-        "a_b",
-        "a b",
-        "1",
-        "*/",
-        "\"",
-        "`",
-        "\\",
-        "\n",
-        "type",
-        "gr\u00f6\u00dfe",
-        "<",
-        "<="
-      ]
-    },
-    "level": {
-      "type": "integer",
-      "enum": [
-        1,
-        2,
-        -3
-      ]
-    },
-    "kind": {
-      "const": "fixed"
-    },
-    "version": {
-      "const": 2
-    },
-    "maybe": {
-      "enum": [
-        "yes",
-        "no",
-        null
-      ]
-    },
-    "mixed": {
-      "enum": [
-        "auto",
-        1,
-        true,
-        null,
-        2.5
-      ]
-    },
-    "titled": {
-      "oneOf": [
-        {
-          "const": "r",
-          "title": "Red"
-        },
-        {
-          "const": "g",
-          "title": "Green",
-          "description": "Like grass"
-        }
-      ]
-    },
-    "repeated": {
-      "type": "array",
-      "items": {
-        "type": "string",
-        "enum": [
-          "x",
-          "y"
-        ]
-      }
-    }
-  },
-  "required": [
-    "unit"
-  ],
-  "additionalProperties": false
-}"#;
-
-/// The schema of the input.
-pub static INPUT: Document = Document::new(INPUT_SCHEMA);
-
 /// What the tool takes.
 pub type Input = EnumsInput;
 
@@ -286,3 +193,96 @@ pub mod constants {
     wire::constant! { Auto = "auto" }
     wire::constant! { BooleanTrue = true }
 }
+
+const INPUT_SCHEMA: &str = r#"{
+  "type": "object",
+  "properties": {
+    "unit": {
+      "type": "string",
+      "enum": [
+        "celsius",
+        "fahrenheit",
+        "kelvin"
+      ]
+    },
+    "odd": {
+      "enum": [
+        "",
+        " ",
+        "a-b",
+        "a_b",
+        "a b",
+        "1",
+        "*/",
+        "\"",
+        "`",
+        "\\",
+        "\n",
+        "type",
+        "gr\u00f6\u00dfe",
+        "<",
+        "<="
+      ]
+    },
+    "level": {
+      "type": "integer",
+      "enum": [
+        1,
+        2,
+        -3
+      ]
+    },
+    "kind": {
+      "const": "fixed"
+    },
+    "version": {
+      "const": 2
+    },
+    "maybe": {
+      "enum": [
+        "yes",
+        "no",
+        null
+      ]
+    },
+    "mixed": {
+      "enum": [
+        "auto",
+        1,
+        true,
+        null,
+        2.5
+      ]
+    },
+    "titled": {
+      "oneOf": [
+        {
+          "const": "r",
+          "title": "Red"
+        },
+        {
+          "const": "g",
+          "title": "Green",
+          "description": "Like grass"
+        }
+      ]
+    },
+    "repeated": {
+      "type": "array",
+      "items": {
+        "type": "string",
+        "enum": [
+          "x",
+          "y"
+        ]
+      }
+    }
+  },
+  "required": [
+    "unit"
+  ],
+  "additionalProperties": false
+}"#;
+
+/// The schema of the input.
+pub static INPUT: Document = Document::new(INPUT_SCHEMA);

@@ -36,6 +36,86 @@ pub fn placeholder() -> Result<Output, ToolError> {
     Ok(json!({ "tool": NAME, "message": "not implemented yet" }))
 }
 
+/// What the tool takes.
+pub type Input = ListsInput;
+
+/// The input of a JSON text that fits the schema.
+pub fn decode_input(text: &[u8]) -> Result<Input, Mismatch> {
+    INPUT.decode(text)
+}
+
+/// The JSON text of an input that fits the schema.
+pub fn encode_input(input: &Input) -> Result<Vec<u8>, Mismatch> {
+    INPUT.encode(input)
+}
+
+/// What the tool gives.
+pub type Output = Value;
+
+/// The output of a JSON text.
+pub fn decode_output(text: &[u8]) -> Result<Output, Mismatch> {
+    json::parse(text)
+}
+
+/// The JSON text of an output.
+pub fn encode_output(output: &Output) -> Result<Vec<u8>, Mismatch> {
+    plain(output).map(|value| value.to_string().into_bytes())
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ListsInput {
+    /// At least 2 items.
+    pub pair: (String, i64),
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open_ended: Option<ListsInputOpenEndedArray>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub old_style: Option<ListsInputOldStyleArray>,
+    /// At least 1 item.
+    /// At most 3 items.
+    /// No item twice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub distinct: Option<Vec<i64>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nested: Option<Vec<Vec<Option<i64>>>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub anything: Option<Vec<Value>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub records: Option<Vec<ListsRecord>>,
+    /// One item must be: {"const":7}.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub has_seven: Option<Vec<Value>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ListsRecord {
+    pub id: i64,
+}
+
+/// An array whose places have types of their own.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ListsInputOpenEndedArray {
+    pub item1: Option<f64>,
+    /// What follows.
+    pub rest: Vec<String>,
+}
+
+wire::places! {
+    ListsInputOpenEndedArray {} maybe { item1 } rest { rest }
+}
+
+/// An array whose places have types of their own.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ListsInputOldStyleArray {
+    pub item1: Option<bool>,
+    pub item2: Option<Option<String>>,
+    /// What follows.
+    pub rest: Vec<Value>,
+}
+
+wire::places! {
+    ListsInputOldStyleArray {} maybe { item1, item2 } rest { rest }
+}
+
 const INPUT_SCHEMA: &str = r#"{
   "type": "object",
   "properties": {
@@ -131,83 +211,3 @@ const INPUT_SCHEMA: &str = r#"{
 
 /// The schema of the input.
 pub static INPUT: Document = Document::new(INPUT_SCHEMA);
-
-/// What the tool takes.
-pub type Input = ListsInput;
-
-/// The input of a JSON text that fits the schema.
-pub fn decode_input(text: &[u8]) -> Result<Input, Mismatch> {
-    INPUT.decode(text)
-}
-
-/// The JSON text of an input that fits the schema.
-pub fn encode_input(input: &Input) -> Result<Vec<u8>, Mismatch> {
-    INPUT.encode(input)
-}
-
-/// What the tool gives.
-pub type Output = Value;
-
-/// The output of a JSON text.
-pub fn decode_output(text: &[u8]) -> Result<Output, Mismatch> {
-    json::parse(text)
-}
-
-/// The JSON text of an output.
-pub fn encode_output(output: &Output) -> Result<Vec<u8>, Mismatch> {
-    plain(output).map(|value| value.to_string().into_bytes())
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ListsInput {
-    /// At least 2 items.
-    pub pair: (String, i64),
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub open_ended: Option<ListsInputOpenEndedArray>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub old_style: Option<ListsInputOldStyleArray>,
-    /// At least 1 item.
-    /// At most 3 items.
-    /// No item twice.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub distinct: Option<Vec<i64>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub nested: Option<Vec<Vec<Option<i64>>>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub anything: Option<Vec<Value>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub records: Option<Vec<ListsRecord>>,
-    /// One item must be: {"const":7}.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub has_seven: Option<Vec<Value>>,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ListsRecord {
-    pub id: i64,
-}
-
-/// An array whose places have types of their own.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ListsInputOpenEndedArray {
-    pub item1: Option<f64>,
-    /// What follows.
-    pub rest: Vec<String>,
-}
-
-wire::places! {
-    ListsInputOpenEndedArray {} maybe { item1 } rest { rest }
-}
-
-/// An array whose places have types of their own.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ListsInputOldStyleArray {
-    pub item1: Option<bool>,
-    pub item2: Option<Option<String>>,
-    /// What follows.
-    pub rest: Vec<Value>,
-}
-
-wire::places! {
-    ListsInputOldStyleArray {} maybe { item1, item2 } rest { rest }
-}

@@ -36,38 +36,6 @@ pub fn placeholder() -> Result<Output, ToolError> {
     Ok(json!({ "tool": NAME, "message": "not implemented yet" }))
 }
 
-const INPUT_SCHEMA: &str = r#"{
-  "type": "object",
-  "properties": {
-    "any": {},
-    "yes": true,
-    "described": {
-      "description": "Anything at all."
-    },
-    "nothing": {
-      "type": "null"
-    },
-    "free_list": {
-      "type": "array",
-      "items": {}
-    },
-    "nullable_any": {
-      "anyOf": [
-        {},
-        {
-          "type": "null"
-        }
-      ]
-    }
-  },
-  "required": [
-    "any"
-  ]
-}"#;
-
-/// The schema of the input.
-pub static INPUT: Document = Document::new(INPUT_SCHEMA);
-
 /// What the tool takes.
 pub type Input = LooseInput;
 
@@ -113,3 +81,35 @@ pub struct LooseInput {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nullable_any: Option<Value>,
 }
+
+const INPUT_SCHEMA: &str = r#"{
+  "type": "object",
+  "properties": {
+    "any": {},
+    "yes": true,
+    "described": {
+      "description": "Anything at all."
+    },
+    "nothing": {
+      "type": "null"
+    },
+    "free_list": {
+      "type": "array",
+      "items": {}
+    },
+    "nullable_any": {
+      "anyOf": [
+        {},
+        {
+          "type": "null"
+        }
+      ]
+    }
+  },
+  "required": [
+    "any"
+  ]
+}"#;
+
+/// The schema of the input.
+pub static INPUT: Document = Document::new(INPUT_SCHEMA);

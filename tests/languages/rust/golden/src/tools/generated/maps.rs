@@ -36,6 +36,86 @@ pub fn placeholder() -> Result<Output, ToolError> {
     Ok(json!({ "tool": NAME, "message": "not implemented yet" }))
 }
 
+/// What the tool takes.
+pub type Input = MapsInput;
+
+/// The input of a JSON text that fits the schema.
+pub fn decode_input(text: &[u8]) -> Result<Input, Mismatch> {
+    INPUT.decode(text)
+}
+
+/// The JSON text of an input that fits the schema.
+pub fn encode_input(input: &Input) -> Result<Vec<u8>, Mismatch> {
+    INPUT.encode(input)
+}
+
+/// What the tool gives.
+pub type Output = Value;
+
+/// The output of a JSON text.
+pub fn decode_output(text: &[u8]) -> Result<Output, Mismatch> {
+    json::parse(text)
+}
+
+/// The JSON text of an output.
+pub fn encode_output(output: &Output) -> Result<Vec<u8>, Mismatch> {
+    plain(output).map(|value| value.to_string().into_bytes())
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MapsInput {
+    pub labels: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub free: Option<BTreeMap<String, Value>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explicit: Option<BTreeMap<String, Value>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub both: Option<MapsBoth>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub any_extra: Option<MapsAnyExtra>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_pattern: Option<BTreeMap<String, String>>,
+    /// Names of members must be: {"pattern":"^\[a-z\]+$"}.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keyed: Option<BTreeMap<String, f64>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of_records: Option<BTreeMap<String, MapsOfRecordsValue>>,
+    /// At least 1 member.
+    /// At most 2 members.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sized: Option<BTreeMap<String, Value>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub empty: Option<MapsEmpty>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MapsBoth {
+    pub id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extra: Option<bool>,
+    /// Members without a field.
+    #[serde(flatten)]
+    pub other_members: BTreeMap<String, i64>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct MapsAnyExtra {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// Members without a field.
+    #[serde(flatten)]
+    pub extra: BTreeMap<String, Value>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct MapsOfRecordsValue {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub n: Option<i64>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct MapsEmpty {}
+
 const INPUT_SCHEMA: &str = r#"{
   "type": "object",
   "properties": {
@@ -128,83 +208,3 @@ const INPUT_SCHEMA: &str = r#"{
 
 /// The schema of the input.
 pub static INPUT: Document = Document::new(INPUT_SCHEMA);
-
-/// What the tool takes.
-pub type Input = MapsInput;
-
-/// The input of a JSON text that fits the schema.
-pub fn decode_input(text: &[u8]) -> Result<Input, Mismatch> {
-    INPUT.decode(text)
-}
-
-/// The JSON text of an input that fits the schema.
-pub fn encode_input(input: &Input) -> Result<Vec<u8>, Mismatch> {
-    INPUT.encode(input)
-}
-
-/// What the tool gives.
-pub type Output = Value;
-
-/// The output of a JSON text.
-pub fn decode_output(text: &[u8]) -> Result<Output, Mismatch> {
-    json::parse(text)
-}
-
-/// The JSON text of an output.
-pub fn encode_output(output: &Output) -> Result<Vec<u8>, Mismatch> {
-    plain(output).map(|value| value.to_string().into_bytes())
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct MapsInput {
-    pub labels: BTreeMap<String, String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub free: Option<BTreeMap<String, Value>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub explicit: Option<BTreeMap<String, Value>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub both: Option<MapsBoth>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub any_extra: Option<MapsAnyExtra>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub by_pattern: Option<BTreeMap<String, String>>,
-    /// Names of members must be: {"pattern":"^\[a-z\]+$"}.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub keyed: Option<BTreeMap<String, f64>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub of_records: Option<BTreeMap<String, MapsOfRecordsValue>>,
-    /// At least 1 member.
-    /// At most 2 members.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sized: Option<BTreeMap<String, Value>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub empty: Option<MapsEmpty>,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct MapsBoth {
-    pub id: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub extra: Option<bool>,
-    /// Members without a field.
-    #[serde(flatten)]
-    pub other_members: BTreeMap<String, i64>,
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct MapsAnyExtra {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub id: Option<String>,
-    /// Members without a field.
-    #[serde(flatten)]
-    pub extra: BTreeMap<String, Value>,
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct MapsOfRecordsValue {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub n: Option<i64>,
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct MapsEmpty {}

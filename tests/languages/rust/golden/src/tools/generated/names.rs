@@ -36,115 +36,6 @@ pub fn placeholder() -> Result<Output, ToolError> {
     Ok(json!({ "tool": NAME, "message": "not implemented yet" }))
 }
 
-const INPUT_SCHEMA: &str = r#"{
-  "type": "object",
-  "properties": {
-    "class": {
-      "type": "string"
-    },
-    "type": {
-      "type": "string"
-    },
-    "func": {
-      "type": "integer"
-    },
-    "self": {
-      "type": "string"
-    },
-    "match": {
-      "type": "string"
-    },
-    "None": {
-      "type": "string"
-    },
-    "default": {
-      "type": "string"
-    },
-    "user-id": {
-      "type": "string"
-    },
-    "user_id": {
-      "type": "integer"
-    },
-    "userId": {
-      "type": "boolean"
-    },
-    "2fa": {
-      "type": "string"
-    },
-    "gr\u00f6\u00dfe": {
-      "type": "string"
-    },
-    "\u6c34": {
-      "type": "string"
-    },
-    "": {
-      "type": "string"
-    },
-    " ": {
-      "type": "string"
-    },
-    "$ref-like": {
-      "type": "string"
-    },
-    "a.b": {
-      "type": "string"
-    },
-    "a/b": {
-      "type": "string"
-    },
-    "quo\"te": {
-      "type": "string"
-    },
-    "back\\slash": {
-      "type": "string"
-    },
-    "back`tick": {
-      "type": "string"
-    },
-    "new\nline": {
-      "type": "string"
-    },
-    "*/ end": {
-      "type": "string"
-    },
-    "${x}": {
-      "type": "string"
-    },
-    "__proto__": {
-      "type": "string"
-    },
-    "constructor": {
-      "type": "string"
-    },
-    "to_json": {
-      "type": "string"
-    },
-    "extra": {
-      "type": "string"
-    },
-    "String": {
-      "type": "string"
-    },
-    "_private": {
-      "type": "string"
-    },
-    "json": {
-      "type": "string"
-    },
-    "model_config": {
-      "type": "string"
-    }
-  },
-  "required": [
-    "class"
-  ],
-  "additionalProperties": false
-}"#;
-
-/// The schema of the input.
-pub static INPUT: Document = Document::new(INPUT_SCHEMA);
-
 /// What the tool takes.
 pub type Input = NamesInput;
 
@@ -260,3 +151,112 @@ pub struct NamesInput {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_config: Option<String>,
 }
+
+const INPUT_SCHEMA: &str = r#"{
+  "type": "object",
+  "properties": {
+    "class": {
+      "type": "string"
+    },
+    "type": {
+      "type": "string"
+    },
+    "func": {
+      "type": "integer"
+    },
+    "self": {
+      "type": "string"
+    },
+    "match": {
+      "type": "string"
+    },
+    "None": {
+      "type": "string"
+    },
+    "default": {
+      "type": "string"
+    },
+    "user-id": {
+      "type": "string"
+    },
+    "user_id": {
+      "type": "integer"
+    },
+    "userId": {
+      "type": "boolean"
+    },
+    "2fa": {
+      "type": "string"
+    },
+    "gr\u00f6\u00dfe": {
+      "type": "string"
+    },
+    "\u6c34": {
+      "type": "string"
+    },
+    "": {
+      "type": "string"
+    },
+    " ": {
+      "type": "string"
+    },
+    "$ref-like": {
+      "type": "string"
+    },
+    "a.b": {
+      "type": "string"
+    },
+    "a/b": {
+      "type": "string"
+    },
+    "quo\"te": {
+      "type": "string"
+    },
+    "back\\slash": {
+      "type": "string"
+    },
+    "back`tick": {
+      "type": "string"
+    },
+    "new\nline": {
+      "type": "string"
+    },
+    "*/ end": {
+      "type": "string"
+    },
+    "${x}": {
+      "type": "string"
+    },
+    "__proto__": {
+      "type": "string"
+    },
+    "constructor": {
+      "type": "string"
+    },
+    "to_json": {
+      "type": "string"
+    },
+    "extra": {
+      "type": "string"
+    },
+    "String": {
+      "type": "string"
+    },
+    "_private": {
+      "type": "string"
+    },
+    "json": {
+      "type": "string"
+    },
+    "model_config": {
+      "type": "string"
+    }
+  },
+  "required": [
+    "class"
+  ],
+  "additionalProperties": false
+}"#;
+
+/// The schema of the input.
+pub static INPUT: Document = Document::new(INPUT_SCHEMA);

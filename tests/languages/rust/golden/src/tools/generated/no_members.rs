@@ -36,16 +36,6 @@ pub fn placeholder() -> Result<Output, ToolError> {
     Ok(json!({ "tool": NAME, "message": "not implemented yet" }))
 }
 
-const INPUT_SCHEMA: &str = r#"{
-  "type": "object",
-  "properties": {},
-  "required": [],
-  "additionalProperties": false
-}"#;
-
-/// The schema of the input.
-pub static INPUT: Document = Document::new(INPUT_SCHEMA);
-
 /// What the tool takes.
 pub type Input = NoMembersInput;
 
@@ -74,3 +64,13 @@ pub fn encode_output(output: &Output) -> Result<Vec<u8>, Mismatch> {
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct NoMembersInput {}
+
+const INPUT_SCHEMA: &str = r#"{
+  "type": "object",
+  "properties": {},
+  "required": [],
+  "additionalProperties": false
+}"#;
+
+/// The schema of the input.
+pub static INPUT: Document = Document::new(INPUT_SCHEMA);

@@ -36,55 +36,6 @@ pub fn placeholder() -> Result<Output, ToolError> {
     Ok(json!({ "tool": NAME, "message": "not implemented yet" }))
 }
 
-const INPUT_SCHEMA: &str = r##"{
-  "$schema": "http://json-schema.org/draft-07/schema#",
-  "type": "object",
-  "definitions": {
-    "positive": {
-      "type": "integer",
-      "exclusiveMinimum": 0
-    },
-    "a/b~c%": {
-      "type": "string"
-    }
-  },
-  "properties": {
-    "count": {
-      "$ref": "#/definitions/positive"
-    },
-    "odd": {
-      "$ref": "#/definitions/a~1b~0c%25"
-    },
-    "pair": {
-      "type": "array",
-      "items": [
-        {
-          "type": "string"
-        },
-        {
-          "type": "number"
-        }
-      ],
-      "additionalItems": false
-    },
-    "card": {
-      "type": "string"
-    },
-    "address": {
-      "type": "string"
-    }
-  },
-  "dependencies": {
-    "card": [
-      "address"
-    ]
-  },
-  "additionalProperties": false
-}"##;
-
-/// The schema of the input.
-pub static INPUT: Document = Document::new(INPUT_SCHEMA);
-
 /// What the tool takes.
 pub type Input = OldDraftInput;
 
@@ -137,3 +88,52 @@ pub struct OldDraftInputPairArray {
 wire::places! {
     OldDraftInputPairArray {} maybe { item1, item2 } rest {}
 }
+
+const INPUT_SCHEMA: &str = r##"{
+  "$schema": "http://json-schema.org/draft-07/schema#",
+  "type": "object",
+  "definitions": {
+    "positive": {
+      "type": "integer",
+      "exclusiveMinimum": 0
+    },
+    "a/b~c%": {
+      "type": "string"
+    }
+  },
+  "properties": {
+    "count": {
+      "$ref": "#/definitions/positive"
+    },
+    "odd": {
+      "$ref": "#/definitions/a~1b~0c%25"
+    },
+    "pair": {
+      "type": "array",
+      "items": [
+        {
+          "type": "string"
+        },
+        {
+          "type": "number"
+        }
+      ],
+      "additionalItems": false
+    },
+    "card": {
+      "type": "string"
+    },
+    "address": {
+      "type": "string"
+    }
+  },
+  "dependencies": {
+    "card": [
+      "address"
+    ]
+  },
+  "additionalProperties": false
+}"##;
+
+/// The schema of the input.
+pub static INPUT: Document = Document::new(INPUT_SCHEMA);

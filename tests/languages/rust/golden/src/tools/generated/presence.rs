@@ -36,38 +36,6 @@ pub fn placeholder() -> Result<Output, ToolError> {
     Ok(json!({ "tool": NAME, "message": "not implemented yet" }))
 }
 
-const INPUT_SCHEMA: &str = r#"{
-  "type": "object",
-  "properties": {
-    "needed": {
-      "type": "string"
-    },
-    "needed_or_null": {
-      "type": [
-        "string",
-        "null"
-      ]
-    },
-    "left_out": {
-      "type": "string"
-    },
-    "left_out_or_null": {
-      "type": [
-        "integer",
-        "null"
-      ]
-    }
-  },
-  "required": [
-    "needed",
-    "needed_or_null"
-  ],
-  "additionalProperties": false
-}"#;
-
-/// The schema of the input.
-pub static INPUT: Document = Document::new(INPUT_SCHEMA);
-
 /// What the tool takes.
 pub type Input = PresenceInput;
 
@@ -105,3 +73,35 @@ pub struct PresenceInput {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left_out_or_null: Option<Option<i64>>,
 }
+
+const INPUT_SCHEMA: &str = r#"{
+  "type": "object",
+  "properties": {
+    "needed": {
+      "type": "string"
+    },
+    "needed_or_null": {
+      "type": [
+        "string",
+        "null"
+      ]
+    },
+    "left_out": {
+      "type": "string"
+    },
+    "left_out_or_null": {
+      "type": [
+        "integer",
+        "null"
+      ]
+    }
+  },
+  "required": [
+    "needed",
+    "needed_or_null"
+  ],
+  "additionalProperties": false
+}"#;
+
+/// The schema of the input.
+pub static INPUT: Document = Document::new(INPUT_SCHEMA);

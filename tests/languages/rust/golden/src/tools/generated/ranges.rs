@@ -36,44 +36,6 @@ pub fn placeholder() -> Result<Output, ToolError> {
     Ok(json!({ "tool": NAME, "message": "not implemented yet" }))
 }
 
-const INPUT_SCHEMA: &str = r#"{
-  "type": "object",
-  "properties": {
-    "byte": {
-      "type": "integer",
-      "minimum": 0,
-      "maximum": 255
-    },
-    "positive": {
-      "type": "integer",
-      "exclusiveMinimum": 0
-    },
-    "even": {
-      "type": "integer",
-      "multipleOf": 2
-    },
-    "cents": {
-      "type": "number",
-      "multipleOf": 0.01,
-      "minimum": 0
-    },
-    "below_one": {
-      "type": "number",
-      "exclusiveMaximum": 1
-    },
-    "unsigned": {
-      "type": "integer",
-      "minimum": 0,
-      "maximum": 18446744073709551615
-    }
-  },
-  "required": [],
-  "additionalProperties": false
-}"#;
-
-/// The schema of the input.
-pub static INPUT: Document = Document::new(INPUT_SCHEMA);
-
 /// What the tool takes.
 pub type Input = RangesInput;
 
@@ -124,3 +86,41 @@ pub struct RangesInput {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unsigned: Option<u64>,
 }
+
+const INPUT_SCHEMA: &str = r#"{
+  "type": "object",
+  "properties": {
+    "byte": {
+      "type": "integer",
+      "minimum": 0,
+      "maximum": 255
+    },
+    "positive": {
+      "type": "integer",
+      "exclusiveMinimum": 0
+    },
+    "even": {
+      "type": "integer",
+      "multipleOf": 2
+    },
+    "cents": {
+      "type": "number",
+      "multipleOf": 0.01,
+      "minimum": 0
+    },
+    "below_one": {
+      "type": "number",
+      "exclusiveMaximum": 1
+    },
+    "unsigned": {
+      "type": "integer",
+      "minimum": 0,
+      "maximum": 18446744073709551615
+    }
+  },
+  "required": [],
+  "additionalProperties": false
+}"#;
+
+/// The schema of the input.
+pub static INPUT: Document = Document::new(INPUT_SCHEMA);

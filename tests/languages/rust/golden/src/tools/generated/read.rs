@@ -36,18 +36,6 @@ pub fn placeholder() -> Result<Output, ToolError> {
     Ok(json!({ "tool": NAME, "message": "not implemented yet" }))
 }
 
-const INPUT_SCHEMA: &str = r#"{
-  "type": "object",
-  "properties": {
-    "file_path": {
-      "type": "string"
-    }
-  }
-}"#;
-
-/// The schema of the input.
-pub static INPUT: Document = Document::new(INPUT_SCHEMA);
-
 /// What the tool takes.
 pub type Input = ReadInput;
 
@@ -79,3 +67,15 @@ pub struct ReadInput {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_path: Option<String>,
 }
+
+const INPUT_SCHEMA: &str = r#"{
+  "type": "object",
+  "properties": {
+    "file_path": {
+      "type": "string"
+    }
+  }
+}"#;
+
+/// The schema of the input.
+pub static INPUT: Document = Document::new(INPUT_SCHEMA);

@@ -36,6 +36,81 @@ pub fn placeholder() -> Result<Output, ToolError> {
     Ok(json!({ "tool": NAME, "message": "not implemented yet" }))
 }
 
+/// What the tool takes.
+pub type Input = RecursiveInput;
+
+/// The input of a JSON text that fits the schema.
+pub fn decode_input(text: &[u8]) -> Result<Input, Mismatch> {
+    INPUT.decode(text)
+}
+
+/// The JSON text of an input that fits the schema.
+pub fn encode_input(input: &Input) -> Result<Vec<u8>, Mismatch> {
+    INPUT.encode(input)
+}
+
+/// What the tool gives.
+pub type Output = Value;
+
+/// The output of a JSON text.
+pub fn decode_output(text: &[u8]) -> Result<Output, Mismatch> {
+    json::parse(text)
+}
+
+/// The JSON text of an output.
+pub fn encode_output(output: &Output) -> Result<Vec<u8>, Mismatch> {
+    plain(output).map(|value| value.to_string().into_bytes())
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RecursiveInput {
+    /// A node of a tree.
+    pub root: RecursiveNode,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expr: Option<RecursiveExpr>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub again: Option<Box<RecursiveInput>>,
+}
+
+/// A node of a tree.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RecursiveNode {
+    pub value: String,
+    #[serde(default, deserialize_with = "wire::present")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<Option<Box<RecursiveNode>>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub children: Option<Vec<RecursiveNode>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_name: Option<BTreeMap<String, RecursiveNode>>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum RecursiveExpr {
+    Number(f64),
+    Object(RecursiveExprObject),
+}
+
+wire::untagged! {
+    RecursiveExpr in INPUT {
+        Number at "#/$defs/expr/oneOf/0",
+        Object at "#/$defs/expr/oneOf/1",
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RecursiveExprObject {
+    pub op: constants::Add,
+    pub args: Vec<RecursiveExpr>,
+}
+
+/// Types with one value each.
+pub mod constants {
+    use super::wire;
+
+    wire::constant! { Add = "add" }
+}
+
 const INPUT_SCHEMA: &str = r##"{
   "type": "object",
   "properties": {
@@ -120,78 +195,3 @@ const INPUT_SCHEMA: &str = r##"{
 
 /// The schema of the input.
 pub static INPUT: Document = Document::new(INPUT_SCHEMA);
-
-/// What the tool takes.
-pub type Input = RecursiveInput;
-
-/// The input of a JSON text that fits the schema.
-pub fn decode_input(text: &[u8]) -> Result<Input, Mismatch> {
-    INPUT.decode(text)
-}
-
-/// The JSON text of an input that fits the schema.
-pub fn encode_input(input: &Input) -> Result<Vec<u8>, Mismatch> {
-    INPUT.encode(input)
-}
-
-/// What the tool gives.
-pub type Output = Value;
-
-/// The output of a JSON text.
-pub fn decode_output(text: &[u8]) -> Result<Output, Mismatch> {
-    json::parse(text)
-}
-
-/// The JSON text of an output.
-pub fn encode_output(output: &Output) -> Result<Vec<u8>, Mismatch> {
-    plain(output).map(|value| value.to_string().into_bytes())
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RecursiveInput {
-    /// A node of a tree.
-    pub root: RecursiveNode,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expr: Option<RecursiveExpr>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub again: Option<Box<RecursiveInput>>,
-}
-
-/// A node of a tree.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RecursiveNode {
-    pub value: String,
-    #[serde(default, deserialize_with = "wire::present")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub next: Option<Option<Box<RecursiveNode>>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub children: Option<Vec<RecursiveNode>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub by_name: Option<BTreeMap<String, RecursiveNode>>,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub enum RecursiveExpr {
-    Number(f64),
-    Object(RecursiveExprObject),
-}
-
-wire::untagged! {
-    RecursiveExpr in INPUT {
-        Number at "#/$defs/expr/oneOf/0",
-        Object at "#/$defs/expr/oneOf/1",
-    }
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RecursiveExprObject {
-    pub op: constants::Add,
-    pub args: Vec<RecursiveExpr>,
-}
-
-/// Types with one value each.
-pub mod constants {
-    use super::wire;
-
-    wire::constant! { Add = "add" }
-}

@@ -36,40 +36,6 @@ pub fn placeholder() -> Result<Output, ToolError> {
     Ok(json!({ "tool": NAME, "message": "not implemented yet" }))
 }
 
-const INPUT_SCHEMA: &str = r#"{
-  "type": "object",
-  "oneOf": [
-    {
-      "properties": {
-        "id": {
-          "type": "integer"
-        }
-      },
-      "required": [
-        "id"
-      ],
-      "additionalProperties": false
-    },
-    {
-      "properties": {
-        "name": {
-          "type": "string"
-        },
-        "exact": {
-          "type": "boolean"
-        }
-      },
-      "required": [
-        "name"
-      ],
-      "additionalProperties": false
-    }
-  ]
-}"#;
-
-/// The schema of the input.
-pub static INPUT: Document = Document::new(INPUT_SCHEMA);
-
 /// What the tool takes.
 pub type Input = RootUnionInput;
 
@@ -120,3 +86,37 @@ pub struct RootUnionName {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exact: Option<bool>,
 }
+
+const INPUT_SCHEMA: &str = r#"{
+  "type": "object",
+  "oneOf": [
+    {
+      "properties": {
+        "id": {
+          "type": "integer"
+        }
+      },
+      "required": [
+        "id"
+      ],
+      "additionalProperties": false
+    },
+    {
+      "properties": {
+        "name": {
+          "type": "string"
+        },
+        "exact": {
+          "type": "boolean"
+        }
+      },
+      "required": [
+        "name"
+      ],
+      "additionalProperties": false
+    }
+  ]
+}"#;
+
+/// The schema of the input.
+pub static INPUT: Document = Document::new(INPUT_SCHEMA);

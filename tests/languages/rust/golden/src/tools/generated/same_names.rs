@@ -36,6 +36,157 @@ pub fn placeholder() -> Result<Output, ToolError> {
     Ok(json!({ "tool": NAME, "message": "not implemented yet" }))
 }
 
+/// What the tool takes.
+pub type Input = SameNamesInput;
+
+/// The input of a JSON text that fits the schema.
+pub fn decode_input(text: &[u8]) -> Result<Input, Mismatch> {
+    INPUT.decode(text)
+}
+
+/// The JSON text of an input that fits the schema.
+pub fn encode_input(input: &Input) -> Result<Vec<u8>, Mismatch> {
+    INPUT.encode(input)
+}
+
+/// What the tool gives.
+pub type Output = Value;
+
+/// The output of a JSON text.
+pub fn decode_output(text: &[u8]) -> Result<Output, Mismatch> {
+    json::parse(text)
+}
+
+/// The JSON text of an output.
+pub fn encode_output(output: &Output) -> Result<Vec<u8>, Mismatch> {
+    plain(output).map(|value| value.to_string().into_bytes())
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SameNamesInput {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<SameNamesInputValue>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<SameNamesOutput>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub item: Option<Vec<SameNamesItemItem>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub items: Option<Vec<SameNamesItem>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<SameNamesTool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<SameNamesError>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub option: Option<SameNamesOption>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<SameNamesResult>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub string: Option<SameNamesString>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_put: Option<SameNamesInPut>,
+    #[serde(rename = "Input")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_36ec: Option<SameNamesInputX4774>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SameNamesInputValue {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<SameNamesInputValueInput>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SameNamesInputValueInput {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<String>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SameNamesOutput {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<SameNamesOutputOutput>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum SameNamesOutputOutput {
+    #[serde(rename = "input")]
+    Input,
+    #[serde(rename = "output")]
+    Output,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SameNamesItemItem {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub item: Option<SameNamesItemItemItem>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SameNamesItemItemItem {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub items: Option<i64>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SameNamesItem {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub item: Option<SameNamesItemItemValue>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SameNamesItemItemValue {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub item: Option<i64>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SameNamesTool {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handler: Option<String>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SameNamesError {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<SameNamesErrorError>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SameNamesErrorError {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SameNamesOption {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub some: Option<String>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SameNamesResult {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ok: Option<bool>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SameNamesString {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub string: Option<String>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SameNamesInPut {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<bool>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SameNamesInputX4774 {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<f64>,
+}
+
 const INPUT_SCHEMA: &str = r#"{
   "type": "object",
   "properties": {
@@ -194,154 +345,3 @@ const INPUT_SCHEMA: &str = r#"{
 
 /// The schema of the input.
 pub static INPUT: Document = Document::new(INPUT_SCHEMA);
-
-/// What the tool takes.
-pub type Input = SameNamesInput;
-
-/// The input of a JSON text that fits the schema.
-pub fn decode_input(text: &[u8]) -> Result<Input, Mismatch> {
-    INPUT.decode(text)
-}
-
-/// The JSON text of an input that fits the schema.
-pub fn encode_input(input: &Input) -> Result<Vec<u8>, Mismatch> {
-    INPUT.encode(input)
-}
-
-/// What the tool gives.
-pub type Output = Value;
-
-/// The output of a JSON text.
-pub fn decode_output(text: &[u8]) -> Result<Output, Mismatch> {
-    json::parse(text)
-}
-
-/// The JSON text of an output.
-pub fn encode_output(output: &Output) -> Result<Vec<u8>, Mismatch> {
-    plain(output).map(|value| value.to_string().into_bytes())
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct SameNamesInput {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub input: Option<SameNamesInputValue>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub output: Option<SameNamesOutput>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub item: Option<Vec<SameNamesItemItem>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub items: Option<Vec<SameNamesItem>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tool: Option<SameNamesTool>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<SameNamesError>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub option: Option<SameNamesOption>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub result: Option<SameNamesResult>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub string: Option<SameNamesString>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub in_put: Option<SameNamesInPut>,
-    #[serde(rename = "Input")]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub input_36ec: Option<SameNamesInputX4774>,
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct SameNamesInputValue {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub input: Option<SameNamesInputValueInput>,
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct SameNamesInputValueInput {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub input: Option<String>,
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct SameNamesOutput {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub output: Option<SameNamesOutputOutput>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum SameNamesOutputOutput {
-    #[serde(rename = "input")]
-    Input,
-    #[serde(rename = "output")]
-    Output,
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct SameNamesItemItem {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub item: Option<SameNamesItemItemItem>,
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct SameNamesItemItemItem {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub items: Option<i64>,
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct SameNamesItem {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub item: Option<SameNamesItemItemValue>,
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct SameNamesItemItemValue {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub item: Option<i64>,
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct SameNamesTool {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub handler: Option<String>,
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct SameNamesError {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<SameNamesErrorError>,
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct SameNamesErrorError {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub message: Option<String>,
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct SameNamesOption {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub some: Option<String>,
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct SameNamesResult {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ok: Option<bool>,
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct SameNamesString {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub string: Option<String>,
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct SameNamesInPut {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub input: Option<bool>,
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct SameNamesInputX4774 {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub input: Option<f64>,
-}

@@ -36,34 +36,6 @@ pub fn placeholder() -> Result<Output, ToolError> {
     Ok(json!({ "tool": NAME, "message": "not implemented yet" }))
 }
 
-const INPUT_SCHEMA: &str = r#"{
-  "type": "object",
-  "properties": {
-    "flag": {
-      "type": "boolean"
-    },
-    "count": {
-      "type": "integer"
-    },
-    "ratio": {
-      "type": "number"
-    },
-    "text": {
-      "type": "string"
-    }
-  },
-  "required": [
-    "flag",
-    "count",
-    "ratio",
-    "text"
-  ],
-  "additionalProperties": false
-}"#;
-
-/// The schema of the input.
-pub static INPUT: Document = Document::new(INPUT_SCHEMA);
-
 /// What the tool takes.
 pub type Input = ScalarsInput;
 
@@ -97,3 +69,31 @@ pub struct ScalarsInput {
     pub ratio: f64,
     pub text: String,
 }
+
+const INPUT_SCHEMA: &str = r#"{
+  "type": "object",
+  "properties": {
+    "flag": {
+      "type": "boolean"
+    },
+    "count": {
+      "type": "integer"
+    },
+    "ratio": {
+      "type": "number"
+    },
+    "text": {
+      "type": "string"
+    }
+  },
+  "required": [
+    "flag",
+    "count",
+    "ratio",
+    "text"
+  ],
+  "additionalProperties": false
+}"#;
+
+/// The schema of the input.
+pub static INPUT: Document = Document::new(INPUT_SCHEMA);

@@ -36,6 +36,117 @@ pub fn placeholder() -> Result<Output, ToolError> {
     Ok(json!({ "tool": NAME, "message": "not implemented yet" }))
 }
 
+/// What the tool takes.
+pub type Input = TaggedInput;
+
+/// The input of a JSON text that fits the schema.
+pub fn decode_input(text: &[u8]) -> Result<Input, Mismatch> {
+    INPUT.decode(text)
+}
+
+/// The JSON text of an input that fits the schema.
+pub fn encode_input(input: &Input) -> Result<Vec<u8>, Mismatch> {
+    INPUT.encode(input)
+}
+
+/// What the tool gives.
+pub type Output = Value;
+
+/// The output of a JSON text.
+pub fn decode_output(text: &[u8]) -> Result<Output, Mismatch> {
+    json::parse(text)
+}
+
+/// The JSON text of an output.
+pub fn encode_output(output: &Output) -> Result<Vec<u8>, Mismatch> {
+    plain(output).map(|value| value.to_string().into_bytes())
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TaggedInput {
+    pub shape: TaggedShape,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shapes: Option<Vec<TaggedAnimal>>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum TaggedShape {
+    Circle(TaggedShapeCircle),
+    Square(TaggedShapeSquare),
+    Point(TaggedShapePoint),
+}
+
+wire::tagged! {
+    TaggedShape by "kind" {
+        Circle: "circle",
+        Square: "square",
+        Point: "point" | "nothing",
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TaggedShapeCircle {
+    pub kind: constants::Circle,
+    pub radius: f64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TaggedShapeSquare {
+    pub kind: constants::Square,
+    pub side: f64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TaggedShapePoint {
+    pub kind: TaggedShapePointKind,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum TaggedShapePointKind {
+    #[serde(rename = "point")]
+    Point,
+    #[serde(rename = "nothing")]
+    Nothing,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum TaggedAnimal {
+    Cat(TaggedCat),
+    Dog(TaggedDog),
+}
+
+wire::tagged! {
+    TaggedAnimal by "pet" {
+        Cat: "cat",
+        Dog: "dog",
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TaggedCat {
+    pub pet: constants::Cat,
+    pub lives: i64,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct TaggedDog {
+    pub pet: constants::Dog,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tricks: Option<Vec<Value>>,
+}
+
+/// Types with one value each.
+pub mod constants {
+    use super::wire;
+
+    wire::constant! { Circle = "circle" }
+    wire::constant! { Square = "square" }
+    wire::constant! { Cat = "cat" }
+    wire::constant! { Dog = "dog" }
+}
+
 const INPUT_SCHEMA: &str = r##"{
   "type": "object",
   "properties": {
@@ -152,114 +263,3 @@ const INPUT_SCHEMA: &str = r##"{
 
 /// The schema of the input.
 pub static INPUT: Document = Document::new(INPUT_SCHEMA);
-
-/// What the tool takes.
-pub type Input = TaggedInput;
-
-/// The input of a JSON text that fits the schema.
-pub fn decode_input(text: &[u8]) -> Result<Input, Mismatch> {
-    INPUT.decode(text)
-}
-
-/// The JSON text of an input that fits the schema.
-pub fn encode_input(input: &Input) -> Result<Vec<u8>, Mismatch> {
-    INPUT.encode(input)
-}
-
-/// What the tool gives.
-pub type Output = Value;
-
-/// The output of a JSON text.
-pub fn decode_output(text: &[u8]) -> Result<Output, Mismatch> {
-    json::parse(text)
-}
-
-/// The JSON text of an output.
-pub fn encode_output(output: &Output) -> Result<Vec<u8>, Mismatch> {
-    plain(output).map(|value| value.to_string().into_bytes())
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct TaggedInput {
-    pub shape: TaggedShape,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub shapes: Option<Vec<TaggedAnimal>>,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub enum TaggedShape {
-    Circle(TaggedShapeCircle),
-    Square(TaggedShapeSquare),
-    Point(TaggedShapePoint),
-}
-
-wire::tagged! {
-    TaggedShape by "kind" {
-        Circle: "circle",
-        Square: "square",
-        Point: "point" | "nothing",
-    }
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct TaggedShapeCircle {
-    pub kind: constants::Circle,
-    pub radius: f64,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct TaggedShapeSquare {
-    pub kind: constants::Square,
-    pub side: f64,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct TaggedShapePoint {
-    pub kind: TaggedShapePointKind,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub label: Option<String>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum TaggedShapePointKind {
-    #[serde(rename = "point")]
-    Point,
-    #[serde(rename = "nothing")]
-    Nothing,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub enum TaggedAnimal {
-    Cat(TaggedCat),
-    Dog(TaggedDog),
-}
-
-wire::tagged! {
-    TaggedAnimal by "pet" {
-        Cat: "cat",
-        Dog: "dog",
-    }
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct TaggedCat {
-    pub pet: constants::Cat,
-    pub lives: i64,
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct TaggedDog {
-    pub pet: constants::Dog,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tricks: Option<Vec<Value>>,
-}
-
-/// Types with one value each.
-pub mod constants {
-    use super::wire;
-
-    wire::constant! { Circle = "circle" }
-    wire::constant! { Square = "square" }
-    wire::constant! { Cat = "cat" }
-    wire::constant! { Dog = "dog" }
-}

@@ -36,50 +36,6 @@ pub fn placeholder() -> Result<Output, ToolError> {
     Ok(json!({ "tool": NAME, "message": "not implemented yet" }))
 }
 
-const INPUT_SCHEMA: &str = r#"{
-  "type": "object",
-  "properties": {
-    "code": {
-      "type": "string",
-      "pattern": "^[A-Z]{2}-[0-9]+$"
-    },
-    "inside": {
-      "type": "string",
-      "pattern": "b+"
-    },
-    "ahead": {
-      "type": "string",
-      "pattern": "^(?!admin)[a-z]+$"
-    },
-    "short": {
-      "type": "string",
-      "minLength": 1,
-      "maxLength": 3
-    },
-    "when": {
-      "type": "string",
-      "format": "date-time"
-    },
-    "who": {
-      "type": "string",
-      "format": "uuid"
-    },
-    "where": {
-      "type": "string",
-      "format": "uri"
-    },
-    "raw": {
-      "type": "string",
-      "contentEncoding": "base64"
-    }
-  },
-  "required": [],
-  "additionalProperties": false
-}"#;
-
-/// The schema of the input.
-pub static INPUT: Document = Document::new(INPUT_SCHEMA);
-
 /// What the tool takes.
 pub type Input = TextsInput;
 
@@ -135,3 +91,47 @@ pub struct TextsInput {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw: Option<String>,
 }
+
+const INPUT_SCHEMA: &str = r#"{
+  "type": "object",
+  "properties": {
+    "code": {
+      "type": "string",
+      "pattern": "^[A-Z]{2}-[0-9]+$"
+    },
+    "inside": {
+      "type": "string",
+      "pattern": "b+"
+    },
+    "ahead": {
+      "type": "string",
+      "pattern": "^(?!admin)[a-z]+$"
+    },
+    "short": {
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 3
+    },
+    "when": {
+      "type": "string",
+      "format": "date-time"
+    },
+    "who": {
+      "type": "string",
+      "format": "uuid"
+    },
+    "where": {
+      "type": "string",
+      "format": "uri"
+    },
+    "raw": {
+      "type": "string",
+      "contentEncoding": "base64"
+    }
+  },
+  "required": [],
+  "additionalProperties": false
+}"#;
+
+/// The schema of the input.
+pub static INPUT: Document = Document::new(INPUT_SCHEMA);

@@ -36,114 +36,6 @@ pub fn placeholder() -> Result<Output, ToolError> {
     Ok(json!({ "tool": NAME, "message": "not implemented yet" }))
 }
 
-const INPUT_SCHEMA: &str = r#"{
-  "type": "object",
-  "properties": {
-    "target": {
-      "anyOf": [
-        {
-          "type": "string"
-        },
-        {
-          "type": "integer"
-        },
-        {
-          "type": "array",
-          "items": {
-            "type": "string"
-          }
-        }
-      ]
-    },
-    "who": {
-      "anyOf": [
-        {
-          "type": "object",
-          "properties": {
-            "email": {
-              "type": "string"
-            }
-          },
-          "required": [
-            "email"
-          ],
-          "additionalProperties": false
-        },
-        {
-          "type": "object",
-          "properties": {
-            "phone": {
-              "type": "string"
-            }
-          },
-          "required": [
-            "phone"
-          ],
-          "additionalProperties": false
-        },
-        {
-          "type": "null"
-        }
-      ]
-    },
-    "several": {
-      "type": [
-        "string",
-        "number",
-        "boolean",
-        "null"
-      ]
-    },
-    "either": {
-      "oneOf": [
-        {
-          "type": "number",
-          "multipleOf": 5
-        },
-        {
-          "type": "number",
-          "multipleOf": 3
-        }
-      ]
-    },
-    "alike": {
-      "anyOf": [
-        {
-          "type": "string",
-          "maxLength": 2
-        },
-        {
-          "type": "string",
-          "pattern": "^x"
-        }
-      ]
-    },
-    "lists": {
-      "anyOf": [
-        {
-          "type": "array",
-          "items": {
-            "type": "integer"
-          }
-        },
-        {
-          "type": "array",
-          "items": {
-            "type": "string"
-          }
-        }
-      ]
-    }
-  },
-  "required": [
-    "target"
-  ],
-  "additionalProperties": false
-}"#;
-
-/// The schema of the input.
-pub static INPUT: Document = Document::new(INPUT_SCHEMA);
-
 /// What the tool takes.
 pub type Input = UntaggedInput;
 
@@ -252,3 +144,111 @@ wire::untagged! {
         TextList at "#/properties/lists/anyOf/1",
     }
 }
+
+const INPUT_SCHEMA: &str = r#"{
+  "type": "object",
+  "properties": {
+    "target": {
+      "anyOf": [
+        {
+          "type": "string"
+        },
+        {
+          "type": "integer"
+        },
+        {
+          "type": "array",
+          "items": {
+            "type": "string"
+          }
+        }
+      ]
+    },
+    "who": {
+      "anyOf": [
+        {
+          "type": "object",
+          "properties": {
+            "email": {
+              "type": "string"
+            }
+          },
+          "required": [
+            "email"
+          ],
+          "additionalProperties": false
+        },
+        {
+          "type": "object",
+          "properties": {
+            "phone": {
+              "type": "string"
+            }
+          },
+          "required": [
+            "phone"
+          ],
+          "additionalProperties": false
+        },
+        {
+          "type": "null"
+        }
+      ]
+    },
+    "several": {
+      "type": [
+        "string",
+        "number",
+        "boolean",
+        "null"
+      ]
+    },
+    "either": {
+      "oneOf": [
+        {
+          "type": "number",
+          "multipleOf": 5
+        },
+        {
+          "type": "number",
+          "multipleOf": 3
+        }
+      ]
+    },
+    "alike": {
+      "anyOf": [
+        {
+          "type": "string",
+          "maxLength": 2
+        },
+        {
+          "type": "string",
+          "pattern": "^x"
+        }
+      ]
+    },
+    "lists": {
+      "anyOf": [
+        {
+          "type": "array",
+          "items": {
+            "type": "integer"
+          }
+        },
+        {
+          "type": "array",
+          "items": {
+            "type": "string"
+          }
+        }
+      ]
+    }
+  },
+  "required": [
+    "target"
+  ],
+  "additionalProperties": false
+}"#;
+
+/// The schema of the input.
+pub static INPUT: Document = Document::new(INPUT_SCHEMA);
