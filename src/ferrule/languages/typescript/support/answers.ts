@@ -80,14 +80,16 @@ export function errorOfResult(result: unknown): FerruleError | null {
   }
   const error = membersOf(said["error"]);
   const retry = membersOf(error["retry"]);
+  const recoverability = textOf(error["recoverability"]);
   return errorOf({
     errorClass: textOf(error["error_class"]),
     code: textOf(error["error_code"]),
     message: textOf(error["message"]) || "the call failed",
     invocationId: textOf(said["invocation_id"]),
-    isRetryable: retry["retry_safe"] === true,
+    isRetryable:
+      retry["retry_safe"] === true && recoverability.startsWith("retry"),
     retryAfterSeconds: numberOf(error["retry_after"]),
-    recoverability: textOf(error["recoverability"]),
+    recoverability,
   });
 }
 

@@ -9,7 +9,7 @@ export interface Failure {
   readonly message: string;
   /** Of the call; empty where none was made. */
   readonly invocationId: string;
-  /** Whether the same call may be made again without harm. */
+  /** Whether the same call may be made again, without harm and with hope. */
   readonly isRetryable: boolean;
   /** When to try again, where that is known. */
   readonly retryAfterSeconds: number | null;
