@@ -71,10 +71,10 @@ class Workbench:
         self.folder = written(folder, LANGUAGE.write(made).files)
         (folder / "tools" / "workbench.go").write_text((PROGRAMS / "workbench.go").read_text())
         entries = "".join(
-            f"\t{json.dumps(each.name)}: trip(Decode{each.type_name}Input, Encode{each.type_name}Input),\n"
+            f"\ttrips[{json.dumps(each.name)}] = trip(Decode{each.type_name}Input, Encode{each.type_name}Input)\n"
             for each in made.tools
         )
-        trips = f"package tools\n\nvar trips = map[string]func([]byte) ([]byte, error){{\n{entries}}}\n"
+        trips = f"package tools\n\nfunc init() {{\n{entries}}}\n"
         (folder / "tools" / "trips.go").write_text(trips)
         (folder / "main.go").write_text('package main\n\nimport "bench/tools"\n\nfunc main() {\n\ttools.Answer()\n}\n')
         go().run("build", "-o", "workbench", ".", cwd=folder)

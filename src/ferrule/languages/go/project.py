@@ -15,10 +15,15 @@ GO = "1.21"
 def project_files(plan: Plan, around: Surroundings) -> list[SourceFile]:
     """The files of a project."""
     return [
-        SourceFile("go.mod", f"module {around.module}\n\ngo {GO}\n", "yours"),
+        module_file(around.module),
         SourceFile("main.go", _main(plan, around), "generated"),
         SourceFile("README.md", _readme(plan, around), "yours"),
     ]
+
+
+def module_file(module: str) -> SourceFile:
+    """What makes a folder a Go module. It is the person's, who may need other modules."""
+    return SourceFile("go.mod", f"module {module}\n\ngo {GO}\n", "yours")
 
 
 def _main(plan: Plan, around: Surroundings) -> str:

@@ -20,6 +20,8 @@ type answer struct {
 	Error  string `json:"error"`
 }
 
+var trips = map[string]func([]byte) ([]byte, error){}
+
 func trip[T any](decode func([]byte) (T, error), encode func(T) ([]byte, error)) func([]byte) ([]byte, error) {
 	return func(data []byte) ([]byte, error) {
 		value, err := decode(data)

@@ -67,51 +67,68 @@ func (d *schemaDocument) open() {
 	d.index(d.root)
 }
 
+// subschemas gives the schemas right within a schema. What other keywords have is no schema, whatever it looks like.
+func subschemas(schema map[string]any) []any {
+	var found []any
+	for keyword, value := range schema {
+		switch keyword {
+		case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies":
+			members, _ := value.(map[string]any)
+			for _, each := range members {
+				found = append(found, each)
+			}
+		case "allOf", "anyOf", "oneOf", "prefixItems", "items":
+			if list, ok := value.([]any); ok {
+				found = append(found, list...)
+			} else {
+				found = append(found, value)
+			}
+		case "additionalItems", "unevaluatedItems", "contains", "additionalProperties", "unevaluatedProperties",
+			"propertyNames", "not", "if", "then", "else":
+			found = append(found, value)
+		}
+	}
+	return found
+}
+
 // hasOldItems finds a list under items, which no draft after 2019-09 has.
 func hasOldItems(schema any) bool {
-	switch schema := schema.(type) {
-	case map[string]any:
-		if _, isList := schema["items"].([]any); isList {
+	members, ok := schema.(map[string]any)
+	if !ok {
+		return false
+	}
+	if _, isList := members["items"].([]any); isList {
+		return true
+	}
+	for _, inner := range subschemas(members) {
+		if hasOldItems(inner) {
 			return true
-		}
-		for name, inner := range schema {
-			if name != "enum" && name != "const" && name != "default" && name != "examples" && hasOldItems(inner) {
-				return true
-			}
-		}
-	case []any:
-		for _, inner := range schema {
-			if hasOldItems(inner) {
-				return true
-			}
 		}
 	}
 	return false
 }
 
 func (d *schemaDocument) index(schema any) {
-	switch schema := schema.(type) {
-	case map[string]any:
-		for _, keyword := range []string{"$anchor", "$dynamicAnchor"} {
-			if name, ok := schema[keyword].(string); ok {
-				d.anchors["#"+name] = schema
-			}
+	members, ok := schema.(map[string]any)
+	if !ok {
+		return
+	}
+	for _, keyword := range []string{"$anchor", "$dynamicAnchor"} {
+		if name, ok := members[keyword].(string); ok {
+			d.anchors["#"+name] = schema
 		}
-		for _, keyword := range []string{"$id", "id"} {
-			if name, ok := schema[keyword].(string); ok && name != "" {
-				d.anchors[name] = schema
-			}
+	}
+	for _, keyword := range []string{"$id", "id"} {
+		if name, ok := members[keyword].(string); ok && name != "" {
+			d.anchors[name] = schema
 		}
-		for name, inner := range schema {
-			d.tracks = d.tracks || name == "unevaluatedProperties" || name == "unevaluatedItems"
-			if name != "enum" && name != "const" {
-				d.index(inner)
-			}
-		}
-	case []any:
-		for _, inner := range schema {
-			d.index(inner)
-		}
+	}
+	for _, keyword := range []string{"unevaluatedProperties", "unevaluatedItems"} {
+		_, found := members[keyword]
+		d.tracks = d.tracks || found
+	}
+	for _, inner := range subschemas(members) {
+		d.index(inner)
 	}
 }
 
