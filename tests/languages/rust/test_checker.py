@@ -150,6 +150,10 @@ _PATTERNS = (
         "^(a+)+$",
         "^(?:a|ab)c$",
         "[\\d-x]",
+        "(?i)^A",
+        "\\Aa\\z",
+        "[^]]",
+        "}",
         "^\\u00e9",
         "\\n",
     ),
@@ -192,7 +196,7 @@ def test_patterns_match_what_they_match_for_the_validator(tried: Tried) -> None:
         "-",
         "x",
     ]
-    assert _compared(tried, [({"pattern": pattern}, texts) for pattern in _PATTERNS]) > 800
+    assert _compared(tried, [({"pattern": pattern}, texts) for pattern in _PATTERNS]) > 700
 
 
 def test_random_schemas_accept_what_the_validator_accepts(tried: Tried) -> None:

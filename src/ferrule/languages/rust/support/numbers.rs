@@ -44,7 +44,7 @@ pub fn is_multiple(number: &Number, step: &Number) -> bool {
     match (value.scaled(exponent), divisor.scaled(exponent)) {
         (_, Some(0)) => false,
         (Some(value), Some(divisor)) => value % divisor == 0,
-        _ if float(step).fract() == 0.0 => float(number) % float(step) == 0.0,
+        (None, Some(divisor)) if divisor < 1 << 64 => value.rest(exponent, divisor) == 0,
         _ => (float(number) / float(step)).fract() == 0.0,
     }
 }
@@ -59,6 +59,12 @@ impl Decimal {
     fn scaled(&self, exponent: i32) -> Option<i128> {
         let zeros = u32::try_from(self.exponent - exponent).ok()?;
         self.digits.checked_mul(10_i128.checked_pow(zeros)?)
+    }
+
+    /// What is left of it after division, where it is too large to be scaled.
+    fn rest(&self, exponent: i32, divisor: i128) -> i128 {
+        let zeros = self.exponent - exponent;
+        (0..zeros).fold(self.digits % divisor, |rest, _| rest * 10 % divisor)
     }
 }
 

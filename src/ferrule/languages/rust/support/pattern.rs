@@ -71,6 +71,7 @@ pub enum Node {
 pub struct Class {
     items: Vec<Item>,
     is_negated: bool,
+    is_folded: bool,
 }
 
 #[derive(Clone)]
@@ -87,13 +88,16 @@ impl Class {
     fn of(item: Item) -> Self {
         Class {
             items: vec![item],
-            is_negated: false,
+            ..Class::default()
         }
     }
 
     /// Whether a character is in the set.
     pub fn has(&self, one: char) -> bool {
-        self.items.iter().any(|item| item.has(one)) != self.is_negated
+        let is_listed = |one: char| self.items.iter().any(|item| item.has(one));
+        let is_found = is_listed(one)
+            || (self.is_folded && one.to_lowercase().chain(one.to_uppercase()).any(is_listed));
+        is_found != self.is_negated
     }
 }
 
@@ -132,6 +136,7 @@ struct Parser {
     at: usize,
     groups: usize,
     names: Vec<(String, usize)>,
+    is_folded: bool,
 }
 
 impl Parser {
@@ -175,7 +180,10 @@ impl Parser {
     fn sequence(&mut self, depth: usize) -> Result<Node, String> {
         let mut nodes = Vec::new();
         while !matches!(self.peek(), None | Some('|') | Some(')')) {
-            let node = self.term(depth)?;
+            let mut node = self.term(depth)?;
+            if let Node::One(class) = &mut node {
+                class.is_folded = self.is_folded;
+            }
             nodes.push(self.repeated(node)?);
         }
         Ok(Node::Sequence(nodes))
@@ -255,6 +263,10 @@ impl Parser {
         if self.takes("?:") {
             return self.closed(depth);
         }
+        if self.takes("?i)") {
+            self.is_folded = true;
+            return Ok(Node::Sequence(Vec::new()));
+        }
         self.groups += 1;
         let number = self.groups;
         if self.takes("?<") || self.takes("?P<") {
@@ -294,6 +306,8 @@ impl Parser {
                 let is_wanted = self.next()? == 'b';
                 Ok(Node::Boundary { is_wanted })
             }
+            Some('A') if self.takes("A") => Ok(Node::Start),
+            Some('z') if self.takes("z") => Ok(Node::End),
             Some('k') if self.takes("k<") => Ok(Node::AgainNamed(self.name('>')?)),
             Some('1'..='9') => {
                 let mut digits = String::new();
@@ -373,10 +387,17 @@ impl Parser {
 
     fn class(&mut self) -> Result<Class, String> {
         let mut class = Class {
-            items: Vec::new(),
             is_negated: self.takes("^"),
+            ..Class::default()
         };
-        while !self.takes("]") {
+        // `[]a]` begins with a bracket that is meant, as the validator of calls reads it.
+        let mut is_first = self.text[self.at..]
+            .iter()
+            .filter(|one| **one == ']')
+            .count()
+            > 1;
+        while is_first || !self.takes("]") {
+            is_first = false;
             let first = self.class_item()?;
             let is_range =
                 self.peek() == Some('-') && !matches!(self.text.get(self.at + 1), None | Some(']'));
