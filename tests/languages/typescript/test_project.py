@@ -92,7 +92,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ran = ferrule("gen", "typescript", "clerk.yaml", "--project", "--out", "out", folder=folder)
     assert ran.code == 0, ran
     out = folder / "out"
-    assert prettier().run("--list-different", "src", "test", "types", "*.json", "*.md", cwd=out) == ""
+    assert prettier().run("--list-different", ".", cwd=out) == ""
     tsc().run("-p", ".", cwd=out)  # before anything is filled in (ADL-41)
     for stem, body in {"find_order": _FOUND, "wait_long": _WAITED}.items():
         file = out / "src" / "tools" / f"{stem}.ts"
@@ -117,8 +117,13 @@ def _running(project: Path) -> Iterator[Program]:
         yield Program(process)
     finally:
         assert process.stdin is not None
+        assert process.stdout is not None
         process.stdin.close()
-        assert process.wait(timeout=20) == 0
+        try:
+            assert process.wait(timeout=20) == 0
+        finally:
+            process.kill()
+            process.stdout.close()
 
 
 def test_tools_are_listed_and_called(project: Path) -> None:
@@ -170,10 +175,10 @@ def test_calls_run_side_by_side_and_can_be_canceled(project: Path) -> None:
 
 
 def test_the_test_skeletons_pass(project: Path) -> None:
-    tests = sorted(str(path.relative_to(project)) for path in (project / "dist" / "test").glob("*.test.js"))
-    assert len(tests) == 2
-    said = node().run("--test", *tests, cwd=project)
+    said = node().run("--test", "dist/test/find_order.test.js", cwd=project)
+    assert "# pass 2" in said
     assert "# fail 0" in said
+    assert "# todo 1" in said
 
 
 def test_a_changed_definition_stops_the_persons_file_and_leaves_it_alone(project: Path, tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from ferrule.languages.typescript.parts import SHARED, call, exported, imported,
 from ferrule.languages.typescript.text import comment, said
 from ferrule.model.identifiers import identifiers
 
-_MEMBERS = frozenset(("call", "cancel", "result", "toString", "valueOf", "hasOwnProperty", "then"))
-"""What the class has already, or what would be taken for something else."""
+_MEMBERS = frozenset(("call", "cancel", "input", "options", "result", "toString", "valueOf", "hasOwnProperty", "then"))
+"""What the class and its methods have already, or what would be taken for something else."""
 
 
 def client_index(plan: Plan, defined: Sequence[Defined]) -> str:

@@ -73,6 +73,8 @@ NAME  toolBox: buildToolBox(logger, loadConfig(logger)),
   source: host.stdin,
   sink: host.stdout,
 });
+// What a tool left behind does not keep the program alive.
+host.stdout.write("", () => host.exit(0));
 """
 _SERVER = """\
 # TITLE
@@ -117,6 +119,7 @@ def project_files(plan: Plan) -> dict[str, str]:
     include = ["src"] if is_client else ["src", "test", "types"]
     return {
         ".gitignore": "dist/\nnode_modules/\n",
+        ".prettierignore": "dist/\n.ferrule-gen.json\n",
         "README.md": (_CLIENT if is_client else _SERVER).replace("TITLE", _plain(plan.project.name)),
         "package.json": _json(_package(plan, is_client)),
         "tsconfig.json": _json({"compilerOptions": _OPTIONS, "include": include}),

@@ -5,7 +5,7 @@ export type Source = AsyncIterable<Uint8Array>;
 
 /** Where text goes. */
 export interface Sink {
-  write(text: string): unknown;
+  write(text: string, done?: () => void): unknown;
 }
 
 interface Process {
@@ -13,6 +13,7 @@ interface Process {
   readonly stdin: Source;
   readonly stdout: Sink;
   readonly stderr: Sink;
+  exit(code: number): never;
 }
 
 /** The process this runs in; null in a browser. */
