@@ -136,7 +136,7 @@ class Document:
             return False
         way = (*way, place.pointer)
         ref = schema.get("$ref")
-        if ref is not None and self.draft <= 7:
+        if ref is not None and not schema.keys() <= _REFERRING and self.draft <= 7:
             return self._referred(place, ref, found, way)
         return self._joined(place, ref, found, way)
 

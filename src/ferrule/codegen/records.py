@@ -66,7 +66,7 @@ def object_type(growth: Growth, found: Alternative, name: str, pointer: str, dep
     is_record = is_root and any("properties" in place.schema for place in places)
     if not is_record and rest.openness != "closed" and not _is_named(growth, places):
         return _map(growth, places, rest, name, pointer, depth)
-    key = key_of("object", places, frozenset({"closed"} if rest.openness == "closed" else ()))
+    key = key_of("object", places, _marks(rest))
     if is_root:
         growth.root_key = key
     if (known := growth.known(key)) is not None:
@@ -78,6 +78,11 @@ def object_type(growth: Growth, found: Alternative, name: str, pointer: str, dep
     told = _words(found)
     growth.later.append(lambda: _declare(growth, named.name, base, places, rest, pointer, told))
     return named
+
+
+def _marks(rest: Rest) -> frozenset[str]:
+    """What tells records of the same places apart: what stands around them may judge other members too."""
+    return frozenset([rest.openness, *(place.pointer for place in rest.node.places)])
 
 
 def _words(found: Alternative) -> Words:
@@ -98,7 +103,7 @@ def _map(growth: Growth, places: tuple[Place, ...], rest: Rest, name: str, point
         return ANY_MAP if value is None else MapOf(value)
 
     return growth.grown(
-        key_of("object", places), name, pointer, built, lambda: words(places, limits(places, ("object",)))
+        key_of("object", places, _marks(rest)), name, pointer, built, lambda: words(places, limits(places, ("object",)))
     )
 
 

@@ -7,7 +7,7 @@ from math import ceil, floor, isfinite
 from typing import Any, TypeGuard
 
 from ferrule.codegen.alternatives import Alternative, is_whole
-from ferrule.codegen.growth import Growth, key_of, saying
+from ferrule.codegen.growth import Growth, saying
 from ferrule.codegen.limits import words
 from ferrule.codegen.places import Node, Place
 from ferrule.fitting.typed import NUMBER as NUMERIC
@@ -175,9 +175,8 @@ def _of_values(growth: Growth, found: Alternative, name: str, pointer: str) -> T
 
 def _enumeration(growth: Growth, found: Alternative, values: Sequence[str | int], name: str, pointer: str) -> Type:
     places = saying(found.places, _LISTING)
-    key = key_of(found.kind, places) if places else key_of(f"{found.kind}s of {name}", ())
-    if len(places) != 1 or len(places[0].schema.get("enum", ())) < len(values):
-        key = (key[0], (*key[1], *map(repr, values)), key[2])
+    made_of = [place.pointer for place in places] or [name]
+    key = (found.kind, (*made_of, *map(repr, values)), frozenset[str]())
     if (known := growth.known(key)) is not None:
         return known
     named = growth.reserved(key, name, pointer)
@@ -188,7 +187,7 @@ def _enumeration(growth: Growth, found: Alternative, values: Sequence[str | int]
         kind="string" if isinstance(values[0], str) else "integer",
         choices=_choices(values, found.labels),
         pointer=places[0].pointer if places else pointer,
-        words=words(places),
+        words=words(places or found.places),
     )
     return Named(named.name)
 

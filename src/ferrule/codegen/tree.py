@@ -51,7 +51,11 @@ def type_tree(
     taken.add(name)
     document = Document(schema)
     tree = _Tree(document, TypeNames(prefix or name.removesuffix("Input") or name, acronyms, taken), name)
-    tree.grow()
+    try:
+        tree.grow()
+    except RecursionError:
+        document.note("#", "it is nested too deep; any value is taken")
+        return TypeTree(Named(name), (Alias(name=name, type=ANYTHING, pointer="#"),), tuple(document.notes))
     declared = {each: found for each, found in tree.declared.items() if found is not None}
     return TypeTree(Named(name), _in_order(declared, name), tuple(document.notes))
 

@@ -19,7 +19,7 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
 ANCHORED = {"$anchor": "spot", "type": "object", "properties": {"a": {"type": "integer"}}}
 DEFINITIONS = ("One", "Two", "odd/na~me %")
 REFERENCES = st.sampled_from(
-    ["#", "#/$defs/One", "#/$defs/Two", "#/$defs/odd~1na~0me%20%25", "#/definitions/Old", "#spot", "#/properties/a"]
+    ["#", "#/$defs/One", "#/$defs/Two", "#/$defs/odd~1na~0me%20%25", "#/definitions/Old", "#spot", "#/$defs/spot"]
 )
 
 
