@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from ferrule.contracts.language import Plan, SourceFile, ToolNote, Written
+from msgspec.structs import replace
+
+from ferrule.contracts.language import Plan, Written
+from ferrule.languages.python.client import client_files
+from ferrule.languages.python.implementation import implementation_files
 from ferrule.languages.python.member_names import KEYWORDS
+from ferrule.languages.python.project import project_files
 from ferrule.languages.python.type_module import notes_of
 
 _IMPORTED = """
     Any Literal NotRequired TypeAlias TypedDict Union UNSET UnsetType BaseModel ConfigDict Field TypeAliasType Codec Types
-    INPUT OUTPUT INPUT_SCHEMA OUTPUT_SCHEMA Context Client SyncClient CallOptions Mapping Annotated
+    INPUT OUTPUT INPUT_SCHEMA OUTPUT_SCHEMA CONTRACT SERVICES Client SyncClient Progress Mapping Annotated Config
 """
 
 
@@ -20,13 +25,15 @@ class Python:
     flavours = ("msgspec", "pydantic", "dataclass", "typeddict")
     reserved_types = frozenset(_IMPORTED.split()) | KEYWORDS
     reserved_endings = ("Contract",)
-    reserved_stems = KEYWORDS | {"registry"}
+    reserved_stems = KEYWORDS | {"registry", "calls", "close"}
 
     def write(self, plan: Plan) -> Written:
         """All files of a plan."""
-        flavour = plan.flavour or self.flavours[0]
-        files: list[SourceFile] = []
-        notes: list[ToolNote] = [note for tool in plan.tools for note in notes_of(tool, flavour)]
+        plan = replace(plan, flavour=plan.flavour or self.flavours[0])
+        files = client_files(plan) if plan.kind == "client" else implementation_files(plan)
+        if plan.is_project:
+            files += project_files(plan)
+        notes = [note for tool in plan.tools for note in notes_of(tool, plan.flavour)]
         return Written(tuple(files), tuple(notes))
 
 

@@ -78,13 +78,23 @@ def definition(head: str, parameters: Sequence[str], end: str, indent: str = "")
 
 def imported(module: str, names: Iterable[str]) -> list[str]:
     """`from module import …`."""
-    listed = sorted(set(names), key=lambda name: (not name.isupper(), name.lower() == name, name))
+    listed = sorted(set(names), key=_member_order)
     if not listed:
         return []
     whole = f"from {module} import {', '.join(listed)}"
     if fits(whole):
         return [whole]
     return [f"from {module} import (", *(f"    {name}," for name in listed), ")"]
+
+
+def _member_order(name: str) -> tuple[object, ...]:
+    """Constants, then classes, then what else there is."""
+    return not name.isupper(), not name[0].isupper(), natural(name.lower()), name
+
+
+def natural(name: str) -> list[tuple[int, str]]:
+    """Names with numbers by the numbers' size, as linters sort imports."""
+    return [(int(part) if part.isdigit() else -1, part) for part in re.split(r"([0-9]+)", name)]
 
 
 def plain_lines(text: str) -> list[str]:
