@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 from ferrule.contracts.language import Injected, Section, Service
 from ferrule.languages.rust.language import LANGUAGE
@@ -43,7 +44,7 @@ def _made() -> dict[str, str]:
             builtin="read",
         ),
     ]
-    about = {
+    about: dict[str, Any] = {
         "is_project": True,
         "description": "Weather for everybody.",
         "services": (
