@@ -159,7 +159,7 @@ def columns(text: str) -> int:
     """How many columns a text takes: letters of East Asia take two."""
     if text.isascii():
         return len(text)
-    return sum(_width(one) for one in text)
+    return len(text) + sum(_width(one) - 1 for one in text if one > "~")
 
 
 def _width(one: str) -> int:

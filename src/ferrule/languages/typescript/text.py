@@ -8,9 +8,12 @@ import unicodedata
 from collections.abc import Iterable
 
 _PLAIN = re.compile(r"[ -!#-&(-\[\]-~]*")
+_SPECIAL = re.compile(r"[^ -\[\]-~]")
 _NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f", "\v": "\\v", "\\": "\\\\"}
 _SHOWN = frozenset(("Lu", "Ll", "Lt", "Lo", "Nd", "Pd", "Ps", "Pe", "Po", "Pi", "Pf", "Sc"))
+_TOLD = frozenset(("So", "Sm", "Sk", "Mn", "Mc", "Lm", "No", "Nl", "Pc"))
+_UNPLAIN = re.compile(r"[^ -~]")
 _IN_NAMES = frozenset(("Lu", "Ll", "Lt", "Lo", "Nd"))
 _TAG = re.compile(r"(^|[\s{*])@")
 _COLUMNS = 78
@@ -21,15 +24,12 @@ def string(text: str) -> str:
     quote = "'" if text.count('"') > text.count("'") else '"'
     if _PLAIN.fullmatch(text):
         return f"{quote}{text}{quote}"
-    return quote + "".join(_escaped(one, quote) for one in text) + quote
+    return quote + _SPECIAL.sub(_escaped, text).replace(quote, f"\\{quote}") + quote
 
 
-def _escaped(one: str, quote: str) -> str:
-    if one in _ESCAPES:
-        return _ESCAPES[one]
-    if one == quote:
-        return f"\\{quote}"
-    return one if _is_shown(one) else _unicode(one)
+def _escaped(found: re.Match[str]) -> str:
+    one = found[0]
+    return _ESCAPES.get(one) or (one if _is_shown(one) else _unicode(one))
 
 
 def _is_shown(one: str) -> bool:
@@ -102,13 +102,16 @@ def said(text: str) -> list[str]:
 
 
 def _harmless(line: str) -> str:
-    shown = "".join(one if _is_told(one) else " " if one == "\t" else _unicode(one) for one in line.rstrip())
+    shown = _UNPLAIN.sub(_told, line.rstrip())
     return _TAG.sub(r"\1\\@", shown.replace("*/", "*\\/").replace("/*", "/\\*"))
 
 
-def _is_told(one: str) -> bool:
+def _told(found: re.Match[str]) -> str:
     """Comments also show what does not matter for the width of a line."""
-    return _is_shown(one) or unicodedata.category(one) in ("So", "Sm", "Sk", "Mn", "Mc", "Lm", "No", "Nl", "Pc")
+    one = found[0]
+    if _is_shown(one) or unicodedata.category(one) in _TOLD:
+        return one
+    return " " if one == "\t" else _unicode(one)
 
 
 def _wrapped(line: str, width: int) -> list[str]:
