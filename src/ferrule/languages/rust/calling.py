@@ -28,7 +28,7 @@ def client_files(plan: Plan) -> Written:
     files: list[SourceFile] = []
     notes: list[ToolNote] = []
     for tool in plan.tools:
-        made = contents(tool, plan)
+        made = contents(tool)
         text = f"{header(tool)}{_IMPORTS}{_method(tool)}\n{made.text}"
         files.append(SourceFile(f"src/client/{tool.stem}.rs", text, "generated", tool.tool_id))
         notes += made.notes

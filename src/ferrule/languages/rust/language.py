@@ -28,7 +28,7 @@ def _implementation(plan: Plan) -> Written:
     files: list[SourceFile] = []
     notes: list[ToolNote] = []
     for tool in plan.tools:
-        made, found = generated_file(tool, plan)
+        made, found = generated_file(tool)
         files += [handler_file(tool, plan), made]
         notes += found.notes
     return Written((*files, *shared_files(plan)), tuple(notes))

@@ -30,9 +30,9 @@ const _: () = generated::CONTRACT_{contract};
 _PLAIN = ("input: generated::Input", "context: &Context")
 
 
-def generated_file(tool: ToolPlan, plan: Plan) -> tuple[SourceFile, Contents]:
+def generated_file(tool: ToolPlan) -> tuple[SourceFile, Contents]:
     """`src/tools/generated/<stem>.rs`."""
-    made = contents(tool, plan)
+    made = contents(tool)
     text = f"{header(tool)}{_IMPORTS}{_description(tool)}\n{_placeholder(tool)}\n{made.text}"
     return SourceFile(f"src/tools/generated/{tool.stem}.rs", text, "generated", tool.tool_id), made
 
