@@ -6,6 +6,7 @@ formatter would leave alone, and depends on nothing but the plan.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Literal, NamedTuple, Protocol
 
@@ -105,6 +106,12 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     flavour: str = ""
     """One of the language's flavours; the first where nobody chose."""
 
+    def program_settings(self, name: str, command: str) -> str:
+        """The lines of `ferrule.toml` that let a program do the work of the tools."""
+        ids = [json.dumps(tool.tool_id, ensure_ascii=False) for tool in self.tools if not tool.builtin]
+        listed = "".join(f"  {each},\n" for each in ids)
+        return f"[mcp.programs.{json.dumps(name)}]\ncommand = [{json.dumps(command)}]\ntools = [\n{listed}]\n"
+
 
 class SourceFile(NamedTuple):
     """A file to write."""
@@ -137,8 +144,8 @@ class Written(NamedTuple):
 class Language(Protocol):
     """One language. Stateless; shared between threads.
 
-    It may also have `reserved_beginnings: tuple[str, ...]`: what is put before a tool's type name in names that stubs declare, such
-    as `New` where a tool `Get` has a `NewGetTool`.
+    It may also have `reserved_beginnings: tuple[str, ...]`: what is put before a tool's type name in names that stubs declare,
+    such as `New` where a tool `Get` has a `NewGetTool`.
     """
 
     name: str

@@ -325,10 +325,8 @@ Handlers are plain functions, each call on a thread of its own: the standard lib
 `async` functions. A handler that takes long asks `context.is_cancelled()` now and then, or waits with
 `context.sleep(…)`, which ends early when the caller gives up.
 
-To let Ferrule run the tools, name the program in `ferrule.toml` and lock what it offers:
+To let Ferrule run the tools, name the program in the `ferrule.toml` of their workspace:
 
 ```toml
-[mcp.servers.{package}-upstream]
-command = ["target/release/{package}"]
-```
+{plan.program_settings(package, f"target/release/{package}")}```
 """
