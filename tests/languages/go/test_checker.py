@@ -11,6 +11,8 @@ import pytest
 from ferrule.validation.compiled import compiled_schema
 from tests.fitting.schemas import arguments, schema_of
 from tests.languages.go.workbench import Workbench
+from tests.languages.typescript.sampling import schema_of as keyword_schema
+from tests.languages.typescript.sampling import value_of as keyword_value
 
 _OLD = "http://json-schema.org/draft-04/schema#"
 _SEVEN = "http://json-schema.org/draft-07/schema#"
@@ -118,6 +120,15 @@ def test_random_schemas_take_and_refuse_the_same_values(workbench: Workbench) ->
     schemas = [schema_of(chance) for _ in range(300)]
     values = [value for schema in schemas[:60] for value in arguments(schema, 3)]
     pairs = [(schema, value) for schema in schemas for value in (*arguments(schema, 3), *chance.sample(values, 6))]
+    assert _differences(workbench, pairs) == []
+
+
+def test_random_uses_of_every_keyword_are_judged_the_same(workbench: Workbench) -> None:
+    pairs = []
+    for number in range(1500):
+        chance = Random(f"checker.{number}")
+        schema = keyword_schema(chance)
+        pairs += [(schema, keyword_value(chance)) for _ in range(8)]
     assert _differences(workbench, pairs) == []
 
 

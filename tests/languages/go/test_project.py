@@ -25,6 +25,10 @@ def test_services_and_settings_with_any_names_compile_and_are_formatted(project:
     go().run("vet", "./...", cwd=project)
 
 
+def test_the_generated_tests_run(project: Path) -> None:
+    assert "ok" in go().run("test", "./tools/", cwd=project)
+
+
 def test_it_says_what_it_is_and_has(project: Path) -> None:
     with running(project) as server:
         said = server.ask("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}})

@@ -41,11 +41,15 @@ def test_values_of_random_schemas_are_the_same_again(workbench: Workbench) -> No
 
 def test_all_of_it_is_formatted_and_vetted(workbench: Workbench) -> None:
     assert unformatted(workbench.folder) == ""
-    go().run("vet", "./...", cwd=workbench.folder)
+    go().run("vet", "./tools/", cwd=workbench.folder)
 
 
-def test_placeholders_pass_the_generated_tests(workbench: Workbench) -> None:
-    go().run("test", "./tools/", cwd=workbench.folder)
+def test_tools_that_nobody_has_written_answer_what_their_schemas_allow(workbench: Workbench) -> None:
+    """ADL-41"""
+    answers = workbench.calls([(case.name, case.accepts[0]) for case in CASES])
+    wrong = [(case.name, answer.error) for case, answer in zip(CASES, answers, strict=True) if not answer.is_fine]
+    assert [each for each in wrong if not each[1].endswith("is not implemented yet")] == []
+    assert len(wrong) < len(CASES) / 2
 
 
 @pytest.mark.parametrize(

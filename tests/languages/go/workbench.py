@@ -77,7 +77,7 @@ class Workbench:
         trips = f"package tools\n\nfunc init() {{\n{entries}}}\n"
         (folder / "tools" / "trips.go").write_text(trips)
         (folder / "main.go").write_text('package main\n\nimport "bench/tools"\n\nfunc main() {\n\ttools.Answer()\n}\n')
-        go().run("build", "-o", "workbench", ".", cwd=folder)
+        go().run("build", "-trimpath", "-gcflags=bench/...=-N -l", "-ldflags=-s -w", "-o", "workbench", ".", cwd=folder)
         self._program = Program((str(folder / "workbench"),), {})
 
     def ask(self, questions: Sequence[dict[str, Any]]) -> list[Answer]:
@@ -90,6 +90,10 @@ class Workbench:
     def checks(self, pairs: Sequence[tuple[Any, Any]]) -> list[Answer]:
         """Whether values fit schemas."""
         return self.ask([{"schema": json.dumps(schema), "value": json.dumps(value)} for schema, value in pairs])
+
+    def calls(self, pairs: Sequence[tuple[str, Any]]) -> list[Answer]:
+        """What tools that nobody has written say to an input."""
+        return self.ask([{"name": name, "value": json.dumps(value), "is_call": True} for name, value in pairs])
 
     def trips(self, pairs: Sequence[tuple[str, Any]]) -> list[Answer]:
         """What values become that are decoded and encoded again."""

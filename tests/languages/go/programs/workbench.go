@@ -2,6 +2,7 @@ package tools
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"os"
 )
@@ -12,6 +13,7 @@ type question struct {
 	Schema string `json:"schema"`
 	Name   string `json:"name"`
 	Value  string `json:"value"`
+	IsCall bool   `json:"is_call"`
 }
 
 type answer struct {
@@ -32,7 +34,23 @@ func trip[T any](decode func([]byte) (T, error), encode func(T) ([]byte, error))
 	}
 }
 
+func (q question) called() ([]byte, error) {
+	all, err := Tools(nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, tool := range all {
+		if tool.Definition().Name == q.Name {
+			return tool.Call(context.Background(), []byte(q.Value))
+		}
+	}
+	panic(q.Name)
+}
+
 func (q question) answered() ([]byte, error) {
+	if q.IsCall {
+		return q.called()
+	}
 	if q.Name != "" {
 		return trips[q.Name]([]byte(q.Value))
 	}
