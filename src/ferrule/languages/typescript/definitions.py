@@ -46,7 +46,7 @@ def defined(tool: ToolPlan, support: str, *, is_client: bool = False) -> Defined
         text,
         tuple(each.name for tree in trees for each in tree.declarations),
         tuple(name for each in declared for name in each.values),
-        tuple(ToolNote(tool.tool_id, note) for each in declared for note in each.notes),
+        tuple(dict.fromkeys(ToolNote(tool.tool_id, note) for each in declared for note in each.notes)),
     )
 
 

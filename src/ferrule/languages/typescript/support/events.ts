@@ -48,7 +48,9 @@ async function* lines(
         /\r?\n/,
       );
       rest = parts.pop() ?? "";
-      yield* parts;
+      for (const part of parts) {
+        yield part;
+      }
     }
   } finally {
     await reader.cancel().catch(() => undefined);
