@@ -10,11 +10,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from ferrule.contracts.language import Plan
+from ferrule.languages.typescript.language import LANGUAGE
 from tests.cli.run import ferrule
 from tests.languages.live import Live, live
 from tests.languages.toolchains import Tool, node
-from tests.languages.typescript.workshop import HERE, compiled, unformatted
+from tests.languages.typescript.workshop import HERE, compiled, planned, tool_of, unformatted, written
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +33,7 @@ def told(server: Live, tmp_path_factory: pytest.TempPathFactory) -> dict[str, An
     folder = tmp_path_factory.mktemp("client")
     ran = ferrule("gen", "typescript", "--kind", "client", "--out", str(folder), folder=server.folder)
     assert ran.code == 0, ran.err
+    written(folder, LANGUAGE.write(_builtin()).files)
     (folder / "src" / "try.ts").write_text((HERE / "programs" / "client.ts").read_text())
     compiled(folder)
     (folder / "src" / "try.ts").unlink()
@@ -40,10 +44,23 @@ def told(server: Live, tmp_path_factory: pytest.TempPathFactory) -> dict[str, An
     return answers
 
 
+def _builtin() -> Plan:
+    """A built-in tool, which the server does under another name."""
+    schema = {"type": "object", "properties": {"value": {}}, "required": ["value"]}
+    made = planned([tool_of("Live_Echo", schema)])
+    return replace(made, tools=tuple(replace(tool, builtin="read") for tool in made.tools))
+
+
 def test_results_are_typed_values(told: dict[str, Any]) -> None:
     assert told["greeting"] == {"words": ["hello Ada", "hello Ada"], "mood": "glad", "call": 1}
     assert told["echo"] == {"value": {"__proto__x": [1, None]}}
     assert told["pinned"] == ["hello Di"]
+
+
+def test_built_in_tools_are_done_by_the_server(told: dict[str, Any]) -> None:
+    """ADL-48: canonical in name and schema; here the work is a running Ferrule's."""
+    assert told["remote"] == {"value": 1}
+    assert json.loads(told["remoteTool"]) == {"value": [2]}
 
 
 def test_errors_have_the_class_of_what_went_wrong(told: dict[str, Any]) -> None:

@@ -13,6 +13,7 @@ import {
   SchemaValidationFailedError,
   type LiveGreetOutput,
 } from "./client/index.js";
+import { createLiveEchoTool, read } from "./tools/generated/live_echo.js";
 
 const client = new Client();
 const told: { [name: string]: unknown } = {};
@@ -43,10 +44,7 @@ told["isSame"] = first.call === second.call;
 const conflict = await failure(
   client.liveGreet({ name: "Cy" }, { idempotencyKey: key }),
 );
-told["conflict"] = [
-  conflict instanceof InvalidArgumentsError,
-  conflict.code,
-];
+told["conflict"] = [conflict instanceof InvalidArgumentsError, conflict.code];
 
 const denied = await failure(client.liveForbidden({ meant: true }));
 told["denied"] = [
@@ -101,12 +99,15 @@ told["echo"] = await client.liveEcho({ value: { __proto__x: [1, null] } });
 const pinned = await client.liveGreet({ name: "Di" }, { isPinned: true });
 told["pinned"] = pinned.words;
 
+told["remote"] = await read({ value: 1 });
+told["remoteTool"] = await createLiveEchoTool().execute('{"value":[2]}');
+
 const stranger = new Client({ token: "nobody" });
 const refused = await failure(stranger.liveBusy({}));
 told["refused"] = [refused instanceof RequestError, refused.code];
 
 const nowhere = new Client({ url: "http://127.0.0.1:9" });
-told["nowhere"] = (await failure(nowhere.liveBusy({}))) instanceof
-  ConnectionError;
+told["nowhere"] =
+  (await failure(nowhere.liveBusy({}))) instanceof ConnectionError;
 
 console.log(JSON.stringify(told));
