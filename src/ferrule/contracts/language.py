@@ -106,11 +106,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     flavour: str = ""
     """One of the language's flavours; the first where nobody chose."""
 
-    def program_settings(self, name: str, command: str) -> str:
+    def program_settings(self, name: str, *command: str) -> str:
         """The lines of `ferrule.toml` that let a program do the work of the tools."""
         ids = [json.dumps(tool.tool_id, ensure_ascii=False) for tool in self.tools if not tool.builtin]
         listed = "".join(f"  {each},\n" for each in ids)
-        return f"[mcp.programs.{json.dumps(name)}]\ncommand = [{json.dumps(command)}]\ntools = [\n{listed}]\n"
+        return f"[mcp.programs.{json.dumps(name)}]\ncommand = {json.dumps(command)}\ntools = [\n{listed}]\n"
 
 
 class SourceFile(NamedTuple):

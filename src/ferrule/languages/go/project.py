@@ -66,12 +66,11 @@ go build -o bin/{program} .
 go test ./...
 ```
 
-`bin/{program}` speaks MCP over standard input and output. In a Ferrule workspace it is a server like any other:
+`bin/{program}` speaks MCP over standard input and output. In the `ferrule.toml` of their workspace, this lets Ferrule run
+the tools with it:
 
 ```toml
-[mcp.servers.{program.replace(".", "-").replace("~", "-")}]
-command = ["./bin/{program}"]
-```
+{plan.program_settings(program.replace(".", "-").replace("~", "-"), f"./bin/{program}")}```
 """
 
 

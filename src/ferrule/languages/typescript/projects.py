@@ -96,6 +96,11 @@ npm start
 - `npm test` runs the tests in `test`.
 - Built-in tools are done by a running Ferrule: `FERRULE_URL` says where it is
   and `FERRULE_TOKEN` who asks.
+
+In the `ferrule.toml` of their workspace, this lets Ferrule run the tools with it:
+
+```toml
+PROGRAM```
 """
 _CLIENT = """\
 # TITLE
@@ -117,10 +122,13 @@ def project_files(plan: Plan) -> dict[str, str]:
     """The files that belong to a person, by path."""
     is_client = plan.kind == "client"
     include = ["src"] if is_client else ["src", "test", "types"]
+    readme = (
+        _CLIENT if is_client else _SERVER.replace("PROGRAM", plan.program_settings("tools", "node", "dist/src/main.js"))
+    )
     return {
         ".gitignore": "dist/\nnode_modules/\n",
         ".prettierignore": "dist/\n.ferrule-gen.json\n",
-        "README.md": (_CLIENT if is_client else _SERVER).replace("TITLE", _plain(plan.project.name)),
+        "README.md": readme.replace("TITLE", _plain(plan.project.name)),
         "package.json": _json(_package(plan, is_client)),
         "tsconfig.json": _json({"compilerOptions": _OPTIONS, "include": include}),
     }
