@@ -11,8 +11,8 @@ import pytest
 from ferrule.validation.compiled import compiled_schema
 from tests.fitting.schemas import arguments, schema_of
 from tests.languages.go.workbench import Workbench
-from tests.languages.typescript.sampling import schema_of as keyword_schema
-from tests.languages.typescript.sampling import value_of as keyword_value
+from tests.languages.sampling import schema_of as keyword_schema
+from tests.languages.sampling import value_of as keyword_value
 
 _OLD = "http://json-schema.org/draft-04/schema#"
 _SEVEN = "http://json-schema.org/draft-07/schema#"

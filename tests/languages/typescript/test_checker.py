@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 from ferrule.validation.compiled import compiled_schema
-from tests.languages.typescript.sampling import schema_of, value_of
+from tests.languages.sampling import schema_of, value_of
 from tests.languages.typescript.workshop import Workshop
 
 _OLD = "http://json-schema.org/draft-07/schema#"
