@@ -27,6 +27,7 @@ from scripts.reference import (
     provider_schemas,
     rules,
     settings,
+    stubs_compared,
 )
 
 ROOT = Path(__file__).parent.parent
@@ -44,6 +45,7 @@ PAGES: dict[str, tuple[str, Callable[[], str]]] = {
     "openapi-score.md": ("tests/openapi/score.json", openapi_score.page),
     "parts.md": ("src/ferrule/contracts", parts.page),
     "provider-schemas.md": ("src/ferrule/fitting/profiles.py", provider_schemas.page),
+    "stubs-compared.md": ("bench/stub_faults.json", stubs_compared.page),
     "benchmark.md": ("bench/results.json", benchmark.page),
 }
 

@@ -1,12 +1,13 @@
 """What generated Python types do with values: python stubs_judge.py KIND FOLDER CASES.json
 
-KIND: `pydantic`, `msgspec` or `quicktype`. CASES.json: `{name: {"accepts": […], "refuses": […]}}`. Prints, for each case, what
-went wrong: that nothing was generated, that it cannot be loaded, or the numbers of values that were refused, came out changed, or
-were let through.
+KIND: `pydantic`, `msgspec`, `quicktype` or `ferrule`. CASES.json: `{name: {"accepts": […], "refuses": […]}}`. Prints, for
+each case, what went wrong: that nothing was generated, that it cannot be loaded, or the numbers of values that were refused,
+came out changed, or were let through.
 """
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import json
 import sys
@@ -21,7 +22,10 @@ from pydantic import TypeAdapter
 warnings.simplefilter("ignore")
 
 
-def loaded(file: Path) -> Any:
+def loaded(kind: str, file: Path) -> Any:
+    if kind == "ferrule":
+        sys.path.insert(0, str(file.parent.parent.parent))
+        return importlib.import_module(f"tools._generated.{file.stem}")
     spec = importlib.util.spec_from_file_location(f"judged_{file.stem}", file)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -39,6 +43,8 @@ def round_trip(kind: str, module: Any) -> Callable[[Any], Any]:
         )
     if kind == "msgspec":
         return lambda value: json.loads(msgspec.json.encode(msgspec.json.decode(json.dumps(value), type=module.Root)))
+    if kind == "ferrule":
+        return lambda value: json.loads(module.encode_input(module.decode_input(json.dumps(value).encode())))
     return lambda value: json.loads(
         json.dumps(module.root_to_dict(module.root_from_dict(json.loads(json.dumps(value)))))
     )
@@ -59,7 +65,7 @@ def judged(kind: str, file: Path, case: dict[str, list[Any]]) -> dict[str, Any]:
     if not file.exists():
         return {"failed": "nothing is generated"}
     try:
-        trip = round_trip(kind, loaded(file))
+        trip = round_trip(kind, loaded(kind, file))
     except Exception as mishap:
         return {"failed": f"it cannot be loaded: {type(mishap).__name__}"}
     found = {"refused": 0, "changed": 0, "let_through": 0}
