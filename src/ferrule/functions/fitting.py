@@ -78,7 +78,8 @@ def _injected(binding: Binding, tool: Tool, fields: dict[str, Any]) -> dict[str,
     for name, entry in signature.injected.items():
         if entries is None and is_config(entry):
             raise _misfit(binding, tool, f"the parameter {name!r} wants {entry!r}, and only an ADL agent has a config")
-        if entries is not None and entry not in (*entries, LOGGER):
+        parts = (*entries, LOGGER) if entries is not None else ()
+        if entries is not None and not any(part == entry or part.startswith(f"{entry}.") for part in parts):
             what = f"the parameter {name!r} wants {entry!r}, which is not in the tool's `inject`"
             raise _misfit(binding, tool, f"{what}; add it there")
     if not entries:

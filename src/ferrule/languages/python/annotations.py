@@ -108,7 +108,10 @@ class Annotations:
         return f"tuple[{', '.join(inside) or '()'}]"
 
     def is_tuple(self, made: TupleOf) -> bool:
-        """Whether a tuple of Python says it; else it is a list. (pydantic does not know tuples with an open end.)"""
+        """Whether a tuple of Python says it; else it is a list: pydantic does not know tuples with an open end, and msgspec none
+        of several lengths."""
+        if self.flavour == "msgspec":
+            return made.rest is None and made.required == len(made.items)
         is_open = made.rest is not None and self.flavour == "pydantic"
         return not is_open and len(made.items) - made.required < _MOST_LENGTHS
 

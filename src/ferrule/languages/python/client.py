@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ferrule.contracts.language import Plan, SourceFile, ToolPlan
 from ferrule.languages.python.source_text import (
+    aliased,
     call,
     definition,
     docstring,
@@ -82,7 +83,7 @@ def _clients(tools: tuple[ToolPlan, ...]) -> str:
         "",
         *imported("typing", [*(["Any"] if needs_any else []), "Self", *(["Unpack"] if tools else [])]),
         "",
-        *(kept(f"from . import {stem} as _t_{stem}") for stem in stems),
+        *(line for stem in stems for line in aliased(".", stem, f"_t_{stem}")),
         *imported("._support.calls", ["Caller", *(["CallOptions"] if tools else [])]),
         *imported("._support.sync", ["Blocking"]),
         *_async_head(),

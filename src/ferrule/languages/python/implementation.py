@@ -10,10 +10,12 @@ import msgspec
 from ferrule.contracts.language import Plan, SourceFile, ToolPlan
 from ferrule.languages.python.injecting import Parameter, ServiceText, config_types, parameters, services_of
 from ferrule.languages.python.source_text import (
+    aliased,
     call,
     comment,
     definition,
     docstring,
+    fits,
     imported,
     json_literal,
     kept,
@@ -23,6 +25,7 @@ from ferrule.languages.python.source_text import (
 )
 from ferrule.languages.python.support_files import support_files
 from ferrule.languages.python.type_module import GENERATED, header, type_module
+from ferrule.model.type_tree import Record
 
 _INDENT = " " * 4
 _ENTRY = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
@@ -130,6 +133,9 @@ def _placeholder(tool: ToolPlan) -> list[str]:
         told = quoted(f"{tool.stem} is not written yet")
         return [todo, *call("raise NotImplementedError(", [told], _INDENT)]
     value = msgspec.json.format(bytes(tool.placeholder), indent=0).decode()
+    line = f"{_INDENT}return decode_output({quoted(value)})"
+    if fits(line):
+        return [f"{todo} Until then it gives a placeholder.", line]
     first, *middle, last = json_literal(value)
     return [f"{todo} Until then it gives a placeholder.", f"{_INDENT}return decode_output({first}", *middle, f"{last})"]
 
@@ -138,12 +144,9 @@ def _registry(plan: Plan) -> str:
     tools = [tool for tool in plan.tools if not tool.builtin]
     every = {tool.stem: parameters(tool, plan.project) for tool in tools}
     used = [each for given in every.values() for each in given]
-    standard, services, config = _parameter_imports(used, "._generated.")
+    standard, _, config = _parameter_imports(used, "._generated.")
     typing = ["Annotated", "Any"] if used else ["Any"]
-    factories = [
-        kept(f"from services.{each.module} import {each.factory} as _make_{each.module}")
-        for each in services_of(plan.project).values()
-    ]
+    made = sorted(services_of(plan.project).values(), key=lambda each: natural(each.module))
     count = Counter(tool.tool_id for tool in tools)
     stems = sorted((tool.stem for tool in tools), key=natural)
     about = "The tools of this folder, bound to their definitions.", "", "Ferrule finds it by `[functions] modules`."
@@ -156,22 +159,40 @@ def _registry(plan: Plan) -> str:
         *standard,
         *(imported("typing", typing) if tools else []),
         *(["", "import ferrule"] if tools else []),
-        *(["", *services, *factories] if services or factories else []),
+        *(["", *_service_imports(made, used)] if made else []),
         "",
-        *(kept(f"from . import {stem} as _m_{stem}") for stem in stems),
-        *(kept(f"from ._generated import {stem} as _t_{stem}") for stem in stems),
+        *(line for stem in stems for line in aliased(".", stem, f"_m_{stem}")),
+        *(line for stem in stems for line in aliased("._generated", stem, f"_t_{stem}")),
         *config,
         *(imported("._generated._support.registering", ["expect_contract"]) if tools else []),
     ]
-    if factories:
-        made = [f"_make_{each.module}" for each in services_of(plan.project).values()]
-        lines += ["", *call("SERVICES = (", [*made[:-1], f"{made[-1]}"], "", ",)" if len(made) == 1 else ")")]
+    if made:
+        factories = [f"_make_{each.module}" for each in made]
+        lines += ["", *call("SERVICES = (", factories, "", ",)" if len(made) == 1 else ")")]
+    lines += ["", *(line for tool in tools for line in _checked(tool))] if tools else []
     for tool in tools:
         is_alone = count[tool.tool_id] == 1 or not tool.version
         lines += _bound(tool, every[tool.stem], tool.tool_id if is_alone else f"{tool.tool_id}@{tool.version}")
     while lines and not lines[-1]:
         lines.pop()
     return re.sub(r"\n{4,}", "\n\n\n", _text(lines)).replace("annotations\n\n\n", "annotations\n\n")
+
+
+def _service_imports(services: list[ServiceText], used: list[Parameter]) -> list[str]:
+    """The types of services that tools are given, and what makes each service: Ferrule looks for it in this module."""
+    lines: list[str] = []
+    for each in services:
+        module = f"services.{each.module}"
+        types = imported(module, [one.annotation for one in used if one.module == module])
+        lines += [*types, *aliased(module, each.factory, f"_make_{each.module}")]
+    return lines
+
+
+def _checked(tool: ToolPlan) -> list[str]:
+    return call(
+        "expect_contract(",
+        [f"_m_{tool.stem}.CONTRACT", quoted(tool.contract), quoted(f"tools/{tool.stem}.py")],
+    )
 
 
 def _bound(tool: ToolPlan, given: list[Parameter], target: str) -> list[str]:
@@ -183,24 +204,29 @@ def _bound(tool: ToolPlan, given: list[Parameter], target: str) -> list[str]:
     head += [
         f"{names[each.name]}: Annotated[{each.annotation}, ferrule.Inject({quoted(each.entry)})]" for each in given
     ]
-    passed = [context, f"_t_{tool.stem}.INPUT.typed({rest})"]
+    value = rest
+    if not isinstance(tool.input.declared(tool.input.root.name), Record):  # it may take one text instead of fields
+        text = _free("text", fields)
+        head.append(f"{text}: Any = None")
+        value = f"{rest} if {text} is None else {text}"
+    passed = [context, f"_t_{tool.stem}.INPUT.typed({value})"]
     passed += [f"{each.name}={names[each.name]}" for each in given]
     gives = "Any" if tool.output is None else "dict[str, Any]"
-    result = "result" if tool.output is None else f"_t_{tool.stem}.OUTPUT.json(result)"
-    checked = [f"_m_{tool.stem}.CONTRACT", quoted(tool.contract), quoted(f"tools/{tool.stem}.py")]
     return [
-        "",
-        "",
-        *call("expect_contract(", checked),
         "",
         "",
         *call("@ferrule.tool(", [quoted(target)]),
         *definition(f"async def {tool.stem}_tool(", [*head, f"**{rest}: Any"], f") -> {gives}:"),
         *docstring([f"Run {_name(tool)}."], _INDENT),
         *call(f"result = await _m_{tool.stem}.{tool.stem}(", passed, _INDENT),
-        *([f"{_INDENT}return {result}"] if tool.output is None else [f"{_INDENT}given: dict[str, Any] = {result}"]),
-        *([] if tool.output is None else [f"{_INDENT}return given"]),
+        *(f"{_INDENT}{line}" for line in _returned(tool)),
     ]
+
+
+def _returned(tool: ToolPlan) -> list[str]:
+    if tool.output is None:
+        return ["return result"]
+    return [f"output = _t_{tool.stem}.OUTPUT", "given: dict[str, Any] = output.json(result)", "return given"]
 
 
 def _field_names(tool: ToolPlan) -> set[str]:
@@ -217,6 +243,8 @@ def _free(name: str, taken: set[str]) -> str:
 
 def _config(plan: Plan) -> str:
     declared, uses = config_types(plan.project)
+    if not declared[2].startswith("class "):  # an assignment needs one line after the imports, a class two
+        declared = declared[1:]
     return _text(
         [
             GENERATED,
@@ -323,7 +351,7 @@ def _test(tool: ToolPlan, given: list[Parameter]) -> str:
             "import ferrule",
             "import pytest",
             "",
-            kept(f"from tools import {tool.stem} as written"),
+            *aliased("tools", tool.stem, "written"),
             *imported("tools._generated._support.json_text", ["DecodeError"]),
             *imported(f"tools._generated.{tool.stem}", names),
             "",

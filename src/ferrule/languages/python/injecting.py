@@ -79,7 +79,7 @@ def parameters(tool: ToolPlan, project: Project) -> list[Parameter]:
     services, sections = services_of(project), section_types(project)
     names = _names(tool)
     found: list[Parameter] = []
-    for entry in tool.inject:
+    for entry in dict.fromkeys(tool.inject):
         name = names[_key(entry)]
         match entry.kind:
             case "logger":

@@ -22,9 +22,9 @@ class Python:
 
     name = "python"
     title = "Python"
-    flavours = ("msgspec", "pydantic", "dataclass", "typeddict")
+    flavours: tuple[str, ...] = ("msgspec", "pydantic", "dataclass", "typeddict")
     reserved_types = frozenset(_IMPORTED.split()) | KEYWORDS
-    reserved_endings = ("Contract",)
+    reserved_endings: tuple[str, ...] = ("Contract",)
     reserved_stems = KEYWORDS | {"registry", "calls", "close"}
 
     def write(self, plan: Plan) -> Written:

@@ -168,18 +168,19 @@ def _body(text: RecordText, fields: list[str]) -> list[str]:
 
 def _typed_dict(text: RecordText) -> list[str]:
     name = text.record.name
+    members = [member for member in text.members if member.name]  # no checker takes a key without a name
     text.annotations.uses.add("TypedDict")
-    if not all(each.is_required for each in text.members):
+    if not all(each.is_required for each in members):
         text.annotations.uses.add("NotRequired")
-    if all(_is_attribute(text, member.name) for member in text.members):
+    if all(_is_attribute(text, member.name) for member in members):
         body: list[str] = []
-        for member in text.members:
+        for member in members:
             annotation = text.annotations.of(member.type)
             annotation = annotation if member.is_required else f"NotRequired[{annotation}]"
             body += [*comment(told(member.words, member.type), _INDENT), *_annotated(member.name, annotation, "")]
         return [*definition(f"class {name}(", ["TypedDict"], "):"), *_body(text, body)]
     lines = [*comment(told(text.record.words)), f"{name} = TypedDict(", f"{_INDENT}{quoted(name)},", f"{_INDENT}{{"]
-    for member in text.members:
+    for member in members:
         annotation = quoted(text.annotations.of(member.type))
         annotation = annotation if member.is_required else f"NotRequired[{annotation}]"
         lines += comment(told(member.words, member.type), _INDENT * 2)

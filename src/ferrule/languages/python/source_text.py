@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from textwrap import wrap
+from textwrap import dedent, wrap
 
 WIDTH = 88
 """What ruff's formatter keeps to if nobody says otherwise."""
@@ -20,6 +20,8 @@ _LINE_ENDS = re.compile(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _PLAIN = frozenset("LMNPS")
 """The first letters of the categories of characters that a reader sees."""
 _ESCAPED_QUOTE = re.compile(r'(?<!\\)(?:\\\\)*\\"$')
+_ORDER = re.compile(r"#+\s*(noqa|ruff|flake8|fmt|type|mypy|pyright|pylint|isort|yapf)", re.IGNORECASE)
+"""What tools would obey although it stands within a comment."""
 _LONGEST_TEXT = 20_000
 
 
@@ -87,6 +89,12 @@ def imported(module: str, names: Iterable[str]) -> list[str]:
     return [f"from {module} import (", *(f"    {name}," for name in listed), ")"]
 
 
+def aliased(module: str, name: str, alias: str) -> list[str]:
+    """`from module import name as alias`."""
+    whole = f"from {module} import {name} as {alias}"
+    return [whole] if fits(whole) else [f"from {module} import (", f"    {name} as {alias},", ")"]
+
+
 def _member_order(name: str) -> tuple[object, ...]:
     """Constants, then classes, then what else there is."""
     return not name.isupper(), not name[0].isupper(), natural(name.lower()), name
@@ -131,6 +139,7 @@ def wrapped(lines: Iterable[str], room: int) -> list[str]:
 def comment(lines: Iterable[str], indent: str = "", mark: str = "#:") -> list[str]:
     """Lines before what they are about. `#:` is also what makes them harmless: no tool takes `#: fmt: off` for an order."""
     room = WIDTH - len(indent) - len(mark) - 1
+    lines = (_ORDER.sub(r"\1", line) for line in lines)
     return [f"{indent}{mark} {line}".rstrip() for line in wrapped(lines, room)]
 
 
@@ -139,7 +148,7 @@ def docstring(lines: Sequence[str], indent: str = "") -> list[str]:
     told = [_documented(line) for line in wrapped([line.rstrip() for line in lines], WIDTH - len(indent) - 8)]
     if not told:
         return []
-    told[0] = told[0].lstrip()
+    told = [told[0].lstrip(), *dedent("\n".join(told[1:])).split("\n")] if len(told) > 1 else [told[0].lstrip()]
     if told[-1].endswith('"') and not _ESCAPED_QUOTE.search(told[-1]):
         told[-1] = told[-1][:-1] + '\\"'
     if len(told) == 1:

@@ -238,6 +238,8 @@ def _messages(declaration: Declaration, annotations: Annotations) -> list[str]:
             inner: list[Type] = [each.type for each in declaration.members]
             if declaration.openness == "open" and annotations.flavour == "typeddict":
                 found.append("a TypedDict cannot tell the type of other members; they are kept")
+            if annotations.flavour == "typeddict" and any(not each.name for each in declaration.members):
+                found.append("a TypedDict cannot have a member without a name; it is kept")
         case Union(variants=variants):
             inner = [each.type for each in variants]
         case Enumeration():

@@ -31,15 +31,18 @@ class Types:
         self._table: dict[str, Any] | None = None
         self._layouts: dict[str, Layout] = {}
 
-    def _declared(self, name: str) -> Any:
-        if self._table is None:
-            self._table = parsed(self._table_text)
-        return self._table[name]
+    @property
+    def _declared(self) -> dict[str, Any]:
+        """The table, read when it is first needed."""
+        table = self._table
+        if table is None:
+            table = self._table = parsed(self._table_text)
+        return table
 
     def _layout(self, name: str) -> Layout:
         """What a record's class looks like, read when it is first met."""
         if name not in self._layouts:
-            said = self._declared(name)
+            said = self._declared[name]
             self._layouts[name] = Layout(
                 made_of=self._classes.get(name),
                 members=tuple(Member(*each) for each in said["members"]),
@@ -83,7 +86,7 @@ class Types:
         return tuple(items) if is_tuple else items
 
     def _named(self, name: str, value: Any, path: str) -> Any:
-        said = self._declared(name)
+        said = self._declared[name]
         match said["kind"]:
             case "record":
                 return self._record(self._layout(name), _object(value, path), path)
@@ -137,7 +140,7 @@ class Types:
         """The generated class that a class is, or is made of."""
         for each in kind.__mro__:
             name: str = each.__name__
-            if self._classes.get(name) is each:
+            if name in self._declared and self._classes.get(name) is each:
                 return name
         raise TypeError(f"a {kind.__qualname__} is nothing that this tool knows")
 

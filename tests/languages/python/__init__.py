@@ -1,0 +1,1 @@
+"""Stubs in Python."""
