@@ -6,7 +6,7 @@ import asyncio
 import importlib
 import sys
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Coroutine, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -51,9 +51,6 @@ def stubs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stubs]:
             sys.path.remove(str(folder))
             for name in [each for each in sys.modules if each.split(".")[0] == "client"]:
                 del sys.modules[name]
-
-
-Work = Callable[[], Coroutine[Any, Any, Any]]
 
 
 def _error(stubs: Stubs, work: Coroutine[Any, Any, Any], kind: str) -> Any:
@@ -110,11 +107,12 @@ def test_a_canceled_task_cancels_the_call_at_the_server(stubs: Stubs, is_known: 
         client = stubs.client()
         given = stubs.made("Count", steps=100, seconds=60)
         begun = asyncio.Event()
-        task = asyncio.create_task(
-            client.live_count(
-                given, on_progress=lambda each: (told.append(each), begun.set()), run_id=f"run-{is_known}"
-            )
-        )
+
+        def hear(progress: Any) -> None:
+            told.append(progress)
+            begun.set()
+
+        task = asyncio.create_task(client.live_count(given, on_progress=hear, run_id=f"run-{is_known}"))
         await (begun.wait() if is_known else asyncio.sleep(0))
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
