@@ -249,9 +249,10 @@ def _parts(
 ) -> Parts:
     settings = workspace.settings
     new_id = id_maker(clock)
-    modules = load_modules(workspace.root, settings.functions.modules)
+    paths = settings.functions.paths
+    modules = load_modules(workspace.root, settings.functions.modules, paths)
     redactor = KnownSecrets(_with_signing(settings), env)
-    bound = bound_functions(workspace.root, settings.functions.bind)
+    bound = bound_functions(workspace.root, settings.functions.bind, paths)
     given = (*modules, *bound, *tools, *_imported(workspace.root, settings))
     catalog, functions = joined(
         under,

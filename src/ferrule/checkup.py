@@ -176,8 +176,12 @@ def _usable(workspace: Workspace, catalog: CatalogView, env: Mapping[str, str]) 
             return False
         return True
 
-    modules = tuple(name for name in said.modules if is_sound(name, partial(load_modules, root, (name,))))
-    bind = {name: to for name, to in said.bind.items() if is_sound(name, partial(bound_functions, root, {name: to}))}
+    modules = tuple(name for name in said.modules if is_sound(name, partial(load_modules, root, (name,), said.paths)))
+    bind = {
+        name: to
+        for name, to in said.bind.items()
+        if is_sound(name, partial(bound_functions, root, {name: to}, said.paths))
+    }
     functions = msgspec.structs.replace(said, modules=modules, bind=bind)
     settings = msgspec.structs.replace(workspace.settings, functions=functions)
     return Workspace(root, settings, has_settings_file=workspace.has_settings_file), problems

@@ -14,7 +14,7 @@ from ferrule.codegen.ownership import WRITTEN, Judged, Lying, judge, orphans, re
 from ferrule.codegen.plan import Choice, plan
 from ferrule.codegen.project import project_of
 from ferrule.codegen.runs import RECORD_FILE, FileNote, Record, Run, Wish, decoded, encoded, sha256_of
-from ferrule.contracts.language import Language, Plan, SourceFile
+from ferrule.contracts.language import Language, Plan, SourceFile, Step
 from ferrule.errors import WorkspaceError
 from ferrule.model.tool import Record as Kept
 from ferrule.model.tool import Tool
@@ -54,6 +54,7 @@ class Made(NamedTuple):
     plan: Plan
     files: tuple[SourceFile, ...]
     notes: tuple[Looser, ...]
+    steps: tuple[Step, ...] = ()
 
 
 class Outcome(NamedTuple):
@@ -68,8 +69,15 @@ class Outcome(NamedTuple):
     """Files that were added to the ignore file."""
 
 
-def make(material: Material, wish: Wish, language: Language, progress: Progress = lambda done, total: None) -> Made:
-    """The stubs of some tools. Raises WorkspaceError for a flavour that the language does not have."""
+def make(
+    material: Material,
+    wish: Wish,
+    language: Language,
+    progress: Progress = lambda done, total: None,
+    *,
+    place: str = "",
+) -> Made:
+    """The stubs of some tools. `place`: as in a plan. Raises WorkspaceError for a flavour that the language does not have."""
     if wish.flavour and wish.flavour not in language.flavours:
         known = ", ".join(language.flavours)
         has = f"its flavours are {known}" if known else "it has none"
@@ -77,10 +85,11 @@ def make(material: Material, wish: Wish, language: Language, progress: Progress 
     project = project_of(material.tools, material.manifests, name=material.name, language=wish.language, kind=wish.kind)
     choice = Choice(wish.kind, wish.is_project, wish.flavour)
     planned = plan(material.tools, project, language, choice, names=material.called, progress=progress)
+    planned = msgspec.structs.replace(planned, place=place)
     written = language.write(planned)
     refuse_bad_paths(written.files)
     own = (Looser(each.tool_id, "", each.note.pointer, each.note.message) for each in written.notes)
-    return Made(planned, written.files, (*_tree_notes(planned), *own))
+    return Made(planned, written.files, (*_tree_notes(planned), *own), written.steps)
 
 
 def _tree_notes(planned: Plan) -> Iterator[Looser]:

@@ -25,6 +25,7 @@ def protected_files(workspace: Workspace, env: Mapping[str, str]) -> list[Path]:
         root / settings.results.path,
         *([root / settings.secrets.env_file] if settings.secrets.env_file else ()),
         *(file for name in (*settings.functions.modules, *_functions_named(settings)) for file in _code(root, name)),
+        *(root / path for path in settings.functions.paths if _is_below(root / path, root)),
     ]
     with suppress(SettingsError):  # a policy that cannot be read refuses every call anyway
         choices = read_project(root, settings.policy).choices

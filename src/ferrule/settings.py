@@ -123,6 +123,8 @@ class FunctionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     modules: tuple[str, ...] = ()
     """Python files (relative to the workspace) or modules with functions that are tools."""
+    paths: tuple[str, ...] = ()
+    """Folders (relative to the workspace) that modules are imported from, beside the workspace itself."""
     bind: dict[str, str] = {}
     """Functions that run definitions: `refund-order = "shop.orders:refund"`, or a file of the workspace before the colon."""
     threads: Annotated[int, msgspec.Meta(ge=1)] = 32

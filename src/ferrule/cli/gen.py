@@ -207,11 +207,11 @@ def _again(wish: Wish, asked: _Asked) -> _Wanted:
     return _Wanted(msgspec.structs.replace(wish, **changes), workspace, files)
 
 
-def _way(folder: Path, root: Path) -> str:
-    """From the output folder to the workspace, where one lies in the other; else a record would tell of somebody's disk."""
-    out, home = os.path.realpath(folder), os.path.realpath(root)
-    shared = os.path.commonpath((out, home))
-    return Path(os.path.relpath(home, out)).as_posix() if shared in (out, home) else ""
+def _way(start: Path, end: Path) -> str:
+    """From one folder to another, where one lies in the other; else a record would tell of somebody's disk."""
+    here, there = os.path.realpath(start), os.path.realpath(end)
+    is_near = os.path.commonpath((here, there)) in (here, there)
+    return Path(os.path.relpath(there, here)).as_posix() if is_near else ""
 
 
 class _Ran(NamedTuple):
@@ -226,7 +226,8 @@ def _run(wanted: _Wanted, asked: _Asked, *, is_check: bool, is_forced: bool) -> 
     wish = wanted.wish
     found = find_tools(wanted.workspace, wish.tools, wish.agent, wanted.files)
     with ProgressBar("tools") as progress:
-        made = make(found.material, wish, LANGUAGES.get(wish.language), progress)
+        place = _way(wanted.workspace.root, asked.folder)
+        made = make(found.material, wish, LANGUAGES.get(wish.language), progress, place=place)
     if not found.entries:  # a list of no tools is nothing that anybody wants written
         outcome = Outcome(wish, made, (), (), ())
     elif is_check:

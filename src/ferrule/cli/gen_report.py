@@ -10,20 +10,13 @@ import msgspec
 
 from ferrule.cli.gen_tools import Unread
 from ferrule.codegen.ownership import REFUSED, WRITTEN, Judged, State
-from ferrule.contracts.language import Language
+from ferrule.contracts.language import Language, Step
 from ferrule.generating import Outcome
 from ferrule.reporters.excerpt import cleaned
 
 _MOST = 20
 """So many files of one kind are told by name."""
 _STALE: frozenset[State] = frozenset({"new", "missing", "stale", "edited", "foreign"})
-_NEXT = {
-    "go": "go test ./...",
-    "typescript": "npm install && npm test",
-    "rust": "cargo test",
-    "python": "ferrule serve",
-}
-"""What to do first in a project."""
 
 
 class GenFile(msgspec.Struct, frozen=True):
@@ -143,7 +136,7 @@ def lines(outcome: Outcome, report: GenReport, folder: Path, language: Language)
     if len(report.notes) > _MOST:
         yield f"  looser: {len(report.notes) - _MOST} more (--json tells all)"
     if any(each.state == "new" for each in report.files):
-        yield from _next_lines(report, folder)
+        yield from _next_lines(report, outcome.made.steps, folder)
 
 
 def _title(report: GenReport, language: Language) -> str:
@@ -220,11 +213,11 @@ def _listed(word: str, paths: Sequence[str]) -> Iterator[str]:
         yield f"  {word}: {len(paths) - _MOST:,} more"
 
 
-def _next_lines(report: GenReport, folder: Path) -> Iterator[str]:
+def _next_lines(report: GenReport, steps: Sequence[Step], folder: Path) -> Iterator[str]:
     if report.kind == "implementation":
         first = next((each.path for each in report.files if each.standing == "yours" and each.tool_id), None)
         if first is not None:
             yield f"  next: write what the tool does in {cleaned((folder / first).as_posix())}"
-    if report.project and report.kind == "implementation" and report.language in _NEXT:
-        there = "" if folder == Path(".") else f"cd {_shown(folder)} && "
-        yield f"  next: {there}{_NEXT[report.language]}"
+    there = "" if folder == Path(".") else f"cd {_shown(folder)} && "
+    for step in steps:
+        yield f"  next: {there if step.is_command else ''}{cleaned(step.words)}"

@@ -105,6 +105,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Also what makes it a project that builds and runs by itself."""
     flavour: str = ""
     """One of the language's flavours; the first where nobody chose."""
+    place: str = ""
+    """The way from the workspace of the definitions to the output folder, where one of them lies in the other; `.` where they
+    are the same."""
 
     def program_settings(self, name: str, *command: str) -> str:
         """The lines of `ferrule.toml` that let a program do the work of the tools."""
@@ -133,12 +136,22 @@ class ToolNote(NamedTuple):
     note: Note
 
 
+class Step(NamedTuple):
+    """Something to do with stubs that were just written."""
+
+    words: str
+    is_command: bool = True
+    """True for a command to run in the output folder."""
+
+
 class Written(NamedTuple):
     """The stubs of a plan."""
 
     files: tuple[SourceFile, ...]
     notes: tuple[ToolNote, ...] = ()
     """The language's own; those of the trees are told already."""
+    steps: tuple[Step, ...] = ()
+    """What to do next, once what the tools do is written."""
 
 
 class Language(Protocol):

@@ -52,7 +52,7 @@ def _mark(value: Any) -> Any:
         return None
 
 
-def bound_functions(root: Path, bind: Mapping[str, str]) -> list[Binding]:
+def bound_functions(root: Path, bind: Mapping[str, str], paths: Iterable[str] = ()) -> list[Binding]:
     """The functions that the settings bind to definitions: `refund-order = "shop.orders:refund"`, or a file of the workspace
     before the colon. Raises BindingError."""
     found = []
@@ -62,7 +62,7 @@ def bound_functions(root: Path, bind: Mapping[str, str]) -> list[Binding]:
         if not where or not name:
             raise BindingError(f"[functions] bind of {tool!r} must be 'module:function', not {reference!r}")
         if where not in modules:  # once: a file that ran twice would have two of each of its classes
-            modules[where] = load_modules(root, [where])[0]
+            modules[where] = load_modules(root, [where], paths)[0]
         function: Any = modules[where]
         for part in name.split("."):
             function = getattr(function, part, None)
@@ -88,15 +88,15 @@ def _bound(tool: str, function: Any) -> Binding:
     )
 
 
-def load_modules(root: Path, names: Iterable[str]) -> list[ModuleType]:
+def load_modules(root: Path, names: Iterable[str], paths: Iterable[str] = ()) -> list[ModuleType]:
     """The modules of these names: files (`tools/orders.py`) of the workspace, or importable modules. Raises BindingError.
 
-    With any of them the workspace's folder is importable from then on, after everything else.
+    With any of them `paths` and the workspace's folder can be imported from, from then on, after everything else.
     """
     names = tuple(names)
-    folder = str(root.resolve())
-    if names and folder not in sys.path:
-        sys.path.append(folder)
+    for folder in (str((root / path).resolve()) for path in (*paths, ".")):
+        if names and folder not in sys.path:
+            sys.path.append(folder)
     return [_load_file(root, name) if name.endswith(".py") else _import(name) for name in names]
 
 

@@ -6,6 +6,8 @@ import json
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.cli.run import ferrule
 from tests.languages.python.workbench import checked_by_mypy, ran, ruff_objects
 
@@ -80,13 +82,18 @@ _SINGLE = {
 _POLICY = '[[rules]]\nid = "all"\ndecision = "allow"\nreason = "a test"\n'
 
 
-def _made(folder: Path, flavour: str = "msgspec") -> Path:
-    """A project of two definitions."""
-    source, project = folder / "definitions", folder / "project"
+def _defined(source: Path) -> None:
+    """A workspace of two definitions."""
     source.mkdir()
     (source / "ferrule.toml").write_text('namespace = "shop"\n')
     (source / "clerk.yaml").write_text(json.dumps(_AGENT))
     (source / "price.json").write_text(json.dumps(_SINGLE))
+
+
+def _made(folder: Path, flavour: str = "msgspec") -> Path:
+    """A project of two definitions, with a workspace of its own."""
+    source, project = folder / "definitions", folder / "project"
+    _defined(source)
     done = ferrule("gen", "python", "--flavour", flavour, "--project", "--out", str(project), folder=source)
     assert done.code == 0, done.out + done.err
     (project / "policy.toml").write_text(_POLICY)
@@ -133,6 +140,48 @@ def test_a_project_is_what_ferrule_and_mypy_want_and_its_tools_run(tmp_path: Pat
     assert result == {"number": "known A1", "sender": "shop@example.com", "lines": [2]}
     code, said = ran(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests", cwd=project)
     assert (code, "2 passed, 2 skipped" in said) == (0, True), said
+
+
+@pytest.mark.parametrize("place", ["stubs", "code/python", "."])
+def test_a_project_beside_its_definitions_leaves_them_where_they_are(tmp_path: Path, place: str) -> None:
+    source = tmp_path / "shop"
+    _defined(source)
+    done = ferrule("gen", "python", "--project", "--out", place, folder=source)
+    assert done.code == 0, done.out + done.err
+    project = source / place
+    assert not (project / "definitions").exists()
+    page = (project / "README.md").read_text()
+    settings = [line.strip() for line in page.split("\n") if line.startswith("    ")]
+    assert settings == [
+        "[functions]",
+        *([] if place == "." else [f'paths = ["{place}"]']),
+        'modules = ["tools.registry"]',
+    ]
+    assert f"{' and '.join(settings[1:])} below [functions] in ferrule.toml" in done.out
+    with (source / "ferrule.toml").open("a") as file:
+        file.write("\n".join(settings) + "\n")
+    (source / "policy.toml").write_text(_POLICY)
+    _write_find_order(project)
+    assert ferrule("build", folder=source).code == 0
+    code, said = _called(source, "find_order", **{"order-id": "A1"})
+    assert code == 0, said
+    assert json.loads(said)["structured_content"]["number"] == "known A1"
+
+
+def test_types_of_services_are_no_types_of_anything_else(tmp_path: Path) -> None:
+    agent = json.loads(json.dumps(_AGENT))
+    spec = agent["spec"]
+    about = {"type": "service", "description": "x"}
+    names = {"mail": "MailConfig", "any": "Any", "order": "FindOrderInput", "one": "Repo", "two": "Repo"}
+    spec["services"] = {
+        name: {**about, "interface": interface, "factory": f"New{interface}"} for name, interface in names.items()
+    }
+    spec["tools"][0]["inject"] = [*names, "config.mail", "config"]
+    (tmp_path / "agent.yaml").write_text(json.dumps(agent))
+    done = ferrule("gen", "python", "agent.yaml", "--project", "--out", "stubs", folder=tmp_path)
+    assert done.code == 0, done.out + done.err
+    assert checked_by_mypy(tmp_path / "stubs", "tools", "services", "tests") == (0, "")
+    assert ruff_objects(tmp_path / "stubs") == ""
 
 
 def test_a_placeholder_fits_what_the_tool_gives(tmp_path: Path) -> None:

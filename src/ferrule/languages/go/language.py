@@ -6,7 +6,7 @@ any module, and use nothing but the standard library of Go.
 
 from __future__ import annotations
 
-from ferrule.contracts.language import Plan, SourceFile, Written
+from ferrule.contracts.language import Plan, SourceFile, Step, Written
 from ferrule.languages.go.client import client_files
 from ferrule.languages.go.files import shared_file
 from ferrule.languages.go.loose import notes
@@ -35,7 +35,8 @@ class Go:
         """All files of a plan."""
         scope = Scope(plan)
         files = client_files(plan, scope) if plan.kind == "client" else _implementation(plan, scope)
-        return Written(tuple(files), notes(plan))
+        is_program = plan.is_project and plan.kind == "implementation"
+        return Written(tuple(files), notes(plan), (Step("go test ./..."),) if is_program else ())
 
 
 def _implementation(plan: Plan, scope: Scope) -> list[SourceFile]:

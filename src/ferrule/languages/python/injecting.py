@@ -26,6 +26,8 @@ from ferrule.model.value import JsonValue
 
 _SNAKE = Style(snake, KEYWORDS, longest=60)
 _PASCAL = Style(pascal, KEYWORDS, longest=60)
+_TYPES = ("Input", "Output", "Contract")
+"""How the names of tools' own types end."""
 _TAKEN = frozenset({"context", "input", "logger", "config", "ferrule", "logging"})
 
 
@@ -51,16 +53,22 @@ class ServiceText(NamedTuple):
 
 def services_of(project: Project) -> dict[str, ServiceText]:
     """The services by their names."""
-    modules = identifiers([each.name for each in project.services], _SNAKE, {"__init__"})
-    return {
-        each.name: ServiceText(
-            each,
-            modules[each.name],
-            _PASCAL.made(each.interface or each.name),
-            _SNAKE.made(each.factory or f"new_{each.name}"),
-        )
-        for each in project.services
-    }
+    modules = identifiers([each.name for each in project.services], _SNAKE)
+    taken = {"Any", "Annotated", "Config", "Mapping", *section_types(project).values()}
+    found: dict[str, ServiceText] = {}
+    for each in project.services:
+        interface = _interface(each, taken)
+        factory = _SNAKE.made(each.factory or f"new_{each.name}")
+        found[each.name] = ServiceText(each, modules[each.name], interface, factory)
+        taken.add(interface)
+    return found
+
+
+def _interface(service: Service, taken: set[str]) -> str:
+    """The class of a service: its interface, and where something else is called so, with more words."""
+    name = _PASCAL.made(service.interface or service.name)
+    ways = (name, f"{name}Service", _PASCAL.made(f"{service.name} {name}"), _PASCAL.marked(f"{service.name} {name}"))
+    return next((each for each in ways if each not in taken and not each.endswith(_TYPES)), f"{ways[-1]}Service")
 
 
 def section_types(project: Project) -> dict[str, str]:

@@ -8,7 +8,7 @@ from ferrule.contracts.language import Plan, Written
 from ferrule.languages.python.client import client_files
 from ferrule.languages.python.implementation import implementation_files
 from ferrule.languages.python.member_names import KEYWORDS
-from ferrule.languages.python.project import project_files
+from ferrule.languages.python.project import next_steps, project_files
 from ferrule.languages.python.type_module import notes_of
 
 _IMPORTED = """
@@ -34,7 +34,7 @@ class Python:
         if plan.is_project:
             files += project_files(plan)
         notes = [note for tool in plan.tools for note in notes_of(tool, plan.flavour)]
-        return Written(tuple(files), tuple(notes))
+        return Written(tuple(files), tuple(notes), next_steps(plan))
 
 
 LANGUAGE = Python()

@@ -8,11 +8,13 @@ from typing import Any
 
 import msgspec
 
-from ferrule.contracts.language import Injected, Plan, Project, SourceFile, ToolPlan
+from ferrule.contracts.language import Injected, Plan, Project, SourceFile, Step, ToolPlan
 from ferrule.languages.python.source_text import plain_lines
 from ferrule.languages.python.type_module import GENERATED, header
 from ferrule.model.identifiers import words
 
+REGISTRY = "tools.registry"
+"""The module that binds the functions to their definitions."""
 _VERSION = re.compile(r"[0-9]+(\.[0-9]+)*((a|b|rc)[0-9]+)?")
 _FLAVOURS = {"msgspec": ["msgspec>=0.19"], "pydantic": ["pydantic>=2.6"], "dataclass": [], "typeddict": []}
 _PLACEHOLDER_LANGUAGE = {"typescript": {"packageName": "unused", "nodeVersion": "20"}}
@@ -24,8 +26,25 @@ def project_files(plan: Plan) -> list[SourceFile]:
     shared = [SourceFile("pyproject.toml", _packaging(plan), "yours"), SourceFile("README.md", _readme(plan), "yours")]
     if plan.kind == "client":
         return shared
-    settings = f'namespace = {_toml(_slug(plan.project.name))}\n\n[functions]\nmodules = ["tools.registry"]\n'
-    return [*shared, SourceFile("ferrule.toml", settings, "yours"), *_definitions(plan)]
+    settings = f"namespace = {_toml(_slug(plan.project.name))}\n\n{function_settings('.')}"
+    own = SourceFile("ferrule.toml", settings, "yours")
+    match plan.place:
+        case "":
+            return [*shared, own, *_definitions(plan)]
+        case ".":
+            return [*shared, own]
+        case _:  # the workspace would find a second definition of each tool
+            return shared
+
+
+def next_steps(plan: Plan) -> tuple[Step, ...]:
+    """How the functions are put behind their definitions."""
+    if plan.kind == "client":
+        return ()
+    if plan.is_project and plan.place == "":
+        return (Step("ferrule build && ferrule serve"),)
+    settings = function_settings(plan.place or "…").replace("[functions]\n", "").strip().replace("\n", " and ")
+    return (Step(f"write {settings} below [functions] in ferrule.toml", is_command=False),)
 
 
 def _slug(name: str) -> str:
@@ -67,7 +86,20 @@ def _readme(plan: Plan) -> str:
     title = re.sub(r"[^\w .-]", "", title) or "Tools"
     if plan.kind == "client":
         return _CLIENT_PAGE.format(title=title)
-    return _PAGE.format(title=title)
+    copies = "" if plan.place else " and `definitions/`"
+    return _PAGE.format(title=title, copies=copies, run=_around(plan.place) if plan.place else _ALONE)
+
+
+def _around(place: str) -> str:
+    """How Ferrule finds the functions where the definitions are those of a workspace that was there before."""
+    settings = function_settings(place).replace("\n", "\n    ").rstrip(" ")
+    return f"The definitions stay where they are. The `ferrule.toml` beside them names the functions:\n\n    {settings}"
+
+
+def function_settings(place: str) -> str:
+    """The lines of `ferrule.toml` that let Ferrule find the functions in a folder, seen from its workspace."""
+    paths = "" if place == "." else f"paths = {json.dumps([place])}\n"
+    return f'[functions]\n{paths}modules = ["{REGISTRY}"]\n'
 
 
 _PAGE = """# {title}
@@ -76,15 +108,16 @@ Tools that [Ferrule](https://github.com/ferrule-dev/ferrule) runs.
 
 - `tools/<tool>.py` is yours: write what the tool does there.
 - `services/` is yours too: what tools are given beside their input.
-- `tools/_generated/`, `tools/registry.py` and `definitions/` are generated; `ferrule gen` writes them anew.
+- `tools/_generated/`, `tools/registry.py`{copies} are generated; `ferrule gen` writes them anew.
 
-    pip install -e .
+{run}
+When a definition changes, run `ferrule gen` again. Where what a tool takes or gives has changed, `mypy` and Ferrule object to
+the `CONTRACT` in its file: look at the generated types, mend the function, then write the new digits.
+"""
+_ALONE = """    pip install -e .
     ferrule check
     ferrule build
     ferrule serve
-
-When a definition changes, run `ferrule gen` again. Where what a tool takes or gives has changed, `mypy` and Ferrule object to
-the `CONTRACT` in its file: look at the generated types, mend the function, then write the new digits.
 """
 _CLIENT_PAGE = """# {title}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ferrule.contracts.language import Plan, SourceFile, ToolNote, Written
+from ferrule.contracts.language import Plan, SourceFile, Step, ToolNote, Written
 from ferrule.languages.rust.calling import client_files
 from ferrule.languages.rust.names import RESERVED_STEMS, RESERVED_TYPES
 from ferrule.languages.rust.project import shared_files
@@ -31,7 +31,8 @@ def _implementation(plan: Plan) -> Written:
         made, found = generated_file(tool)
         files += [handler_file(tool, plan), made]
         notes += found.notes
-    return Written((*files, *shared_files(plan)), tuple(notes))
+    steps = (Step("cargo test"),) if plan.is_project else ()
+    return Written((*files, *shared_files(plan)), tuple(notes), steps)
 
 
 LANGUAGE = Rust()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ferrule.contracts.language import Plan, SourceFile, ToolPlan, Written
+from ferrule.contracts.language import Plan, SourceFile, Step, ToolPlan, Written
 from ferrule.languages.typescript.clients import client_index
 from ferrule.languages.typescript.definitions import Defined, defined
 from ferrule.languages.typescript.dependencies import Dependencies
@@ -60,7 +60,8 @@ def _implementation(plan: Plan) -> Written:
         *(SourceFile(f"src/services/{each.file}.ts", service(each), "yours") for each in dependencies.services),
         *_project(plan),
     ]
-    return Written(tuple(files), tuple(note for each in made for note in each.notes))
+    steps = (Step("npm install && npm test"),) if plan.is_project else ()
+    return Written(tuple(files), tuple(note for each in made for note in each.notes), steps)
 
 
 def _support(folder: str, names: list[str]) -> Iterator[SourceFile]:
