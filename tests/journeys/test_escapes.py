@@ -47,7 +47,8 @@ TOOLS: dict[str, dict[str, Any]] = {
 SETTINGS = """
 namespace = "shop"
 [functions]
-modules = ["tools/orders.py"]
+paths = ["code"]
+modules = ["tools/orders.py", "stock"]
 [policy]
 mode = "trusted"
 [[hooks]]
@@ -63,7 +64,7 @@ kind = "function"
 function = "checks.py:check"
 tools = ["nothing"]
 """
-NAMED_CODE = ("tools/orders.py", "checks.py", "hooks/look.py")
+NAMED_CODE = ("tools/orders.py", "code/stock.py", "code/later.py", "checks.py", "hooks/look.py")
 CONFINED = pytest.mark.skipif(not isinstance(find_bubblewrap(), Bubblewrap), reason="there is no sandbox here")
 
 
@@ -71,13 +72,15 @@ CONFINED = pytest.mark.skipif(not isinstance(find_bubblewrap(), Bubblewrap), rea
 def workspace(tmp_path: Path) -> Path:
     """A workspace with something to protect in it and beside it, and ways that seem to lead there."""
     root = tmp_path / "ws"
-    for folder in ("tools", "hooks", "notes/deep", "downloads"):
+    for folder in ("tools", "hooks", "code", "notes/deep", "downloads"):
         (root / folder).mkdir(parents=True)
     (root / "ferrule.toml").write_text(SETTINGS.format(python=sys.executable))
     (root / "policy.toml").write_text("")
     (root / "shop.adl.yaml").write_text(manifest(**TOOLS))
     (root / "tools/orders.py").write_text("import tools.prices\n")
     (root / "tools/prices.py").write_text("RATE = 1\n")
+    (root / "code/stock.py").write_text("LEFT = 3\n")
+    (root / "code/later.py").write_text("LEFT = 4\n")
     (root / "checks.py").write_text("def check(told):\n    return None\n")
     (root / "hooks/look.py").write_text("print('{}')\n")
     (root / "notes/a.txt").write_text("inside\n")
@@ -117,7 +120,7 @@ async def shop(root: Path) -> AsyncIterator[App]:
     finally:
         sys.path[:] = before
         for name in set(sys.modules) - known:
-            if name.startswith(("tools", "checks")):
+            if name.startswith(("tools", "checks", "stock")):
                 del sys.modules[name]
 
 
