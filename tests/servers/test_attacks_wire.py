@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager, suppress
 
 import pytest
 
-from ferrule.servers import http1
 from ferrule.servers.asgi import Answer, ClientGone, Request
-from ferrule.servers.http1 import HttpServer
+from ferrule.servers.http1 import server as http1_server
+from ferrule.servers.http1.server import HttpServer
 from tests.driven import driven
 
 WAIT = 30.0
@@ -251,6 +251,6 @@ async def test_whoever_only_holds_connections_keeps_nobody_out() -> None:
 
 def test_connections_leave_files_for_everything_else(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resource, "getrlimit", lambda which: (1024, 4096))
-    assert http1._room() == 512
+    assert http1_server._room() == 512
     monkeypatch.setattr(resource, "getrlimit", lambda which: (-1, -1))
-    assert http1._room() == 10_000
+    assert http1_server._room() == 10_000

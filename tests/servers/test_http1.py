@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ferrule.servers import http1
 from ferrule.servers.asgi import Answer, ClientGone, Request, Stream, TooLarge
-from ferrule.servers.http1 import HttpServer
+from ferrule.servers.http1 import connection as http1_connection
+from ferrule.servers.http1 import server as http1_server
+from ferrule.servers.http1.server import HttpServer
 
 LIMIT = 100_000
 WAIT = 30.0
@@ -373,8 +374,8 @@ def test_a_stream_ends_with_its_client_and_waits_for_one_that_does_not_read() ->
     ids=["head", "nothing", "body", "idle", "reading"],
 )
 def test_a_slow_client_loses_its_connection(name: str, sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http1, name, 0.3)
-    monkeypatch.setattr(http1, "_EVERY_SECONDS", 0.1)
+    monkeypatch.setattr(http1_connection, name, 0.3)
+    monkeypatch.setattr(http1_server, "_EVERY_SECONDS", 0.1)
 
     async def story(kitchen: Kitchen, server: HttpServer, connect: Connect) -> None:
         client = await connect()

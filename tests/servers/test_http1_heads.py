@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ferrule.servers.asgi import Answer, Request, TooLarge
-from ferrule.servers.http1 import Connection, HttpServer
+from ferrule.servers.http1.connection import Connection
+from ferrule.servers.http1.server import HttpServer
 
 LIMIT = 40
 

@@ -19,7 +19,7 @@ from ferrule.servers.console.entry import ConsoleEntry
 from ferrule.servers.edge import Edge
 from ferrule.servers.gate import gate_of
 from ferrule.servers.http.endpoint import HttpEndpoint
-from ferrule.servers.http1 import HttpServer
+from ferrule.servers.http1.server import HttpServer
 from ferrule.servers.mcp.http import McpEndpoint
 from ferrule.servers.oxp.endpoint import OxpEndpoint
 from ferrule.servers.readiness import readiness

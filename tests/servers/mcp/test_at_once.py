@@ -13,7 +13,8 @@ from typing import Any
 import ferrule
 from ferrule.access import Access
 from ferrule.model.approval import CALL
-from ferrule.servers.http1 import Connection, HttpServer
+from ferrule.servers.http1.connection import Connection
+from ferrule.servers.http1.server import HttpServer
 from tests.servers.mcp.talking import in_loop
 from tests.servers.stand import Stand, serving
 from tests.servers.test_http1_heads import Wire

@@ -14,7 +14,8 @@ import sys
 from pathlib import Path
 
 from ferrule.cli import main
-from ferrule.servers.http1 import Connection, Http1Request
+from ferrule.servers.http1.connection import Connection
+from ferrule.servers.http1.request import Http1Request
 from ferrule.servers.mcp.session_store import HttpSession
 from ferrule.servers.mcp.stdio import StdioConversation
 from ferrule.servers.mcp.streams import EventStream

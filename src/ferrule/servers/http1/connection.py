@@ -1,27 +1,23 @@
-"""HTTP/1.1 straight on the event loop: what a request costs is its parsing, its work and one write.
-
-Time limits hold for everything a client can be slow with: sending a head, sending a body, reading an answer, and being idle.
-One that keeps them all costs the others nothing. The application is the same that ASGI servers can run (`Root`).
-"""
+"""One client's connection: what it sends becomes requests, which are answered one after the other."""
 
 from __future__ import annotations
 
 import asyncio
-import http
 import logging
-import resource
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable
 from contextvars import copy_context
-from functools import lru_cache
 from itertools import chain
-from typing import Any, NamedTuple
-from urllib.parse import unquote_to_bytes
+from typing import Any, Protocol
 
 import httptools
 
 from ferrule.pipeline.own_task import begun
-from ferrule.servers.asgi import Answer, ClientGone, Header, Request, Stream, TooLarge
+from ferrule.servers.asgi import Answer, Header, Request, Stream
+from ferrule.servers.http1.answer_text import head_text, plain_text, whole_text
+from ferrule.servers.http1.heads import Head, remember
+from ferrule.servers.http1.request import Http1Request
+from ferrule.servers.http1.targets import is_addressed, known_target, target_of
 
 Respond = Callable[[Request], Awaitable[Answer | Stream | None]]
 """Answers a request; None when its client went away."""
@@ -33,191 +29,38 @@ done."""
 _HEAD_SECONDS, _BODY_SECONDS, _READING_SECONDS, _IDLE_SECONDS = 15.0, 60.0, 60.0, 75.0
 _MOST_HEADERS, _HEAD_BYTES, _URL_BYTES = 100, 32 * 1024, 8 * 1024
 _LINE_BYTES = 64 * 1024
-_FEW_CHUNKS = 64
-_READ_BYTES = 64 * 1024
-"""What is read of a connection at once."""
 _HELD_BYTES = 64 * 1024
 """What is taken of a body before anybody wants it: nobody's bytes are held before it is known whose they are."""
-_TARGETS_KEPT = 128
-_HEADS_KEPT, _HEAD_KEPT_BYTES = 2, 2048
-"""Heads that a connection remembers: a client says the same head again and again, the length of its body apart."""
 _FRAMING = (b"content-length", b"transfer-encoding")
-_MOST_CONNECTIONS = 10_000
 _PIPELINED = _IN_A_ROW = 16
 _LINGER_SECONDS, _LINGER_BYTES = 2.0, 8 * 1024**2
 """What is still taken, and thrown away, of a client that is not listened to any more: closing at once while it sends would
 take the answer away from it."""
-_EVERY_SECONDS = 1.0
 _NEVER = float("inf")
-_STATUS = {
-    status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in http.HTTPStatus
-}  # fmt: skip
 _log = logging.getLogger("ferrule.serve")
 
 
-class _Head(NamedTuple):
-    """A head that was read before on the same connection, with a body of a known length."""
+class Host(Protocol):
+    """The server, as its connections see it."""
 
-    method: str
-    path: str
-    query: bytes
-    headers: list[Header]
-    seen: dict[str, Any]
-    length: int
+    respond: Respond
+    respond_now: RespondNow | None
+    loop: asyncio.AbstractEventLoop
+    buffer: memoryview
+    """What was just read of whichever connection."""
+    is_closing: bool
 
+    def take(self, connection: Connection) -> bool:
+        """True when there is room for another connection."""
 
-class Http1Request(Request):
-    """One request of a connection."""
-
-    __slots__ = (
-        "_chunks",
-        "_connection",
-        "_size",
-        "_wanted",
-        "_watching",
-        "expects",
-        "has_begun",
-        "is_chunked",
-        "is_complete",
-        "is_kept",
-        "is_lost",
-    )
-
-    def __init__(
-        self,
-        connection: Connection,
-        method: str,
-        path: str,
-        query: bytes,
-        headers: list[Header],
-        seen: dict[str, Any] | None = None,
-    ) -> None:
-        self.scope = connection.scope
-        self.seen = seen
-        self.watcher = None
-        self.has_begun = False
-        """True when its answer was begun while it was being worked on."""
-        self.method = method
-        self.path = path
-        self.query = query
-        self.headers = headers
-        self.is_complete = False
-        self.is_kept = True
-        """False when the connection ends with its answer."""
-        self.is_chunked = True
-        self.is_lost = False
-        self.expects = False
-        """True when the client waits to be told to send its body."""
-        self._body: bytes | None = None
-        self._chunks: list[bytes | bytearray] = []
-        self._size = 0
-        self._connection = connection
-        self._wanted: asyncio.Future[None] | None = None
-        self._watching: list[asyncio.Future[None]] = []
-
-    async def body(self, limit: int) -> bytes:
-        """The whole body. Raises TooLarge or ClientGone."""
-        if self._body is not None:
-            return self._body
-        if not self.is_complete:
-            length = self.header(b"content-length")
-            if length is not None and length.isdecimal() and (len(length) > 18 or int(length) > limit):
-                raise TooLarge
-            if self.expects:
-                self.expects = False
-                self._connection.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-            self._connection.want_body()
-        while not self.is_complete and self._size <= limit:
-            await self._more()
-        if self._size > limit:
-            raise TooLarge
-        chunks = self._chunks
-        body = self._body = bytes(chunks[0]) if len(chunks) == 1 else b"".join(chunks)
-        self._chunks = []
-        return body
-
-    def whole(self, limit: int) -> bytes | None:
-        """The body, if it came in one piece and is not too large; None when `body` has to be asked."""
-        chunks = self._chunks
-        return bytes(chunks[0]) if self.is_complete and len(chunks) == 1 and self._size <= limit else None
-
-    @property
-    def task(self) -> asyncio.Task[Any] | None:
-        """Whoever answers it; None while no task has to."""
-        return self._connection.task_of(self)
-
-    async def gone(self) -> None:
-        """Returns when the client has closed the connection."""
-        if self.watcher is not None:
-            self.watcher(self)
-        if not self.is_lost:
-            watching: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._watching.append(watching)
-            await watching
-
-    async def send(self, message: MutableMapping[str, Any]) -> None:
-        """A part of the answer, in ASGI's words."""
-        if message["type"] == "http.response.start":
-            self.has_begun = True
-            self._connection.begin(self, message["status"], message["headers"])
-        else:
-            await self._connection.go_on(self, message.get("body", b""), is_last=not message.get("more_body", False))
-
-    async def _more(self) -> None:
-        if self.is_lost:
-            raise ClientGone
-        self._wanted = asyncio.get_running_loop().create_future()
-        await self._wanted
-
-    def put(self, chunk: bytes) -> int:
-        """Take a part of the body; gives how many bytes wait. Very small parts take no more room than large ones."""
-        chunks = self._chunks
-        if len(chunks) < _FEW_CHUNKS:
-            chunks.append(chunk)
-        else:
-            if len(chunks) == _FEW_CHUNKS:
-                chunks.append(bytearray())
-            chunks[-1] += chunk
-        self._size += len(chunk)
-        self._wake()
-        return self._size
-
-    def complete(self) -> None:
-        """The body is whole."""
-        self.is_complete = True
-        self._wake()
-
-    def of_known_head(self, body: bytes) -> None:
-        """The body is whole, and came with its head."""
-        self._chunks, self._size = [body], len(body)
-        self.is_complete = True
-
-    @property
-    def size(self) -> int:
-        """How many bytes of its body have come and were not taken."""
-        return self._size
-
-    def drop(self) -> None:
-        """End the connection: its client may not have the rest."""
-        self._connection.drop()
-
-    def lose(self) -> None:
-        """Its client is gone."""
-        self.is_lost = True
-        self._wake()
-        for watching in self._watching:
-            if not watching.done():
-                watching.set_result(None)
-
-    def _wake(self) -> None:
-        if self._wanted is not None and not self._wanted.done():
-            self._wanted.set_result(None)
+    def let_go(self, connection: Connection) -> None:
+        """A connection is over."""
 
 
 class Connection(asyncio.BufferedProtocol):
     """One client's connection. Its requests are answered one after the other."""
 
-    def __init__(self, server: HttpServer) -> None:
+    def __init__(self, server: Host) -> None:
         self._server = server
         self._buffer = server.buffer
         self._loop = server.loop
@@ -230,7 +73,7 @@ class Connection(asyncio.BufferedProtocol):
         """What came since a head or a body got further: the parser keeps a line of any length until it ends."""
         self._is_between = True
         """True while the parser stands between two requests."""
-        self._heads: dict[bytes, _Head] = {}
+        self._heads: dict[bytes, Head] = {}
         self._incoming: Http1Request | None = None
         """The request whose body is being read."""
         self._declined: Http1Request | None = None
@@ -256,12 +99,12 @@ class Connection(asyncio.BufferedProtocol):
                       "scheme": "https" if transport.get_extra_info("sslcontext") else "http"}  # fmt: skip
         self.until = self._loop.time() + _HEAD_SECONDS
         if not self._server.take(self):
-            transport.write(_plain(503, b"there are too many connections"))  # type: ignore[attr-defined]
+            transport.write(plain_text(503, b"there are too many connections"))  # type: ignore[attr-defined]
             transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The client is gone."""
-        self._server.connections.pop(self, None)
+        self._server.let_go(self)
         for request in (*self._waiting, *filter(None, (self._current, self._incoming))):
             request.lose()
         self._waiting.clear()
@@ -324,32 +167,12 @@ class Connection(asyncio.BufferedProtocol):
         self.until = _NEVER
         return True
 
-    def _remember(self, data: bytes) -> None:
-        """Remember the head of a request that came whole, alone, and in the usual way."""
-        end = data.find(b"\r\n\r\n") + 4
-        request = self._waiting[-1] if self._waiting else None
-        if (
-            request is None
-            or end > _HEAD_KEPT_BYTES
-            or request.size != len(data) - end
-            or request.expects
-            or not request.is_chunked
-            or any(name == b"transfer-encoding" for name, _ in request.headers)
-        ):
-            return
-        if len(self._heads) >= _HEADS_KEPT:
-            del self._heads[next(iter(self._heads))]
-        request.seen = {}
-        self._heads[data[:end]] = _Head(
-            request.method, request.path, request.query, request.headers, request.seen, request.size
-        )
-
     def _feed(self, data: bytes) -> None:
         was_between = self._is_between
         try:
             self._parser.feed_data(data)
             if was_between and self._is_between:
-                self._remember(data)
+                remember(self._heads, data, self._waiting[-1] if self._waiting else None)
             return
         except httptools.HttpParserUpgrade as upgrade:
             rest = memoryview(data)[upgrade.args[0] :]
@@ -397,12 +220,12 @@ class Connection(asyncio.BufferedProtocol):
             return
         try:
             url = self._url
-            path, query, elsewhere = _target(url) if b"?" in url else _known_target(url)
+            path, query, elsewhere = target_of(url) if b"?" in url else known_target(url)
         except (httptools.HttpParserInvalidURLError, UnicodeDecodeError):
             self._fail(400)
             return
         parser, headers = self._parser, self._headers
-        if elsewhere is not None and not _is_addressed(elsewhere, headers):
+        if elsewhere is not None and not is_addressed(elsewhere, headers):
             self._fail(400)
         if sum(map(len, chain.from_iterable(headers))) > _HEAD_BYTES:
             self._fail(431)
@@ -553,21 +376,11 @@ class Connection(asyncio.BufferedProtocol):
             self._current = None
 
     def _write_whole(self, request: Http1Request, answer: Answer, is_kept: bool) -> None:
-        head = bytearray(_STATUS.get(answer.status) or b"HTTP/1.1 %d -\r\n" % answer.status)
-        for name, value in answer.headers:
-            head += name + b": " + value + b"\r\n"
-        if answer.status != 204 and answer.status != 304:
-            head += b"content-length: %d\r\n" % len(answer.body)
-        head += b"\r\n" if is_kept else b"connection: close\r\n\r\n"
-        if request.method != "HEAD":
-            head += answer.body
-        self._transport.write(head)
+        self._transport.write(whole_text(answer, is_bodiless=request.method == "HEAD", is_kept=is_kept))
 
     def begin(self, request: Http1Request, status: int, headers: Iterable[Header]) -> None:
         """Begin an answer in parts. HTTP/1.0 knows its end by that of the connection."""
-        head = bytearray(_STATUS.get(status) or b"HTTP/1.1 %d -\r\n" % status)
-        for name, value in headers:
-            head += name + b": " + value + b"\r\n"
+        head = head_text(status, headers)
         head += b"transfer-encoding: chunked\r\n" if request.is_chunked else b""
         head += b"\r\n" if request.is_kept and request.is_complete else b"connection: close\r\n\r\n"
         self.write(head)
@@ -639,7 +452,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _give_up(self, status: int) -> None:
         """Say that what came cannot be read, and listen no more."""
-        self.write(_plain(status, b"the request cannot be read"))
+        self.write(plain_text(status, b"the request cannot be read"))
         self._end(is_silent=False)
 
     def _end(self, *, is_silent: bool) -> None:
@@ -662,7 +475,7 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.close()  # idle
         else:
             if self._drained is None and self._current is None:
-                self.write(_plain(408, b"the request took too long to arrive"))
+                self.write(plain_text(408, b"the request took too long to arrive"))
             self._transport.abort() if self._drained is not None else self._transport.close()
 
     def finish(self) -> None:
@@ -681,102 +494,7 @@ class Connection(asyncio.BufferedProtocol):
         self._transport.abort()
 
 
-class HttpServer:
-    """Listens, and hands requests to the application."""
-
-    def __init__(
-        self,
-        respond: Respond,
-        loop: asyncio.AbstractEventLoop,
-        most_connections: int | None = None,
-        respond_now: RespondNow | None = None,
-    ) -> None:
-        """`respond_now` is asked first, in a context of its own, about requests whose head was seen before."""
-        self.respond = respond
-        self.respond_now = respond_now
-        self.loop = loop
-        self.connections: dict[Connection, None] = {}
-        """The oldest first."""
-        self.buffer = memoryview(bytearray(_READ_BYTES))
-        """What was just read of whichever connection. All share it: making room anew for every read would have the system map
-        and unmap that room each time."""
-        self.is_closing = False
-        self._most = _room() if most_connections is None else most_connections
-        self._listening: list[asyncio.Server] = []
-        self._ticking = loop.call_later(_EVERY_SECONDS, self._tick)
-
-    async def listen(self, **where: Any) -> None:
-        """Take connections; `where` as of `loop.create_server`."""
-        self._listening.append(await self.loop.create_server(lambda: Connection(self), **where))
-
-    def take(self, connection: Connection) -> bool:
-        """True when there is room for another connection. One that asks nothing makes room, so that nobody keeps others out by
-        just holding connections."""
-        if self.is_closing:
-            return False
-        if len(self.connections) >= self._most:
-            idle = next((one for one in self.connections if one.is_idle), None)
-            if idle is None:
-                return False
-            del self.connections[idle]
-            idle.abort()
-        self.connections[connection] = None
-        return True
-
-    def _tick(self) -> None:
-        now = self.loop.time()
-        for connection in [one for one in self.connections if one.until < now]:
-            connection.expire()
-        self._ticking = self.loop.call_later(_EVERY_SECONDS, self._tick)
-
-    async def aclose(self, within: float) -> None:
-        """Take no more; let what is being answered end, for a while."""
-        self.is_closing = True
-        for server in self._listening:
-            server.close()
-        for connection in list(self.connections):
-            connection.finish()
-        until = self.loop.time() + within
-        while self.connections and self.loop.time() < until:
-            await asyncio.sleep(0.02)
-        for connection in list(self.connections):
-            connection.abort()
-        self._ticking.cancel()
-
-
-def _room() -> int:
-    """How many connections there may be: the ledger and tools need files, too, and connections must not take the last ones."""
-    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return _MOST_CONNECTIONS if files < 0 else max(16, min(_MOST_CONNECTIONS, files // 2))
-
-
 async def _closed(answer: Stream) -> None:
     close = getattr(answer.source, "aclose", None)
     if close is not None:
         await close()
-
-
-def _target(url: bytes) -> tuple[str, bytes, Any]:
-    """The path and the query of a target, and the whole of one that names a host. Raises HttpParserInvalidURLError or
-    UnicodeDecodeError."""
-    target = httptools.parse_url(url)
-    path = unquote_to_bytes(target.path or b"/").decode()
-    return path, target.query or b"", None if target.host is None else target
-
-
-_known_target = lru_cache(_TARGETS_KEPT)(_target)
-"""Clients ask for few paths, each often. Queries are not kept: they may hold what is nobody's business."""
-
-
-def _is_addressed(target: Any, headers: Iterable[Header]) -> bool:
-    """True when a whole address as a target names the same server as Host: what is looked at is Host (RFC 9112, 3.2.2)."""
-    host: bytes = target.host
-    named = b"[%b]" % host if b":" in host else host
-    authority = named if target.port is None else b"%b:%d" % (named, target.port)
-    said = next((value for name, value in headers if name == b"host"), b"")
-    return target.userinfo is None and said.strip().lower() == authority.lower()
-
-
-def _plain(status: int, text: bytes) -> bytes:
-    head = _STATUS.get(status) or b"HTTP/1.1 %d -\r\n" % status
-    return head + b"content-type: text/plain\r\ncontent-length: %d\r\nconnection: close\r\n\r\n" % len(text) + text

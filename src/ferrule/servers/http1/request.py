@@ -1,0 +1,183 @@
+"""One request of a connection: its head, its body as it comes, and its client going away."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, MutableMapping
+from typing import Any, Protocol
+
+from ferrule.servers.asgi import ClientGone, Header, Request, TooLarge
+
+_FEW_CHUNKS = 64
+
+
+class Line(Protocol):
+    """The connection, as its requests see it."""
+
+    scope: dict[str, Any]
+
+    def write(self, data: bytes | bytearray) -> None:
+        """Send bytes."""
+
+    def want_body(self) -> None:
+        """Somebody who may send one is asked for the body."""
+
+    def task_of(self, request: Http1Request) -> asyncio.Task[None] | None:
+        """The task that answers a request, if it is this one's turn and it had to wait for something."""
+
+    def begin(self, request: Http1Request, status: int, headers: Iterable[Header]) -> None:
+        """Begin an answer in parts."""
+
+    async def go_on(self, request: Http1Request, part: bytes, *, is_last: bool = False) -> None:
+        """Another part of the answer."""
+
+    def drop(self) -> None:
+        """End the connection at once."""
+
+
+class Http1Request(Request):
+    """One request of a connection."""
+
+    __slots__ = (
+        "_chunks",
+        "_connection",
+        "_size",
+        "_wanted",
+        "_watching",
+        "expects",
+        "has_begun",
+        "is_chunked",
+        "is_complete",
+        "is_kept",
+        "is_lost",
+    )
+
+    def __init__(
+        self,
+        connection: Line,
+        method: str,
+        path: str,
+        query: bytes,
+        headers: list[Header],
+        seen: dict[str, Any] | None = None,
+    ) -> None:
+        self.scope = connection.scope
+        self.seen = seen
+        self.watcher = None
+        self.has_begun = False
+        """True when its answer was begun while it was being worked on."""
+        self.method = method
+        self.path = path
+        self.query = query
+        self.headers = headers
+        self.is_complete = False
+        self.is_kept = True
+        """False when the connection ends with its answer."""
+        self.is_chunked = True
+        self.is_lost = False
+        self.expects = False
+        """True when the client waits to be told to send its body."""
+        self._body: bytes | None = None
+        self._chunks: list[bytes | bytearray] = []
+        self._size = 0
+        self._connection = connection
+        self._wanted: asyncio.Future[None] | None = None
+        self._watching: list[asyncio.Future[None]] = []
+
+    async def body(self, limit: int) -> bytes:
+        """The whole body. Raises TooLarge or ClientGone."""
+        if self._body is not None:
+            return self._body
+        if not self.is_complete:
+            length = self.header(b"content-length")
+            if length is not None and length.isdecimal() and (len(length) > 18 or int(length) > limit):
+                raise TooLarge
+            if self.expects:
+                self.expects = False
+                self._connection.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+            self._connection.want_body()
+        while not self.is_complete and self._size <= limit:
+            await self._more()
+        if self._size > limit:
+            raise TooLarge
+        chunks = self._chunks
+        body = self._body = bytes(chunks[0]) if len(chunks) == 1 else b"".join(chunks)
+        self._chunks = []
+        return body
+
+    def whole(self, limit: int) -> bytes | None:
+        """The body, if it came in one piece and is not too large; None when `body` has to be asked."""
+        chunks = self._chunks
+        return bytes(chunks[0]) if self.is_complete and len(chunks) == 1 and self._size <= limit else None
+
+    @property
+    def task(self) -> asyncio.Task[Any] | None:
+        """Whoever answers it; None while no task has to."""
+        return self._connection.task_of(self)
+
+    async def gone(self) -> None:
+        """Returns when the client has closed the connection."""
+        if self.watcher is not None:
+            self.watcher(self)
+        if not self.is_lost:
+            watching: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._watching.append(watching)
+            await watching
+
+    async def send(self, message: MutableMapping[str, Any]) -> None:
+        """A part of the answer, in ASGI's words."""
+        if message["type"] == "http.response.start":
+            self.has_begun = True
+            self._connection.begin(self, message["status"], message["headers"])
+        else:
+            await self._connection.go_on(self, message.get("body", b""), is_last=not message.get("more_body", False))
+
+    async def _more(self) -> None:
+        if self.is_lost:
+            raise ClientGone
+        self._wanted = asyncio.get_running_loop().create_future()
+        await self._wanted
+
+    def put(self, chunk: bytes) -> int:
+        """Take a part of the body; gives how many bytes wait. Very small parts take no more room than large ones."""
+        chunks = self._chunks
+        if len(chunks) < _FEW_CHUNKS:
+            chunks.append(chunk)
+        else:
+            if len(chunks) == _FEW_CHUNKS:
+                chunks.append(bytearray())
+            chunks[-1] += chunk
+        self._size += len(chunk)
+        self._wake()
+        return self._size
+
+    def complete(self) -> None:
+        """The body is whole."""
+        self.is_complete = True
+        self._wake()
+
+    def of_known_head(self, body: bytes) -> None:
+        """The body is whole, and came with its head."""
+        self._chunks, self._size = [body], len(body)
+        self.is_complete = True
+
+    @property
+    def size(self) -> int:
+        """How many bytes of its body have come and were not taken."""
+        return self._size
+
+    def drop(self) -> None:
+        """End the connection: its client may not have the rest."""
+        self._connection.drop()
+
+    def lose(self) -> None:
+        """Its client is gone."""
+        self.is_lost = True
+        self._wake()
+        for watching in self._watching:
+            if not watching.done():
+                watching.set_result(None)
+
+    def _wake(self) -> None:
+        if self._wanted is not None and not self._wanted.done():
+            self._wanted.set_result(None)
