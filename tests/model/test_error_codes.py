@@ -48,9 +48,10 @@ def named_texts(tree: ast.Module) -> dict[str, str]:
 
 
 def emitted() -> Iterator[tuple[str, str]]:
-    """Class and code of every error the sources make. What servers tell of requests that are no calls has codes of its own."""
+    """Class and code of every error the sources make. What servers tell of requests that are no calls has codes of its own, and
+    what languages bring along is no part of Ferrule."""
     for path in SOURCES.rglob("*.py"):
-        if path.is_relative_to(SOURCES / "servers"):
+        if path.is_relative_to(SOURCES / "servers") or path.is_relative_to(SOURCES / "languages"):
             continue
         tree = ast.parse(path.read_text(encoding="utf-8"))
         named = named_texts(tree)
