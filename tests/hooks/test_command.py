@@ -169,3 +169,22 @@ def test_many_are_asked_at_once_and_no_handle_stays_open() -> None:
         return len(os.listdir("/proc/self/fd")) - before
 
     assert asyncio.run(story()) <= 1
+
+
+def test_whoever_is_told_to_stop_twice_leaves_no_handle_open_either() -> None:
+    async def story() -> int:
+        reach = python("import time; time.sleep(600)", timeout_seconds=600)
+        before = len(os.listdir("/proc/self/fd"))
+        asking = asyncio.create_task(reach.ask(b"{}"))
+        while len(os.listdir("/proc/self/fd")) < before + 2:
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.05)
+        asking.cancel()
+        await asyncio.sleep(0)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        await asyncio.sleep(0.05)
+        return len(os.listdir("/proc/self/fd")) - before
+
+    assert asyncio.run(asyncio.wait_for(story(), WAIT_SECONDS)) <= 0

@@ -140,11 +140,13 @@ class _Heard(asyncio.SubprocessProtocol):
 
 
 async def _ended(transport: asyncio.SubprocessTransport, heard: _Heard) -> None:
-    """End a program and whatever it started, and let go of it."""
-    if not heard.exited.done():
-        _kill_group(transport.get_pid())
-        await asyncio.wait({heard.exited}, timeout=_REAPED_SECONDS)
-    transport.close()
+    """End a program and whatever it started, and let go of it, also when whoever waits is told to stop meanwhile."""
+    try:
+        if not heard.exited.done():
+            _kill_group(transport.get_pid())
+            await asyncio.wait({heard.exited}, timeout=_REAPED_SECONDS)
+    finally:
+        transport.close()
 
 
 def _kill_group(pid: int) -> None:
