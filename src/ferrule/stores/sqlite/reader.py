@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from ferrule.contracts.store import CallsWanted, Ending, KeyHolder
 from ferrule.errors import LedgerError
 from ferrule.model.chain import kind_number
-from ferrule.model.journal import CALL_KINDS, Kind, OpenCall, StoredEntry, Switch
+from ferrule.model.journal import CALL_KINDS, KINDS, Kind, OpenCall, StoredEntry, Switch
 from ferrule.stores.rows import CANCEL_REQUESTED, stored
 from ferrule.stores.sqlite.connection import connect, unusable
 from ferrule.stores.sqlite.counting import MINUTE, Counted, add, count_endings, of_tool
@@ -26,6 +26,9 @@ _ROWS = "SELECT seq, kind, call, at, tool, outcome, body, payload, commitment IS
 _NEWS = kind_number("news")
 CANCEL_REQUESTS = f"WHERE kind = {_NEWS} AND outcome = '{CANCEL_REQUESTED}' AND seq > ? ORDER BY seq"
 """With literals, as the index has them: for other words SQLite would look at every row after the number."""
+_RARE: frozenset[Kind] = frozenset(KINDS) - CALL_KINDS - {"news"}
+_IS_RARE = f"kind IN ({', '.join(str(kind_number(kind)) for kind in KINDS if kind in _RARE)})"
+"""As the index of these kinds has it."""
 _CALL = kind_number("call")
 _CALL_KINDS = ",".join(str(kind_number(kind)) for kind in sorted(CALL_KINDS))
 _SAME = f"call = j.call AND call <> '' AND kind <> {_NEWS}"
@@ -79,6 +82,7 @@ class Reader:
         tests: list[tuple[str, list[Any]]] = [] if seq is None else [("seq < ?", [seq])]
         if kinds:
             tests.append((f"kind IN ({','.join('?' * len(kinds))})", [*map(kind_number, kinds)]))
+            tests += [(_IS_RARE, [])] if _RARE.issuperset(kinds) else []
         if tool is not None:
             tests.append(("tool = ?", [tool]))
         if outcome is not None:

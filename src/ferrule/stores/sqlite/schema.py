@@ -74,5 +74,9 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         # 13 is the kind `news`. A process asks again and again whether somebody wants a call of its own canceled.
         "CREATE INDEX journal_cancel_requests ON journal (seq) WHERE kind = 13 AND outcome = 'cancel_requested'",
     ),
+    (
+        # Every kind that is not about one call. They are few, and the last of a kind is asked for at every start.
+        "CREATE INDEX journal_kinds ON journal (kind) WHERE kind IN (6, 7, 8, 9, 10, 11, 12)",
+    ),
 )
 """One tuple of statements per version; `PRAGMA user_version` counts how many were applied. Never edited, only added to."""
