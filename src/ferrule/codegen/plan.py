@@ -161,6 +161,7 @@ def _planned(
         inject=() if builtin else injected(tool),
         builtin=builtin,
         builtin_config=_config_of(tool) if builtin else {},
+        declared=tool,
     )
 
 

@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple, Protocol
 
 import msgspec
 
+from ferrule.model.tool import Tool
 from ferrule.model.type_tree import Note, TypeTree
 from ferrule.model.value import JsonValue
 
@@ -92,6 +93,8 @@ class ToolPlan(msgspec.Struct, frozen=True, kw_only=True):
     builtin: str = ""
     """The reserved id of a tool that comes along with Ferrule (ADL-18); empty for any other."""
     builtin_config: Mapping[str, JsonValue] = {}
+    declared: Tool | None = None
+    """All that the definition says, for languages that write a copy of it."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
