@@ -13,12 +13,13 @@ from ferrule.codegen.ignoring import IGNORE_FILE, IGNORE_FILES, Ignored, added_t
 from ferrule.codegen.ownership import WRITTEN, Judged, Lying, judge, orphans, refuse_bad_paths
 from ferrule.codegen.plan import Choice, plan
 from ferrule.codegen.project import project_of
-from ferrule.codegen.runs import RECORD_FILE, FileNote, Record, Run, Wish, decoded, encoded, sha256_of
+from ferrule.codegen.runs import RECORD_FILE, FileNote, Names, Record, Run, Wish, decoded, encoded, sha256_of
 from ferrule.contracts.language import Language, Plan, SourceFile, Step
 from ferrule.errors import WorkspaceError
 from ferrule.model.tool import Record as Kept
 from ferrule.model.tool import Tool
 
+NO_NAMES: Mapping[str, Names] = {}
 Progress = Callable[[int, int], None]
 Side = Literal["input", "output", ""]
 
@@ -36,6 +37,8 @@ class Material(NamedTuple):
     """What a caller calls a tool by, by its id, where that is not its name."""
     unread: frozenset[str] = frozenset()
     """Ids of tools whose definitions have errors: their stubs stay as they are."""
+    is_whole: bool = True
+    """False where some file could not be read at all: nobody knows then which tools are gone."""
 
 
 class Looser(NamedTuple):
@@ -76,14 +79,16 @@ def make(
     progress: Progress = lambda done, total: None,
     *,
     place: str = "",
+    kept: Mapping[str, Names] = NO_NAMES,
 ) -> Made:
-    """The stubs of some tools. `place`: as in a plan. Raises WorkspaceError for a flavour that the language does not have."""
+    """The stubs of some tools. `place`: as in a plan. `kept`: what tools were called before. Raises WorkspaceError for a flavour
+    that the language does not have."""
     if wish.flavour and wish.flavour not in language.flavours:
         known = ", ".join(language.flavours)
         has = f"its flavours are {known}" if known else "it has none"
         raise WorkspaceError(f"{language.title} has no flavour {wish.flavour!r}; {has}")
     project = project_of(material.tools, material.manifests, name=material.name, language=wish.language, kind=wish.kind)
-    choice = Choice(wish.kind, wish.is_project, wish.flavour)
+    choice = Choice(wish.kind, wish.is_project, wish.flavour, kept)
     planned = plan(material.tools, project, language, choice, names=material.called, progress=progress)
     planned = msgspec.structs.replace(planned, place=place)
     written = language.write(planned)
@@ -130,6 +135,7 @@ class _Writing:
         self._folder = folder
         self._made = made
         self._unread = material.unread
+        self._is_whole = material.is_whole
         self._record_data = folder.read(RECORD_FILE)
         self._record = decoded(self._record_data, str(folder.path / RECORD_FILE))
         self._before = self._record.runs.get(wish.key)
@@ -164,7 +170,10 @@ class _Writing:
                     )
 
     def _unneeded(self) -> Iterator[str]:
-        return orphans(self._before, self._made.files, self._unread.__contains__)
+        return orphans(self._before, self._made.files, self._is_left_alone)
+
+    def _is_left_alone(self, tool_id: str) -> bool:
+        return not self._is_whole or tool_id in self._unread
 
     def writes(self) -> list[tuple[str, bytes]]:
         """The files to write, in order: what is about to change is on record first, so that a run which is cut off is known."""
@@ -174,7 +183,8 @@ class _Writing:
             before = None if self._ignore_data is None else self._ignore_data.decode(errors="surrogateescape")
             added = added_to(before, self.outcome.listed).encode(errors="surrogateescape")
             last.append((IGNORE_FILE, added))
-        run = Run(wish=self.outcome.wish, files=self._notes())
+        notes = self._notes()
+        run = Run(wish=self.outcome.wish, files=notes, names=self._names(notes))
         final = encoded(self._record.with_run(run))
         if final != self._record_data:
             last.append((RECORD_FILE, final))
@@ -185,13 +195,20 @@ class _Writing:
         begun = encoded(self._record.with_run(msgspec.structs.replace(began, pending=pending)))
         return [(RECORD_FILE, begun), *texts, *(last or [(RECORD_FILE, final)])]
 
+    def _names(self, notes: Mapping[str, FileNote]) -> dict[str, Names]:
+        """What tools are called; also those that are gone and whose files are still there."""
+        before = self._before.names if self._before is not None else {}
+        there = {note.tool for note in notes.values()}
+        now = {tool.tool_id: Names(tool.stem, tool.type_name) for tool in self._made.plan.tools}
+        return {tool_id: names for tool_id, names in (before | now).items() if tool_id in there or tool_id in now}
+
     def _notes(self) -> dict[str, FileNote]:
         before = self._before.files if self._before is not None else {}
         orphaned = set(self.outcome.orphans)
         notes = {
             path: msgspec.structs.replace(note, is_orphan=path in orphaned)
             for path, note in before.items()
-            if path in orphaned or note.tool in self._unread
+            if path in orphaned or (note.tool and self._is_left_alone(note.tool))
         }
         digests = {tool.tool_id: tool.digest for tool in self._made.plan.tools}
         for each in self.outcome.judged:

@@ -186,6 +186,86 @@ def test_a_definition_with_errors_is_left_out_and_told(shop: Path) -> None:
     assert (shop / "stubs/gen/add_order.tiny").exists()
 
 
+@pytest.mark.parametrize("broken", ["---\n: : [\n---\n", "---\naml_version: 1.2\n  tool_id: x\n---\n"])
+def test_a_file_that_cannot_be_read_at_all_is_told_and_makes_no_orphans(shop: Path, broken: str) -> None:
+    assert gen("tiny", "--out", "stubs", folder=shop).code == 0
+    before = stubs(shop / "stubs")
+    (shop / "tools/add-order.tool.md").write_text(broken)
+    for words in (("--out", "stubs", "--check"), ("--out", "stubs"), ("--out", "stubs")):
+        ran = gen(*words, folder=shop)
+        assert ran.code == 1
+        assert "left out: tools/add-order.tool.md:" in ran.out
+        assert "orphan" not in ran.out
+    assert stubs(shop / "stubs") == before
+    (shop / "tools/add-order.tool.md").unlink()
+    ran = gen("--out", "stubs", folder=shop)
+    assert (ran.code, ran.out.count("  orphan: ")) == (0, 2)
+
+
+def test_tools_keep_their_names_whatever_others_come_and_go(shop: Path) -> None:
+    """Nobody's file does another tool's work because that tool got its name."""
+    clerk = shop / "agents/clerk.yaml"
+    clerk.write_text(AGENT.replace("sell_book", "add_order"))
+    aml, adl = shop / "tools/add-order.tool.md", clerk.read_text()
+    clerk.unlink()
+    assert gen("tiny", "--out", "stubs", folder=shop).code == 0
+    mine = shop / "stubs/own/add_order.tiny"
+    mine.write_text(mine.read_text() + "what it does\n")
+    clerk.write_text(adl)
+    ran = gen("--out", "stubs", folder=shop)
+    assert (ran.code, "written for another" in ran.out) == (0, False)
+    assert "from add-order (" in (shop / "stubs/gen/add_order.tiny").read_text()
+    others = [each for each in stubs(shop / "stubs") if "add" in each and each != "add_order"]
+    assert len(others) == 1
+    assert "from clerk.add_order (" in (shop / f"stubs/gen/{others[0]}.tiny").read_text()
+    aml.unlink()
+    ran = gen("--out", "stubs", folder=shop)
+    assert "orphan: own/add_order.tiny" in ran.out
+    assert "from clerk.add_order (" in (shop / f"stubs/gen/{others[0]}.tiny").read_text()
+    assert "what it does" in mine.read_text()
+    for path in shop.glob("stubs/*/add_order.tiny"):
+        path.unlink()
+    assert "orphan" not in gen("--out", "stubs", folder=shop).out
+
+
+def test_a_file_that_was_written_for_another_tool_of_the_name_is_told(shop: Path) -> None:
+    assert gen("tiny", "count_books", "--out", "stubs", folder=shop).code == 0
+    (shop / "stubs/.ferrule-gen.json").write_text(
+        (shop / "stubs/.ferrule-gen.json").read_text().replace("clerk.count_books", "clark.count_books")
+    )
+    ran = gen("tiny", "count_books", "--out", "stubs", folder=shop)
+    assert (shop / "stubs/own/count_books.tiny").exists()
+    assert "orphan: own/count_books.tiny" in ran.out
+
+
+def test_a_chosen_tool_that_is_gone_leaves_orphans(shop: Path) -> None:
+    assert gen("tiny", "sell_book", "add-order", "--out", "stubs", folder=shop).code == 0
+    (shop / "tools/add-order.tool.md").unlink()
+    check = gen("--out", "stubs", "--check", folder=shop)
+    assert (check.code, "orphan: gen/add_order.tiny" in check.out) == (1, True)
+    ran = gen("--out", "stubs", folder=shop)
+    assert (ran.code, "orphan: own/add_order.tiny" in ran.out) == (0, True)
+    (shop / "agents/clerk.yaml").unlink()
+    ran = gen("--out", "stubs", folder=shop)
+    assert (ran.code, ran.out.count("  orphan: ")) == (0, 4)
+    assert "there is no tool 'sell_book'" in gen("tiny", "sell_book", "--out", "stubs", folder=shop).err
+
+
+def test_what_was_generated_beside_its_workspace_finds_it_again(shop: Path) -> None:
+    out = shop.with_name(f"{shop.name}-beside")
+    assert gen("tiny", "sell_book", "--out", str(out), folder=shop).code == 0
+    elsewhere = shop.with_name(f"{shop.name}-elsewhere")
+    elsewhere.mkdir()
+    (elsewhere / "sell_book.tool.md").write_text(tool("sell_book"))
+    ran = gen("--out", str(out), "--check", folder=elsewhere)
+    assert (ran.code, "up to date" in ran.out) == (0, True)
+    moved = shop.rename(shop.with_name(f"{shop.name}-moved"))
+    ran = gen("--out", str(out), folder=elsewhere)
+    assert (ran.code, "--workspace DIR" in ran.err) == (2, True)
+    assert gen("--out", str(out), "--workspace", str(moved), folder=elsewhere).code == 0
+    assert gen("--out", str(out), folder=elsewhere).code == 0
+
+
 def test_a_tool_with_errors_does_not_keep_others_of_its_agent_out(tmp_path: Path) -> None:
     (tmp_path / "agent.yaml").write_text(AGENT)
     assert gen("tiny", "--out", "stubs", folder=tmp_path).code == 0

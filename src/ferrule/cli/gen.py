@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ from ferrule.cli.json_text import json_text
 from ferrule.cli.options import json_option
 from ferrule.cli.progress import ProgressBar
 from ferrule.cli.shelf import shelf_of
-from ferrule.codegen.runs import Record, Wish
+from ferrule.codegen.runs import Names, Record, Run, Wish
 from ferrule.contracts.language import StubKind
 from ferrule.generating import Outcome, look, make, record_of, write
 from ferrule.languages.builtin import LANGUAGES
@@ -155,6 +155,10 @@ class _Wanted(NamedTuple):
     wish: Wish
     workspace: Workspace
     files: tuple[Path, ...]
+    kept: Mapping[str, Names] = {}
+    """What tools were called before."""
+    known: frozenset[str] = frozenset()
+    """Words for tools that were chosen before: some of them may be gone."""
 
 
 def _wishes(asked: _Asked) -> Iterator[_Wanted]:
@@ -162,13 +166,13 @@ def _wishes(asked: _Asked) -> Iterator[_Wanted]:
     if asked.language:
         yield _first(asked, record)
         return
-    runs = [run.wish for run in record.runs.values() if asked.kind in (None, run.wish.kind)]
+    runs = [run for run in record.runs.values() if asked.kind in (None, run.wish.kind)]
     if not runs:
         raise click.UsageError(
             f"nothing was generated into {asked.folder} before; say which language: ferrule gen LANG --out {asked.folder}"
         )
-    for wish in runs:
-        yield _again(wish, asked)
+    for run in runs:
+        yield _again(run, asked)
 
 
 def _first(asked: _Asked, record: Record) -> _Wanted:
@@ -187,13 +191,14 @@ def _first(asked: _Asked, record: Record) -> _Wanted:
         tools=asked.tools,
         agent=asked.agent,
         files=tuple(Path(os.path.relpath(file, workspace.root)).as_posix() for file in files),
-        workspace=_way(asked.folder, workspace.root),
+        workspace=_way_back(asked.folder, workspace.root),
     )
-    return _Wanted(wish, workspace, files)
+    return _Wanted(wish, workspace, files, before.names if before is not None else {})
 
 
-def _again(wish: Wish, asked: _Asked) -> _Wanted:
+def _again(run: Run, asked: _Asked) -> _Wanted:
     """What was asked for before, with what the command line changes of it."""
+    wish = run.wish
     changes: dict[str, Any] = {}
     if asked.flavour is not None:
         changes["flavour"] = asked.flavour
@@ -201,17 +206,31 @@ def _again(wish: Wish, asked: _Asked) -> _Wanted:
         changes["is_project"] = asked.is_project
     if asked.tools or asked.agent or asked.files:
         raise click.UsageError("to choose other tools, say the language too: ferrule gen LANG TOOL... --out DIR")
-    root = asked.workspace or (asked.folder / wish.workspace if wish.workspace else ".")
-    workspace = Workspace.open(root)
+    recorded = asked.folder / wish.workspace if wish.workspace else None
+    if asked.workspace is None and (recorded is None or not recorded.is_dir()):
+        raise click.UsageError(
+            "the definitions that these stubs were generated from are not where they were, or were far away; say where they"
+            f" are: ferrule gen --out {asked.folder} --workspace DIR"
+        )
+    workspace = Workspace.open(asked.workspace or recorded or ".")
     files = tuple(Path(os.path.normpath(workspace.root / file)) for file in wish.files)
-    return _Wanted(msgspec.structs.replace(wish, **changes), workspace, files)
+    wish = msgspec.structs.replace(wish, workspace=_way_back(asked.folder, workspace.root), **changes)
+    return _Wanted(wish, workspace, files, run.names, frozenset(wish.tools))
 
 
-def _way(start: Path, end: Path) -> str:
-    """From one folder to another, where one lies in the other; else a record would tell of somebody's disk."""
-    here, there = os.path.realpath(start), os.path.realpath(end)
-    is_near = os.path.commonpath((here, there)) in (here, there)
-    return Path(os.path.relpath(there, here)).as_posix() if is_near else ""
+def _way_back(folder: Path, root: Path) -> str:
+    """From the output folder to the workspace; empty where they have nothing in common, and a record would tell of somebody's
+    disk."""
+    out, home = os.path.realpath(folder), os.path.realpath(root)
+    shared = os.path.commonpath((out, home))
+    return Path(os.path.relpath(home, out)).as_posix() if shared != os.path.dirname(shared) else ""
+
+
+def _place(root: Path, folder: Path) -> str:
+    """The way from the workspace to the output folder, where one lies in the other (`Plan.place`)."""
+    home, out = os.path.realpath(root), os.path.realpath(folder)
+    is_near = os.path.commonpath((home, out)) in (home, out)
+    return Path(os.path.relpath(out, home)).as_posix() if is_near else ""
 
 
 class _Ran(NamedTuple):
@@ -224,11 +243,11 @@ class _Ran(NamedTuple):
 
 def _run(wanted: _Wanted, asked: _Asked, *, is_check: bool, is_forced: bool) -> _Ran:
     wish = wanted.wish
-    found = find_tools(wanted.workspace, wish.tools, wish.agent, wanted.files)
+    found = find_tools(wanted.workspace, wish.tools, wish.agent, wanted.files, known=wanted.known)
     with ProgressBar("tools") as progress:
-        place = _way(wanted.workspace.root, asked.folder)
-        made = make(found.material, wish, LANGUAGES.get(wish.language), progress, place=place)
-    if not found.entries:  # a list of no tools is nothing that anybody wants written
+        place = _place(wanted.workspace.root, asked.folder)
+        made = make(found.material, wish, LANGUAGES.get(wish.language), progress, place=place, kept=wanted.kept)
+    if not found.entries and found.unread:  # nobody knows what should be written
         outcome = Outcome(wish, made, (), (), ())
     elif is_check:
         outcome = look(made, found.material, wish, asked.folder)

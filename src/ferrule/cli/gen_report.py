@@ -122,7 +122,8 @@ def check_lines(outcome: Outcome, report: GenReport, folder: Path, language: Lan
     for state, word in (("stale", "stale"), ("missing", "missing"), ("new", "would be new")):
         yield from _listed(word, [each.path for each in report.files if each.state == state])
     yield from _told(outcome)
-    yield f"  run: ferrule gen --out {_shown(folder)}"
+    if any(each.state in ("stale", "missing", "new") for each in report.files):
+        yield f"  run: ferrule gen --out {_shown(folder)}"
 
 
 def lines(outcome: Outcome, report: GenReport, folder: Path, language: Language) -> Iterator[str]:
@@ -173,7 +174,8 @@ def _summary(report: GenReport) -> str:
 
 def _unread_lines(report: GenReport) -> Iterator[str]:
     for each in report.unread:
-        yield f"left out: {cleaned(each.tool_id)}: {cleaned(each.place)}: {cleaned(each.message)}"
+        what = f"{cleaned(each.tool_id)}: " if each.tool_id else ""
+        yield f"left out: {what}{cleaned(each.place)}: {cleaned(each.message)}"
 
 
 def _told(outcome: Outcome) -> Iterator[str]:
@@ -192,7 +194,10 @@ def _told(outcome: Outcome) -> Iterator[str]:
 
 def _behind_lines(outcome: Outcome) -> Iterator[str]:
     now = {tool.tool_id: tool.contract for tool in outcome.made.plan.tools}
-    shown = {each.file.tool_id: each.file.path for each in outcome.judged if each.file.standing == "generated"}
+    shown: dict[str, str] = {}
+    for each in outcome.judged:
+        if each.file.standing == "generated":
+            shown.setdefault(each.file.tool_id, each.file.path)  # its types come first
     for each in outcome.judged:
         if each.is_behind:
             tool_id = each.file.tool_id

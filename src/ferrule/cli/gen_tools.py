@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
@@ -14,10 +14,10 @@ from ferrule.generating import Material
 from ferrule.locking.file import LOCK_FILE
 from ferrule.model.diagnostic import Diagnostic, Severity
 from ferrule.model.nearest import nearest
-from ferrule.model.outline import AgentOutline, ToolOutline, newest
+from ferrule.model.outline import AgentOutline, BrokenOutline, ToolOutline, newest
 from ferrule.model.tool import Record, Tool
 from ferrule.model.value import dotted
-from ferrule.workspace import Workspace
+from ferrule.workspace import Workspace, show_path
 
 HARMLESS = frozenset({"AML-37"})
 """Errors that say nothing against a stub: how a tool is reached."""
@@ -30,6 +30,7 @@ class Unread(NamedTuple):
     """A tool that was left out, because its file has errors."""
 
     tool_id: str
+    """Empty for a file that nobody can tell the tools of."""
     file: str
     line: int
     message: str
@@ -45,15 +46,20 @@ class Found(NamedTuple):
     material: Material
 
 
-def find_tools(workspace: Workspace, words: Sequence[str], agent: str, files: Sequence[Path]) -> Found:
-    """The tools that were asked for. Raises WorkspaceError for a word that names none."""
+def find_tools(
+    workspace: Workspace, words: Sequence[str], agent: str, files: Sequence[Path], *, known: Set[str] = frozenset()
+) -> Found:
+    """The tools that were asked for. Raises WorkspaceError for a word that names none, unless it is `known`: there was one."""
     shelf = shelf_of(workspace, paths=files, harmless=HARMLESS)
     shelf = shelf._replace(entries=_rescued(workspace, shelf))
     wanted = [entry for entry in shelf.entries if entry.tool is None or entry.tool.exposed_as is None]
     if agent:
         wanted = _of_agent(shelf, wanted, agent)
-    chosen = _named(wanted, words) if words else _newest(entry for entry in wanted if entry.lifecycle != "retired")
-    if not chosen:
+    chosen = (
+        _named(wanted, words, known) if words else _newest(entry for entry in wanted if entry.lifecycle != "retired")
+    )
+    broken = () if words and chosen else tuple(_broken(shelf))
+    if not chosen and not broken and not (words and known):
         where = ", ".join(map(str, files[:3])) or str(workspace.root)
         raise WorkspaceError(f"there is no tool in {where}; 'ferrule check' tells what is there")
     chosen = sorted(chosen, key=_order)
@@ -65,8 +71,9 @@ def find_tools(workspace: Workspace, words: Sequence[str], agent: str, files: Se
         manifests=_manifests(workspace, read),
         called=_called(shelf.entries),
         unread=frozenset(each.tool_id for each in unread),
+        is_whole=not broken,
     )
-    return Found(read, unread, material)
+    return Found(read, (*broken, *unread), material)
 
 
 def _order(entry: Entry) -> tuple[object, ...]:
@@ -90,14 +97,14 @@ def _best(entries: list[Entry]) -> Entry:
     return next(entry for entry in entries if entry.outline is best)
 
 
-def _named(entries: Sequence[Entry], words: Sequence[str]) -> list[Entry]:
+def _named(entries: Sequence[Entry], words: Sequence[str], known: Set[str]) -> list[Entry]:
     found: dict[int, Entry] = {}
     for word in words:
         name, _, version = word.partition("@")
         meant = [
             entry for entry in entries if _is_meant(entry.outline, name) and version in ("", entry.outline.version)
         ]
-        if not meant:
+        if not meant and word not in known:
             raise WorkspaceError(f"there is no tool {word!r} here; {_hint(name, version, entries)}")
         for entry in meant if version else _newest(meant):
             found[id(entry)] = entry
@@ -164,6 +171,15 @@ def _own_errors(shelf: Shelf, entry: Entry) -> Iterator[Diagnostic]:
     for error in _errors(shelf, entry.outline.file):
         if not place or error.path == place or error.path.startswith((f"{place}.", f"{place}[")):
             yield error
+
+
+def _broken(shelf: Shelf) -> Iterator[Unread]:
+    """Files that cannot be read so far that anybody could tell which tools they define."""
+    for report in shelf.reports:
+        if all(isinstance(outline, BrokenOutline) for outline in report.outlines):
+            first = next(_errors(shelf, report.file), None)
+            if first is not None:
+                yield Unread("", show_path(report.file), first.line, first.message)
 
 
 def _unread(entry: Entry, shelf: Shelf) -> Unread:

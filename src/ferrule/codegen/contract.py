@@ -1,7 +1,9 @@
-"""Eight digits that stand for what a tool takes and gives: they change with its schemas, and not with what is said about them."""
+"""Eight digits that stand for what a tool takes and gives, and is given: they change with those, and not with what is said about
+them. Another tool has other digits, so that nobody's code does another tool's work because a file got its name."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any
 
@@ -17,9 +19,15 @@ _SAID = frozenset(
 _IN_ANY_ORDER = frozenset({"required", "type"})
 
 
-def contract_of(input_schema: msgspec.Raw | bytes, output_schema: msgspec.Raw | bytes | None) -> str:
-    """The digits of a tool's schemas, whatever the order of their keys."""
+def contract_of(
+    tool_id: str,
+    input_schema: msgspec.Raw | bytes,
+    output_schema: msgspec.Raw | bytes | None,
+    inject: Sequence[str] = (),
+) -> str:
+    """The digits of a tool, whatever the order of the keys of its schemas. `inject`: what it is given beside its input."""
     parts = [_shape_text(input_schema), b"" if output_schema is None else _shape_text(output_schema)]
+    parts.append(msgspec.json.encode([tool_id, *inject]))
     return sha256(b"\n".join(parts)).hexdigest()[:_DIGITS]
 
 

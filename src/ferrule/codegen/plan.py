@@ -15,6 +15,7 @@ import msgspec
 
 from ferrule.codegen.contract import contract_of
 from ferrule.codegen.placeholder import placeholder_of
+from ferrule.codegen.runs import Names
 from ferrule.codegen.tree import type_tree
 from ferrule.contracts.language import Injected, Language, Plan, Project, StubKind, ToolPlan
 from ferrule.functions.inject import CONFIG, LOGGER, entries_of
@@ -36,11 +37,13 @@ _LONGEST_STEM, _LONGEST_TYPE = 60, 80
 
 
 class Choice(NamedTuple):
-    """What somebody chose beside the tools."""
+    """What was chosen beside the tools, now and before."""
 
     kind: StubKind = "implementation"
     is_project: bool = False
     flavour: str = ""
+    kept: Mapping[str, Names] = {}
+    """What tools were called before, by their ids: they are still called so, and no others are."""
 
 
 def plan(
@@ -54,9 +57,9 @@ def plan(
 ) -> Plan:
     """The plan of some tools. `names`: what a caller calls each by, by its id, where that is not its name."""
     keys = _keys(tools)
-    stems = identifiers(keys, Style(snake, longest=_LONGEST_STEM), language.reserved_stems)
     symbols = _symbols(tools, keys)
-    types = _type_names(symbols, language, project.acronyms)
+    stems = _stems(tools, keys, language, choice.kept)
+    types = _type_names(tools, symbols, language, project.acronyms, choice.kept)
     taken = set(language.reserved_types)
     taken.update(each for name in types.values() for each in _declared(name, language))
     planned: list[ToolPlan] = []
@@ -91,6 +94,20 @@ def _keys(tools: Sequence[Tool]) -> list[str]:
     return keys
 
 
+def _stems(tools: Sequence[Tool], keys: Sequence[str], language: Language, kept: Mapping[str, Names]) -> dict[str, str]:
+    """What each tool's files are called, by its key."""
+    style = Style(snake, longest=_LONGEST_STEM)
+    held = {
+        key: kept[tool.tool_id].stem
+        for tool, key in zip(tools, keys, strict=True)
+        if tool.tool_id in kept and kept[tool.tool_id].stem not in language.reserved_stems
+    }
+    if len(set(held.values())) < len(held):  # two versions of one tool: nobody knows which of them had the name
+        held = {}
+    free = [key for key in keys if key not in held]
+    return held | identifiers(free, style, language.reserved_stems | {each.stem for each in kept.values()})
+
+
 def _symbols(tools: Sequence[Tool], keys: Sequence[str]) -> list[str]:
     """What each tool's types are named after: an ADL tool's `name` where it could be one in code (ADL-43), else its key."""
     wanted = [
@@ -101,14 +118,29 @@ def _symbols(tools: Sequence[Tool], keys: Sequence[str]) -> list[str]:
     return [each if count[each] == 1 else key for each, key in zip(wanted, keys, strict=True)]
 
 
-def _type_names(symbols: Sequence[str], language: Language, acronyms: frozenset[str]) -> dict[str, str]:
-    """A type name for each symbol, so that what a tool's stubs declare is neither another's nor the language's."""
+def _type_names(
+    tools: Sequence[Tool],
+    symbols: Sequence[str],
+    language: Language,
+    acronyms: frozenset[str],
+    kept: Mapping[str, Names],
+) -> dict[str, str]:
+    """A type name for each symbol, so that what a tool's stubs declare is neither another's nor the language's. A name that was
+    given before stays, but for how acronyms are written in it."""
     style = Style(pascal, acronyms=acronyms, longest=_LONGEST_TYPE)
-    blocked: set[str] = set()
-    given = identifiers(symbols, style)
-    while clashes := _clashing(given.values(), language):
+    held: dict[str, str] = {}
+    for tool, symbol in zip(tools, symbols, strict=True):
+        if tool.tool_id in kept:
+            before, now = kept[tool.tool_id].type_name, style.made(symbol)
+            held[symbol] = now if now.lower() == before.lower() else before
+    if len(set(held.values())) < len(held) or _clashing(held.values(), language):
+        held = {}
+    free = [symbol for symbol in symbols if symbol not in held]
+    blocked = {*held.values(), *(each.type_name for each in kept.values())}
+    given = held | identifiers(free, style, blocked)
+    while clashes := _clashing(given.values(), language).difference(held.values()):
         blocked |= clashes
-        given = identifiers(symbols, style, blocked)
+        given = held | identifiers(free, style, blocked)
     return given
 
 
@@ -142,6 +174,7 @@ def _planned(
     input_schema = model_schema(tool) if kind == "client" else tool.runtime_input_schema or tool.input_schema
     output_schema = tool.output_schema
     builtin = tool.name if tool.dialect == "adl" and tool.name in BUILTIN_TOOLS else ""
+    inject = () if builtin else injected(tool)
     return ToolPlan(
         tool_id=tool.tool_id,
         name=called,
@@ -152,13 +185,15 @@ def _planned(
         tags=tool.tags,
         version=tool.version or "",
         digest=f"sha256:{digest_of_tool(tool)}",
-        contract=contract_of(input_schema, output_schema),
+        contract=contract_of(
+            tool.tool_id, input_schema, output_schema, [f"{each.kind} {each.name}" for each in inject]
+        ),
         input=_tree(input_schema, f"{type_name}Input", acronyms, taken),
         output=_tree(output_schema, f"{type_name}Output", acronyms, taken) if output_schema is not None else None,
         input_schema=input_schema,
         output_schema=output_schema,
         placeholder=placeholder_of(output_schema) if kind == "implementation" and output_schema is not None else None,
-        inject=() if builtin else injected(tool),
+        inject=inject,
         builtin=builtin,
         builtin_config=_config_of(tool) if builtin else {},
         declared=tool,

@@ -31,7 +31,7 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     files: tuple[str, ...] = ()
     """The definition files that were named, from the workspace."""
     workspace: str = ""
-    """The way from the output folder to the workspace, where one of them lies in the other."""
+    """The way from the output folder to the workspace; empty where they have no folder in common."""
 
     @property
     def key(self) -> str:
@@ -54,11 +54,21 @@ class FileNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """True once nothing that is generated needs the file any more."""
 
 
+class Names(msgspec.Struct, frozen=True, array_like=True):
+    """What a tool is called in stubs."""
+
+    stem: str
+    """Of its files."""
+    type_name: str
+
+
 class Run(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The stubs of one language and kind."""
 
     wish: Wish
     files: dict[str, FileNote] = {}
+    names: dict[str, Names] = {}
+    """What each tool is called, by its id: it stays so whatever other tools come and go."""
     pending: dict[str, str] = {}
     """Files that were about to be written, with their digests: there only where a run was cut off."""
 
@@ -109,6 +119,8 @@ def encoded(record: Record) -> bytes:
 def _run(run: Run) -> str:
     """A line for each file: two people who generate on two branches can merge what they have."""
     parts = [f'   "wish": {_json(run.wish)}', _members("files", run.files)]
+    if run.names:
+        parts.append(_members("names", run.names))
     if run.pending:
         parts.append(_members("pending", run.pending))
     return "{\n" + ",\n".join(parts) + "\n  }"

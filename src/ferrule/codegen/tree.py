@@ -14,7 +14,7 @@ from ferrule.codegen.places import NEUTRAL, Document, Node, Place
 from ferrule.codegen.records import SHAPING, object_type
 from ferrule.codegen.scalars import plain, scalar
 from ferrule.codegen.type_names import TypeNames, is_definition
-from ferrule.codegen.unions import union_type
+from ferrule.codegen.unions import losing_nothing, union_type
 from ferrule.model.identifiers import ACRONYMS
 from ferrule.model.type_tree import (
     Alias,
@@ -56,7 +56,7 @@ def type_tree(
     except RecursionError:
         document.note("#", "it is nested too deep; any value is taken")
         return TypeTree(Named(name), (Alias(name=name, type=ANYTHING, pointer="#"),), tuple(document.notes))
-    declared = {each: found for each, found in tree.declared.items() if found is not None}
+    declared = losing_nothing({each: found for each, found in tree.declared.items() if found is not None})
     return TypeTree(Named(name), _in_order(declared, name), tuple(document.notes))
 
 

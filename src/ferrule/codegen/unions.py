@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
+
+import msgspec
 
 from ferrule.codegen.alternatives import Alternative, alternatives, is_whole, kinds_of
 from ferrule.codegen.growth import ANYTHING, Growth, key_of
@@ -16,7 +18,7 @@ from ferrule.codegen.scalars import together
 from ferrule.codegen.type_names import is_definition, last_step
 from ferrule.fitting.merging import key_of as value_key
 from ferrule.model.identifiers import Style, identifiers, pascal
-from ferrule.model.type_tree import Anything, Named, Type, Union, Variant
+from ferrule.model.type_tree import Anything, Declaration, Named, Record, Type, Union, Variant
 
 _SCALARS = ("string", "number", "boolean")
 _WORDS = {
@@ -263,3 +265,20 @@ def _declared(
         words=words(flat),
     )
     return named
+
+
+def losing_nothing(declared: Mapping[str, Declaration]) -> dict[str, Declaration]:
+    """The declarations, so that records which only their schemas tell apart keep members that others of them name: a value may
+    have the members of several."""
+    opened: dict[str, Declaration] = {}
+    for union in declared.values():
+        if isinstance(union, Union) and union.tag is None:
+            types = (declared.get(each.type.name) for each in union.variants if isinstance(each.type, Named))
+            records = [each for each in types if isinstance(each, Record)]
+            names = {member.name for record in records for member in record.members}
+            opened |= {
+                record.name: msgspec.structs.replace(record, openness="open", extra=ANYTHING)
+                for record in records
+                if record.openness == "silent" and len(record.members) < len(names)
+            }
+    return {**declared, **opened}

@@ -112,6 +112,10 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """The way from the workspace of the definitions to the output folder, where one of them lies in the other; `.` where they
     are the same."""
 
+    def placed(self, path: str) -> str:
+        """A path of the output folder, as the workspace of the definitions sees it."""
+        return f"./{self.place}/{path}" if self.place not in ("", ".") else f"./{path}"
+
     def program_settings(self, name: str, *command: str) -> str:
         """The lines of `ferrule.toml` that let a program do the work of the tools."""
         ids = [json.dumps(tool.tool_id, ensure_ascii=False) for tool in self.tools if not tool.builtin]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -16,8 +17,20 @@ SCHEMA: dict[str, Any] = {
 }
 
 
-def _digits(schema: Any, output: Any = None) -> str:
-    return contract_of(msgspec.json.encode(schema), None if output is None else msgspec.json.encode(output))
+def _digits(schema: Any, output: Any = None, tool_id: str = "shop.get", inject: Sequence[str] = ()) -> str:
+    gives = None if output is None else msgspec.json.encode(output)
+    return contract_of(tool_id, msgspec.json.encode(schema), gives, inject)
+
+
+def test_another_tool_and_other_things_that_it_is_given_are_another_contract() -> None:
+    digits = {
+        _digits(SCHEMA),
+        _digits(SCHEMA, tool_id="shop.set"),
+        _digits(SCHEMA, inject=["service repo"]),
+        _digits(SCHEMA, inject=["section repo"]),
+        _digits(SCHEMA, inject=["service repo", "logger "]),
+    }
+    assert len(digits) == 5
 
 
 def _with(**properties: Any) -> dict[str, Any]:
