@@ -114,3 +114,15 @@ def test_a_folder_outside_of_the_workspace_is_refused(workspace: Path) -> None:
     result = _called(workspace, name="Ada")
     assert result.error.error_class == "setup_required"
     assert "leaves the workspace" in result.error.message
+
+
+@pytest.mark.parametrize("name", ["clerk.greet", "greet"])
+def test_a_program_may_call_its_tools_by_their_namespaces(workspace: Path, name: str) -> None:
+    """Two agents may each have a `greet`: one program can do the work of both."""
+    listed = json.dumps(name)
+    program = workspace / "clerk.py"
+    program.write_text(program.read_text().replace('{"name": "greet", "desc', f'{{"name": {listed}, "desc'))
+    result = _called(workspace, name="Ada")
+    assert result.structured_content["called"] == name
+    ran = command_line("doctor", folder=workspace, environment={"GIVEN_HERE": "x"})
+    assert "the tool is there" in ran.out

@@ -170,7 +170,7 @@ class McpRun:
     async def _call(
         self, connection: Connection, params: dict[str, Any], arguments: dict[str, Any], context: Context
     ) -> Output | Waiting:
-        label, name = self._place.upstream.label, self._place.tool_name
+        label, name = self._place.upstream.label, self._place.called(connection.listed)
         pause = _FIRST_PAUSE
         while True:
             result = await self._sent(connection, {"name": name, **params}, context)
@@ -212,8 +212,9 @@ class McpRun:
 
     async def _tell_apart(self, connection: Connection, refused: ExecutionFailed) -> None:
         """The protocol has one code for bad arguments and for tools that are not there. Raises ExecutionFailed."""
-        label, name = self._place.upstream.label, self._place.tool_name
-        if name not in [tool["name"] for tool in await connection.list_tools()]:
+        listed = await connection.list_tools()
+        label, name = self._place.upstream.label, self._place.called(listed)
+        if name not in [tool["name"] for tool in listed]:
             refused.error_class, refused.code = "execution_failed", "upstream_tool_unknown"
             refused.message = f"the MCP server {label!r} has no tool {name!r}; mend the definition"
 
@@ -223,7 +224,7 @@ class McpRun:
             "server_id": self._place.upstream.label,
             "mcp_protocol_version": connection.protocol_version,
             "method": "tools/call",
-            "tool_name": self._place.tool_name,
+            "tool_name": self._place.called(connection.listed),
             "jsonrpc_request_id": number,
         }
         return ref if connection.session_id is None else {**ref, "mcp_session_id": connection.session_id}
@@ -249,7 +250,7 @@ class McpRun:
         connection.checked_at = None
         await self._check(connection)
         name, version, _ = connection.server
-        if self._place.tool_name not in [tool["name"] for tool in connection.listed]:
+        if self._place.called(connection.listed) not in [tool["name"] for tool in connection.listed]:
             raise ExecutionFailed(
                 "execution_failed",
                 f"the MCP server {self._place.upstream.label!r} has no tool {self._place.tool_name!r}",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -82,6 +82,13 @@ class Place(msgspec.Struct, frozen=True):
     """Of an imported tool: the definition it was made from."""
     is_own: bool = False
     """True for a program that does the work of a tool which is defined here: its definition counts, and nothing is locked."""
+    names: tuple[str, ...] = ()
+    """Of a program: what it may call the tool, the first that it lists. Tools of two namespaces may have one name."""
+
+    def called(self, listed: Iterable[Native]) -> str:
+        """What the server calls the tool."""
+        there = {each["name"] for each in listed} if self.names else frozenset()
+        return next((name for name in self.names if name in there), self.tool_name)
 
 
 def program_place(tool: Tool, settings: McpUpstreams) -> Place | None:
@@ -91,7 +98,8 @@ def program_place(tool: Tool, settings: McpUpstreams) -> Place | None:
             upstream = Upstream(
                 key=f"program {name}", label=name, command=program.command, env=program.env, cwd=program.cwd
             )
-            return Place(upstream, tool.name, is_own=True)
+            names = (tool.tool_id, f"{tool.namespace}.{tool.name}", tool.name)
+            return Place(upstream, tool.name, is_own=True, names=names)
     return None
 
 
