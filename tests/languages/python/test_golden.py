@@ -1,4 +1,4 @@
-"""What stubs look like, kept so that a change of it is seen. `FERRULE_UPDATE_GOLDEN=1` writes the files anew."""
+"""What stubs look like, kept so that a change of it is seen. `FERRULE_WRITE_GOLDEN=1` writes the files anew."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from ferrule.contracts.language import Injected, Project, Section, Service, SourceFile
+from ferrule.codegen.plan import Choice, plan
+from ferrule.contracts.language import Project, Section, Service, SourceFile
 from ferrule.languages.python.language import LANGUAGE
+from ferrule.model.tool import raw
 from tests.languages.nasty import CASES
-from tests.languages.python.workbench import FLAVOURS, Given, plan_of, written
+from tests.languages.python.workbench import FLAVOURS, Given, tool_of, written
 
 _GOLDEN = Path(__file__).with_name("golden")
 _GIVEN = [Given(case.name, case.schema, case.schema) for case in CASES]
@@ -35,7 +37,7 @@ _ORDERS = [
 
 def _kept(path: str, text: str) -> None:
     file = _GOLDEN / f"{path}.txt"
-    if os.environ.get("FERRULE_UPDATE_GOLDEN"):
+    if os.environ.get("FERRULE_WRITE_GOLDEN"):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
     assert file.read_text(encoding="utf-8") == text
@@ -50,11 +52,12 @@ def test_the_types_of_the_catalog(flavour: str) -> None:
 
 
 def test_an_implementation() -> None:
-    plan = plan_of(_ORDERS, "msgspec", kind="implementation", project=_PROJECT)
-    first, second = plan.tools
-    inject = (Injected("logger"), Injected("service", "orderRepo"), Injected("section", "mail"))
-    tools = (replace(first, inject=inject), second)
-    for file in _own(LANGUAGE.write(replace(plan, tools=tools, is_project=True)).files):
+    inject = ["logger", "orderRepo", "config.mail"]
+    item = {"id": "send_mail", "name": "Send", "description": "Send a mail.", "tags": ["mail"], "inject": inject}
+    first, second = (tool_of(given) for given in _ORDERS)
+    mail = replace(second, dialect="adl", payload=raw({"tool": {**item, "schema": _ORDERS[1].schema}}))
+    made = plan([first, mail], _PROJECT, LANGUAGE, Choice("implementation", is_project=True, flavour="msgspec"))
+    for file in _own(LANGUAGE.write(made).files):
         _kept(f"implementation/{file.path}", file.text)
 
 

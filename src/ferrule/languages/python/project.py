@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
 
-import msgspec
-
-from ferrule.contracts.language import Injected, Plan, Project, SourceFile, Step, ToolPlan
+from ferrule.contracts.language import Plan, SourceFile, Step
+from ferrule.languages.python.copies import definition_files
 from ferrule.languages.python.source_text import plain_lines
-from ferrule.languages.python.type_module import GENERATED, header
 from ferrule.model.identifiers import words
 
 REGISTRY = "tools.registry"
 """The module that binds the functions to their definitions."""
 _VERSION = re.compile(r"[0-9]+(\.[0-9]+)*((a|b|rc)[0-9]+)?")
 _FLAVOURS = {"msgspec": ["msgspec>=0.19"], "pydantic": ["pydantic>=2.6"], "dataclass": [], "typeddict": []}
-_PLACEHOLDER_LANGUAGE = {"typescript": {"packageName": "unused", "nodeVersion": "20"}}
-"""An agent file has to name a language, and Python is none that it knows."""
+_UNFIT = re.compile(r"[^a-z0-9]+")
 
 
 def project_files(plan: Plan) -> list[SourceFile]:
@@ -30,7 +26,7 @@ def project_files(plan: Plan) -> list[SourceFile]:
     own = SourceFile("ferrule.toml", settings, "yours")
     match plan.place:
         case "":
-            return [*shared, own, *_definitions(plan)]
+            return [*shared, own, *definition_files(plan)]
         case ".":
             return [*shared, own]
         case _:  # the workspace would find a second definition of each tool
@@ -55,14 +51,24 @@ def _toml(text: str) -> str:
     return json.dumps(" ".join(plain_lines(text)), ensure_ascii=False)
 
 
+def _distribution(name: str) -> str:
+    """A name that packaging takes."""
+    return _UNFIT.sub("-", _slug(name).lower()).strip("-") or "tools"
+
+
 def _packaging(plan: Plan) -> str:
     project = plan.project
     version = project.version if _VERSION.fullmatch(project.version) else "0.1.0"
     needs = [*([] if plan.kind == "client" else ["ferrule"]), *_FLAVOURS[plan.flavour]]
-    package = "client" if plan.kind == "client" else "tools"
+    names = ["client"] if plan.kind == "client" else ["services", "tools"]
+    packages = [each for name in names for each in (name, f"{name}.*")]
     lines = [
+        "[build-system]",
+        'requires = ["setuptools>=64"]',
+        'build-backend = "setuptools.build_meta"',
+        "",
         "[project]",
-        f"name = {_toml(_slug(project.name))}",
+        f'name = "{_distribution(project.name)}"',
         f'version = "{version}"',
         f"description = {_toml(project.description or f'Tools of {project.name}')}",
         'requires-python = ">=3.11"',
@@ -71,9 +77,13 @@ def _packaging(plan: Plan) -> str:
         "[dependency-groups]",
         'dev = ["mypy>=1.13", "pytest>=8", "ruff>=0.8"]',
         "",
+        "[tool.setuptools.packages.find]",
+        f"include = {json.dumps(packages)}",
+        "namespaces = false",
+        "",
         "[tool.mypy]",
         "strict = true",
-        f'files = ["{package}"]',
+        f'files = ["{names[-1]}"]',
         "",
         "[tool.pytest.ini_options]",
         'pythonpath = ["."]',
@@ -137,93 +147,3 @@ A client of tools that [Ferrule](https://github.com/ferrule-dev/ferrule) serves.
 There is a method for each tool. A call that has no result raises an error of its class, all under `CallError`; a call that
 waits for a person raises `PendingError`. Without an address and a token, those of `FERRULE_URL` and `FERRULE_TOKEN` count.
 """
-
-
-def _definitions(plan: Plan) -> list[SourceFile]:
-    """The tools as this project's own definitions. What is given settings, and what comes along with Ferrule, needs an agent."""
-    agents = dict.fromkeys(
-        _agent(tool) for tool in plan.tools if tool.builtin or any(each.kind != "logger" for each in tool.inject)
-    )
-    files = []
-    for agent in agents:
-        tools = [tool for tool in plan.tools if _agent(tool) == agent and tool.output is None]
-        text = f"{GENERATED}\n{_json(_manifest(agent, tools, plan.project))}\n"
-        files.append(SourceFile(f"definitions/{_slug(agent)}.yaml", text, "generated"))
-    for tool in plan.tools:
-        if _agent(tool) not in agents or tool.output is not None:
-            text = f"{header(tool)}\n{_json(_definition(tool, plan.project))}\n"
-            files.append(SourceFile(f"definitions/{tool.stem}.yaml", text, "generated", tool.tool_id))
-    return files
-
-
-def _json(value: Any) -> str:
-    """JSON is YAML too, if nothing in it is beyond ASCII: YAML knows other line ends."""
-    return json.dumps(value, indent=2)
-
-
-def _agent(tool: ToolPlan) -> str:
-    return tool.tool_id.rpartition(".")[0]
-
-
-def _manifest(agent: str, tools: list[ToolPlan], project: Project) -> dict[str, Any]:
-    services = {
-        each.name: {
-            "type": "service",
-            "interface": each.interface,
-            "factory": each.factory,
-            "description": each.description or each.interface,
-        }
-        for each in project.services
-    }
-    config: dict[str, Any] = {each.name: dict(each.settings) for each in project.sections}
-    builtins = {tool.builtin: dict(tool.builtin_config) for tool in tools if tool.builtin}
-    if builtins:
-        config["tools"] = builtins
-    spec: dict[str, Any] = {
-        "capabilities": {"streaming": True, "pushNotifications": False, "stateTransitionHistory": False},
-        "server": {"port": 8080},
-        "language": _PLACEHOLDER_LANGUAGE,
-        "tools": [_agent_tool(tool) for tool in tools],
-    }
-    spec |= {word: said for word, said in (("services", services), ("config", config)) if said}
-    about = project.description or f"Tools of {agent}"
-    version = next((tool.version for tool in tools if tool.version), project.version)
-    metadata = {"name": agent, "description": about, "version": version}
-    return {"apiVersion": "adl.inference-gateway.com/v1", "kind": "Agent", "metadata": metadata, "spec": spec}
-
-
-def _agent_tool(tool: ToolPlan) -> dict[str, Any]:
-    identity = tool.tool_id.rpartition(".")[2]
-    if tool.builtin:
-        return {"id": identity}
-    made = {
-        "id": identity,
-        "name": tool.title or identity,
-        "description": tool.description,
-        "tags": list(tool.tags) or ["tool"],
-        "schema": msgspec.json.decode(tool.input_schema),
-    }
-    return made | ({"inject": [_entry(each) for each in tool.inject]} if tool.inject else {})
-
-
-def _entry(injected: Injected) -> str:
-    return {"logger": "logger", "config": "config", "section": f"config.{injected.name}"}.get(
-        injected.kind, injected.name
-    )
-
-
-def _definition(tool: ToolPlan, project: Project) -> dict[str, Any]:
-    made: dict[str, Any] = {
-        "schema_version": "0.2.0",
-        "tool_id": tool.tool_id,
-        "namespace": _agent(tool) or _slug(project.name),
-        "name": tool.name,
-        "title": tool.title or tool.name,
-        "description": tool.description,
-        "lifecycle": "available",
-        "tool_kind": "function",
-        "input_contract": {"model_input_schema": msgspec.json.decode(tool.input_schema)},
-    }
-    if tool.output_schema is not None:
-        made["output_contract"] = {"structured_schema": msgspec.json.decode(tool.output_schema)}
-    return made
