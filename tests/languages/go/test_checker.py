@@ -138,6 +138,95 @@ def test_an_error_names_the_place(workbench: Workbench) -> None:
     assert answer.error == "/items/0/a~1b: must be string; it is number"
 
 
+_CAT = {"properties": {"kind": {"const": "cat"}, "lives": {"type": "integer"}}, "required": ["kind"]}
+_DOG = {
+    "properties": {"kind": {"enum": ["dog", "hound"]}, "tricks": {"items": {"type": "string"}}},
+    "required": ["kind"],
+}
+_PETS: dict[str, Any] = {
+    "oneOf": [{"$ref": "#/$defs/cat"}, {"type": "object", **_DOG}, {"type": "null"}],
+    "$defs": {"cat": {"type": "object", **_CAT}},
+}
+_MANY = {"enum": [f"v{number}" for number in range(13)]}
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "error"),
+    [
+        (_PETS, {"kind": "cat", "lives": "x"}, "/lives: must be integer; it is string"),
+        (_PETS, {"kind": "hound", "tricks": ["a", 1]}, "/tricks/1: must be string; it is number"),
+        (_PETS, {"kind": "cow"}, '/kind: must be one of "cat", "dog", "hound"'),
+        (_PETS, {"lives": "x"}, "must fit one of 3 choices; it fits none"),
+        (_PETS, 5, "must fit one of 3 choices; it fits none"),
+        ({"properties": {"pets": {"items": _PETS}}, "$defs": _PETS["$defs"]}, {"pets": [{"kind": "cat", "lives": 0.5}]},
+         "/pets/0/lives: must be integer; it is number"),
+        ({"oneOf": [{"type": "null"}, {"type": "string", "maxLength": 1}]}, "ab", "must have at most 1 character"),
+        ({"anyOf": [{"const": None}, {"required": ["a"]}]}, {}, "/a: is missing"),
+        ({"anyOf": [{"type": "integer"}, {"type": "string", "minLength": 3}]}, "ab", "must have at least 3 characters"),
+        ({"anyOf": [{"type": "string"}, {"type": "null"}]}, 1, "must fit one of 2 choices; it fits none"),
+        ({"anyOf": [_PETS["$defs"]["cat"], {"properties": {"lives": {"minimum": 1}}}]}, {"kind": "dog", "lives": 0},
+         "must fit one of 2 choices; it fits none"),
+        (_MANY, "w", 'must be one of "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", and 3 more'),
+        ({"minItems": 1}, [], "must have at least 1 item; it has 0"),
+        ({"minLength": 1}, "", "must have at least 1 character"),
+    ],
+)  # fmt: skip
+def test_an_error_is_that_of_the_choice_that_was_meant(
+    workbench: Workbench, schema: Any, value: Any, error: str
+) -> None:
+    (answer,) = workbench.checks([(schema, value)])
+    assert answer.error == error
+
+
+def test_choices_within_choices_take_no_longer_than_what_they_hold(workbench: Workbench) -> None:
+    """A value 60 deep, wrong at its bottom: looking again for what to say would take 2**60 steps."""
+    link = {"type": "object", "properties": {"kind": {"const": "l"}, "next": {"$ref": "#"}}}
+    schema = {"oneOf": [link, {"type": "object", "properties": {"kind": {"const": "m"}}}]}
+    value: Any = {"kind": "n"}
+    for _ in range(60):
+        value = {"kind": "l", "next": value}
+    (answer,) = workbench.checks([(schema, value)])
+    assert answer.error == f'{"/next" * 60}/kind: must be one of "l", "m"'
+
+
+_EMBEDDED = {
+    "$id": "https://x.example/root",
+    "$defs": {
+        "a": {"$id": "other", "$defs": {"q": {"type": "string"}, "r": {"$ref": "#/$defs/q"}, "s": {"$anchor": "w", "const": 1}}},
+        "b": {"$id": "deep/er", "$ref": "../other#w"},
+        "q": {"type": "null"},
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("reference", "fits", "fits_not"),
+    [
+        ("https://x.example/other#/$defs/q", "a", 1),
+        ("other#/$defs/q", "a", 1),
+        ("other#/$defs/r", "a", None),
+        ("#/$defs/a/$defs/r", "a", None),
+        ("https://x.example/other#w", 1, 2),
+        ("#/$defs/b", 1, 2),
+        ("https://x.example/root#/$defs/q", None, 1),
+    ],
+)
+def test_a_schema_within_a_schema_has_places_of_its_own(
+    workbench: Workbench, reference: str, fits: Any, fits_not: Any
+) -> None:
+    schema = {**_EMBEDDED, "properties": {"x": {"$ref": reference}}}
+    answers = workbench.checks([(schema, {"x": fits}), (schema, {"x": fits_not})])
+    assert [answer.is_fine for answer in answers] == [True, False]
+    assert answers[1].error.startswith("/x: must be ")
+
+
+@pytest.mark.parametrize("reference", ["https://y.example/z", "https://y.example/z#/a/b", "z.json#w", "urn:x:y#q"])
+def test_what_is_not_in_the_schema_is_not_fetched_and_takes_anything(workbench: Workbench, reference: str) -> None:
+    schema = {"properties": {"x": {"$ref": reference}}, "required": ["x"]}
+    answers = workbench.checks([(schema, {"x": 1}), (schema, {"x": {}}), (schema, {})])
+    assert [answer.error for answer in answers] == ["", "", "/x: is missing"]
+
+
 @pytest.mark.parametrize(
     "text", ['{"a":1} x', "", "{", '"\\ud800"', '"\\udc00\\ud800"', "1e999999", "NaN", "01", "{'a':1}", "[1,]"]
 )

@@ -63,6 +63,11 @@ def test_the_end_of_a_context_cancels_the_call_at_ferrule_too(told: Any) -> None
     assert told["state"] == "canceled"
 
 
+def test_a_call_that_waits_can_be_taken_up_and_canceled(told: Any) -> None:
+    assert (told["still_pending"], told["cancel_error"], told["taken_back"]) == (True, "<nil>", True)
+    assert told["no_such_call"] is True
+
+
 def test_progress_is_told(told: Any) -> None:
     assert told["steps"] == ["step 1 50", "step 2 100"]
     assert (told["counted"], told["count_error"]) == (2, "<nil>")

@@ -55,11 +55,21 @@ def support(name: str) -> Support:
     return Support(name, text.removeprefix("package support\n"))
 
 
-VALUES = ("json", "pattern_matching", "pattern_reading", "schema", "schema_parts", "values", "writing")
+VALUES = (
+    "json",
+    "pattern_matching",
+    "pattern_reading",
+    "schema",
+    "schema_choices",
+    "schema_parts",
+    "schema_references",
+    "values",
+    "writing",
+)
 """What every package of stubs needs."""
 IMPLEMENTING = ("tool",)
 SERVING = ("server",)
-CALLING = ("client", "events", "failures")
+CALLING = ("answers", "client", "events", "exchange", "failures")
 BUILTIN = ("builtin",)
 
 

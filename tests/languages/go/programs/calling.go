@@ -66,6 +66,22 @@ func fail(client *ferruleclient.Client, told map[string]any) {
 	_, err = client.LiveAskFirst(ctx, ferruleclient.LiveAskFirstInput{})
 	var pending *ferruleclient.PendingError
 	told["pending"] = errors.As(err, &pending) && pending.State == "awaiting_approval" && !pending.ExpiresAt.IsZero()
+	if pending != nil {
+		takenUp(client, told, pending.InvocationID)
+	}
+}
+
+func takenUp(client *ferruleclient.Client, told map[string]any, invocation string) {
+	ctx := context.Background()
+	_, err := ferruleclient.ResultOf(ctx, client, invocation, ferruleclient.DecodeLiveAskFirstOutput)
+	var pending *ferruleclient.PendingError
+	told["still_pending"] = errors.As(err, &pending) && pending.InvocationID == invocation
+	told["cancel_error"] = fmt.Sprint(ferruleclient.CancelCall(ctx, client, invocation))
+	_, err = ferruleclient.ResultOf(ctx, client, invocation, ferruleclient.DecodeLiveAskFirstOutput, ferruleclient.WithWaiting())
+	var canceled *ferruleclient.CanceledError
+	told["taken_back"] = errors.As(err, &canceled) && canceled.InvocationID == invocation
+	var refused *ferruleclient.RequestError
+	told["no_such_call"] = errors.As(ferruleclient.CancelCall(ctx, client, "inv_nowhere"), &refused)
 }
 
 func cancel(client *ferruleclient.Client, told map[string]any) {
@@ -105,5 +121,6 @@ func refused(client *ferruleclient.Client, told map[string]any) {
 	told["nowhere"] = err != nil
 	absent, _ := ferruleclient.NewClient(ferruleclient.WithURL("http://127.0.0.1:1"))
 	_, err = absent.LiveGreet(context.Background(), ferruleclient.LiveGreetInput{Name: "Ada"})
-	told["absent"] = err != nil
+	var unreachable *ferruleclient.ConnectionError
+	told["absent"] = errors.As(err, &unreachable)
 }

@@ -2,9 +2,6 @@ package support
 
 import (
 	"bufio"
-	"context"
-	"encoding/json"
-	"fmt"
 	"io"
 	"strings"
 )
@@ -15,6 +12,13 @@ const longestEvent = 256 << 20
 type serverEvent struct {
 	kind string
 	data string
+}
+
+// eventLines gives the lines of a stream of events.
+func eventLines(stream io.Reader) *bufio.Scanner {
+	lines := bufio.NewScanner(stream)
+	lines.Buffer(make([]byte, 0, 64<<10), longestEvent)
+	return lines
 }
 
 // nextEvent reads one event; keep-alive comments are passed over. At the end of the stream it gives false.
@@ -36,48 +40,4 @@ func nextEvent(lines *bufio.Scanner) (serverEvent, bool) {
 		}
 	}
 	return event, false
-}
-
-// follow reads the events of a call until it has ended.
-func (e *exchange) follow(ctx context.Context, stream io.Reader) (*callResult, error) {
-	lines := bufio.NewScanner(stream)
-	lines.Buffer(make([]byte, 0, 64<<10), longestEvent)
-	invocation := ""
-	for {
-		event, found := nextEvent(lines)
-		if !found {
-			return e.afterStream(ctx, invocation, lines.Err())
-		}
-		if event.kind == "progress" {
-			e.told(event.data)
-			continue
-		}
-		state := &callState{}
-		if err := json.Unmarshal([]byte(event.data), state); err != nil {
-			return nil, fmt.Errorf("Ferrule told something that is no JSON: %w", err)
-		}
-		invocation = state.InvocationID
-		e.identify(invocation)
-		if event.kind == "result" || event.kind == "waiting" && isWaiting(state.State) && !e.options.waits {
-			return e.ended(ctx, state, 200)
-		}
-	}
-}
-
-// afterStream asks for a call whose stream was cut off.
-func (e *exchange) afterStream(ctx context.Context, invocation string, err error) (*callResult, error) {
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	if invocation == "" {
-		return nil, fmt.Errorf("the answer of Ferrule ended early: %v", err)
-	}
-	return e.poll(ctx, invocation)
-}
-
-func (e *exchange) told(data string) {
-	var progress Progress
-	if e.options.progress != nil && json.Unmarshal([]byte(data), &progress) == nil {
-		e.options.progress(progress)
-	}
 }

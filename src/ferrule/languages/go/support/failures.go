@@ -1,20 +1,18 @@
 package support
 
-import (
-	"encoding/json"
-	"time"
-)
+import "time"
 
-// CallError is a call that did not succeed. Each class of errors has a type of its own below; errors.As finds either.
+// CallError is a call that did not succeed. Each class of errors has a type of its own below, and so has what went wrong on the
+// way to Ferrule and back; errors.As finds either.
 type CallError struct {
-	// Class is one of the classes of errors: permission_denied. It is empty where the request itself was refused.
+	// Class is one of the classes of errors: permission_denied. It is empty where no call of Ferrule has failed.
 	Class string
 	// Code says more exactly what happened.
 	Code    string
 	Message string
-	// InvocationID is empty where no call was begun.
+	// InvocationID is empty where no call was begun, or where nobody knows.
 	InvocationID string
-	// Status is that of the answer over HTTP.
+	// Status is that of the answer over HTTP; 0 where there was none.
 	Status         int
 	Recoverability string
 	// IsRetrySafe says whether the same call may be made again.
@@ -31,7 +29,7 @@ func (e *CallError) Error() string {
 	return e.Code + ": " + e.Message
 }
 
-// Unwrap gives what ended the call on this side: context.Canceled or context.DeadlineExceeded.
+// Unwrap gives what happened on this side: context.Canceled, context.DeadlineExceeded, an error of the network, an InvalidJSON.
 func (e *CallError) Unwrap() error {
 	return e.cause
 }
@@ -58,6 +56,20 @@ type PendingError struct {
 func (e *PendingError) Error() string {
 	return "the call " + e.InvocationID + " has not ended (" + e.State + "): " + e.Message
 }
+
+// ConnectionError is a call whose answer never came, or broke off. Whether it was made nobody knows; an idempotency key makes it
+// safe to try again.
+type ConnectionError struct{ CallError }
+
+// RequestError is a request that was refused before there was a call: no token, too many requests, or something else answered
+// in the place of Ferrule.
+type RequestError struct{ CallError }
+
+// InvalidInputError is an input that was not sent, because its own types do not allow what it has.
+type InvalidInputError struct{ CallError }
+
+// UnexpectedResultError is a result that is not what the definition of the tool promised.
+type UnexpectedResultError struct{ CallError }
 
 // UnknownToolError is of the class unknown_tool.
 type UnknownToolError struct{ CallError }
@@ -157,89 +169,4 @@ var errorClasses = map[string]func(CallError) error{
 	"partial_failure":              func(e CallError) error { return &PartialFailureError{e} },
 	"result_too_large":             func(e CallError) error { return &ResultTooLargeError{e} },
 	"result_redacted":              func(e CallError) error { return &ResultRedactedError{e} },
-}
-
-// callState is what Ferrule tells of a call, or of a request that it refuses.
-type callState struct {
-	InvocationID string      `json:"invocation_id"`
-	State        string      `json:"state"`
-	IsPending    bool        `json:"is_pending"`
-	Message      string      `json:"message"`
-	ExpiresAt    *time.Time  `json:"expires_at"`
-	Result       *callResult `json:"result"`
-	Code         string      `json:"code"`
-	Detail       string      `json:"detail"`
-	ErrorClass   string      `json:"error_class"`
-}
-
-type callResult struct {
-	IsError           bool            `json:"is_error"`
-	StructuredContent json.RawMessage `json:"structured_content"`
-	Content           []callContent   `json:"content"`
-	Error             *callFailure    `json:"error"`
-}
-
-type callContent struct {
-	Type string `json:"type"`
-	Text string `json:"text"`
-}
-
-type callFailure struct {
-	ErrorClass     string `json:"error_class"`
-	ErrorCode      string `json:"error_code"`
-	Message        string `json:"message"`
-	Recoverability string `json:"recoverability"`
-	Retry          struct {
-		RetrySafe  bool     `json:"retry_safe"`
-		RetryAfter *float64 `json:"retry_after"`
-	} `json:"retry"`
-	RetryAfter *float64 `json:"retry_after"`
-}
-
-// failure gives the error of a call that ended without success, and nil for any other.
-func (s *callState) failure(status int) error {
-	base := CallError{Class: s.ErrorClass, Code: s.Code, Message: s.Detail, InvocationID: s.InvocationID, Status: status}
-	if s.Result != nil && s.Result.Error != nil {
-		s.Result.Error.fill(&base)
-		return classified(base)
-	}
-	if s.Result != nil && s.Result.IsError {
-		base.Message = s.Result.text()
-		return classified(base)
-	}
-	if status >= 400 {
-		return classified(base)
-	}
-	return nil
-}
-
-func (f *callFailure) fill(base *CallError) {
-	base.Class, base.Code, base.Message = f.ErrorClass, f.ErrorCode, f.Message
-	base.Recoverability, base.IsRetrySafe = f.Recoverability, f.Retry.RetrySafe
-	for _, seconds := range []*float64{f.Retry.RetryAfter, f.RetryAfter} {
-		if seconds != nil {
-			base.RetryAfter = time.Duration(*seconds * float64(time.Second))
-		}
-	}
-}
-
-func (r *callResult) text() string {
-	text := ""
-	for _, each := range r.Content {
-		text += each.Text
-	}
-	return text
-}
-
-// value gives the result as JSON.
-func (r *callResult) value() []byte {
-	if len(r.StructuredContent) > 0 && string(r.StructuredContent) != "null" {
-		return r.StructuredContent
-	}
-	text := []byte(r.text())
-	if json.Valid(text) {
-		return text
-	}
-	made, _ := json.Marshal(string(text))
-	return made
 }

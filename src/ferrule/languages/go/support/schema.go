@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/big"
-	"net/url"
-	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -17,13 +15,17 @@ const deepestCheck = 30_000
 // schemaDocument is a JSON Schema (draft 2020-12; older spellings are read too) that values are checked by. What `format` says is
 // not checked.
 type schemaDocument struct {
-	text    string
-	once    sync.Once
-	root    any
-	err     error
-	anchors map[string]any
+	text string
+	once sync.Once
+	root any
+	err  error
+	// resources are the schemas that have an id of their own, and anchors those that have a name within one: by id and id#name.
+	resources map[string]schemaPlace
+	anchors   map[string]schemaPlace
 	// isOld is draft 7 or before, where nothing beside a $ref counts.
 	isOld bool
+	// hasPlainIDs is draft 4 or before, which have id for $id.
+	hasPlainIDs bool
 	// tracks is set where a schema asks what others have looked at.
 	tracks bool
 }
@@ -38,12 +40,12 @@ func (d *schemaDocument) check(pointer string, value any) error {
 	if d.err != nil {
 		return d.err
 	}
-	schema, err := d.target(pointer)
+	found, err := d.target(pointer, "")
 	if err != nil {
 		return err
 	}
-	run := &schemaRun{document: d, following: map[followed]bool{}}
-	_, err = run.check(schema, value)
+	run := &schemaRun{document: d, base: found.base, following: map[followed]bool{}}
+	_, err = run.check(found.schema, value)
 	return err
 }
 
@@ -54,17 +56,19 @@ func (d *schemaDocument) accepts(pointer string, value any) bool {
 
 func (d *schemaDocument) open() {
 	d.root, d.err = parseJSON([]byte(d.text))
-	d.anchors = map[string]any{}
+	d.resources, d.anchors = map[string]schemaPlace{}, map[string]schemaPlace{}
 	if root, ok := d.root.(map[string]any); ok {
 		dialect, _ := root["$schema"].(string)
 		for _, old := range []string{"draft-03", "draft-04", "draft-06", "draft-07"} {
 			d.isOld = d.isOld || strings.Contains(dialect, old)
+			d.hasPlainIDs = d.hasPlainIDs || old <= "draft-04" && strings.Contains(dialect, old)
 		}
 		if dialect == "" {
 			d.isOld = hasOldItems(d.root)
 		}
 	}
-	d.index(d.root)
+	d.resources[""] = schemaPlace{schema: d.root}
+	d.index(d.root, "")
 }
 
 // subschemas gives the schemas right within a schema. What other keywords have is no schema, whatever it looks like.
@@ -108,75 +112,6 @@ func hasOldItems(schema any) bool {
 	return false
 }
 
-func (d *schemaDocument) index(schema any) {
-	members, ok := schema.(map[string]any)
-	if !ok {
-		return
-	}
-	for _, keyword := range []string{"$anchor", "$dynamicAnchor"} {
-		if name, ok := members[keyword].(string); ok {
-			d.anchors["#"+name] = schema
-		}
-	}
-	for _, keyword := range []string{"$id", "id"} {
-		if name, ok := members[keyword].(string); ok && name != "" {
-			d.anchors[name] = schema
-		}
-	}
-	for _, keyword := range []string{"unevaluatedProperties", "unevaluatedItems"} {
-		_, found := members[keyword]
-		d.tracks = d.tracks || found
-	}
-	for _, inner := range subschemas(members) {
-		d.index(inner)
-	}
-}
-
-func (d *schemaDocument) target(reference string) (any, error) {
-	if found, ok := d.anchors[reference]; ok {
-		return found, nil
-	}
-	start := d.root
-	base, fragment, _ := strings.Cut(reference, "#")
-	if base != "" {
-		inner, ok := d.anchors[base]
-		if !ok {
-			return nil, invalid("the schema refers to %q, which is not in it", reference)
-		}
-		start = inner
-	}
-	if fragment == "" {
-		return start, nil
-	}
-	if !strings.HasPrefix(fragment, "/") {
-		return nil, invalid("the schema refers to %q, which is not in it", reference)
-	}
-	return follow(start, fragment, reference)
-}
-
-func follow(value any, pointer, reference string) (any, error) {
-	for _, part := range strings.Split(pointer[1:], "/") {
-		if plain, err := url.PathUnescape(part); err == nil {
-			part = plain
-		}
-		part = strings.ReplaceAll(strings.ReplaceAll(part, "~1", "/"), "~0", "~")
-		found := false
-		switch outer := value.(type) {
-		case map[string]any:
-			value, found = outer[part]
-		case []any:
-			place, err := strconv.Atoi(part)
-			if found = err == nil && place >= 0 && place < len(outer); found {
-				value = outer[place]
-			}
-		}
-		if !found {
-			return nil, invalid("the schema refers to %q, which is not in it", reference)
-		}
-	}
-	return value, nil
-}
-
 // seen is what of a value schemas have looked at, for unevaluatedProperties and unevaluatedItems. It is nil where nobody asks.
 type seen struct {
 	names map[string]bool
@@ -210,14 +145,16 @@ func (s *seen) add(other *seen) {
 type schemaRun struct {
 	document *schemaDocument
 	depth    int
+	// base is the id of the resource that the check is in.
+	base string
 	// level is how deep within the value the check is, and following has the references it goes through there.
 	level     int
 	following map[followed]bool
 }
 
 type followed struct {
-	reference string
-	level     int
+	base, reference string
+	level           int
 }
 
 // within checks a part of a value.
@@ -247,6 +184,9 @@ func (r *schemaRun) check(schema, value any) (*seen, error) {
 }
 
 func (r *schemaRun) checkAll(schema map[string]any, value any) (*seen, error) {
+	outer := r.base
+	defer func() { r.base = outer }()
+	r.base = r.document.baseWithin(schema, outer)
 	var looked *seen
 	if r.document.tracks {
 		looked = &seen{map[string]bool{}, map[int]bool{}}
@@ -290,18 +230,21 @@ func (r *schemaRun) checkParts(schema map[string]any, value any, looked *seen) e
 }
 
 func (r *schemaRun) checkReference(reference string, value any, looked *seen) error {
-	target, err := r.document.target(reference)
+	found, err := r.document.target(reference, r.base)
 	if err != nil {
 		return err
 	}
 	// A reference that leads back to itself for the same value says nothing about it.
-	step := followed{reference, r.level}
+	step := followed{r.base, reference, r.level}
 	if r.following[step] {
 		return nil
 	}
 	r.following[step] = true
 	defer delete(r.following, step)
-	inner, err := r.check(target, value)
+	outer := r.base
+	r.base = found.base
+	inner, err := r.check(found.schema, value)
+	r.base = outer
 	looked.add(inner)
 	return err
 }
@@ -320,7 +263,7 @@ func checkPlain(schema map[string]any, value any) error {
 	}
 	if choices, ok := schema["enum"].([]any); ok {
 		if !isAmong(value, choices) {
-			return invalid("must be one of %s", shown(choices))
+			return invalid("must be one of %s", shownChoices(choices))
 		}
 	}
 	if constant, ok := schema["const"]; ok && !isAmong(value, []any{constant}) {
@@ -395,6 +338,21 @@ func shown(value any) string {
 	return string(text)
 }
 
+// mostShown is how many of many values a message tells.
+const mostShown = 10
+
+// shownChoices gives values as text for a message: the first of them where there are many.
+func shownChoices(choices []any) string {
+	texts := make([]string, 0, mostShown+1)
+	for _, choice := range choices[:min(len(choices), mostShown)] {
+		texts = append(texts, shown(choice))
+	}
+	if more := len(choices) - mostShown; more > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(texts, ", ")
+}
+
 func checkBounds(schema map[string]any, value json.Number) error {
 	var number *big.Rat
 	compared := func(bound json.Number) int {
@@ -433,10 +391,10 @@ func isMultiple(value, step json.Number) bool {
 
 func checkText(schema map[string]any, value string) error {
 	if least, ok := countOf(schema, "minLength"); ok && utf8.RuneCountInString(value) < least {
-		return invalid("must have at least %d characters", least)
+		return invalid("must have at least %s", plural(least, "character"))
 	}
 	if most, ok := countOf(schema, "maxLength"); ok && utf8.RuneCountInString(value) > most {
-		return invalid("must have at most %d characters", most)
+		return invalid("must have at most %s", plural(most, "character"))
 	}
 	text, ok := schema["pattern"].(string)
 	if !ok {

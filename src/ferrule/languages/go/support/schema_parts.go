@@ -193,15 +193,17 @@ func (r *schemaRun) checkCombinations(schema map[string]any, value any, looked *
 	if err := r.checkAllOf(schema, value, looked); err != nil {
 		return err
 	}
-	if choices, ok := schema["anyOf"].([]any); ok && r.fitting(choices, value, looked) == 0 {
-		return r.noChoice(choices, value)
+	if choices, ok := schema["anyOf"].([]any); ok {
+		if count, problems := r.fitting(choices, value, looked); count == 0 {
+			return r.noChoice(choices, problems, value)
+		}
 	}
 	if choices, ok := schema["oneOf"].([]any); ok {
-		switch count := r.fitting(choices, value, looked); {
+		switch count, problems := r.fitting(choices, value, looked); {
 		case count == 0:
-			return r.noChoice(choices, value)
+			return r.noChoice(choices, problems, value)
 		case count > 1:
-			return invalid("must fit one of the choices; it fits %d", count)
+			return invalid("must fit one of %d choices; it fits %d", len(choices), count)
 		}
 	}
 	if refused, ok := schema["not"]; ok {
@@ -224,24 +226,20 @@ func (r *schemaRun) checkAllOf(schema map[string]any, value any, looked *seen) e
 	return nil
 }
 
-// fitting counts the schemas that a value fits. Both anyOf and oneOf go through all of them, because all that fit have looked.
-func (r *schemaRun) fitting(choices []any, value any, looked *seen) int {
-	count := 0
-	for _, choice := range choices {
-		if inner, err := r.check(choice, value); err == nil {
-			count++
-			looked.add(inner)
+// fitting counts the schemas that a value fits, and gives the problems of the others by their place. Both anyOf and oneOf go
+// through all of them, because all that fit have looked.
+func (r *schemaRun) fitting(choices []any, value any, looked *seen) (int, map[int]error) {
+	count, problems := 0, map[int]error{}
+	for place, choice := range choices {
+		inner, err := r.check(choice, value)
+		if err != nil {
+			problems[place] = err
+			continue
 		}
+		count++
+		looked.add(inner)
 	}
-	return count
-}
-
-func (r *schemaRun) noChoice(choices []any, value any) error {
-	if len(choices) == 1 {
-		_, err := r.check(choices[0], value)
-		return err
-	}
-	return invalid("must fit one of %d choices; it fits none", len(choices))
+	return count, problems
 }
 
 func (r *schemaRun) checkCondition(schema map[string]any, value any, looked *seen) error {
