@@ -18,6 +18,27 @@ from tests.languages.rust.hostile import tools
 RANDOM = {f"random {seed}": schema_of(Random(seed)) for seed in range(40)}
 """Schemas of every kind."""
 HOSTILE = tools(11, 20)
+_INTEGER = {"type": "integer"}
+INTEGERS = {
+    "type": "object",
+    "properties": {
+        "list": {"type": "array", "items": _INTEGER},
+        "unsigned": {"type": "integer", "minimum": 0, "maximum": 2**70},
+        "mixed": {"type": "integer", "maximum": 2**70},
+        "either": {"anyOf": [_INTEGER, {"type": "array", "items": _INTEGER}]},
+        "pair": {"type": "array", "prefixItems": [_INTEGER, _INTEGER]},
+        "deep": {"type": "object", "properties": {"a~/": {"type": ["integer", "null"]}}},
+        "tagged": {
+            "oneOf": [
+                {"type": "object", "properties": {"kind": {"const": kind}, "n": _INTEGER}, "required": ["kind"]}
+                for kind in ("one", "two")
+            ]
+        },
+        "number": {"type": "number"},
+    },
+    "additionalProperties": _INTEGER,
+}
+"""Integers wherever they can stand."""
 
 
 class Tried(NamedTuple):
@@ -40,6 +61,7 @@ def tried(tmp_path_factory: pytest.TempPathFactory) -> Tried:
     """The catalog, random schemas and hostile tools in one program."""
     given = [Given(case.name, case.schema) for case in CASES]
     given += [Given(name, schema) for name, schema in RANDOM.items()]
+    given.append(Given("integers", INTEGERS))
     name = f"tried_{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}"
     plan = planned([*given, *HOSTILE])
     folder = tmp_path_factory.mktemp("tried")

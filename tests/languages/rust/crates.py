@@ -72,7 +72,7 @@ def _planned(tool: Given, stem: str, name: str, taken: set[str]) -> ToolPlan:
         description=tool.description,
         tags=tool.tags,
         digest="sha256:" + "0" * 64,
-        contract=contract_of(raw, output),
+        contract=contract_of(f"try.{tool.name}", raw, output),
         input=type_tree(tool.schema, f"{name}Input", taken=taken),
         output=None if output is None else type_tree(tool.output, f"{name}Output", taken=taken),
         input_schema=raw,
@@ -123,25 +123,49 @@ def talked(program: Path, lines: Iterable[Any], **env: str) -> list[Any]:
 
 
 def echo_main(plan: Plan, crate: str = "tried") -> str:
-    """A program that reads lines. With a schema: which of the values fit it, and why the others do not. With a tool: the text
-    decoded as its input and encoded again, or why it is refused."""
+    """A program that reads lines. With a schema, or the text of one: which of the values fit it, and why the others do not. With
+    numbers, where null is NaN: their JSON text, or why there is none. With a tool: the text decoded as its input and encoded
+    again, or why it is refused."""
     arms = "".join(f"        {json.dumps(tool.stem)} => echo!({tool.stem}),\n" for tool in plan.tools)
-    return f"""use std::io::BufRead;
+    return f"""use std::collections::BTreeMap;
+use std::io::BufRead;
 
 use serde_json::{{json, Value}};
 use {crate}::tools::generated;
 use {crate}::tools::support::json::parse;
-use {crate}::tools::support::schema::Schema;
+use {crate}::tools::support::schema::{{plain, Mismatch, Schema}};
+use {crate}::tools::support::wire::Filled;
 
 fn main() {{
     for line in std::io::stdin().lock().lines() {{
         let line = parse(line.unwrap().as_bytes()).unwrap();
-        println!("{{}}", if line.get("schema").is_some() {{ checked(&line) }} else {{ echoed(&line) }});
+        let answer = match &line {{
+            line if line.get("tool").is_some() => echoed(line),
+            line if line.get("numbers").is_some() => written(line),
+            line => checked(line),
+        }};
+        println!("{{}}", answer);
     }}
 }}
 
+fn written(line: &Value) -> Value {{
+    let numbers = line["numbers"].as_array().unwrap().iter();
+    let numbers: Vec<f64> = numbers.map(|number| number.as_f64().unwrap_or(f64::NAN)).collect();
+    let mut filled = Filled::default();
+    let placed = numbers.iter().try_for_each(|number| filled.item::<_, Mismatch>(number));
+    let listed = plain(&BTreeMap::from([("listed", Some(&numbers))]));
+    json!([placed.map(|()| filled.items()).map_err(told), listed.map_err(told)])
+}}
+
+fn told(mismatch: Mismatch) -> Value {{
+    json!({{ "error": mismatch.to_string(), "place": mismatch.place }})
+}}
+
 fn checked(line: &Value) -> Value {{
-    let schema = Schema::new(line["schema"].clone());
+    let schema = match line["document"].as_str() {{
+        Some(text) => Schema::read(text),
+        None => Schema::new(line["schema"].clone()),
+    }};
     let values = line["values"].as_array().unwrap().iter();
     values.map(|value| schema.check(value).map_or_else(|why| json!(why.to_string()), |()| json!(true))).collect()
 }}
@@ -158,7 +182,7 @@ fn echoed(line: &Value) -> Value {{
     }};
     match outcome {{
         Ok(text) => json!({{ "text": String::from_utf8(text).unwrap() }}),
-        Err(mismatch) => json!({{ "error": mismatch.to_string(), "place": mismatch.place }}),
+        Err(mismatch) => told(mismatch),
     }}
 }}
 """

@@ -110,6 +110,55 @@ _SCHEMAS: dict[str, Any] = {
     },
     "siblings of references": {"$ref": "#/definitions/a", "minimum": 2, "definitions": {"a": {}}},
     "formats": {"format": "date-time"},
+    "lists that are no schemas": {
+        "default": {"items": [1]},
+        "examples": [{"items": [1]}],
+        "enum": [{"items": [1]}, [1], ["a", 1]],
+        "prefixItems": [{"type": "integer"}],
+        "items": False,
+    },
+    "names that are no schemas": {
+        "properties": {"items": {"type": "array"}, "a": {"prefixItems": [True], "items": False}},
+        "dependentRequired": {"items": ["a"], "a": ["b"]},
+        "unevaluatedProperties": False,
+    },
+    "ids that are none": {
+        "const": {"$id": "here", "type": "string"},
+        "$defs": {"x": {"$id": "here", "type": "integer"}},
+        "not": {"$ref": "here"},
+    },
+    "anchors that are none": {
+        "default": {"$anchor": "here", "type": "string"},
+        "properties": {"a": {"$ref": "#here"}},
+        "$defs": {"x": {"$anchor": "here", "type": "integer"}},
+    },
+    "resources": {
+        "$id": "https://example.com/shop/order.json",
+        "properties": {"a": {"$ref": "/parts/item.json#/$defs/n"}, "b": {"$ref": "../parts/item.json"}},
+        "$defs": {
+            "x": {
+                "$id": "https://example.com/parts/item.json",
+                "type": ["null", "integer"],
+                "$defs": {"n": {"$ref": "#n"}, "m": {"$anchor": "n", "type": "integer"}},
+            },
+            "y": {"$anchor": "n", "type": "string"},
+        },
+    },
+    "resources of draft 7": {
+        "$schema": _DRAFT_7,
+        "$id": "http://example.com/root.json",
+        "properties": {"a": {"$ref": "#n"}, "b": {"$ref": "item.json"}},
+        "definitions": {"n": {"$id": "#n", "type": "integer"}, "i": {"$id": "item.json", "type": "null"}},
+    },
+    "resources of draft 4": {
+        "$schema": _DRAFT_4,
+        "id": "http://example.com/root.json",
+        "properties": {"a": {"$ref": "item.json"}, "id": {"type": "string"}},
+        "definitions": {"i": {"id": "item.json", "type": "integer"}},
+    },
+    "patterns behind references": {"$ref": "#/kept/x", "kept": {"x": {"pattern": "^a"}}},
+    "words of later drafts": {"$schema": _DRAFT_7, "dependentRequired": {"a": ["zz"]}},
+    "large counts": {"maxLength": 1e300, "minItems": 1e300},
 }
 _PATTERNS = (
     *(
@@ -266,6 +315,92 @@ def test_deep_values_are_checked_and_deeper_ones_refused(tried: Tried) -> None:
 def test_text_that_is_no_json_is_refused(tried: Tried, text: str) -> None:
     [answer] = tried.answers([{"tool": tried.stem("loose"), "text": text}])
     assert "error" in answer
+
+
+def test_bounds_that_no_double_holds_are_infinite(tried: Tried) -> None:
+    far = "1" + "0" * 400
+    wide = f'{{"type": "number", "minimum": -{far}, "exclusiveMaximum": {far}, "maximum": 1e999}}'
+    never = [
+        f'{{"{keyword}": {far}}}' for keyword in ("minimum", "exclusiveMinimum", "multipleOf", "const", "minLength")
+    ]
+    largest = 1.7976931348623157e308
+    answers = tried.answers(
+        [
+            {"document": wide, "values": [0.5, -largest, largest, 10**12]},
+            *({"document": document, "values": [0.5 if "Length" not in document else "abc"]} for document in never),
+        ]
+    )
+    assert answers[0] == [True] * 4
+    assert all(answer is not True for [answer] in answers[1:])
+
+
+def test_a_schema_that_cannot_be_read_says_so(tried: Tried) -> None:
+    [[answer]] = tried.answers([{"document": '{"type": ', "values": [1]}])
+    assert answer.startswith("the schema cannot be read: this is no JSON")
+
+
+def test_references_to_other_documents_accept_anything(tried: Tried) -> None:
+    away = {"$ref": "https://example.com/away.json#/$defs/x"}
+    cases: list[tuple[Any, Any, bool]] = [
+        (away, 1, True),
+        ({"$id": "https://example.com/here.json", "$ref": "away.json"}, [], True),
+        ({**away, "type": "string"}, 1, False),
+        ({"properties": {"a": away}, "required": ["a"]}, {"a": None}, True),
+        ({**away, "unevaluatedProperties": False}, {"a": 1}, True),
+        ({"$ref": "#/$defs/gone"}, 1, False),
+    ]
+    answers = tried.answers({"schema": schema, "values": [value]} for schema, value, _ in cases)
+    assert [answer is True for [answer] in answers] == [fits for _, _, fits in cases]
+
+
+_EVENTS = [
+    {"type": "object", "properties": {"kind": {"const": "a"}, "x": {"type": "integer"}}, "required": ["kind"]},
+    {"allOf": [{"$ref": "#/$defs/bc"}], "required": ["x"]},
+    {"type": "object", "properties": {"kind": {"$ref": "#/$defs/d"}}, "required": ["kind"]},
+]
+_DEFINED = {
+    "bc": {"type": "object", "properties": {"kind": {"enum": ["b", "c"]}, "x": {"type": "string"}}},
+    "d": {"const": "d"},
+    "item": {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]},
+}
+_MANY = [f"v{number}" for number in range(13)]
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "message"),
+    [
+        ({"oneOf": _EVENTS}, {"kind": "a", "x": "no"}, "/x: must be of type integer"),
+        ({"oneOf": _EVENTS}, {"kind": "c"}, 'the member "x" is missing'),
+        ({"anyOf": _EVENTS}, {"kind": "e"}, '/kind: must be one of "a", "b", "c", "d"'),
+        ({"anyOf": _EVENTS}, {"x": 1}, "fits none of the 3 alternatives"),
+        ({"anyOf": [*_EVENTS, {"type": "string", "minLength": 2}]}, "", "must have at least 2 characters"),
+        ({"anyOf": [{"type": "null"}, {"$ref": "#/$defs/item"}]}, {"n": "1"}, "/n: must be of type integer"),
+        ({"oneOf": [{"const": None}, {"$ref": "#/$defs/item"}]}, {"n": "1"}, "/n: must be of type integer"),
+        ({"anyOf": [{"type": "integer"}, {"type": "null"}]}, 1.5, "must be of type integer"),
+        ({"anyOf": [{"type": "integer"}, {"type": "null"}]}, "a", "fits none of the 2 alternatives"),
+        ({"anyOf": [{"required": ["a"]}, {"required": ["b"]}]}, {}, "fits none of the 2 alternatives"),
+        ({"enum": _MANY}, "", "must be one of " + ", ".join(f'"{each}"' for each in _MANY[:10]) + " and 3 more"),
+    ],
+)
+def test_a_union_tells_what_is_wrong_with_the_alternative_that_was_meant(
+    tried: Tried, schema: Any, value: Any, message: str
+) -> None:
+    around = {"properties": {"ev": schema}, "$defs": _DEFINED}
+    [[answer]] = tried.answers([{"schema": around, "values": [{"ev": value}]}])
+    place = "/ev" if message.startswith("/") else "/ev: "
+    assert answer == f"{place}{message}"
+
+
+def test_nested_alternatives_are_tried_once_each(tried: Tried) -> None:
+    node = {"type": "object", "properties": {"n": {"$ref": "#"}, "x": {"type": "integer"}}}
+    schema = {"oneOf": [{"type": "integer"}, {**node, "required": ["n"]}, {**node, "required": ["x"]}]}
+    fitting: Any = 1
+    wrong: Any = "a"
+    for _ in range(40):
+        fitting, wrong = {"n": fitting}, {"n": wrong}
+    [answers] = tried.answers([{"schema": schema, "values": [fitting, wrong]}])
+    assert answers[0] is True
+    assert answers[1] is not True
 
 
 def test_a_refusal_names_the_place(tried: Tried) -> None:

@@ -79,6 +79,44 @@ def test_integers_are_never_rounded(tried: Tried) -> None:
     assert all("error" in answer for answer in answers[2:])
 
 
+_SIGNED = f"must be an integer from {-(2**63)} to {2**63 - 1}"
+
+
+@pytest.mark.parametrize(
+    ("value", "place", "message"),
+    [
+        ({"list": [1, 2**63]}, "/list/1", _SIGNED),
+        ({"list": [2**70]}, "/list/0", _SIGNED),
+        ({"unsigned": 2**64}, "/unsigned", f"must be an integer from 0 to {2**64 - 1}"),
+        ({"mixed": 2**64}, "/mixed", "64 bits do not hold this integer"),
+        ({"either": 2**63}, "/either", _SIGNED),
+        ({"either": [0, -(2**65)]}, "/either/1", _SIGNED),
+        ({"pair": [1, 2**63]}, "/pair/1", _SIGNED),
+        ({"deep": {"a~/": 2**63}}, "/deep/a~0~1", _SIGNED),
+        ({"tagged": {"kind": "two", "n": 2**63}}, "/tagged/n", _SIGNED),
+        ({"other": 2**63}, "/other", _SIGNED),
+    ],
+)
+def test_integers_that_a_type_does_not_hold_are_refused_with_their_place(
+    tried: Tried, value: Any, place: str, message: str
+) -> None:
+    [answer] = tried.answers([{"tool": tried.stem("integers"), "text": json.dumps(value)}])
+    assert answer == {"place": place, "error": f"{place}: {message}"}
+
+
+def test_integers_that_a_type_holds_come_back(tried: Tried) -> None:
+    value = {"list": [-(2**63)], "unsigned": 2**64 - 1, "mixed": 2**63, "number": 1e300, "other": 2**63 - 1}
+    [answer] = tried.answers([{"tool": tried.stem("integers"), "text": json.dumps(value)}])
+    assert json.loads(answer["text"]) == value
+
+
+def test_numbers_that_json_does_not_have_are_not_written(tried: Tried) -> None:
+    fine, odd = tried.answers([{"numbers": [1, 2.5]}, {"numbers": [1, None]}])
+    assert fine == [{"Ok": [1.0, 2.5]}, {"Ok": {"listed": [1.0, 2.5]}}]
+    places = ["/1", "/listed/1"]
+    assert odd == [{"Err": {"place": place, "error": f"{place}: NaN is no number that JSON has"}} for place in places]
+
+
 def test_decimals_are_read_exactly(tried: Tried) -> None:
     numbers = [0.1, 1.7976931348623157e308, 5e-324, 123456789.12345679, 2.2250738585072011e-308, 9007199254740993.5]
     stem = tried.stem("scalars")

@@ -12,6 +12,7 @@ from ferrule.languages.rust.shapes import I64, Shapes, value_literal
 from ferrule.languages.rust.text import documentation, lines, literal, shown
 from ferrule.model.type_tree import (
     Alias,
+    Anything,
     Constant,
     Declaration,
     Enumeration,
@@ -88,9 +89,8 @@ def _record(record: Record, shapes: Shapes) -> str:
     fields = [_field(each, names[each.name], record.name, shapes) for each in record.members]
     if rest and record.extra is not None:
         kept = Shape("BTreeMap", (Shape("String"), shapes.of(record.extra, "", f"{record.name}Extra")))
-        fields.append(
-            f"    /// Members without a field.\n    #[serde(flatten)]\n{typed(f'pub {rest}:', kept, ',', 4)}\n"
-        )
+        way = "flatten" if isinstance(record.extra, Anything) else 'flatten, deserialize_with = "wire::rest"'
+        fields.append(f"    /// Members without a field.\n{attribute(way)}{typed(f'pub {rest}:', kept, ',', 4)}\n")
     is_free = all(not each.is_required or isinstance(each.type, Constant) for each in record.members)
     head = braced(f"pub struct {record.name}")
     body = "".join(fields)

@@ -26,7 +26,10 @@ from ferrule.languages.rust.text import documentation, json_text, lines, literal
 from ferrule.model.value import JsonValue
 
 ALLOWED = "#![allow(dead_code, unused_imports, unused_macros, clippy::all)]\n"
-CHECKING = ("categories", "evaluated", "json", "keywords", "machine", "numbers", "pattern", "schema", "wire")
+CHECKING = (
+    *("alternatives", "categories", "evaluated", "finite", "json", "keywords", "machine", "numbers", "pattern"),
+    *("reading", "resources", "schema", "wire"),
+)
 CALLING = ("client", "events", "failure", "http")
 _RUNNING = ("mcp", "settings", "tool")
 _PACKAGE = re.compile(r"[^a-z0-9_-]+")
@@ -328,5 +331,5 @@ Handlers are plain functions, each call on a thread of its own: the standard lib
 To let Ferrule run the tools, name the program in the `ferrule.toml` of their workspace:
 
 ```toml
-{plan.program_settings(package, f"target/release/{package}")}```
+{plan.program_settings(package, plan.placed(f"target/release/{package}"))}```
 """

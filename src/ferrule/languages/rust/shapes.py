@@ -113,11 +113,11 @@ class Shapes:
         is_signed = (least is None or least >= I64[0]) and (most is None or most <= I64[1])
         if is_signed and (least is None or least <= I64[1]):
             return Shape("i64")
-        if least is not None and least >= 0 and (most is None or most <= _U64):
-            return Shape("u64")
-        pointer = self.declarations[home].pointer if home else "#"
-        self.notes.append(Note(pointer, "integers that 64 bits do not hold are refused"))
-        return Shape("wire::Integer")
+        is_unsigned = least is not None and least >= 0
+        if not is_unsigned or (most is not None and most > _U64):
+            pointer = self.declarations[home].pointer if home else "#"
+            self.notes.append(Note(pointer, "integers that 64 bits do not hold are refused"))
+        return Shape("u64" if is_unsigned else "wire::Integer")
 
     def _array(self, kind: TupleOf, home: str, place: str) -> Shape:
         if not kind.items and kind.rest is None:

@@ -21,10 +21,11 @@ pub fn members<'s>(
             schema,
             value,
             scope,
-            0,
-            &mut |keywords, _, is_root| {
+            &mut HashSet::new(),
+            &mut |keywords, scope, is_root| {
                 seen.extend(named(checker, keywords, members).into_iter().cloned());
-                if !is_root && keywords.contains_key("unevaluatedProperties") {
+                let has_all = !is_root && keywords.contains_key("unevaluatedProperties");
+                if has_all || checker.leads_out(keywords, scope) {
                     seen.extend(members.keys().cloned());
                 }
             },
@@ -64,10 +65,11 @@ pub fn items<'s>(
         schema,
         value,
         scope,
-        0,
+        &mut HashSet::new(),
         &mut |keywords, scope, is_root| {
             let contained = keywords.get("contains").filter(|_| checker.since(2020));
-            let has_all = !is_root && keywords.contains_key("unevaluatedItems");
+            let has_all = (!is_root && keywords.contains_key("unevaluatedItems"))
+                || checker.leads_out(keywords, scope);
             for (index, item) in items.iter().enumerate() {
                 let is_seen = has_all
                     || checker.item(keywords, index).is_some()
@@ -81,42 +83,52 @@ pub fn items<'s>(
 
 type Visit<'v, 's> = dyn FnMut(&'s Map<String, Value>, Scope<'s>, bool) + 'v;
 
-/// Visits a schema and all that apply to the same value, where they fit it.
+/// Visits a schema that a value fits, and once each all others that apply to the value and fit it.
 fn each<'s>(
     checker: Checker<'s>,
     schema: &'s Value,
     value: &Value,
     scope: Scope<'s>,
-    depth: usize,
+    visited: &mut HashSet<usize>,
     visit: &mut Visit<'_, 's>,
 ) {
+    let is_root = visited.is_empty();
     let keywords = match schema {
-        Value::Object(keywords) if depth < 64 => keywords,
+        Value::Object(keywords) if visited.insert(schema as *const Value as usize) => keywords,
         _ => return,
     };
-    visit(keywords, scope, depth == 0);
-    let mut further = checker.targets(keywords, scope);
-    for name in ["allOf", "anyOf", "oneOf"] {
-        further.extend(parts(keywords, name).iter().map(|part| (part, scope)));
+    let scope = checker.inner(schema, scope);
+    visit(keywords, scope, is_root);
+    for (part, scope) in further(checker, keywords, value, scope) {
+        each(checker, part, value, scope, visited, visit);
+    }
+}
+
+/// The schemas of a schema that apply to the same value, and fit it.
+fn further<'s>(
+    checker: Checker<'s>,
+    keywords: &'s Map<String, Value>,
+    value: &Value,
+    scope: Scope<'s>,
+) -> Vec<(&'s Value, Scope<'s>)> {
+    let mut found = checker.targets(keywords, scope);
+    found.extend(parts(keywords, "allOf").iter().map(|part| (part, scope)));
+    for name in ["anyOf", "oneOf"] {
+        let all = parts(keywords, name).iter();
+        let fitting = all.filter(|part| checker.fits(part, value, scope));
+        found.extend(fitting.map(|part| (part, scope)));
     }
     let dependent = keywords.get("dependentSchemas").and_then(Value::as_object);
     for (name, part) in dependent.into_iter().flatten() {
         if value.get(name).is_some() {
-            further.push((part, scope));
+            found.push((part, scope));
         }
     }
     if let Some(condition) = keywords.get("if") {
         let is_so = checker.fits(condition, value, scope);
-        further.push((condition, scope));
-        further.extend(
-            keywords
-                .get(if is_so { "then" } else { "else" })
-                .map(|part| (part, scope)),
-        );
+        let branch = keywords.get(if is_so { "then" } else { "else" });
+        found.extend(branch.map(|part| (part, scope)));
+        found.extend(Some((condition, scope)).filter(|_| is_so));
     }
-    for (part, scope) in further {
-        if checker.fits(part, value, scope) {
-            each(checker, part, value, scope, depth + 1, visit);
-        }
-    }
+    found
 }

@@ -9,11 +9,27 @@ use super::schema::Mismatch;
 
 /// How deep lists and objects may stand in each other.
 const DEEPEST: usize = 128;
+const DEEPEST_SCHEMA: usize = 400;
 
 /// The value of a JSON text. Of members with the same name the last one stays.
 pub fn parse(text: &[u8]) -> Result<Value, Mismatch> {
+    read(text, DEEPEST, false)
+}
+
+/// The schema of a JSON text. A number beyond every `f64` is the largest one here, which no
+/// number of a value is beyond either.
+pub fn parse_schema(text: &[u8]) -> Result<Value, Mismatch> {
+    read(text, DEEPEST_SCHEMA, true)
+}
+
+fn read(text: &[u8], deepest: usize, is_schema: bool) -> Result<Value, Mismatch> {
     let text = std::str::from_utf8(text).map_err(|_| Mismatch::new("the text is not UTF-8"))?;
-    let mut reader = Reader { text, at: 0 };
+    let mut reader = Reader {
+        text,
+        at: 0,
+        deepest,
+        is_schema,
+    };
     let value = reader.value(0)?;
     reader.skip();
     if reader.at < text.len() {
@@ -25,6 +41,8 @@ pub fn parse(text: &[u8]) -> Result<Value, Mismatch> {
 struct Reader<'t> {
     text: &'t str,
     at: usize,
+    deepest: usize,
+    is_schema: bool,
 }
 
 impl Reader<'_> {
@@ -54,7 +72,7 @@ impl Reader<'_> {
     }
 
     fn value(&mut self, depth: usize) -> Result<Value, Mismatch> {
-        if depth > DEEPEST {
+        if depth > self.deepest {
             return Err(Mismatch::new("the value is nested too deeply"));
         }
         self.skip();
@@ -219,6 +237,10 @@ impl Reader<'_> {
         let float = self.text[start..self.at]
             .parse::<f64>()
             .unwrap_or(f64::INFINITY);
+        let float = match self.is_schema {
+            true => float.clamp(f64::MIN, f64::MAX),
+            false => float,
+        };
         Number::from_f64(float).ok_or_else(|| self.wrong("a number that a double can hold"))
     }
 }

@@ -9,30 +9,35 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Number, Value};
 
+use super::alternatives;
 use super::evaluated;
 use super::numbers;
-use super::schema::{is_resource, Mismatch, Schema};
+use super::resources::Target;
+use super::schema::{Mismatch, Schema};
 
 /// How many schemas may be looked at inside each other.
 const DEEPEST: usize = 400;
+/// How many values a message names.
+const LISTED: usize = 10;
 
 type Checked = Result<(), Mismatch>;
-type Keywords = Map<String, Value>;
+/// What a schema says.
+pub type Keywords = Map<String, Value>;
 
 /// Where in the schema a check is.
 #[derive(Clone, Copy)]
 pub struct Scope<'s> {
-    base: &'s Value,
+    base: &'s str,
     depth: usize,
 }
 
 impl<'s> Scope<'s> {
-    /// At the root of a document.
-    pub fn new(base: &'s Value) -> Self {
+    /// In the resource of an address.
+    pub fn new(base: &'s str) -> Self {
         Scope { base, depth: 0 }
     }
 
-    fn at(self, base: &'s Value) -> Self {
+    fn at(self, base: &'s str) -> Self {
         Scope { base, ..self }
     }
 }
@@ -43,6 +48,8 @@ pub struct Checker<'s> {
     schema: &'s Schema,
     draft: u32,
     followed: &'s Followed,
+    /// Whether somebody reads why a value does not fit. Looking for the reason takes time.
+    explains: bool,
 }
 
 /// The references that are being followed, by the addresses of schema and value. One that leads
@@ -50,12 +57,13 @@ pub struct Checker<'s> {
 pub type Followed = RefCell<HashSet<(usize, usize)>>;
 
 impl<'s> Checker<'s> {
-    /// By the rules of a draft.
-    pub fn new(schema: &'s Schema, draft: u32, followed: &'s Followed) -> Self {
+    /// By the rules of the schema's draft.
+    pub fn new(schema: &'s Schema, followed: &'s Followed) -> Self {
         Checker {
             schema,
-            draft,
+            draft: schema.resources().draft,
             followed,
+            explains: true,
         }
     }
 
@@ -69,15 +77,7 @@ impl<'s> Checker<'s> {
         if scope.depth > DEEPEST {
             return Err(Mismatch::new("the value is nested too deeply"));
         }
-        let base = if is_resource(schema) {
-            schema
-        } else {
-            scope.base
-        };
-        let scope = Scope {
-            base,
-            depth: scope.depth + 1,
-        };
+        let scope = self.inner(schema, scope);
         if self.draft < 2019 && keywords.contains_key("$ref") {
             return self.references(keywords, value, scope);
         }
@@ -94,17 +94,47 @@ impl<'s> Checker<'s> {
 
     /// Whether a value fits.
     pub fn fits(self, schema: &'s Value, value: &Value, scope: Scope<'s>) -> bool {
-        self.check(schema, value, scope).is_ok()
+        let quiet = Checker {
+            explains: false,
+            ..self
+        };
+        quiet.check(schema, value, scope).is_ok()
     }
 
-    /// What the references of a schema lead to.
+    /// The scope inside a schema.
+    pub fn inner(self, schema: &'s Value, scope: Scope<'s>) -> Scope<'s> {
+        Scope {
+            base: self.schema.resources().base_of(schema, scope.base),
+            depth: scope.depth + 1,
+        }
+    }
+
+    /// The schemas that the references of a schema lead to. Those of other documents are not
+    /// among them: they are never fetched, and everything fits them.
     pub fn targets(self, keywords: &'s Keywords, scope: Scope<'s>) -> Vec<(&'s Value, Scope<'s>)> {
+        let found = self.led(keywords, scope).into_iter();
+        found
+            .filter_map(|target| match target {
+                Target::Here(part, base) => Some((part, scope.at(base))),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// Whether a schema refers to another document, of which nobody knows what it speaks of.
+    pub fn leads_out(self, keywords: &'s Keywords, scope: Scope<'s>) -> bool {
+        let mut led = self.led(keywords, scope).into_iter();
+        led.any(|target| matches!(target, Target::Elsewhere))
+    }
+
+    fn led(self, keywords: &'s Keywords, scope: Scope<'s>) -> Vec<Target<'s>> {
         let names = ["$ref", "$dynamicRef", "$recursiveRef"];
-        let references = names
-            .iter()
-            .filter_map(|name| keywords.get(*name)?.as_str());
-        let found = references.filter_map(|text| self.schema.target(text, scope.base));
-        found.map(|(part, base)| (part, scope.at(base))).collect()
+        let said = names.iter().filter_map(|name| keywords.get(*name));
+        said.map(|reference| match reference.as_str() {
+            Some(text) => self.schema.resources().target(text, scope.base),
+            None => Target::Nowhere,
+        })
+        .collect()
     }
 
     /// Whether a name matches a pattern; every name does where the pattern cannot be read.
@@ -120,30 +150,30 @@ impl<'s> Checker<'s> {
     }
 
     fn references(self, keywords: &'s Keywords, value: &Value, scope: Scope<'s>) -> Checked {
-        let targets = self.targets(keywords, scope);
-        let said = ["$ref", "$dynamicRef", "$recursiveRef"];
-        if targets.len()
-            < said
-                .iter()
-                .filter(|name| keywords.contains_key(**name))
-                .count()
-        {
-            return Err(Mismatch::new(
-                "the schema refers to a place that is not there",
-            ));
-        }
-        for (part, scope) in targets {
-            let step = (
-                part as *const Value as usize,
-                value as *const Value as usize,
-            );
-            if self.followed.borrow_mut().insert(step) {
-                let checked = self.check(part, value, scope);
-                self.followed.borrow_mut().remove(&step);
-                checked?;
+        for target in self.led(keywords, scope) {
+            match target {
+                Target::Here(part, base) => self.follow(part, value, scope.at(base))?,
+                Target::Elsewhere => {}
+                Target::Nowhere => {
+                    let words = "the schema refers to a place that is not there";
+                    return Err(Mismatch::new(words));
+                }
             }
         }
         Ok(())
+    }
+
+    fn follow(self, part: &'s Value, value: &Value, scope: Scope<'s>) -> Checked {
+        let step = (
+            part as *const Value as usize,
+            value as *const Value as usize,
+        );
+        if !self.followed.borrow_mut().insert(step) {
+            return Ok(());
+        }
+        let checked = self.check(part, value, scope);
+        self.followed.borrow_mut().remove(&step);
+        checked
     }
 
     fn plain(self, keywords: &'s Keywords, value: &Value) -> Checked {
@@ -312,8 +342,10 @@ impl<'s> Checker<'s> {
         members: &Map<String, Value>,
         scope: Scope<'s>,
     ) -> Checked {
-        for keyword in ["dependentRequired", "dependentSchemas", "dependencies"] {
-            let said = keywords.get(keyword).and_then(Value::as_object);
+        let recent = ["dependentRequired", "dependentSchemas"];
+        let spelled = recent.iter().filter(|_| self.since(2019));
+        for keyword in spelled.chain(&["dependencies"]) {
+            let said = keywords.get(*keyword).and_then(Value::as_object);
             for (name, needed) in said.into_iter().flatten() {
                 if !members.contains_key(name) {
                     continue;
@@ -331,21 +363,9 @@ impl<'s> Checker<'s> {
         for schema in parts(keywords, "allOf") {
             self.check(schema, value, scope)?;
         }
-        if keywords.contains_key("anyOf") {
-            self.any(parts(keywords, "anyOf"), value, scope)?;
-        }
-        if keywords.contains_key("oneOf") {
-            let schemas = parts(keywords, "oneOf");
-            self.any(schemas, value, scope)?;
-            if schemas
-                .iter()
-                .filter(|schema| self.fits(schema, value, scope))
-                .count()
-                > 1
-            {
-                return Err(Mismatch::new(
-                    "must fit one of the alternatives and not several",
-                ));
+        for name in ["anyOf", "oneOf"] {
+            if keywords.contains_key(name) {
+                self.alternatives(parts(keywords, name), name == "oneOf", value, scope)?;
             }
         }
         match keywords.get("not") {
@@ -356,26 +376,25 @@ impl<'s> Checker<'s> {
         }
     }
 
-    fn any(self, schemas: &'s [Value], value: &Value, scope: Scope<'s>) -> Checked {
-        let mut nearest: Option<Mismatch> = None;
-        for schema in schemas {
-            match self.check(schema, value, scope) {
-                Ok(()) => return Ok(()),
-                Err(mismatch) => {
-                    let deepest = nearest.as_ref().map_or(0, |found| found.place.len());
-                    if nearest.is_none() || mismatch.place.len() > deepest {
-                        nearest = Some(mismatch);
-                    }
-                }
-            }
+    fn alternatives(
+        self,
+        schemas: &'s [Value],
+        is_one: bool,
+        value: &Value,
+        scope: Scope<'s>,
+    ) -> Checked {
+        let most = if is_one { 2 } else { 1 };
+        let fitting = schemas
+            .iter()
+            .filter(|schema| self.fits(schema, value, scope));
+        match fitting.take(most).count() {
+            0 if self.explains => Err(alternatives::mismatch(self, schemas, value, scope)),
+            0 => Err(Mismatch::new("fits none of the alternatives")),
+            1 => Ok(()),
+            _ => Err(Mismatch::new(
+                "must fit one of the alternatives and not several",
+            )),
         }
-        let why = nearest
-            .map(|mismatch| format!(" ({})", mismatch))
-            .unwrap_or_default();
-        Err(Mismatch::new(format!(
-            "fits none of the alternatives{}",
-            why
-        )))
     }
 
     fn condition(self, keywords: &'s Keywords, value: &Value, scope: Scope<'s>) -> Checked {
@@ -486,7 +505,7 @@ fn check_number(keywords: &Keywords, number: &Number) -> Checked {
         let is_strict = keywords.get(exclusive) == Some(&Value::Bool(true));
         for (name, is_strict) in [(name, is_strict), (exclusive, true)] {
             if let Some(Value::Number(bound)) = keywords.get(name) {
-                let order = numbers::compared(number, bound);
+                let order = numbers::beside(number, bound);
                 if order == beyond || (is_strict && order == Ordering::Equal) {
                     let words = if is_strict { strictly } else { words };
                     return Err(Mismatch::new(format!("must be {} {}", words, bound)));
@@ -503,11 +522,13 @@ fn check_number(keywords: &Keywords, number: &Number) -> Checked {
 }
 
 fn counted(bound: &Value) -> Option<usize> {
-    let whole = match bound {
-        Value::Number(number) => numbers::whole(number)?,
+    let number = match bound {
+        Value::Number(number) if numbers::is_whole(number) => number,
         _ => return None,
     };
-    Some(usize::try_from(whole).unwrap_or(if whole < 0 { 0 } else { usize::MAX }))
+    let is_negative = number.as_f64().map_or(false, |value| value < 0.0);
+    let count = numbers::whole(number).and_then(|whole| usize::try_from(whole).ok());
+    Some(count.unwrap_or(if is_negative { 0 } else { usize::MAX }))
 }
 
 fn check_count(keywords: &Keywords, fewest: &str, most: &str, count: usize, what: &str) -> Checked {
@@ -549,10 +570,13 @@ fn name_mismatch(name: &str, mismatch: &Mismatch) -> Mismatch {
     Mismatch::new(format!("the name {:?} {}", name, mismatch))
 }
 
-fn listed(values: &[Value]) -> String {
-    let words: Vec<String> = values.iter().take(12).map(shortened).collect();
-    let more = if values.len() > 12 { ", …" } else { "" };
-    format!("{}{}", words.join(", "), more)
+/// Values for a reader, not too many of them.
+pub fn listed(values: &[Value]) -> String {
+    let words: Vec<String> = values.iter().take(LISTED).map(shortened).collect();
+    match values.len().saturating_sub(LISTED) {
+        0 => words.join(", "),
+        more => format!("{} and {} more", words.join(", "), more),
+    }
 }
 
 fn shortened(value: &Value) -> String {

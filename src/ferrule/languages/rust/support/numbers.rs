@@ -33,6 +33,16 @@ pub fn compared(left: &Number, right: &Number) -> Ordering {
     one.partial_cmp(&other).unwrap_or(Ordering::Equal)
 }
 
+/// Where a number stands beside a bound. The largest `f64` stands for every larger bound too, so
+/// no number reaches it.
+pub fn beside(number: &Number, bound: &Number) -> Ordering {
+    match float(bound) {
+        limit if limit >= f64::MAX => Ordering::Less,
+        limit if limit <= f64::MIN => Ordering::Greater,
+        _ => compared(number, bound),
+    }
+}
+
 fn float(number: &Number) -> f64 {
     number.as_f64().unwrap_or(f64::NAN)
 }

@@ -11,9 +11,12 @@ use serde::de::DeserializeOwned;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::finite;
 use super::json;
 use super::keywords::{Checker, Followed, Scope};
 use super::pattern::Pattern;
+use super::reading;
+use super::resources::{Resources, Target};
 
 /// Why a value is not what it must be.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,6 +33,15 @@ impl Mismatch {
         Mismatch {
             place: String::new(),
             message: message.into(),
+        }
+    }
+
+    /// Of a text as `Display` writes it: what serde carries of a mismatch is its text.
+    pub fn told(text: String) -> Self {
+        let parts = text.split_once(": ").filter(|_| text.starts_with('/'));
+        match parts.map(|(place, message)| (place.to_string(), message.to_string())) {
+            Some((place, message)) => Mismatch { place, message },
+            None => Mismatch::new(text),
         }
     }
 
@@ -90,7 +102,7 @@ impl Document {
     /// A typed value of a JSON value that fits the schema.
     pub fn typed<T: DeserializeOwned>(&self, value: Value) -> Result<T, Mismatch> {
         self.schema().check(&value)?;
-        serde_json::from_value(value).map_err(|error| Mismatch::new(error.to_string()))
+        reading::typed(value)
     }
 
     /// The JSON value of a typed one, if it fits the schema.
@@ -114,200 +126,92 @@ impl Document {
 
 /// The JSON value of a typed one, whatever a schema says of it.
 pub fn plain<T: Serialize>(typed: &T) -> Result<Value, Mismatch> {
+    finite::check(typed)?;
     serde_json::to_value(typed).map_err(|error| Mismatch::new(error.to_string()))
 }
 
-/// A schema that has been read: its patterns compiled and its anchors found.
+/// A schema that has been read, with its patterns compiled.
 pub struct Schema {
-    root: Value,
-    draft: u32,
+    resources: Resources,
     patterns: HashMap<String, Option<Pattern>>,
-    anchors: HashMap<String, String>,
+    fault: Option<Mismatch>,
 }
 
 impl Schema {
-    /// The schema of a JSON text. Nothing fits one that cannot be read.
+    /// The schema of a JSON text. Where it cannot be read, every value is refused with the reason.
     pub fn read(text: &str) -> Self {
-        Schema::new(json::parse(text.as_bytes()).unwrap_or(Value::Bool(false)))
+        match json::parse_schema(text.as_bytes()) {
+            Ok(root) => Schema::new(root),
+            Err(mismatch) => Schema {
+                fault: Some(Mismatch::new(format!(
+                    "the schema cannot be read: {}",
+                    mismatch
+                ))),
+                ..Schema::new(Value::Bool(false))
+            },
+        }
     }
 
     /// The schema of a JSON value.
     pub fn new(root: Value) -> Self {
-        let mut found = Found::default();
-        found.look(&root, "");
-        let said = root.get("$schema").and_then(Value::as_str).unwrap_or("");
-        let draft = match said {
-            "" if found.has_listed_items => 7,
-            said => draft_of(said),
-        };
-        let patterns = found.patterns.into_iter().map(|text| {
-            let pattern = Pattern::new(&text).ok();
-            (text, pattern)
-        });
+        let mut texts = Vec::new();
+        note_patterns(&root, &mut texts);
+        let compiled = |text: String| (text.clone(), Pattern::new(&text).ok());
         Schema {
-            draft,
-            patterns: patterns.collect(),
-            anchors: found.anchors,
-            root,
+            patterns: texts.into_iter().map(compiled).collect(),
+            resources: Resources::new(root),
+            fault: None,
         }
     }
 
     /// Whether a value fits, and if not, why.
     pub fn check(&self, value: &Value) -> Result<(), Mismatch> {
-        self.check_part(&self.root, value, &self.root)
+        match &self.fault {
+            Some(fault) => Err(fault.clone()),
+            None => self.check_part(&self.resources.root, value, self.resources.home()),
+        }
     }
 
     /// Whether a value fits the part at a pointer.
     pub fn accepts(&self, pointer: &str, value: &Value) -> bool {
-        let found = self.target(pointer, &self.root);
-        found.map_or(false, |(part, base)| {
-            self.check_part(part, value, base).is_ok()
-        })
+        match self.resources.target(pointer, self.resources.home()) {
+            Target::Here(part, base) => self.check_part(part, value, base).is_ok(),
+            _ => false,
+        }
     }
 
-    fn check_part(&self, part: &Value, value: &Value, base: &Value) -> Result<(), Mismatch> {
+    fn check_part(&self, part: &Value, value: &Value, base: &str) -> Result<(), Mismatch> {
         let followed = Followed::default();
-        Checker::new(self, self.draft, &followed).check(part, value, Scope::new(base))
+        Checker::new(self, &followed).check(part, value, Scope::new(base))
+    }
+
+    /// What its references mean.
+    pub fn resources(&self) -> &Resources {
+        &self.resources
     }
 
     /// The compiled form of a pattern; nothing where it is one that this program cannot read.
     pub fn pattern(&self, text: &str) -> Option<&Pattern> {
         self.patterns.get(text).and_then(Option::as_ref)
     }
-
-    /// What a reference leads to, and the resource that it stands in.
-    pub fn target<'s>(
-        &'s self,
-        reference: &str,
-        base: &'s Value,
-    ) -> Option<(&'s Value, &'s Value)> {
-        let (resource, fragment) = reference.split_once('#').unwrap_or((reference, ""));
-        let base = match resource {
-            "" => base,
-            _ if is_called(&self.root, resource) => &self.root,
-            _ => descend(&self.root, self.anchors.get(resource)?, &self.root)?.0,
-        };
-        if fragment.is_empty() {
-            return Some((base, base));
-        }
-        if !fragment.starts_with('/') {
-            let pointer = self.anchors.get(&format!("#{}", decoded(fragment)))?;
-            return descend(&self.root, pointer, &self.root);
-        }
-        descend(base, fragment, base).or_else(|| descend(base, &decoded(fragment), base))
-    }
 }
 
-/// Whether a schema bears a name, in full or by its last part.
-fn is_called(schema: &Value, name: &str) -> bool {
-    let id = schema
-        .get("$id")
-        .or_else(|| schema.get("id"))
-        .and_then(Value::as_str);
-    id.map_or(false, |id| {
-        id.trim_end_matches('#') == name || id.ends_with(&format!("/{}", name))
-    })
-}
-
-fn draft_of(said: &str) -> u32 {
-    match said {
-        _ if said.contains("draft-04") => 4,
-        _ if said.contains("draft-06") => 6,
-        _ if said.contains("draft-07") => 7,
-        _ if said.contains("2019-09") => 2019,
-        _ => 2020,
-    }
-}
-
-/// The part of a value at a pointer, with the nearest resource around it.
-fn descend<'v>(from: &'v Value, pointer: &str, base: &'v Value) -> Option<(&'v Value, &'v Value)> {
-    let (mut part, mut base) = (from, base);
-    for step in pointer.split('/').skip(1) {
-        let name = step.replace("~1", "/").replace("~0", "~");
-        part = match part {
-            Value::Array(items) => items.get(name.parse::<usize>().ok()?)?,
-            _ => part.get(&name)?,
-        };
-        if is_resource(part) {
-            base = part;
-        }
-    }
-    Some((part, base))
-}
-
-/// Whether a schema begins a resource of its own, which references inside it are relative to.
-pub fn is_resource(schema: &Value) -> bool {
-    let id = schema.get("$id").and_then(Value::as_str);
-    id.map_or(false, |id| !id.starts_with('#'))
-}
-
-fn decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let code = text.get(text.len() - after.len()..text.len() - after.len() + 2);
-        match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
-            Some(byte) if *first == b'%' => {
-                bytes.push(byte);
-                rest = &after[2..];
-            }
-            _ => {
-                bytes.push(*first);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
-/// What has to be known of a schema before values are checked.
-#[derive(Default)]
-struct Found {
-    patterns: Vec<String>,
-    anchors: HashMap<String, String>,
-    has_listed_items: bool,
-}
-
-impl Found {
-    fn look(&mut self, part: &Value, pointer: &str) {
-        match part {
-            Value::Object(members) => {
-                for (name, value) in members {
-                    self.note(name, value, pointer);
-                    let step = name.replace('~', "~0").replace('/', "~1");
-                    self.look(value, &format!("{}/{}", pointer, step));
+/// Finds all patterns, also where only a reference makes a schema of what has them.
+fn note_patterns(part: &Value, found: &mut Vec<String>) {
+    match part {
+        Value::Object(members) => {
+            for (name, value) in members {
+                match (name.as_str(), value) {
+                    ("pattern", Value::String(text)) => found.push(text.clone()),
+                    ("patternProperties", Value::Object(named)) => {
+                        found.extend(named.keys().cloned());
+                    }
+                    _ => {}
                 }
+                note_patterns(value, found);
             }
-            Value::Array(items) => {
-                for (index, item) in items.iter().enumerate() {
-                    self.look(item, &format!("{}/{}", pointer, index));
-                }
-            }
-            _ => {}
         }
-    }
-
-    fn note(&mut self, name: &str, value: &Value, pointer: &str) {
-        match (name, value) {
-            ("pattern", Value::String(text)) => self.patterns.push(text.clone()),
-            ("patternProperties", Value::Object(members)) => {
-                self.patterns.extend(members.keys().cloned());
-            }
-            ("$anchor" | "$dynamicAnchor", Value::String(anchor)) => {
-                self.anchors
-                    .insert(format!("#{}", anchor), pointer.to_string());
-            }
-            ("$id" | "id", Value::String(id)) => {
-                self.anchors.insert(id.clone(), pointer.to_string());
-                let last = id.rsplit('/').next().unwrap_or(id);
-                self.anchors
-                    .entry(last.to_string())
-                    .or_insert_with(|| pointer.to_string());
-            }
-            ("items", Value::Array(_)) if !pointer.ends_with("/properties") => {
-                self.has_listed_items = true;
-            }
-            _ => {}
-        }
+        Value::Array(items) => items.iter().for_each(|item| note_patterns(item, found)),
+        _ => {}
     }
 }

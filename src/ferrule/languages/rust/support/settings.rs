@@ -4,12 +4,13 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::json;
+use super::reading;
 use super::schema::Mismatch;
 
 /// Settings of a JSON text. A variable that is not set is an empty text.
 pub fn read<T: DeserializeOwned>(text: &str) -> Result<T, Mismatch> {
     let value = with_environment(json::parse(text.as_bytes())?);
-    serde_json::from_value(value).map_err(|error| Mismatch::new(error.to_string()))
+    reading::typed(value)
 }
 
 fn with_environment(value: Value) -> Value {

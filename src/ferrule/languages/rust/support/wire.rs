@@ -4,11 +4,15 @@
 //! enumerations of integers, unions, and arrays whose places have types of their own. They are
 //! called where `wire` is this module.
 
+use std::collections::BTreeMap;
+
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::numbers;
+use super::reading;
+use super::schema::{plain, Mismatch};
 
 /// An optional member that is there, also where it is `null`.
 pub fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
@@ -24,9 +28,33 @@ pub fn nullable<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     Option::deserialize(from)
 }
 
-/// A typed value of a JSON value.
+/// A typed value of a JSON value. Errors keep their place.
 pub fn typed<T: DeserializeOwned, E: serde::de::Error>(value: Value) -> Result<T, E> {
-    serde_json::from_value(value).map_err(E::custom)
+    reading::typed(value).map_err(E::custom)
+}
+
+/// A typed value of a JSON value that fits one of a union's schemas; where its type does not hold
+/// it, why, if nothing was said before.
+pub fn tried<T: DeserializeOwned>(value: &Value, why: &mut Option<Mismatch>) -> Option<T> {
+    let read = reading::typed(value.clone());
+    read.map_err(|mismatch| why.get_or_insert(mismatch)).ok()
+}
+
+/// The error of a union that no variant was found for.
+pub fn untold<E: serde::de::Error>(why: Option<Mismatch>) -> E {
+    why.map_or_else(|| E::custom("fits none of the alternatives"), E::custom)
+}
+
+/// The members of an object that have no field.
+pub fn rest<'de, D: Deserializer<'de>, T: DeserializeOwned>(
+    from: D,
+) -> Result<BTreeMap<String, T>, D::Error> {
+    let members = BTreeMap::<String, Value>::deserialize(from)?;
+    let typed = members.into_iter().map(|(name, value)| {
+        let read = reading::typed(value).map_err(|mismatch| mismatch.under(&name));
+        read.map(|value| (name, value))
+    });
+    typed.collect::<Result<_, _>>().map_err(D::Error::custom)
 }
 
 /// Whether a JSON value is the one that a program's value is written as.
@@ -51,14 +79,16 @@ impl<'de> Deserialize<'de> for Integer {
 
 /// The items of an array, by place.
 pub struct Places {
-    items: std::vec::IntoIter<Value>,
+    items: std::iter::Enumerate<std::vec::IntoIter<Value>>,
 }
 
 impl Places {
     /// Of an array.
     pub fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let items = Vec::<Value>::deserialize(from)?.into_iter();
-        Ok(Places { items })
+        Ok(Places {
+            items: items.enumerate(),
+        })
     }
 
     /// The next item, which must be there.
@@ -69,12 +99,12 @@ impl Places {
 
     /// The next item, if there is one.
     pub fn maybe<T: DeserializeOwned, E: serde::de::Error>(&mut self) -> Result<Option<T>, E> {
-        self.items.next().map(typed).transpose()
+        self.items.next().map(placed).transpose()
     }
 
     /// All further items.
     pub fn rest<T: DeserializeOwned, E: serde::de::Error>(&mut self) -> Result<Vec<T>, E> {
-        self.items.by_ref().map(typed).collect()
+        self.items.by_ref().map(placed).collect()
     }
 
     /// Nothing, if there are no further items.
@@ -84,6 +114,11 @@ impl Places {
             None => Ok(()),
         }
     }
+}
+
+fn placed<T: DeserializeOwned, E: serde::de::Error>((at, item): (usize, Value)) -> Result<T, E> {
+    let read = reading::typed(item).map_err(|mismatch| mismatch.under(&at.to_string()));
+    read.map_err(E::custom)
 }
 
 /// An array that is written place by place.
@@ -99,8 +134,9 @@ impl Filled {
         if self.has_gap {
             return Err(E::custom("an item is there although one before it is not"));
         }
-        self.items
-            .push(serde_json::to_value(item).map_err(E::custom)?);
+        let at = self.items.len().to_string();
+        let value = plain(item).map_err(|mismatch| E::custom(mismatch.under(&at)))?;
+        self.items.push(value);
         Ok(())
     }
 
@@ -220,15 +256,16 @@ macro_rules! untagged {
         impl<'de> ::serde::Deserialize<'de> for $name {
             fn deserialize<D: ::serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
                 let value: ::serde_json::Value = ::serde::Deserialize::deserialize(from)?;
+                let mut why = None;
                 $(
                     if $schema.accepts($pointer, &value) {
                         // One schema may stand for several variants: `type: [string, number]`.
-                        if let Ok(found) = ::serde_json::from_value(value.clone()) {
+                        if let Some(found) = wire::tried(&value, &mut why) {
                             return Ok($name::$variant(found));
                         }
                     }
                 )*
-                Err(::serde::de::Error::custom("fits none of the alternatives"))
+                Err(wire::untold(why))
             }
         }
     };

@@ -11,7 +11,7 @@ use super::super::support::tool::{Descriptor, ToolError};
 use super::super::support::wire;
 
 /// Changes when what the tool takes or gives does.
-pub const CONTRACT_DC935FB9: () = ();
+pub const CONTRACT_26C81426: () = ();
 
 const NAME: &str = "all_of";
 const TITLE: &str = "";

@@ -11,7 +11,7 @@ use super::super::support::tool::{Descriptor, ToolError};
 use super::super::support::wire;
 
 /// Changes when what the tool takes or gives does.
-pub const CONTRACT_0676D602: () = ();
+pub const CONTRACT_93325F6C: () = ();
 
 const NAME: &str = "conditions";
 const TITLE: &str = "";

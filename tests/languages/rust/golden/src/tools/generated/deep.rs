@@ -11,7 +11,7 @@ use super::super::support::tool::{Descriptor, ToolError};
 use super::super::support::wire;
 
 /// Changes when what the tool takes or gives does.
-pub const CONTRACT_6E6CD956: () = ();
+pub const CONTRACT_9220295A: () = ();
 
 const NAME: &str = "deep";
 const TITLE: &str = "";

@@ -11,7 +11,7 @@ use super::super::support::tool::{Descriptor, ToolError};
 use super::super::support::wire;
 
 /// Changes when what the tool takes or gives does.
-pub const CONTRACT_5FC52DB4: () = ();
+pub const CONTRACT_511ACE66: () = ();
 
 const NAME: &str = "described";
 const TITLE: &str = "";

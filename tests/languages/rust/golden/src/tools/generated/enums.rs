@@ -11,7 +11,7 @@ use super::super::support::tool::{Descriptor, ToolError};
 use super::super::support::wire;
 
 /// Changes when what the tool takes or gives does.
-pub const CONTRACT_E5BAF1D8: () = ();
+pub const CONTRACT_7EC23DB5: () = ();
 
 const NAME: &str = "enums";
 const TITLE: &str = "";

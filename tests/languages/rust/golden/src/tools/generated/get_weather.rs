@@ -11,7 +11,7 @@ use super::super::support::tool::{Descriptor, ToolError};
 use super::super::support::wire;
 
 /// Changes when what the tool takes or gives does.
-pub const CONTRACT_5F3D968D: () = ();
+pub const CONTRACT_41BAFF06: () = ();
 
 const NAME: &str = "get_weather";
 const TITLE: &str = "Get weather";

@@ -11,7 +11,7 @@ use super::super::support::tool::{Descriptor, ToolError};
 use super::super::support::wire;
 
 /// Changes when what the tool takes or gives does.
-pub const CONTRACT_BDA38125: () = ();
+pub const CONTRACT_8A5A78CF: () = ();
 
 const NAME: &str = "lists";
 const TITLE: &str = "";

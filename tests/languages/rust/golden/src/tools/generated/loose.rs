@@ -11,7 +11,7 @@ use super::super::support::tool::{Descriptor, ToolError};
 use super::super::support::wire;
 
 /// Changes when what the tool takes or gives does.
-pub const CONTRACT_0A85FF0E: () = ();
+pub const CONTRACT_C1D683BE: () = ();
 
 const NAME: &str = "loose";
 const TITLE: &str = "";

@@ -11,7 +11,7 @@ use super::super::support::tool::{Descriptor, ToolError};
 use super::super::support::wire;
 
 /// Changes when what the tool takes or gives does.
-pub const CONTRACT_C5F9F318: () = ();
+pub const CONTRACT_3C5E8416: () = ();
 
 const NAME: &str = "maps";
 const TITLE: &str = "";
@@ -94,7 +94,7 @@ pub struct MapsBoth {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extra: Option<bool>,
     /// Members without a field.
-    #[serde(flatten)]
+    #[serde(flatten, deserialize_with = "wire::rest")]
     pub other_members: BTreeMap<String, i64>,
 }
 

@@ -11,7 +11,7 @@ use super::super::support::tool::{Descriptor, ToolError};
 use super::super::support::wire;
 
 /// Changes when what the tool takes or gives does.
-pub const CONTRACT_741302ED: () = ();
+pub const CONTRACT_2B449D58: () = ();
 
 const NAME: &str = "names";
 const TITLE: &str = "";

@@ -11,7 +11,7 @@ use super::super::support::tool::{Descriptor, ToolError};
 use super::super::support::wire;
 
 /// Changes when what the tool takes or gives does.
-pub const CONTRACT_D0157CE8: () = ();
+pub const CONTRACT_6F5D328F: () = ();
 
 const NAME: &str = "no_members";
 const TITLE: &str = "";

@@ -11,7 +11,7 @@ use super::super::support::tool::{Descriptor, ToolError};
 use super::super::support::wire;
 
 /// Changes when what the tool takes or gives does.
-pub const CONTRACT_39E31D5D: () = ();
+pub const CONTRACT_BD893752: () = ();
 
 const NAME: &str = "old_draft";
 const TITLE: &str = "";

@@ -11,7 +11,7 @@ use super::super::support::tool::{Descriptor, ToolError};
 use super::super::support::wire;
 
 /// Changes when what the tool takes or gives does.
-pub const CONTRACT_823E6BB1: () = ();
+pub const CONTRACT_699B8DF3: () = ();
 
 const NAME: &str = "presence";
 const TITLE: &str = "";

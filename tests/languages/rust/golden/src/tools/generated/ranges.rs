@@ -11,7 +11,7 @@ use super::super::support::tool::{Descriptor, ToolError};
 use super::super::support::wire;
 
 /// Changes when what the tool takes or gives does.
-pub const CONTRACT_B4C26697: () = ();
+pub const CONTRACT_5203F7C9: () = ();
 
 const NAME: &str = "ranges";
 const TITLE: &str = "";

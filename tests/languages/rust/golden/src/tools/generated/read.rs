@@ -11,7 +11,7 @@ use super::super::support::tool::{Descriptor, ToolError};
 use super::super::support::wire;
 
 /// Changes when what the tool takes or gives does.
-pub const CONTRACT_3D5FE189: () = ();
+pub const CONTRACT_43DB3933: () = ();
 
 const NAME: &str = "read";
 const TITLE: &str = "";

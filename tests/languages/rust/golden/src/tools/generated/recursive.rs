@@ -11,7 +11,7 @@ use super::super::support::tool::{Descriptor, ToolError};
 use super::super::support::wire;
 
 /// Changes when what the tool takes or gives does.
-pub const CONTRACT_F9585F68: () = ();
+pub const CONTRACT_010223BC: () = ();
 
 const NAME: &str = "recursive";
 const TITLE: &str = "";

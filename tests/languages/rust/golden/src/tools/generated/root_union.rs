@@ -11,7 +11,7 @@ use super::super::support::tool::{Descriptor, ToolError};
 use super::super::support::wire;
 
 /// Changes when what the tool takes or gives does.
-pub const CONTRACT_8AD84E7B: () = ();
+pub const CONTRACT_312A6AD1: () = ();
 
 const NAME: &str = "root_union";
 const TITLE: &str = "";

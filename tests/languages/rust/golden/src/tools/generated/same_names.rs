@@ -11,7 +11,7 @@ use super::super::support::tool::{Descriptor, ToolError};
 use super::super::support::wire;
 
 /// Changes when what the tool takes or gives does.
-pub const CONTRACT_37FB12E8: () = ();
+pub const CONTRACT_B5EFE1BC: () = ();
 
 const NAME: &str = "same_names";
 const TITLE: &str = "";

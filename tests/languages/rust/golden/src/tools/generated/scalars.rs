@@ -11,7 +11,7 @@ use super::super::support::tool::{Descriptor, ToolError};
 use super::super::support::wire;
 
 /// Changes when what the tool takes or gives does.
-pub const CONTRACT_39227950: () = ();
+pub const CONTRACT_FDA7C71D: () = ();
 
 const NAME: &str = "scalars";
 const TITLE: &str = "";

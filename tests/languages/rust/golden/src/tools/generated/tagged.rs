@@ -11,7 +11,7 @@ use super::super::support::tool::{Descriptor, ToolError};
 use super::super::support::wire;
 
 /// Changes when what the tool takes or gives does.
-pub const CONTRACT_BD5B7C37: () = ();
+pub const CONTRACT_AE71415B: () = ();
 
 const NAME: &str = "tagged";
 const TITLE: &str = "";

@@ -11,7 +11,7 @@ use super::super::support::tool::{Descriptor, ToolError};
 use super::super::support::wire;
 
 /// Changes when what the tool takes or gives does.
-pub const CONTRACT_E97F0AFC: () = ();
+pub const CONTRACT_3DADDFB6: () = ();
 
 const NAME: &str = "texts";
 const TITLE: &str = "";

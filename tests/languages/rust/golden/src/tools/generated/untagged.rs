@@ -11,7 +11,7 @@ use super::super::support::tool::{Descriptor, ToolError};
 use super::super::support::wire;
 
 /// Changes when what the tool takes or gives does.
-pub const CONTRACT_BB975399: () = ();
+pub const CONTRACT_9AADFD2B: () = ();
 
 const NAME: &str = "untagged";
 const TITLE: &str = "";
