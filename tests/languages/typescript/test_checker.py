@@ -93,18 +93,56 @@ def test_an_issue_names_the_place_and_what_was_expected(workshop: Workshop) -> N
     assert said == "/items/1/a~1b: must be string"
 
 
-def test_numbers_that_cannot_be_held_are_refused_and_never_rounded(workshop: Workshop) -> None:
-    texts = [
-        "9007199254740991",
-        "9007199254740993",
-        "-9007199254740992",
+_LARGE = "9007199254740993"
+
+
+def test_integers_that_no_number_can_hold_are_refused_where_integers_are_asked_for(workshop: Workshop) -> None:
+    held = ["9007199254740992", "1e30", "1" + "0" * 30, "-1.5e300"]
+    others = [
+        _LARGE,
+        f"{_LARGE}.0",
+        f"{_LARGE}e0",
+        "900719925474099.3e1",
+        "12345678901234567890",
         "1e400",
-        "[1, 12345678901234567890]",
-        '"9007199254740993"',
+        "-1e9999999",
     ]
-    [said] = workshop.checks([("true", texts)])
-    assert [each is None for each in said] == [True, False, False, False, False, True]
-    assert said[1] == "! JsonError: the number 9007199254740993 is too large to hold"
+    [fine, refused] = workshop.checks([('{"type": "integer"}', held), ('{"type": "integer"}', others)])
+    assert fine == [None] * len(held)
+    assert all(each is not None and each.startswith(": the integer") for each in refused)
+    assert refused[1] == f": the integer {_LARGE} is too large to hold exactly"
+    cases = [
+        ('{"properties": {"a": {"items": {"type": ["null", "integer"]}}}}', [f'{{"a": [1, {_LARGE}]}}']),
+        (f'{{"enum": [{_LARGE}, 1]}}', [_LARGE, "9007199254740992", "9007199254740994"]),
+        (f'{{"const": {_LARGE}}}', [_LARGE, "1"]),
+    ]
+    [[inside], [chosen, *beside], [only, one]] = workshop.checks(cases)
+    assert inside == f"/a/1: the integer {_LARGE} is too large to hold exactly"
+    assert chosen == only == f": the integer {_LARGE} is too large to hold exactly"
+    assert beside == [f": must be one of {_LARGE}, 1"] * 2
+    assert one == f": must be {_LARGE}"
+
+
+def test_large_integers_are_compared_as_they_are_written(workshop: Workshop) -> None:
+    """Also with bounds, steps and one another, before they become numbers."""
+    cases = [
+        (f'{{"maximum": {_LARGE}}}', [_LARGE, "9007199254740994", "9007199254740994.0", "1e30"]),
+        (f'{{"minimum": 1{"0" * 30}}}', ["1e30", "1" + "0" * 30, "9" * 30]),
+        ('{"multipleOf": 2}', [_LARGE, "9007199254740994"]),
+        ('{"uniqueItems": true}', [f"[{_LARGE}, 9007199254740992]", f"[{_LARGE}, {_LARGE}.0]"]),
+        ('{"enum": [1e30]}', ["1" + "0" * 30, "1e30", "1" + "0" * 29 + "1"]),
+    ]
+    said = [[each is None for each in verdicts] for verdicts in workshop.checks(cases)]
+    assert said == [[True, False, False, False], [True, True, False], [False, True], [True, False], [True, True, False]]
+
+
+def test_large_numbers_anywhere_else_are_the_nearest_that_can_be_held(workshop: Workshop) -> None:
+    answers = workshop.trips([("loose", each) for each in ('{"any": [9007199254740993, "9007199254740993"]}',)])
+    assert answers[0].value == '{"any":[9007199254740992,"9007199254740993"]}'
+    mimic = workshop.trips([("loose", '{"any": [9007199254740993, "bigint\\u003a5", "bigint:5"]}')])
+    assert mimic[0].value == '{"any":[9007199254740992,"bigint:5","bigint:5"]}'
+    beyond = workshop.trips([("loose", '{"any": {"a/b": [1e400]}}')])
+    assert beyond[0].error == "JsonError: the number at /any/a~1b/0 is too large to hold"
 
 
 def test_deep_values_end_with_an_issue_and_finite_recursion_is_fine(workshop: Workshop) -> None:
@@ -123,6 +161,55 @@ def test_unions_of_unions_that_fail_do_not_take_for_ever(workshop: Workshop) -> 
     deep = "[" * 12 + "1" + "]" * 12
     [[said]] = workshop.checks([(json.dumps(schema), [deep])])
     assert said is not None
+
+
+_TAGGED = """{"oneOf": [
+  {"properties": {"kind": {"enum": ["a", "b"]}, "v": {"type": "string"}}, "required": ["kind"]},
+  {"$ref": "#/$defs/C"}
+], "$defs": {"C": {"properties": {"kind": {"$ref": "#/$defs/K"}, "v": {"type": "string"}}, "required": ["kind"]},
+  "K": {"enum": ["c", "a-b"]}}}"""
+_UNTAGGED = """{"anyOf": [
+  {"type": "object", "properties": {"a": {"properties": {"b": {"type": "string"}}}}, "required": ["a"]},
+  {"type": "object", "required": ["c"]}, {"type": "array", "items": {"type": "string"}}, {"type": "null"}
+]}"""
+UNIONS: tuple[tuple[str, str, str], ...] = (
+    (_TAGGED, '{"kind": "c", "v": 1}', "/v: must be string"),
+    (_TAGGED, '{"kind": "b", "v": 1}', "/v: must be string"),
+    (_TAGGED, '{"kind": "d", "v": 1}', '/kind: must be one of "a", "b", "c", "a-b"'),
+    (_TAGGED, "{}", ': the member "kind" is missing'),
+    ('{"oneOf": [{"type": "null"}, {"type": "object", "required": ["x"]}]}', "{}", ': the member "x" is missing'),
+    ('{"anyOf": [{"$ref": "#/$defs/T"}, {"type": "integer", "minimum": 3}], "$defs": {"T": {"type": "string"}}}', "1",
+     ": must be at least 3"),
+    (_UNTAGGED, "[1]", "/0: must be string"),
+    (_UNTAGGED, '{"a": {"b": 1}}', ": must fit one of 4 alternatives; the nearest says /a/b: must be string"),
+    (_UNTAGGED, "{}", ": must fit one of 4 alternatives"),
+    (_UNTAGGED, "1", ": must fit one of 4 alternatives"),
+    ('{"oneOf": [{"const": 1}, {"const": 2}]}', "3", ": must fit one of 2 alternatives"),
+    ('{"enum": [1,2,3,4,5,6,7,8,9,10,11,12]}', "0", ": must be one of 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 2 more"),
+    ('{"minItems": 1}', "[]", ": must have at least 1 item"),
+    ('{"minProperties": 2}', "{}", ": must have at least 2 members"),
+)  # fmt: skip
+
+
+def test_a_value_that_fits_no_alternative_is_told_by_the_one_that_was_meant(workshop: Workshop) -> None:
+    said = workshop.checks([(schema, [value]) for schema, value, _ in UNIONS])
+    for (schema, value, expected), [issue] in zip(UNIONS, said, strict=True):
+        assert issue == expected, (schema, value)
+
+
+def test_a_reference_out_of_the_schema_takes_anything(workshop: Workshop) -> None:
+    """Nothing is fetched. What is embedded under an id is not out of the schema."""
+    schema = {
+        "$id": "https://shop.test/root.json",
+        "properties": {
+            "far": {"$ref": "https://elsewhere.test/order.json#/$defs/x"},
+            "beside": {"$ref": "other.json"},
+            "near": {"$ref": "part.json#spot"},
+        },
+        "$defs": {"p": {"$id": "part.json", "$defs": {"s": {"$anchor": "spot", "type": "string"}}}},
+    }
+    values = ['{"far": 1, "beside": [2]}', '{"near": "a"}', '{"near": 1}']
+    assert workshop.checks([(json.dumps(schema), values)]) == [[None, None, "/near: must be string"]]
 
 
 def test_schemas_that_cannot_be_used_say_so(workshop: Workshop) -> None:

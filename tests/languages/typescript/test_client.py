@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,8 +30,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
 
 
 @pytest.fixture(scope="module")
-def told(server: Live, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What a program over the generated client says of every tool."""
+def stubs(server: Live, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The generated client and a program over it, compiled."""
     folder = tmp_path_factory.mktemp("client")
     ran = ferrule("gen", "typescript", "--kind", "client", "--out", str(folder), folder=server.folder)
     assert ran.code == 0, ran.err
@@ -38,8 +40,14 @@ def told(server: Live, tmp_path_factory: pytest.TempPathFactory) -> dict[str, An
     compiled(folder)
     (folder / "src" / "try.ts").unlink()
     assert unformatted(folder / "src") == ""
+    return folder
+
+
+@pytest.fixture(scope="module")
+def told(server: Live, stubs: Path) -> dict[str, Any]:
+    """What the program says of every tool."""
     program = Tool(node().command, {**os.environ, **server.env})
-    answers = json.loads(program.run("dist/src/try.js", cwd=folder, seconds=60))
+    answers = json.loads(program.run("dist/src/try.js", cwd=stubs, seconds=60))
     assert isinstance(answers, dict)
     return answers
 
@@ -91,6 +99,67 @@ def test_an_abort_cancels_the_call_at_the_server_too(told: dict[str, Any], serve
     assert told["canceled"] == [True, "enough"]
     assert told["early"] == [True, "before"]
     assert _state(server, told["canceledId"]) == "canceled"
+
+
+_EMPTY = '{"content": [{"type": "text", "text": "Nothing.", "empty": true}]}'
+_TEXT, _WHOLE = '{"type": "string"}', '{"type": "integer"}'
+
+
+def _saying(text: str) -> str:
+    return json.dumps({"content": [{"type": "text", "text": text}], "structured_content": None})
+
+
+def _being(value: str) -> str:
+    return f'{{"content": [{{"type": "text", "text": "told"}}], "structured_content": {value}}}'
+
+
+_RESULTS: tuple[tuple[str | None, str, Any], ...] = (
+    *((_TEXT, _saying(text), text) for text in ("123", "true", "null", "{}", '"a"', "")),
+    *((None, _saying(text), text) for text in ("123", "null", "[1]", "plain")),
+    *((each, _EMPTY, None) for each in (None, '{"type": ["string", "null"]}', '{"type": ["object", "null"]}')),
+    (_WHOLE, _saying("123"), 123),
+    ('{"type": ["integer", "null"]}', _saying("null"), None),
+    ('{"type": ["integer", "string"]}', _saying("123"), "123"),
+    (None, _being("[1, false]"), [1, False]),
+    (None, _being("0"), 0),
+    ('{"type": "number"}', _being("1" + "0" * 30), 1e30),
+    (None, _being("[9007199254740993]"), [9007199254740992]),
+)
+"""The schema of the output, a result, and the value it is."""
+
+
+def test_the_value_of_a_result_is_what_the_tool_gave(stubs: Path) -> None:
+    """A text stays a text, also where it looks like something else, and nothing is null."""
+    answers = _results(stubs, [(output, result) for output, result, _ in _RESULTS])
+    for (output, result, value), answer in zip(_RESULTS, answers, strict=True):
+        assert answer == {"value": value, "error": None}, (output, result)
+        assert type(answer["value"]) is type(value) or isinstance(value, float), (output, result)
+
+
+def test_a_result_that_was_not_promised_is_an_error_with_its_place(stubs: Path) -> None:
+    cases = [
+        (_TEXT, _EMPTY),
+        (_WHOLE, _saying("much")),
+        ('{"items": {"type": "integer"}}', _being("[1, 9007199254740993]")),
+    ]
+    nothing, words, large = (each["error"] for each in _results(stubs, cases))
+    assert nothing == "UnexpectedResultError: t: SchemaError: output: must be string"
+    assert words == "UnexpectedResultError: t: SchemaError: output: must be integer"
+    assert large.endswith("output/1: the integer 9007199254740993 is too large to hold exactly")
+
+
+def _results(stubs: Path, cases: Sequence[tuple[str | None, str]]) -> list[dict[str, Any]]:
+    lines = "".join(json.dumps({"output": output, "result": result}) + "\n" for output, result in cases)
+    program, support = str(HERE / "programs" / "results.mjs"), str(stubs / "dist" / "src" / "client" / "ferrule")
+    said = node().run(program, support, cwd=stubs, stdin=lines.encode()).split("\n")[:-1]
+    return [json.loads(line) for line in said]
+
+
+def test_an_aborted_call_does_not_wait_for_a_server_that_never_answers(stubs: Path) -> None:
+    program, support = str(HERE / "programs" / "silence.mjs"), str(stubs / "dist" / "src" / "client" / "ferrule")
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        assert node().run(program, support, address, cwd=stubs, seconds=30) == "CanceledError\n"
 
 
 def _state(server: Live, invocation_id: str) -> str:

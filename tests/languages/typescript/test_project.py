@@ -13,6 +13,7 @@ import pytest
 
 from tests.cli.run import ferrule
 from tests.languages.toolchains import node, prettier, tsc
+from tests.languages.typescript.workshop import HERE
 
 _AGENT = """
 apiVersion: adl.inference-gateway.com/v1
@@ -23,7 +24,7 @@ spec:
   server: {port: 8080}
   language: {typescript: {packageName: "@shop/clerk", nodeVersion: "20"}}
   config:
-    database: {url: "${SHOP_DATABASE_URL:-memory}", pool: 5}
+    database: {url: "${SHOP_DATABASE_URL:-memory}", pool: 5, shard: 9007199254740993, limits: [12345678901234567890]}
     tools: {read: {enabled: true}}
   services:
     orderRepo: {type: repository, interface: OrderRepo, factory: NewOrderRepo, description: Where orders are.}
@@ -41,18 +42,19 @@ spec:
       name: wait_long
       description: Waits.
       tags: [orders]
-      schema: {type: object, properties: {}}
+      schema: {type: object, properties: {seconds: {type: number}}}
     - id: read
 """
 _FIND = "    return { not_implemented: definition.name };\n"
 _FOUND = """\
     call.report({ progress: 1, total: 2, message: "looking" });
     logger.info("found", { orderRepo });
-    return { id: input.id, url: databaseConfig.url };
+    const shard: bigint = databaseConfig.shard;
+    return { id: input.id, url: databaseConfig.url, shard: `${shard}` };
 """
 _WAITED = """\
     await new Promise((resolve, reject) => {
-      setTimeout(resolve, 60_000);
+      setTimeout(resolve, (input.seconds ?? 60) * 1000);
       call.signal.addEventListener("abort", () => reject(new Error("stopped")));
     });
     return null;
@@ -70,6 +72,11 @@ class Program:
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
         self._process.stdin.flush()
+
+    def end(self) -> None:
+        """Nothing more will be sent."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
 
     def read(self) -> dict[str, Any]:
         """The next message."""
@@ -136,7 +143,7 @@ def test_tools_are_listed_and_called(project: Path) -> None:
         assert [each["name"] for each in listed] == ["find_order", "wait_long", "read"]
         assert listed[0]["inputSchema"]["properties"]["count"] == {"type": "integer", "minimum": 1}
         found = program.ask("tools/call", name="find_order", arguments={"id": "A1"})["result"]
-        assert found["structuredContent"] == {"id": "A1", "url": "memory"}
+        assert found["structuredContent"] == {"id": "A1", "url": "memory", "shard": "9007199254740993"}
         assert json.loads(found["content"][0]["text"]) == found["structuredContent"]
         assert program.ask("ping")["result"] == {}
 
@@ -146,8 +153,11 @@ def test_what_goes_wrong_is_told(project: Path) -> None:
         wrong = program.ask("tools/call", name="find_order", arguments={"id": "A1", "count": 0})["result"]
         assert wrong["isError"] is True
         assert wrong["content"][0]["text"] == "input/count: must be at least 1"
-        huge = program.ask("tools/call", name="find_order", arguments={"id": "A1", "count": 2**60})["result"]
-        assert huge["isError"] is True
+        huge = program.ask("tools/call", 2**60, name="find_order", arguments={"id": "A1", "count": 2**60})
+        assert huge["id"] == 2**60
+        assert huge["result"]["isError"] is True
+        said = huge["result"]["content"][0]["text"]
+        assert said == f"input/count: the integer {2**60} is too large to hold exactly"
         assert program.ask("tools/call", name="nobody")["error"]["code"] == -32602
         assert program.ask("resources/list")["error"]["code"] == -32601
         assert program.ask("initialize", protocolVersion="1999-01-01")["result"]["protocolVersion"] == "2025-11-25"
@@ -170,8 +180,28 @@ def test_calls_run_side_by_side_and_can_be_canceled(project: Path) -> None:
         program.send(method="notifications/cancelled", params={"requestId": "long"})
         # A canceled call has no answer: the next one is that of the ping.
         assert program.ask("ping", 3)["id"] == 3
-        program.send(id="other", method="tools/call", params={"name": "wait_long"})
-        # When nobody listens any more, what runs is stopped: the program ends at once.
+
+
+def test_calls_that_run_when_the_input_ends_are_answered(project: Path) -> None:
+    with _running(project) as program:
+        program.send(id=1, method="tools/call", params={"name": "wait_long", "arguments": {"seconds": 0.5}})
+        program.end()
+        assert program.read()["id"] == 1
+
+
+def test_calls_that_do_not_end_are_stopped_some_time_after_the_input_ends(project: Path) -> None:
+    support = str(project / "dist" / "src" / "ferrule")
+    assert node().run(str(HERE / "programs" / "patience.mjs"), support, cwd=project, seconds=20) == "stopped\n"
+
+
+def test_large_settings_are_kept_and_told(project: Path) -> None:
+    config = (project / "src" / "config.ts").read_text()
+    assert "  shard: bigint;\n" in config
+    assert "  pool: number;\n" in config
+    ran = ferrule("gen", "--out", "out", folder=project.parent)
+    told = [line for line in ran.out.splitlines() if "looser" in line]
+    assert any("#/config/database/shard: no number can hold this integer" in line for line in told), ran
+    assert any("#/config/database/limits/0" in line for line in told)
 
 
 def test_the_test_skeletons_pass(project: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ferrule.languages.typescript.layout import LINE, WIDTH, After, Doc, Group, Indent, columns, laid_out, listed
-from ferrule.languages.typescript.text import clause, comment, member_name, number, said, shown, string
+from ferrule.languages.typescript.text import clause, comment, member_name, number, pointer_part, said, shown, string
 from ferrule.languages.typescript.types import bars, document, document_in_union, flat, is_hugged, parts, signature
 from ferrule.languages.typescript.types import union as union_of
 from ferrule.model.type_tree import (
@@ -70,7 +70,7 @@ class Declarations:
         return f"{comment(_words(record.words))}export interface {record.name} {body}\n"
 
     def _member(self, record: Record, member: Member) -> str:
-        pointer = f"{record.pointer}/properties/{_escaped(member.name)}"
+        pointer = f"{record.pointer}/properties/{pointer_part(member.name)}"
         self._note_wide(member.type, pointer)
         words = _words(member.words, member.type)
         found = _held(member)
@@ -280,7 +280,3 @@ def _leads(found: Declaration) -> set[str]:
             types = []
     inner = [part for each in types for part in parts(each)]
     return {each.name for each in inner if isinstance(each, Named)}
-
-
-def _escaped(name: str) -> str:
-    return name.replace("~", "~0").replace("/", "~1")

@@ -11,7 +11,7 @@ from ferrule.languages.typescript.dependencies import Dependencies
 from ferrule.languages.typescript.implementations import implementation, test_skeleton
 from ferrule.languages.typescript.projects import generated_files, project_files
 from ferrule.languages.typescript.support_files import support_names, support_text
-from ferrule.languages.typescript.wiring import config, service, tool_box
+from ferrule.languages.typescript.wiring import config, service, setting_notes, tool_box
 
 _TYPES = """
     CallOptions CallProgress Client ClientOptions Config Definition FerruleClient Logger NotImplementedError Promise Tool
@@ -61,7 +61,8 @@ def _implementation(plan: Plan) -> Written:
         *_project(plan),
     ]
     steps = (Step("npm install && npm test"),) if plan.is_project else ()
-    return Written(tuple(files), tuple(note for each in made for note in each.notes), steps)
+    notes = (*(note for each in made for note in each.notes), *setting_notes(plan, dependencies))
+    return Written(tuple(files), notes, steps)
 
 
 def _support(folder: str, names: list[str]) -> Iterator[SourceFile]:

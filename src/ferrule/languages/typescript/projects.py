@@ -123,7 +123,9 @@ def project_files(plan: Plan) -> dict[str, str]:
     is_client = plan.kind == "client"
     include = ["src"] if is_client else ["src", "test", "types"]
     readme = (
-        _CLIENT if is_client else _SERVER.replace("PROGRAM", plan.program_settings("tools", "node", "dist/src/main.js"))
+        _CLIENT
+        if is_client
+        else _SERVER.replace("PROGRAM", plan.program_settings("tools", "node", plan.placed("dist/src/main.js")))
     )
     return {
         ".gitignore": "dist/\nnode_modules/\n",

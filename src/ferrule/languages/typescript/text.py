@@ -6,6 +6,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterable
+from decimal import Decimal
 
 _PLAIN = re.compile(r"[ -!#-&(-\[\]-~]*")
 _SPECIAL = re.compile(r"[^ -\[\]-~]")
@@ -56,6 +57,14 @@ def number(value: float) -> str | None:
         return text
     mantissa, _, exponent = text.partition("e")
     return f"{mantissa}e{int(exponent)}"
+
+
+def is_held(value: int) -> bool:
+    """Whether a number of JavaScript can be this integer, and is then written like it."""
+    try:
+        return int(Decimal(repr(float(value)))) == value
+    except OverflowError:
+        return False
 
 
 def member_name(name: str) -> str:
@@ -138,3 +147,8 @@ def shown(value: object) -> str:
     """A JSON value for a reader, on one line of a comment."""
     text = json.dumps(value, ensure_ascii=False)
     return clause(text if len(text) <= 200 else f"{text[:200]}…")
+
+
+def pointer_part(name: str) -> str:
+    """A name as a part of a JSON pointer."""
+    return name.replace("~", "~0").replace("/", "~1")

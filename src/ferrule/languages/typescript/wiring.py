@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from ferrule.contracts.language import Injected, Plan
+from ferrule.contracts.language import Injected, Plan, ToolNote
 from ferrule.languages.typescript.dependencies import Dependencies, ServiceFile
 from ferrule.languages.typescript.layout import LINE, After, Doc, Group, Indent, laid_out
 from ferrule.languages.typescript.naming import KEYWORDS, Names, camel_style
 from ferrule.languages.typescript.parts import SHARED, call, imported, signature, statement
-from ferrule.languages.typescript.text import clause, comment, member_name, said, string
+from ferrule.languages.typescript.text import clause, comment, is_held, member_name, pointer_part, said, string
+from ferrule.model.type_tree import Note
 from ferrule.model.value import JsonValue
 
 _BOX = "All tools, ready to be run. Services are made once."
@@ -116,7 +117,9 @@ def _type(value: JsonValue) -> str:
             return "string"
         case bool():
             return "boolean"
-        case int() | float():
+        case int():
+            return "number" if is_held(value) else "bigint"
+        case float():
             return "number"
         case list():
             return "unknown[]"
@@ -124,3 +127,25 @@ def _type(value: JsonValue) -> str:
             return "{ [name: string]: unknown }"
         case _:
             return "unknown"
+
+
+def setting_notes(plan: Plan, dependencies: Dependencies) -> Iterator[ToolNote]:
+    """Settings that are no numbers though the agent file writes some, told of the first tool that is given them."""
+    for each in dependencies.sections:
+        given = {Injected("section", each.section.name), Injected("config")}
+        found = [tool for tool in plan.tools if given & {*tool.inject}] or plan.tools
+        for pointer in _large(dict(each.section.settings), f"#/config/{pointer_part(each.section.name)}"):
+            for tool in found[:1]:
+                yield ToolNote(tool.tool_id, Note(pointer, "no number can hold this integer; it is a bigint"))
+
+
+def _large(value: JsonValue, pointer: str) -> Iterator[str]:
+    match value:
+        case int() if not is_held(value):
+            yield pointer
+        case dict():
+            for name, item in value.items():
+                yield from _large(item, f"{pointer}/{pointer_part(name)}")
+        case list():
+            for index, item in enumerate(value):
+                yield from _large(item, f"{pointer}/{index}")

@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 const { Schema } = await import(
   pathToFileURL(`${process.argv[2]}/schema.js`).href
 );
-const { parseJson } = await import(
+const { parseExactJson } = await import(
   pathToFileURL(`${process.argv[2]}/json.js`).href
 );
 
@@ -14,7 +14,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   const checker = new Schema(schema);
   const verdicts = values.map((text) => {
     try {
-      const issue = checker.issue(parseJson(text));
+      const issue = checker.issue(parseExactJson(text));
       return issue === null ? null : `${issue.place}: ${issue.message}`;
     } catch (error) {
       return `! ${error.name}: ${error.message}`;

@@ -8,7 +8,9 @@ import {
   type Failure,
   type FerruleError,
 } from "./errors.js";
-import { isObject, parseJson } from "./json.js";
+import { isObject, numbered, parseExactJson, parseJson } from "./json.js";
+import type { ExactJson } from "./json.js";
+import type { Schema } from "./schema.js";
 
 /** How far a call is. */
 export interface CallProgress {
@@ -58,8 +60,17 @@ export function progressOf(data: unknown): CallProgress {
     percent: numberOf(said["percent"]),
     currentStep: textOf(said["current_step"]),
     totalSteps: numberOf(said["total_steps"]),
-    content: Array.isArray(said["content"]) ? said["content"] : [],
+    content: listOf(said["content"]).map(plain),
   };
+}
+
+function listOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** A part of an answer, without any `bigint`. */
+function plain(value: unknown): unknown {
+  return numbered({ value: value as ExactJson, hasBigints: true });
 }
 
 export function waitingOf(data: unknown): Waiting {
@@ -70,6 +81,35 @@ export function waitingOf(data: unknown): Waiting {
     message: textOf(said["message"]),
     expiresAt: textOf(said["expires_at"]),
   };
+}
+
+/**
+ * The value of a result that is no error, exactly. One that was neither text
+ * nor null is there as such; a text stays a text, unless the schema takes only
+ * what it says as JSON.
+ */
+export function valueOf(said: Members, schema: Schema | null): ExactJson {
+  const structured = said["structured_content"] as ExactJson | undefined;
+  if (structured !== undefined && structured !== null) {
+    return structured;
+  }
+  const blocks = listOf(said["content"]).map(membersOf);
+  if (blocks.length === 1 && blocks[0]?.["empty"] === true) {
+    return null;
+  }
+  const text = blocks.map((block) => textOf(block["text"])).join("\n");
+  return schema === null || schema.issue(text) === null
+    ? text
+    : readAs(schema, text);
+}
+
+function readAs(schema: Schema, text: string): ExactJson {
+  try {
+    const value = parseExactJson(text);
+    return schema.issue(value) === null ? value : text;
+  } catch {
+    return text;
+  }
 }
 
 /** The error that a result tells of; null where it tells of none. */

@@ -5,6 +5,7 @@ import type { Issue } from "./checker.js";
 import type { SchemaObject } from "./document.js";
 import { hasRepeated } from "./equality.js";
 import type { ExactJson } from "./json.js";
+import { counted } from "./scalars.js";
 
 /** The first thing wrong with an array; null where nothing is. */
 export function checkArray(
@@ -31,10 +32,10 @@ function checkLength(
   const most = limitOf(schema, "maxItems");
   const least = limitOf(schema, "minItems");
   if (most !== undefined && value.length > most) {
-    return issue(here, `must have at most ${most} items`);
+    return issue(here, `must have at most ${counted(most, "item")}`);
   }
   if (least !== undefined && value.length < least) {
-    return issue(here, `must have at least ${least} items`);
+    return issue(here, `must have at least ${counted(least, "item")}`);
   }
   return schema["uniqueItems"] === true && hasRepeated(value)
     ? issue(here, "must not have equal items")
@@ -95,9 +96,12 @@ function checkContains(
   const least = (isRecent ? limitOf(schema, "minContains") : undefined) ?? 1;
   const most = isRecent ? limitOf(schema, "maxContains") : undefined;
   if (count < least) {
-    return issue(here, `must contain at least ${least} of the expected items`);
+    return issue(
+      here,
+      `must contain at least ${counted(least, "expected item")}`,
+    );
   }
   return most !== undefined && count > most
-    ? issue(here, `must contain at most ${most} of the expected items`)
+    ? issue(here, `must contain at most ${counted(most, "expected item")}`)
     : null;
 }

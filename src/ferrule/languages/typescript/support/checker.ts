@@ -8,8 +8,9 @@ import {
   type SchemaDocument,
   type SchemaObject,
 } from "./document.js";
+import { checkAnyOf, checkOneOf } from "./alternatives.js";
 import { checkArray } from "./arrays.js";
-import { isObject, type ExactJson } from "./json.js";
+import { isObject, pointerPart, type ExactJson } from "./json.js";
 import { isNumeric, type Numeric } from "./numbers.js";
 import { checkObject } from "./objects.js";
 import { checkNumber, checkString, checkType, checkValues } from "./scalars.js";
@@ -20,11 +21,6 @@ export interface Issue {
   readonly place: string;
   /** What was expected there. */
   readonly message: string;
-}
-
-interface Tried {
-  readonly fitting: number;
-  readonly issue: Issue;
 }
 
 const DEEPEST = 500;
@@ -104,7 +100,7 @@ export class Check {
     name: string | number,
     value: unknown,
   ): Issue | null {
-    const place = `${here.place}/${escaped(String(name))}`;
+    const place = `${here.place}/${pointerPart(String(name))}`;
     return this.at(schema, {
       value,
       place,
@@ -167,50 +163,11 @@ export class Check {
       }
     }
     return (
-      this.#anyOf(schema["anyOf"], here) ??
-      this.#oneOf(schema["oneOf"], here) ??
+      checkAnyOf(this, schema["anyOf"], here) ??
+      checkOneOf(this, schema["oneOf"], here) ??
       this.#not(schema, here) ??
       this.#conditional(schema, here)
     );
-  }
-
-  #anyOf(parts: ExactJson | undefined, here: Here): Issue | null {
-    if (!Array.isArray(parts)) {
-      return null;
-    }
-    // Where `unevaluated…` is used, each that fits says what it looked at.
-    const tried = this.#tried(parts, here, this.document.hasUnevaluated);
-    return tried.fitting > 0 ? null : tried.issue;
-  }
-
-  #oneOf(parts: ExactJson | undefined, here: Here): Issue | null {
-    if (!Array.isArray(parts)) {
-      return null;
-    }
-    const tried = this.#tried(parts, here, true);
-    if (tried.fitting > 1) {
-      const many = `fits ${tried.fitting}`;
-      return issue(here, `must fit one alternative only, and ${many}`);
-    }
-    return tried.fitting === 1 ? null : tried.issue;
-  }
-
-  /** How many fit. If none does, the one that came nearest says why. */
-  #tried(parts: ExactJson[], here: Here, isThorough: boolean): Tried {
-    let nearest = issue(here, `must fit one of ${parts.length} alternatives`);
-    let fitting = 0;
-    for (const part of parts) {
-      const found = this.at(part, here);
-      if (found === null) {
-        fitting += 1;
-        if (!isThorough) {
-          break;
-        }
-      } else if (found.place.length > nearest.place.length) {
-        nearest = found;
-      }
-    }
-    return { fitting, issue: nearest };
   }
 
   #not(schema: SchemaObject, here: Here): Issue | null {
@@ -280,8 +237,4 @@ export function limitOf(
 ): Numeric | undefined {
   const limit = schema[keyword];
   return isNumeric(limit) ? limit : undefined;
-}
-
-function escaped(name: string): string {
-  return name.replaceAll("~", "~0").replaceAll("/", "~1");
 }

@@ -10,16 +10,18 @@ import {
   textOf,
   unexpected,
   unreachable,
+  valueOf,
 } from "./answers.js";
 import type { Definition, ToolTypes } from "./definition.js";
 import { CanceledError } from "./errors.js";
 import { LostError } from "./events.js";
 import { Following, type CallOptions } from "./following.js";
-import { environment } from "./host.js";
-import { encodeJson, parseJson } from "./json.js";
+import { environment, within } from "./host.js";
+import { encodeJson, numbered } from "./json.js";
 
 const RESUMPTIONS = 3;
 const CANCEL_SECONDS = 10;
+const LEARN_SECONDS = 2;
 
 /** Where the server is and who calls. */
 export interface ClientOptions {
@@ -132,10 +134,11 @@ export class FerruleClient {
     }
   }
 
-  /** Cancels a call whose id may have to be learnt first. */
+  /** Cancels a call whose id may have to be learnt first, if it soon is. */
   async #abandon(following: Following): Promise<void> {
     try {
-      await this.cancel(await following.known);
+      const id = await within(LEARN_SECONDS, following.known);
+      await this.cancel(id);
     } catch {
       // Nobody is left to be told.
     } finally {
@@ -222,23 +225,12 @@ function outputOf<Types extends ToolTypes>(
   result: unknown,
 ): Types["output"] {
   const said = membersOf(result);
-  const output = said["structured_content"] ?? textIn(said["content"]);
   try {
-    definition.output?.check(output);
+    const value = valueOf(said, definition.output);
+    definition.output?.check(value);
+    return numbered({ value, hasBigints: true });
   } catch (cause) {
     const id = textOf(said["invocation_id"]);
     throw unexpected(`${definition.name}: ${String(cause)}`, id, cause);
-  }
-  return output;
-}
-
-/** Of a result without a value: its text, or the value that the text is. */
-function textIn(content: unknown): unknown {
-  const parts = Array.isArray(content) ? content.map(membersOf) : [];
-  const text = parts.map((part) => textOf(part["text"])).join("\n");
-  try {
-    return parseJson(text);
-  } catch {
-    return text;
   }
 }

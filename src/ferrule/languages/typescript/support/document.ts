@@ -1,4 +1,7 @@
-/** A schema as a document: its draft, and where its references lead. */
+/**
+ * A schema as a document: its draft, and where its references lead. What is not
+ * in the document is never fetched: a reference out of it takes any value.
+ */
 
 import { isObject, type ExactJson } from "./json.js";
 
@@ -68,11 +71,14 @@ export class SchemaDocument {
   #resolved(base: string, reference: string): ExactJson {
     const [address, fragment] = split(joined(reference, base));
     const resource = this.#resources.get(address);
+    if (resource === undefined) {
+      return true;
+    }
     const found =
       fragment === "" || fragment.startsWith("/")
-        ? resource !== undefined && at(resource, fragment)
+        ? at(resource, fragment)
         : this.#anchors.get(`${address}#${fragment}`);
-    if (found === undefined || (found === false && resource === undefined)) {
+    if (found === undefined) {
       throw new BrokenSchemaError(`the schema has no ${reference}`);
     }
     return found;

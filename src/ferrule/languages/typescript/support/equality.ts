@@ -1,12 +1,12 @@
 /** When two JSON values are the same: by value, whatever their order. */
 
 import { isObject } from "./json.js";
-import { isNumeric } from "./numbers.js";
+import { compared, isNumeric } from "./numbers.js";
 
 /** Whether two values are equal. 1 and 1.0 are; 1 and true are not. */
 export function areEqual(left: unknown, right: unknown): boolean {
   if (isNumeric(left) && isNumeric(right)) {
-    return left == right;
+    return compared(left, right) === 0;
   }
   if (Array.isArray(left) && Array.isArray(right)) {
     return (

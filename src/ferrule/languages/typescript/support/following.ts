@@ -13,7 +13,7 @@ import {
 } from "./answers.js";
 import { PendingError } from "./errors.js";
 import { LostError, serverEvents, type ServerEvent } from "./events.js";
-import { parseJson } from "./json.js";
+import { parseExactJson } from "./json.js";
 
 /** How one call is made. */
 export interface CallOptions {
@@ -96,7 +96,7 @@ export class Following {
 
   #parsed(data: string): { readonly [name: string]: unknown } {
     try {
-      return membersOf(parseJson(data));
+      return membersOf(parseExactJson(data));
     } catch (cause) {
       throw unexpected(String(cause), this.invocationId, cause);
     }

@@ -25,3 +25,21 @@ export function hostProcess(): Process | null {
 export function environment(name: string): string {
   return hostProcess()?.env[name] ?? "";
 }
+
+/** What a promise gives, if it does so in time. */
+export async function within<Value>(
+  seconds: number,
+  promise: Promise<Value>,
+): Promise<Value> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => {
+      reject(new Error(`it took more than ${seconds} seconds`));
+    }, seconds * 1000);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

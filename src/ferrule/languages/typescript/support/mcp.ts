@@ -3,8 +3,14 @@
  * one JSON-RPC message a line. Calls run side by side and can be canceled.
  */
 
-import type { Sink, Source } from "./host.js";
-import { hasUnheldNumber, isObject } from "./json.js";
+import { within, type Sink, type Source } from "./host.js";
+import {
+  encodeExactJson,
+  isObject,
+  parseExactJson,
+  type ExactJson,
+} from "./json.js";
+import { isNumeric } from "./numbers.js";
 import type { Schema } from "./schema.js";
 import type { Logger, Progress, Tool, ToolBox, ToolCall } from "./tool.js";
 
@@ -14,8 +20,10 @@ const INVALID_REQUEST = -32600;
 const METHOD_NOT_FOUND = -32601;
 const INVALID_PARAMS = -32602;
 
-type Params = { readonly [name: string]: unknown };
-type Id = string | number;
+const PATIENCE_SECONDS = 10;
+
+type Params = { readonly [name: string]: ExactJson };
+type Id = string | number | bigint;
 
 /** What to serve, and as whom. */
 export interface ServerOptions {
@@ -25,6 +33,8 @@ export interface ServerOptions {
   readonly logger: Logger;
   readonly source: Source;
   readonly sink: Sink;
+  /** How long calls may go on when there is nothing more to read: else 10. */
+  readonly patienceSeconds?: number | undefined;
 }
 
 /** Answers until there is nothing more to read. */
@@ -74,32 +84,37 @@ class Server {
     this.#open.add(answering);
   }
 
-  /** Nobody listens any more: what still runs is told to stop. */
+  /** What still runs is waited for a while, and then told to stop. */
   async end(): Promise<void> {
-    this.#running.forEach((running) => running.abort());
-    await Promise.all(this.#open);
+    const seconds = this.#options.patienceSeconds ?? PATIENCE_SECONDS;
+    const all = Promise.all(this.#open);
+    try {
+      await within(seconds, all);
+    } catch {
+      this.#running.forEach((running) => running.abort());
+      await all;
+    }
   }
 
   async #answered(line: string): Promise<string | null> {
-    let message: unknown;
+    let message: ExactJson;
     try {
-      message = JSON.parse(line);
+      message = parseExactJson(line);
     } catch {
       return failure(null, PARSE_ERROR, "the line is not JSON");
     }
-    const isHeld = !hasUnheldNumber(line);
     if (!Array.isArray(message)) {
-      return this.#answer(message, isHeld);
+      return this.#answer(message);
     }
     if (message.length === 0) {
       return failure(null, INVALID_REQUEST, "the batch is empty");
     }
-    const all = message.map((each) => this.#answer(each, isHeld));
+    const all = message.map((each) => this.#answer(each));
     const answers = (await Promise.all(all)).filter((each) => each !== null);
     return answers.length === 0 ? null : `[${answers.join(",")}]`;
   }
 
-  async #answer(message: unknown, isHeld: boolean): Promise<string | null> {
+  async #answer(message: ExactJson): Promise<string | null> {
     if (!isObject(message) || message["jsonrpc"] !== "2.0") {
       return failure(null, INVALID_REQUEST, "this is no JSON-RPC 2.0 message");
     }
@@ -108,12 +123,12 @@ class Server {
     if (typeof method !== "string") {
       return null;
     }
-    if (typeof id !== "string" && typeof id !== "number") {
+    if (!isId(id)) {
       this.#notified(method, params);
       return null;
     }
     try {
-      const result = await this.#requested(id, method, params, isHeld);
+      const result = await this.#requested(id, method, params);
       return result === null ? null : success(id, result);
     } catch (error) {
       return error instanceof Refusal
@@ -124,10 +139,7 @@ class Server {
 
   #notified(method: string, params: Params): void {
     const id = params["requestId"];
-    if (
-      method === "notifications/cancelled" &&
-      (typeof id === "string" || typeof id === "number")
-    ) {
+    if (method === "notifications/cancelled" && isId(id)) {
       this.#running.get(id)?.abort(new Error("the caller canceled the call"));
     }
   }
@@ -137,7 +149,6 @@ class Server {
     id: Id,
     method: string,
     params: Params,
-    isHeld: boolean,
   ): string | Promise<string | null> {
     switch (method) {
       case "initialize":
@@ -147,7 +158,7 @@ class Server {
       case "tools/list":
         return `{"tools":[${[...this.#options.toolBox].map(listed).join(",")}]}`;
       case "tools/call":
-        return this.#called(id, params, isHeld);
+        return this.#called(id, params);
       default:
         throw new Refusal(METHOD_NOT_FOUND, `there is no method ${method}`);
     }
@@ -165,23 +176,16 @@ class Server {
     });
   }
 
-  async #called(
-    id: Id,
-    params: Params,
-    isHeld: boolean,
-  ): Promise<string | null> {
+  async #called(id: Id, params: Params): Promise<string | null> {
     const name = String(params["name"]);
     const tool = this.#options.toolBox.get(name);
     if (tool === undefined) {
       throw new Refusal(INVALID_PARAMS, `Unknown tool: ${name}`);
     }
-    if (!isHeld) {
-      return failed("a number of the arguments is too large to hold");
-    }
     const running = new AbortController();
     this.#running.set(id, running);
     try {
-      const args = JSON.stringify(params["arguments"] ?? {});
+      const args = encodeExactJson(params["arguments"] ?? {});
       const call = this.#call(params, running.signal);
       const result = await ended(tool, args, call);
       return running.signal.aborted ? null : result;
@@ -200,15 +204,22 @@ class Server {
       if (progressToken === undefined || signal.aborted) {
         return;
       }
-      const notification = {
-        jsonrpc: "2.0",
-        method: "notifications/progress",
-        params: { progressToken, ...progress },
-      };
-      this.#options.sink.write(`${JSON.stringify(notification)}\n`);
+      const token = encodeExactJson(progressToken);
+      this.#options.sink.write(`${progressed(token, progress)}\n`);
     };
     return { signal, report };
   }
+}
+
+function isId(value: ExactJson | undefined): value is Id {
+  return typeof value === "string" || isNumeric(value);
+}
+
+/** The message that tells how far a call is. */
+function progressed(token: string, progress: Progress): string {
+  const said = JSON.stringify(progress).slice(1);
+  const params = `{"progressToken":${token},${said}`;
+  return `{"jsonrpc":"2.0","method":"notifications/progress","params":${params}}`;
 }
 
 /** The result of a call, unless it is canceled first. */
@@ -278,11 +289,12 @@ function ofObject(schema: Schema): string {
 }
 
 function success(id: Id, result: string): string {
-  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}`;
+  return `{"jsonrpc":"2.0","id":${encodeExactJson(id)},"result":${result}}`;
 }
 
 function failure(id: Id | null, code: number, message: string): string {
-  return JSON.stringify({ jsonrpc: "2.0", id, error: { code, message } });
+  const error = JSON.stringify({ code, message });
+  return `{"jsonrpc":"2.0","id":${encodeExactJson(id)},"error":${error}}`;
 }
 
 function messageOf(error: unknown): string {

@@ -5,6 +5,7 @@ import type { Issue } from "./checker.js";
 import type { SchemaObject } from "./document.js";
 import { isObject, type ExactJson } from "./json.js";
 import { matches } from "./patterns.js";
+import { counted } from "./scalars.js";
 
 type Members = { [name: string]: unknown };
 
@@ -35,10 +36,10 @@ function checkSize(
   const most = limitOf(schema, "maxProperties");
   const least = limitOf(schema, "minProperties");
   if (most !== undefined && size > most) {
-    return issue(here, `must have at most ${most} members`);
+    return issue(here, `must have at most ${counted(most, "member")}`);
   }
   return least !== undefined && size < least
-    ? issue(here, `must have at least ${least} members`)
+    ? issue(here, `must have at least ${counted(least, "member")}`)
     : null;
 }
 

@@ -3,9 +3,17 @@
 import { issue, limitOf, type Here, type Issue } from "./checker.js";
 import type { SchemaObject } from "./document.js";
 import { areEqual } from "./equality.js";
-import { isObject, type ExactJson } from "./json.js";
-import { isInteger, isMultiple } from "./numbers.js";
+import { encodeExactJson, isObject, type ExactJson } from "./json.js";
+import {
+  compared,
+  isInteger,
+  isMultiple,
+  isNumeric,
+  type Numeric,
+} from "./numbers.js";
 import { matches } from "./patterns.js";
+
+const SHOWN = 10;
 
 export function checkType(schema: SchemaObject, here: Here): Issue | null {
   const said = schema["type"];
@@ -13,9 +21,10 @@ export function checkType(schema: SchemaObject, here: Here): Issue | null {
     return null;
   }
   const types = Array.isArray(said) ? said : [said];
-  return types.some((type) => isOfType(here.value, type))
-    ? null
-    : issue(here, `must be ${types.join(" or ")}`);
+  if (!types.some((type) => isOfType(here.value, type))) {
+    return issue(here, `must be ${types.join(" or ")}`);
+  }
+  return types.includes("number") ? null : checkHeld(here);
 }
 
 function isOfType(value: unknown, type: ExactJson): boolean {
@@ -23,7 +32,9 @@ function isOfType(value: unknown, type: ExactJson): boolean {
     case "null":
       return value === null;
     case "integer":
-      return typeof value === "number" && isInteger(value);
+      return isNumeric(value) && isInteger(value);
+    case "number":
+      return isNumeric(value);
     case "array":
       return Array.isArray(value);
     case "object":
@@ -33,31 +44,49 @@ function isOfType(value: unknown, type: ExactJson): boolean {
   }
 }
 
-export function checkValues(schema: SchemaObject, here: Here): Issue | null {
+/** An integer that is asked for by its value is not rounded. */
+function checkHeld(here: Here): Issue | null {
   const { value } = here;
-  if ("const" in schema && !areEqual(schema["const"], value)) {
-    return issue(here, `must be ${shown(schema["const"])}`);
-  }
-  const choices = schema["enum"];
-  if (
-    Array.isArray(choices) &&
-    !choices.some((choice) => areEqual(choice, value))
-  ) {
-    return issue(here, `must be one of ${choices.map(shown).join(", ")}`);
-  }
-  return null;
+  return typeof value === "bigint"
+    ? issue(here, `the integer ${shown(value)} is too large to hold exactly`)
+    : null;
 }
 
-function shown(value: ExactJson | undefined): string {
-  const text = JSON.stringify(value, (_name, item: unknown) =>
-    typeof item === "bigint" ? String(item) : item,
-  );
+export function checkValues(schema: SchemaObject, here: Here): Issue | null {
+  const { value } = here;
+  const isOne = "const" in schema;
+  if (isOne && !areEqual(schema["const"], value)) {
+    return issue(here, `must be ${shown(schema["const"] ?? null)}`);
+  }
+  const choices = schema["enum"];
+  const isChosen = Array.isArray(choices);
+  if (isChosen && !choices.some((choice) => areEqual(choice, value))) {
+    return issue(here, oneOfValues(choices));
+  }
+  return isOne || isChosen ? checkHeld(here) : null;
+}
+
+/** That a value must be one of some. Of many, the first are shown. */
+export function oneOfValues(values: readonly ExactJson[]): string {
+  const listed = values.slice(0, SHOWN).map(shown).join(", ");
+  const more = values.length - SHOWN;
+  const words = values.length === 1 ? "must be" : "must be one of";
+  return `${words} ${listed}${more > 0 ? ` and ${more} more` : ""}`;
+}
+
+function shown(value: ExactJson): string {
+  const text = encodeExactJson(value);
   return text.length <= 60 ? text : `${text.slice(0, 60)}…`;
+}
+
+/** So many of something: `1 item`, `2 items`. */
+export function counted(count: Numeric, thing: string): string {
+  return `${count} ${thing}${compared(count, 1) === 0 ? "" : "s"}`;
 }
 
 export function checkNumber(schema: SchemaObject, here: Here): Issue | null {
   const { value } = here;
-  if (typeof value !== "number") {
+  if (!isNumeric(value)) {
     return null;
   }
   const minimum = limitOf(schema, "minimum");
@@ -70,16 +99,16 @@ export function checkNumber(schema: SchemaObject, here: Here): Issue | null {
     schema["exclusiveMaximum"] === true
       ? maximum
       : limitOf(schema, "exclusiveMaximum");
-  if (minimum !== undefined && value < minimum) {
+  if (minimum !== undefined && compared(value, minimum) < 0) {
     return issue(here, `must be at least ${minimum}`);
   }
-  if (maximum !== undefined && value > maximum) {
+  if (maximum !== undefined && compared(value, maximum) > 0) {
     return issue(here, `must be at most ${maximum}`);
   }
-  if (above !== undefined && value <= above) {
+  if (above !== undefined && compared(value, above) <= 0) {
     return issue(here, `must be more than ${above}`);
   }
-  if (below !== undefined && value >= below) {
+  if (below !== undefined && compared(value, below) >= 0) {
     return issue(here, `must be less than ${below}`);
   }
   const step = limitOf(schema, "multipleOf");
@@ -98,10 +127,10 @@ export function checkString(schema: SchemaObject, here: Here): Issue | null {
   if (most !== undefined || least !== undefined) {
     const length = [...value].length;
     if (most !== undefined && length > most) {
-      return issue(here, `must have at most ${most} characters`);
+      return issue(here, `must have at most ${counted(most, "character")}`);
     }
     if (least !== undefined && length < least) {
-      return issue(here, `must have at least ${least} characters`);
+      return issue(here, `must have at least ${counted(least, "character")}`);
     }
   }
   const pattern = schema["pattern"];

@@ -2,7 +2,7 @@
 
 import { Check, type Issue } from "./checker.js";
 import { SchemaDocument } from "./document.js";
-import { encodeJson, parseExactJson, parseJson } from "./json.js";
+import { encodeJson, numbered, parseExactJson, readJson } from "./json.js";
 
 /** A value that its schema does not accept. */
 export class SchemaError extends Error {
@@ -47,15 +47,15 @@ export class Schema {
 
   /** The value of a JSON text that fits. */
   decode(source: string | Uint8Array): unknown {
-    const value = parseJson(source);
-    this.check(value);
-    return value;
+    const read = readJson(source);
+    this.check(read.value);
+    return numbered(read);
   }
 
   /** The JSON text of a value that fits. */
   encode(value: unknown): string {
     const text = encodeJson(value);
-    this.check(JSON.parse(text));
+    this.check(parseExactJson(text));
     return text;
   }
 

@@ -1,14 +1,15 @@
 /** The settings of an agent file, with what the environment says. */
 
 import { environment } from "./host.js";
-import { isObject, parseJson } from "./json.js";
+import { isObject, parseExactJson } from "./json.js";
 
 const WHOLE = /^\$([A-Za-z_][A-Za-z0-9_]*)$/;
 const INSIDE = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::?-([^}]*))?\}/g;
 
 /**
  * Reads settings. `$NAME`, `${NAME}` and `${NAME:-default}` in their texts are
- * environment variables; one that is not set is told, and empty.
+ * environment variables; one that is not set is told, and empty. An integer
+ * that a number cannot hold is a `bigint`.
  */
 export function readSettings(
   text: string,
@@ -21,7 +22,7 @@ export function readSettings(
     }
     return value === "" ? (fallback ?? "") : value;
   };
-  return filled(parseJson(text), variable);
+  return filled(parseExactJson(text), variable);
 }
 
 type Variable = (name: string, fallback: string | undefined) => string;
