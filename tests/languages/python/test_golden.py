@@ -13,7 +13,7 @@ from ferrule.contracts.language import Project, Section, Service, SourceFile
 from ferrule.languages.python.language import LANGUAGE
 from ferrule.model.tool import raw
 from tests.languages.nasty import CASES
-from tests.languages.python.workbench import FLAVOURS, Given, tool_of, written
+from tests.languages.python.workbench import FLAVOURS, Given, plan_of, tool_of, written
 
 _GOLDEN = Path(__file__).with_name("golden")
 _GIVEN = [Given(case.name, case.schema, case.schema) for case in CASES]
@@ -62,7 +62,7 @@ def test_an_implementation() -> None:
 
 
 def test_a_client() -> None:
-    for file in _own(written(_ORDERS, "msgspec").files):
+    for file in _own(LANGUAGE.write(replace(plan_of(_ORDERS, "msgspec"), is_project=True)).files):
         _kept(f"client/{file.path}", file.text)
 
 

@@ -49,3 +49,27 @@ def test_a_project_can_be_installed(tmp_path: Path, kind: str, name: str) -> Non
     for part in _PARTS[kind]:
         assert (built / part).is_file(), part
     assert sorted(each.name for each in built.iterdir()) == sorted({part.split("/")[0] for part in _PARTS[kind]})
+
+
+@pytest.mark.parametrize(
+    ("kind", "flavour", "is_project", "words"),
+    [
+        ("client", "msgspec", False, ['pip install "msgspec>=0.19"']),
+        ("client", "msgspec", True, ["pip install -e ."]),
+        ("client", "dataclass", True, []),
+        ("implementation", "msgspec", True, ["ferrule build && ferrule serve"]),
+        (
+            "implementation",
+            "pydantic",
+            True,
+            [
+                "see that pyproject.toml, which is yours, has pydantic>=2.6 among its dependencies",
+                "pip install -e .",
+                "ferrule build && ferrule serve",
+            ],
+        ),
+    ],
+)
+def test_what_a_flavour_needs_is_told(kind: str, flavour: str, is_project: bool, words: list[str]) -> None:
+    plan = replace(plan_of(_GIVEN, flavour, kind=kind), is_project=is_project)
+    assert [step.words for step in LANGUAGE.write(plan).steps] == words

@@ -52,7 +52,13 @@ def _error_name(error_class: str) -> str:
 
 
 def _front() -> str:
-    shared = ["Client", "SyncClient"], ["CallOptions", "OnProgress", "Progress"], error_names(), ["DecodeError"]
+    shared = (
+        ["Client", "SyncClient"],
+        ["Progress"],
+        ["CallOptions", "OnProgress"],
+        error_names(),
+        ["DecodeError"],
+    )
     names = sorted([name for group in shared for name in group], key=natural)
     return "\n".join(
         [
@@ -60,9 +66,10 @@ def _front() -> str:
             '"""A client of Ferrule: a method for each tool, and an error for each class of errors."""',
             "",
             *imported("._clients", shared[0]),
-            *imported("._support.calls", shared[1]),
-            *imported("._support.errors", shared[2]),
-            *imported("._support.json_text", shared[3]),
+            *imported("._support.answers", shared[1]),
+            *imported("._support.calls", shared[2]),
+            *imported("._support.errors", shared[3]),
+            *imported("._support.json_text", shared[4]),
             "",
             "__all__ = [",
             *(f'{_INDENT}"{name}",' for name in names),
@@ -85,7 +92,7 @@ def _clients(tools: tuple[ToolPlan, ...]) -> str:
         "",
         *(line for stem in stems for line in aliased(".", stem, f"_t_{stem}")),
         *imported("._support.calls", ["Caller", *(["CallOptions"] if tools else [])]),
-        *imported("._support.sync", ["Blocking"]),
+        *imported("._support.sync", ["Blocking", "SyncCaller"]),
         *_async_head(),
         *(line for tool in tools for line in _async_method(tool)),
         *_sync_head(),
@@ -118,6 +125,7 @@ def _sync_head() -> list[str]:
         f'{_INDENT * 2}"""Without an address and a token, those of FERRULE_URL and FERRULE_TOKEN."""',
         f"{_INDENT * 2}self._client = Client(base_url, token)",
         f"{_INDENT * 2}self._blocking = Blocking()",
+        f"{_INDENT * 2}self.calls = SyncCaller(self._client.calls, self._blocking)",
         "",
         f"{_INDENT}def __enter__(self) -> Self:",
         f"{_INDENT * 2}return self",

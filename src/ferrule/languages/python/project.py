@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 
-from ferrule.contracts.language import Plan, SourceFile, Step
+from ferrule.contracts.language import Plan, SourceFile, Step, ToolPlan
 from ferrule.languages.python.copies import definition_files
-from ferrule.languages.python.source_text import plain_lines
+from ferrule.languages.python.member_names import KEYWORDS, member_names
+from ferrule.languages.python.source_text import plain_lines, quoted
 from ferrule.model.identifiers import words
+from ferrule.model.type_tree import Record
 
 REGISTRY = "tools.registry"
 """The module that binds the functions to their definitions."""
@@ -34,13 +37,23 @@ def project_files(plan: Plan) -> list[SourceFile]:
 
 
 def next_steps(plan: Plan) -> tuple[Step, ...]:
-    """How the functions are put behind their definitions."""
+    """How the packages come in that the stubs need, and how the functions are put behind their definitions."""
     if plan.kind == "client":
-        return ()
+        return tuple(_installing(plan))
     if plan.is_project and plan.place == "":
-        return (Step("ferrule build && ferrule serve"),)
+        return (*_installing(plan), Step("ferrule build && ferrule serve"))
     settings = function_settings(plan.place or "…").replace("[functions]\n", "").strip().replace("\n", " and ")
-    return (Step(f"write {settings} below [functions] in ferrule.toml", is_command=False),)
+    return (*_installing(plan), Step(f"write {settings} below [functions] in ferrule.toml", is_command=False))
+
+
+def _installing(plan: Plan) -> Iterator[Step]:
+    """Ferrule itself is there, and brings its own packages along."""
+    needs = [] if plan.kind == "implementation" and plan.flavour == "msgspec" else _FLAVOURS[plan.flavour]
+    if plan.is_project and plan.flavour == "pydantic":
+        words = f"see that pyproject.toml, which is yours, has {needs[0]} among its dependencies"
+        yield Step(words, is_command=False)
+    if needs:
+        yield Step("pip install -e ." if plan.is_project else f'pip install "{needs[0]}"')
 
 
 def _slug(name: str) -> str:
@@ -95,7 +108,7 @@ def _readme(plan: Plan) -> str:
     title = " ".join(plain_lines(plan.project.name)) or "Tools"
     title = re.sub(r"[^\w .-]", "", title) or "Tools"
     if plan.kind == "client":
-        return _CLIENT_PAGE.format(title=title)
+        return _client_page(title, plan)
     copies = "" if plan.place else " and `definitions/`"
     return _PAGE.format(title=title, copies=copies, run=_around(plan.place) if plan.place else _ALONE)
 
@@ -135,15 +148,41 @@ A client of tools that [Ferrule](https://github.com/ferrule-dev/ferrule) serves.
 
     import asyncio
 
-    from client import Client
+    from client import Client{imports}
 
 
     async def main() -> None:
-        client = Client("http://127.0.0.1:8420", token="…")
-
+        client = Client("http://127.0.0.1:8787", token="…")
+{call}
 
     asyncio.run(main())
 
-There is a method for each tool. A call that has no result raises an error of its class, all under `CallError`; a call that
-waits for a person raises `PendingError`. Without an address and a token, those of `FERRULE_URL` and `FERRULE_TOKEN` count.
+There is a method for each tool, and a `SyncClient` with the same methods for programs without asyncio. Without an address and a
+token, those of `FERRULE_URL` and `FERRULE_TOKEN` count.
+
+A call that has no result raises an error of its class, all under `CallError`. A call that waits for a person raises
+`PendingError`: call with `wait_seconds=60` to wait that long, or ask later with
+`client.calls.typed_result(error.invocation_id, OUTPUT)`, where `OUTPUT` is that of the module with the tool's types.
 """
+
+
+def _client_page(title: str, plan: Plan) -> str:
+    tool = next(iter(plan.tools), None)
+    if tool is None:
+        return _CLIENT_PAGE.format(title=title, imports="", call="")
+    kind = f"{tool.type_name}Input"
+    imports = f"\n    from client.{tool.stem} import {kind}"
+    call = f"        print(await client.{tool.stem}({_example(tool, kind, plan.flavour)}))\n"
+    return _CLIENT_PAGE.format(title=title, imports=imports, call=call)
+
+
+def _example(tool: ToolPlan, kind: str, flavour: str) -> str:
+    """An input to be filled in."""
+    root = tool.input.declared(tool.input.root.name)
+    if not isinstance(root, Record):
+        return "…"
+    names = member_names(root, flavour)
+    needed = [names[member.name] for member in root.members if member.is_required]
+    if all(name.isidentifier() and name not in KEYWORDS for name in needed):
+        return f"{kind}({', '.join(f'{name}=…' for name in needed)})"
+    return "{" + ", ".join(f"{quoted(name)}: …" for name in needed) + "}"

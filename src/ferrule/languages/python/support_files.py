@@ -9,7 +9,7 @@ from ferrule.contracts.language import SourceFile
 from ferrule.languages.python.type_module import GENERATED
 
 _READING = ("json_text", "patterns", "schema", "limits", "checking", "layouts", "shapes")
-_CALLING = ("http", "sse", "errors", "calls", "sync")
+_CALLING = ("http", "sse", "errors", "answers", "calls", "sync")
 
 
 def support_files(folder: str, flavour: str, *, is_client: bool, has_builtins: bool = False) -> list[SourceFile]:

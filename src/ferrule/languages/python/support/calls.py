@@ -4,40 +4,34 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing
 from typing import Any, TypedDict, TypeVar, Unpack
 from urllib.parse import quote
 
-from .errors import (
-    BY_CLASS,
-    CallError,
-    CallTimeoutError,
-    PendingError,
-    RequestRefusedError,
-    TransportError,
+from .answers import (
+    Progress,
+    State,
+    has_ended,
+    object_of,
+    plain_value,
+    progress_of,
+    told,
+    typed_value,
 )
-from .http import Answer, Request, exchange
-from .json_text import DecodeError, parsed, written
+from .errors import CallError, CallTimeoutError, TransportError
+from .http import Request, exchange
+from .json_text import written
 from .shapes import Codec
 from .sse import events
 
 T = TypeVar("T")
 _CANCEL_SECONDS = 5.0
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far a call is."""
-
-    message: str
-    percent: float | None
-    current_step: str
-    total_steps: int | None
-    details: Mapping[str, Any]
-    """All that the server told."""
-
+_LOOK_SECONDS = 20
+"""How long one request may wait for a call to end."""
+_PAUSE_SECONDS = 0.2
 
 OnProgress = Callable[[Progress], None]
 
@@ -47,6 +41,9 @@ class CallOptions(TypedDict, total=False):
 
     timeout_seconds: float | None
     """After that long it is canceled."""
+    wait_seconds: float | None
+    """How long to wait where a person has to allow it, or has to be asked. After that,
+    and without it at once, there is a PendingError; the call goes on waiting."""
     idempotency_key: str | None
     """Calls with one key are one call, however often they are sent."""
     on_progress: OnProgress | None
@@ -72,29 +69,12 @@ class Caller:
         arguments: Any,
         **options: Unpack[CallOptions],
     ) -> Any:
-        """The JSON value of a tool's result. Raises CallError.
+        """The JSON value of a tool's result; a text stays a text. Raises CallError.
 
         When the task is canceled, or the time is over, the call is canceled at the
         server too.
         """
-        timeout_seconds = options.get("timeout_seconds")
-        headers = self._headers(options.get("idempotency_key"), options.get("run_id"))
-        body = written({"tool": tool, "arguments": arguments})
-        request = Request("POST", "/v1/calls", headers, body)
-        begun: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        work = asyncio.ensure_future(
-            self._state(request, options.get("on_progress"), begun)
-        )
-        try:
-            async with asyncio.timeout(timeout_seconds):
-                return _value(await asyncio.shield(work))
-        except TimeoutError:
-            identity = await self._give_up(work, begun, "the caller's time is over")
-            told = f"{tool} did not end within {timeout_seconds} seconds"
-            raise CallTimeoutError(told, invocation_id=identity) from None
-        except asyncio.CancelledError:
-            await self._give_up(work, begun, "the caller gave up")
-            raise
+        return plain_value(await self._state(tool, arguments, options))
 
     async def typed(
         self,
@@ -104,61 +84,136 @@ class Caller:
         **options: Unpack[CallOptions],
     ) -> T:
         """The same, read by the tool's output. Raises CallError."""
-        return _read(await self.call(tool, arguments, **options), output)
+        return typed_value(await self._state(tool, arguments, options), output)
 
-    async def result(self, invocation_id: str) -> Any:
-        """The result of an earlier call. Raises PendingError while it has not ended."""
-        path = f"/v1/calls/{quote(invocation_id, safe='')}"
-        headers = self._headers(None, None) | {"Accept": "application/json"}
-        async with exchange(self._base_url, Request("GET", path, headers)) as answer:
-            return _value(await _told(answer))
+    async def result(self, invocation_id: str, *, wait_seconds: float = 0.0) -> Any:
+        """The result of an earlier call. Raises PendingError if it has not ended after
+        that time, and any other CallError that the call has ended with."""
+        return plain_value(await self._looked(invocation_id, wait_seconds))
+
+    async def typed_result(
+        self, invocation_id: str, output: Codec[T], *, wait_seconds: float = 0.0
+    ) -> T:
+        """The same, read by the tool's output: `get_weather.OUTPUT`, of the module that
+        has the tool's types."""
+        return typed_value(await self._looked(invocation_id, wait_seconds), output)
 
     async def cancel(self, invocation_id: str, reason: str = "") -> bool:
         """Cancel a call; whether it took notice. Raises CallError."""
-        path = f"/v1/calls/{quote(invocation_id, safe='')}/cancel"
         body = written({"reason": reason} if reason else {})
-        headers = self._headers(None, None) | {"Accept": "application/json"}
-        request = Request("POST", path, headers, body)
+        request = self._about(invocation_id, "POST", "/cancel", body)
         async with exchange(self._base_url, request) as answer:
-            return bool((await _told(answer)).get("is_acknowledged"))
+            return bool((await told(answer)).get("is_acknowledged"))
 
-    def _headers(self, key: str | None, run_id: str | None) -> dict[str, str]:
-        headers = {
-            "Content-Type": "application/json",
-            "Accept": "text/event-stream, application/json;q=0.9",
+    async def _state(self, tool: str, arguments: Any, options: CallOptions) -> State:
+        """How a call stands when it has ended, or nobody waits for it any more."""
+        timeout_seconds = options.get("timeout_seconds")
+        headers = self._headers() | {
+            "Accept": "text/event-stream, application/json;q=0.9"
         }
+        if (key := options.get("idempotency_key")) is not None:
+            headers["Idempotency-Key"] = key
+        if (run_id := options.get("run_id")) is not None:
+            headers["Ferrule-Run"] = run_id
+        body = written({"tool": tool, "arguments": arguments})
+        request = Request("POST", "/v1/calls", headers, body)
+        begun: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        work = asyncio.ensure_future(self._followed(request, options, begun))
+        try:
+            async with asyncio.timeout(timeout_seconds):
+                return await asyncio.shield(work)
+        except TimeoutError:
+            identity = await self._give_up(work, begun, "the caller's time is over")
+            message = f"{tool} did not end within {timeout_seconds} seconds"
+            raise CallTimeoutError(message, invocation_id=identity) from None
+        except asyncio.CancelledError:
+            await self._give_up(work, begun, "the caller gave up")
+            raise
+
+    def _headers(self) -> dict[str, str]:
+        headers = {"Content-Type": "application/json", "Accept": "application/json"}
         if self._token:
             headers["Authorization"] = f"Bearer {self._token}"
-        if key is not None:
-            headers["Idempotency-Key"] = key
-        if run_id is not None:
-            headers["Ferrule-Run"] = run_id
         return headers
 
-    async def _state(
+    def _about(
         self,
-        request: Request,
-        on_progress: OnProgress | None,
-        begun: asyncio.Future[str],
-    ) -> dict[str, Any]:
-        """How a call stands when it ends, or begins to wait for a person."""
+        invocation_id: str,
+        method: str,
+        path: str = "",
+        body: bytes = b"",
+        headers: Mapping[str, str] | None = None,
+    ) -> Request:
+        """A request about a call that is there already."""
+        where = f"/v1/calls/{quote(invocation_id, safe='')}{path}"
+        return Request(method, where, {**self._headers(), **(headers or {})}, body)
+
+    async def _followed(
+        self, request: Request, options: CallOptions, begun: asyncio.Future[str]
+    ) -> State:
+        """How a call ends. Where it waits for a person, it is waited for as long as
+        the caller wants to."""
+        loop = asyncio.get_running_loop()
+        wait_seconds = options.get("wait_seconds") or 0.0
+        until, identity, patience = 0.0, "", asyncio.timeout(None)
+        try:
+            async with (
+                patience,
+                aclosing(self._states(request, options, begun)) as states,
+            ):
+                async for state in states:
+                    if has_ended(state) or not wait_seconds:
+                        return state
+                    if not identity:
+                        until = loop.time() + wait_seconds
+                        patience.reschedule(until)
+                    identity = str(state.get("invocation_id", ""))
+        except TimeoutError:
+            if not patience.expired():
+                raise
+        if not identity:
+            raise TransportError("the connection ended before the call did")
+        return await self._looked(identity, until - loop.time())
+
+    async def _states(
+        self, request: Request, options: CallOptions, begun: asyncio.Future[str]
+    ) -> AsyncGenerator[State, None]:
+        """How a call stands, as often as it ends or begins to wait for a person."""
+        on_progress = options.get("on_progress")
         async with exchange(self._base_url, request) as answer:
             if not answer.headers.get("content-type", "").startswith("text/event"):
-                return await _told(answer)
-            async for event in events(answer.pieces()):
-                data = _object(event.data)
-                match event.name:
-                    case "call" if not begun.done():
-                        begun.set_result(str(data.get("invocation_id", "")))
-                    case "progress" if on_progress is not None:
-                        on_progress(_progress(data))
-                    case "waiting" | "result":
-                        return data
-        raise TransportError("the connection ended before the call did")
+                yield await told(answer)
+                return
+            async with aclosing(events(answer.pieces())) as stream:
+                async for event in stream:
+                    data = object_of(event.data)
+                    match event.name:
+                        case "call" if not begun.done():
+                            begun.set_result(str(data.get("invocation_id", "")))
+                        case "progress" if on_progress is not None:
+                            on_progress(progress_of(data))
+                        case "waiting" | "result":
+                            yield data
+
+    async def _looked(self, invocation_id: str, wait_seconds: float) -> State:
+        """How a call stands that is there already, after some time if it has not
+        ended."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + wait_seconds
+        while True:
+            seconds = min(_LOOK_SECONDS, math.ceil(until - loop.time()))
+            prefer = {"Prefer": f"wait={seconds}"} if seconds > 0 else {}
+            request = self._about(invocation_id, "GET", headers=prefer)
+            async with exchange(self._base_url, request) as answer:
+                state = await told(answer)
+            left = until - loop.time()
+            if has_ended(state) or left <= 0:
+                return state
+            await asyncio.sleep(min(_PAUSE_SECONDS, left))
 
     async def _give_up(
         self,
-        work: asyncio.Future[dict[str, Any]],
+        work: asyncio.Future[State],
         begun: asyncio.Future[str],
         reason: str,
     ) -> str:
@@ -175,74 +230,3 @@ class Caller:
         with contextlib.suppress(CallError, asyncio.CancelledError):
             await work
         return identity
-
-
-async def _told(answer: Answer) -> dict[str, Any]:
-    """What the server says. Raises CallError for a request that it refused."""
-    said = _object(await answer.read())
-    if answer.status >= 400 and "result" not in said:
-        message = str(said.get("detail") or said.get("title") or answer.status)
-        after = answer.headers.get("retry-after", "")
-        details = {**said, "retry_after": float(after)} if after.isdigit() else said
-        code, status = str(said.get("code", "")), answer.status
-        raise RequestRefusedError(message, code=code, status=status, details=details)
-    return {**said, "http_status": answer.status}
-
-
-def _value(state: dict[str, Any]) -> Any:
-    """The value of a call that ended well. Raises CallError for any other."""
-    identity = str(state.get("invocation_id", ""))
-    result = state.get("result")
-    if not isinstance(result, dict):
-        message = str(state.get("message") or "the call has not ended")
-        where = str(state.get("state", ""))
-        raise PendingError(message, state=where, invocation_id=identity, details=state)
-    if result.get("is_error"):
-        raise _error(result, identity, state)
-    if "structured_content" in result:
-        return result["structured_content"]
-    content = result.get("content")
-    return content if isinstance(content, list) else []
-
-
-def _error(result: dict[str, Any], identity: str, state: dict[str, Any]) -> CallError:
-    said = result.get("error")
-    error: dict[str, Any] = said if isinstance(said, dict) else {}
-    kind = BY_CLASS.get(str(error.get("error_class", "")), CallError)
-    status = state.get("http_status", 200)
-    return kind(
-        str(error.get("message") or "the call failed"),
-        code=str(error.get("error_code", "")),
-        invocation_id=identity or str(result.get("invocation_id", "")),
-        status=status if isinstance(status, int) else 0,
-        details=error,
-    )
-
-
-def _read(value: Any, output: Codec[T]) -> T:
-    try:
-        return output.checked(value)
-    except DecodeError as error:
-        told = f"the result does not fit what the tool says it gives: {error}"
-        raise TransportError(told, details={"result": value}) from error
-
-
-def _object(data: bytes | str) -> dict[str, Any]:
-    try:
-        value = parsed(data)
-    except DecodeError as error:
-        raise TransportError(f"the server did not answer in JSON: {error}") from error
-    if not isinstance(value, dict):
-        raise TransportError("the server did not answer with an object")
-    return value
-
-
-def _progress(data: dict[str, Any]) -> Progress:
-    percent, steps = data.get("percent"), data.get("total_steps")
-    return Progress(
-        message=str(data.get("message") or ""),
-        percent=float(percent) if isinstance(percent, int | float) else None,
-        current_step=str(data.get("current_step") or ""),
-        total_steps=steps if isinstance(steps, int) else None,
-        details=data,
-    )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+_RETRIES = ("retry", "retry_later")
+
 
 class CallError(Exception):
     """A call that has no result."""
@@ -32,14 +34,17 @@ class CallError(Exception):
         """All that the server told."""
         retry = self.details.get("retry")
         told: Mapping[str, Any] = retry if isinstance(retry, dict) else {}
-        self.is_retryable = bool(told.get("retry_safe"))
-        """Whether the same call may be sent again."""
+        self.is_retry_safe = told.get("retry_safe") is True
+        """Whether the same call may be made again without harm: nothing would be done
+        twice. It may well fail again."""
         seconds = self.details.get("retry_after")
         self.retry_after_seconds = (
             float(seconds) if isinstance(seconds, int | float) else None
         )
         self.recoverability = str(self.details.get("recoverability", ""))
         """What would help: `retry`, `change_arguments`, …"""
+        self.is_retryable = self.is_retry_safe and self.recoverability in _RETRIES
+        """Whether the same call may be made again, and could succeed then."""
 
 
 class TransportError(CallError):
@@ -57,13 +62,16 @@ class CallTimeoutError(CallError):
 class PendingError(CallError):
     """The call has not ended: it waits for a person, or goes on in the background.
 
-    Ask for it later with `client.calls.result(error.invocation_id)`.
+    To wait for it, call with `wait_seconds`. To ask for it later, also in another
+    program: `client.calls.typed_result(error.invocation_id, get_weather.OUTPUT)`.
     """
 
     def __init__(self, message: str, *, state: str, **known: Any) -> None:
         super().__init__(message, **known)
         self.state = state
         """`awaiting_approval`, `running`, …"""
+        self.expires_at = str(self.details.get("expires_at") or "")
+        """Until when it waits; empty where nobody said."""
 
     @property
     def awaits_approval(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -28,14 +28,17 @@ class Answer:
     """What came back: its head, and a body to read."""
 
     def __init__(
-        self, status: int, headers: Mapping[str, str], body: AsyncIterator[bytes]
+        self,
+        status: int,
+        headers: Mapping[str, str],
+        body: AsyncGenerator[bytes, None],
     ) -> None:
         self.status = status
         self.headers = headers
         """By names in lower case."""
         self._body = body
 
-    def pieces(self) -> AsyncIterator[bytes]:
+    def pieces(self) -> AsyncGenerator[bytes, None]:
         """The body as it arrives."""
         return self._body
 
@@ -112,7 +115,7 @@ async def _read_head(reader: asyncio.StreamReader) -> tuple[int, dict[str, str]]
     return int(first[1]), headers
 
 
-async def _chunks(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
+async def _chunks(reader: asyncio.StreamReader) -> AsyncGenerator[bytes, None]:
     while True:
         line = (await reader.readline()).split(b";")[0].strip()
         try:
@@ -127,7 +130,7 @@ async def _chunks(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
 
 async def _plain(
     reader: asyncio.StreamReader, size: int | None
-) -> AsyncIterator[bytes]:
+) -> AsyncGenerator[bytes, None]:
     if size is not None:
         yield await reader.readexactly(size)
         return

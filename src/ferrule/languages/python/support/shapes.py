@@ -174,6 +174,14 @@ class Codec(Generic[T]):
         self._types.schema.check(value)
         return self.typed(value)
 
+    def accepts(self, value: Any) -> bool:
+        """Whether a JSON value fits."""
+        try:
+            self._types.schema.check(value)
+        except DecodeError:
+            return False
+        return True
+
     def typed(self, value: Any) -> T:
         """The same for a value that is known to fit."""
         try:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import NamedTuple
 
 
@@ -13,21 +14,24 @@ class Event(NamedTuple):
     data: str
 
 
-async def events(pieces: AsyncIterator[bytes]) -> AsyncIterator[Event]:
+async def events(
+    pieces: AsyncGenerator[bytes, None],
+) -> AsyncGenerator[Event, None]:
     """The events of a stream, as they arrive."""
     name, data, rest = "message", list[str](), b""
-    async for piece in pieces:
-        *lines, rest = (rest + piece).split(b"\n")
-        for raw in lines:
-            line = raw.removesuffix(b"\r").decode(errors="replace")
-            if not line:
-                if data:
-                    yield Event(name, "\n".join(data))
-                name, data = "message", []
-            elif not line.startswith(":"):
-                field, _, value = line.partition(":")
-                value = value.removeprefix(" ")
-                if field == "event":
-                    name = value
-                elif field == "data":
-                    data.append(value)
+    async with aclosing(pieces):
+        async for piece in pieces:
+            *lines, rest = (rest + piece).split(b"\n")
+            for raw in lines:
+                line = raw.removesuffix(b"\r").decode(errors="replace")
+                if not line:
+                    if data:
+                        yield Event(name, "\n".join(data))
+                    name, data = "message", []
+                elif not line.startswith(":"):
+                    field, _, value = line.partition(":")
+                    value = value.removeprefix(" ")
+                    if field == "event":
+                        name = value
+                    elif field == "data":
+                        data.append(value)
