@@ -60,9 +60,25 @@ def _services() -> tuple[Service, ...]:
 
 def _sections() -> tuple[Section, ...]:
     settings: dict[str, JsonValue] = {"from": "${MAIL_FROM}", "n": 3, "big": 2**70, "x": 1.5, "is_on": True}
-    settings |= {"list": [1, "`"], "none": None, "a b": "$X", "a_b": "\n"}
+    settings |= {"list": [1, "`"], "none": None, "a b": "$X", "a_b": "\n", "price": "$5 or json.Number(5)"}
+    settings |= {"url": "http://${MAIL_HOST}:80/${MAIL_PATH:-d}", "port": "${MAIL_PORT:-25}", "empty": "${MAIL_NONE-}"}
     names = Section(name="", settings={"": 1})
-    return (Section(name="mail", settings=settings), Section(name="Mail", settings={}), names)
+    inner: dict[str, JsonValue] = {
+        "server": {
+            "hosts": ["a", "${MAIL_HOST}"],
+            "tls": {"on": False},
+            "rates": [1, 2.5],
+            "any": [None, "$MAIL_FROM"],
+        },
+        "nothing": {},
+    }
+    return (
+        Section(name="mail", settings=settings),
+        Section(name="Mail", settings={}),
+        names,
+        Section(name="nested", settings=inner),
+        Section(name="nested_server", settings={"x": 1}),
+    )
 
 
 def project_plan() -> Plan:

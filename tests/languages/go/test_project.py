@@ -10,7 +10,7 @@ import pytest
 
 from ferrule.languages.go.language import LANGUAGE
 from tests.languages.go.project import project_plan, running, write_project
-from tests.languages.go.workbench import unformatted
+from tests.languages.go.workbench import PROGRAMS, unformatted
 from tests.languages.toolchains import go
 
 
@@ -25,8 +25,28 @@ def test_services_and_settings_with_any_names_compile_and_are_formatted(project:
     go().run("vet", "./...", cwd=project)
 
 
-def test_the_generated_tests_run(project: Path) -> None:
-    assert "ok" in go().run("test", "./tools/", cwd=project)
+@pytest.fixture(scope="module")
+def tested(project: Path) -> str:
+    """What `go test` says of the tools and of the settings."""
+    (project / "config" / "settings_test.go").write_text((PROGRAMS / "settings_test.go.txt").read_text())
+    return go().run("test", "-v", "./tools/", "./config/", cwd=project)
+
+
+def test_the_generated_tests_run(tested: str) -> None:
+    assert tested.count("\nok ") == 2
+
+
+def test_settings_are_what_the_agent_file_and_the_environment_say(tested: str) -> None:
+    settings = json.loads(tested.partition("SETTINGS ")[2].partition("\n")[0])
+    mail = settings["MailX00d8"]
+    assert (mail["URL"], mail["Port"], mail["Empty"], mail["From"]) == ("http://h.example:80/d", "2525", "", "")
+    assert (mail["Price"], mail["Big"], mail["List"]) == ("$5 or json.Number(5)", 2**70, [1, "`"])
+    server = {"Hosts": ["a", "h.example"], "TLS": {"On": False}, "Rates": [1, 2.5], "Any": [None, ""]}
+    assert settings["Nested"] == {"Server": server, "Nothing": {}}
+
+
+def test_variables_that_are_not_set_are_told_once_each(tested: str) -> None:
+    assert "WARNINGS 2 true true\n" in tested
 
 
 def test_it_says_what_it_is_and_has(project: Path) -> None:

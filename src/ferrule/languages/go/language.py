@@ -13,7 +13,8 @@ from ferrule.languages.go.loose import notes
 from ferrule.languages.go.names import BUILTIN, CALLING, IMPLEMENTING, SERVING, VALUES, Scope, support_names
 from ferrule.languages.go.project import project_files
 from ferrule.languages.go.registry import registry_file
-from ferrule.languages.go.services import config_file, service_file
+from ferrule.languages.go.services import service_file
+from ferrule.languages.go.settings import config_files
 from ferrule.languages.go.surroundings import Surroundings
 from ferrule.languages.go.tools import PACKAGE, builtin_file, generated_file, implementation_file, test_file
 
@@ -51,7 +52,7 @@ def _implementation(plan: Plan, scope: Scope) -> list[SourceFile]:
     files.append(registry_file(plan, around))
     files += [service_file(each, around) for each in around.packages.values()]
     if around.needs_config:
-        files.append(config_file(around))
+        files += config_files(around)
     return [*files, *project_files(plan, around)] if plan.is_project else files
 
 

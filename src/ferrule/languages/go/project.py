@@ -27,7 +27,7 @@ def module_file(module: str) -> SourceFile:
 
 
 def _main(plan: Plan, around: Surroundings) -> str:
-    given = "logger, config.Load()" if around.needs_config else "logger"
+    given = "logger, config.Load(logger)" if around.needs_config else "logger"
     name, version = quoted(plan.project.name), quoted(plan.project.version)
     lines = [
         "// main serves the tools over MCP: requests come in from standard input, answers go to standard output, and the log to",
@@ -70,7 +70,7 @@ go test ./...
 the tools with it:
 
 ```toml
-{plan.program_settings(program.replace(".", "-").replace("~", "-"), f"./bin/{program}")}```
+{plan.program_settings(program.replace(".", "-").replace("~", "-"), plan.placed(f"bin/{program}"))}```
 """
 
 
