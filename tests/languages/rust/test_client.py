@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 from tests.languages.live import TOOLS, live
 from tests.languages.rust.crates import Given, built, library, planned, talked, well_formed
@@ -17,9 +18,57 @@ use CRATE::client::live_count::LiveCountInput;
 use CRATE::client::live_forbidden::LiveForbiddenInput;
 use CRATE::client::live_greet::{LiveGreetInput, LiveGreetOutput};
 use CRATE::client::{live_ask_first, live_break, live_busy, live_echo, live_odd};
-use CRATE::client::{CallError, CallOptions, CancelToken, Client};
+use CRATE::client::{CallError, CallOptions, CancelToken, Client, IsOver, Request, Response, Transport};
+
+/// Answers every call with one result.
+struct Said(Value);
+
+impl Transport for Said {
+    fn send(&self, _: &Request, _: &IsOver) -> std::io::Result<Response> {
+        let body = json!({ "result": self.0 }).to_string().into_bytes();
+        Ok(Response { status: 200, headers: Vec::new(), body: Box::new(std::io::Cursor::new(body)) })
+    }
+}
+
+fn said(result: Value) -> Client {
+    Client::with_transport("http://127.0.0.1:1", "", Said(result))
+}
+
+fn text(text: &str) -> Client {
+    said(json!({ "content": [{ "type": "text", "text": text }], "structured_content": null }))
+}
+
+fn values_of_results() {
+    let plain = CallOptions::new();
+    let empty = json!({ "content": [{ "type": "text", "text": "Nothing.", "empty": true }] });
+    let anything = |client: Client| client.gives_anything(&Default::default(), &plain).unwrap();
+    assert_eq!(anything(text("5")), json!("5"));
+    assert_eq!(anything(text("{\\"a\\": 1}")), json!("{\\"a\\": 1}"));
+    assert_eq!(anything(said(empty.clone())), Value::Null);
+    assert_eq!(anything(said(json!({ "content": [], "structured_content": false }))), json!(false));
+
+    let texts = |client: Client| client.gives_text(&Default::default(), &plain);
+    assert_eq!(texts(text("5")).unwrap(), "5");
+    assert_eq!(texts(text("\\"quoted\\"")).unwrap(), "\\"quoted\\"");
+    assert!(matches!(texts(said(empty.clone())), Err(CallError::Answer(_))));
+
+    let count = |client: Client| client.gives_count(&Default::default(), &plain);
+    assert_eq!(count(text("5")).unwrap(), 5);
+    assert_eq!(count(text("6 of them")).unwrap_err().to_string(), "an answer that cannot be: must be of type integer");
+
+    let maybe = |client: Client| client.gives_maybe(&Default::default(), &plain);
+    assert!(maybe(said(empty)).unwrap().is_none());
+    assert_eq!(maybe(text("null")).unwrap().unwrap(), "null");
+
+    let odd = LiveCountInput { steps: 1, seconds: f64::NAN };
+    match said(json!({})).live_count(&odd, &plain) {
+        Err(CallError::Input(mismatch)) => assert_eq!(mismatch.place, "/seconds"),
+        other => panic!("{:?}", other),
+    }
+}
 
 fn main() {
+    values_of_results();
     let client = Client::from_env().unwrap();
     let plain = CallOptions::new();
     let greet: LiveGreetInput = serde_json::from_value(json!({ "name": "Ada", "times": 2 })).unwrap();
@@ -120,6 +169,13 @@ def test_client_stubs_call_a_live_server(tmp_path: Path) -> None:
     given = [
         Given(tool["name"], tool["input_schema"]["parameters"], tool["output_schema"], tool["description"])
         for tool in TOOLS
+    ]
+    nothing: dict[str, Any] = {"type": "object"}
+    given += [
+        Given("gives_anything", nothing),
+        Given("gives_text", nothing, {"type": "string"}),
+        Given("gives_count", nothing, {"type": "integer"}),
+        Given("gives_maybe", nothing, {"type": ["string", "null"]}),
     ]
     folder = tmp_path / "crate"
     name = f"caller_{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}"

@@ -14,7 +14,7 @@ import pytest
 
 from ferrule.contracts.language import Plan
 from ferrule.languages.rust.language import LANGUAGE
-from tests.languages.rust.crates import Given, planned, write
+from tests.languages.rust.crates import Given, planned, talked, write
 from tests.languages.rust.hostile import TEXTS
 from tests.languages.rust.test_formatting import _SECTIONS, _SERVICES, rich_plan_tools
 from tests.languages.toolchains import cargo
@@ -25,7 +25,11 @@ _FOUND = {
     "properties": {"total": {"type": "integer"}, "of": {"type": "string"}},
     "required": ["total"],
 }
-_SLOW = {"type": "object", "properties": {"seconds": {"type": "number"}}, "required": ["seconds"]}
+_SLOW = {
+    "type": "object",
+    "properties": {"seconds": {"type": "number", "maximum": 10**400}},
+    "required": ["seconds"],
+}
 _SLOW_BODY = """    for step in 1..=1000 {
         context.progress(f64::from(step), Some(1000.0), "waiting");
         context.sleep(std::time::Duration::from_secs_f64(input.seconds / 1000.0))?;
@@ -64,13 +68,16 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@contextmanager
-def _running(folder: Path) -> Iterator[tuple[IO[str], IO[str]]]:
+def _program(folder: Path) -> Path:
     done = _cargo(folder, "build")
     assert done.returncode == 0, done.stderr
     name = f"clerk-{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}"
-    program = Path(cargo().env["CARGO_TARGET_DIR"]) / "debug" / name
-    process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    return Path(cargo().env["CARGO_TARGET_DIR"]) / "debug" / name
+
+
+@contextmanager
+def _running(folder: Path) -> Iterator[tuple[IO[str], IO[str]]]:
+    process = subprocess.Popen([_program(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdin is not None
     assert process.stdout is not None
     try:
@@ -98,6 +105,8 @@ def test_a_project_serves_its_tools_over_stdio(project: Path) -> None:
         listed = {tool["name"]: tool for tool in ask("tools/list", {}, 3)["result"]["tools"]}
         assert listed["find_order"]["inputSchema"] == _ORDER
         assert listed["find_order"]["outputSchema"] == _FOUND
+        assert list(listed["find_order"]["inputSchema"]) == list(_ORDER)
+        assert listed["wait"]["inputSchema"]["properties"]["seconds"]["maximum"] == 10**400
         assert [listed[f"hostile {at}"]["description"] for at in range(len(TEXTS))] == list(TEXTS)
         found = ask("tools/call", {"name": "find_order", "arguments": {"id": "A1"}}, 4)["result"]
         assert found["isError"] is False
@@ -111,6 +120,10 @@ def test_a_project_serves_its_tools_over_stdio(project: Path) -> None:
         to.write("nonsense\n")
         to.flush()
         assert json.loads(out.readline())["error"]["code"] == -32700
+        for odd in ("[]", "5", '[{"jsonrpc":"2.0","id":1,"method":"ping"}]', "{}", '{"id":1,"method":5}'):
+            to.write(f"{odd}\n")
+            to.flush()
+            assert json.loads(out.readline())["error"]["code"] == -32600
         assert (
             "FERRULE_URL"
             in ask("tools/call", {"name": "read", "arguments": {"file_path": "a"}}, 9)["result"]["content"][0]["text"]
@@ -131,6 +144,23 @@ def test_a_running_call_tells_progress_and_can_be_canceled(project: Path) -> Non
         to.flush()
         answers = iter(lambda: json.loads(out.readline()), None)
         assert next(answer for answer in answers if "id" in answer) == {"jsonrpc": "2.0", "id": 2, "result": {}}
+
+
+def test_calls_that_run_when_the_input_ends_are_answered(project: Path) -> None:
+    asked = [{"name": "wait", "arguments": {"seconds": 0.2}}, {"name": "find_order", "arguments": {"id": "A1"}}]
+    lines = [
+        {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": each} for number, each in enumerate(asked)
+    ]
+    answers = talked(_program(project), lines)
+    assert {answer["id"]: answer["result"]["isError"] for answer in answers} == {0: False, 1: False}
+
+
+def test_an_id_of_a_running_call_is_not_taken_again(project: Path) -> None:
+    params = {"name": "wait", "arguments": {"seconds": 0.3}}
+    call = {"jsonrpc": "2.0", "id": "same", "method": "tools/call", "params": params}
+    refused, answered = talked(_program(project), [call, call])
+    assert refused["error"]["code"] == -32600
+    assert answered["result"]["isError"] is False
 
 
 def test_a_changed_definition_stops_a_persons_file_with_a_clear_error(project: Path, tmp_path: Path) -> None:

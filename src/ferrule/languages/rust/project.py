@@ -30,7 +30,7 @@ CHECKING = (
     *("alternatives", "categories", "evaluated", "finite", "json", "keywords", "machine", "numbers", "pattern"),
     *("reading", "resources", "schema", "wire"),
 )
-CALLING = ("client", "events", "failure", "http")
+CALLING = ("client", "events", "failure", "http", "results")
 _RUNNING = ("mcp", "settings", "tool")
 _PACKAGE = re.compile(r"[^a-z0-9_-]+")
 _VERSION = re.compile(r"\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?")

@@ -14,10 +14,11 @@ use serde::Serialize;
 use serde_json::{json, Value};
 
 use super::events::Events;
-use super::failure::{CallError, Failure, Pending};
+use super::failure::{CallError, Failure};
 use super::http::{IsOver, Plain, Request, Response, Transport};
 use super::json;
-use super::schema::{plain, Document, Mismatch};
+use super::results::{ended, typed};
+use super::schema::{plain, Document};
 
 /// How long a call that is given up may still take to tell its id.
 const GRACE: Duration = Duration::from_secs(2);
@@ -170,7 +171,7 @@ impl Client {
         output: Option<&Document>,
         options: &CallOptions,
     ) -> Result<O, CallError> {
-        let body = json!({ "tool": tool, "arguments": plain(input)? });
+        let body = json!({ "tool": tool, "arguments": plain(input).map_err(CallError::Input)? });
         let mut request = self.request("POST", "/v1/calls", body.to_string().into_bytes());
         request
             .headers
@@ -181,7 +182,7 @@ impl Client {
         if let Some(run) = &options.run {
             request.headers.push(("ferrule-run", run.clone()));
         }
-        typed(self.follow(&request, "", options)?, output)
+        typed(&self.follow(&request, "", options)?, output)
     }
 
     /// The result of a call that waited, once it has ended.
@@ -196,7 +197,7 @@ impl Client {
         request
             .headers
             .push(("accept", "text/event-stream".to_string()));
-        typed(self.follow(&request, invocation_id, options)?, output)
+        typed(&self.follow(&request, invocation_id, options)?, output)
     }
 
     /// Cancels a call. Gives whether that ended it.
@@ -261,7 +262,7 @@ impl Client {
             .header("content-type")
             .starts_with("text/event-stream")
         {
-            return ended(status, whole(response)?);
+            return ended(status, &whole(response)?);
         }
         let mut events = Events::new(response.body);
         while let Some(event) = events.next().map_err(broken)? {
@@ -269,8 +270,8 @@ impl Client {
             match event.name.as_str() {
                 "call" => wait.is_known(data["invocation_id"].as_str().unwrap_or("")),
                 "progress" => tell(options, &data),
-                "waiting" if !options.waits_for_approval => return ended(status, data),
-                "result" => return ended(status, data),
+                "waiting" if !options.waits_for_approval => return ended(status, &data),
+                "result" => return ended(status, &data),
                 _ => {}
             }
         }
@@ -285,7 +286,7 @@ impl Client {
         if !id.is_empty() && !self.cancel(&id, "the caller gave up waiting")? {
             let path = format!("/v1/calls/{}", escaped(&id));
             let (status, answer) = self.ask(&self.request("GET", &path, Vec::new()))?;
-            return ended(status, answer);
+            return ended(status, &answer);
         }
         Err(CallError::of(Failure {
             class: reason.to_string(),
@@ -396,56 +397,6 @@ fn tell(options: &CallOptions, data: &Value) {
             content: data["content"].as_array().cloned().unwrap_or_default(),
         });
     }
-}
-
-/// The result of a call, or why there is none.
-fn ended(status: u16, answer: Value) -> Result<Value, CallError> {
-    if answer["is_pending"] == true {
-        let text = |name: &str| answer[name].as_str().map(str::to_string);
-        return Err(CallError::Pending(Pending {
-            invocation_id: text("invocation_id").unwrap_or_default(),
-            state: text("state").unwrap_or_default(),
-            message: text("message").unwrap_or_default(),
-            expires_at: text("expires_at"),
-        }));
-    }
-    if status >= 300 || answer["result"]["is_error"] == true {
-        return Err(CallError::told(status, &answer));
-    }
-    match answer.get("result").filter(|result| result.is_object()) {
-        Some(result) => Ok(result.clone()),
-        None => Err(CallError::Answer(Mismatch::new(
-            "the call ended without a result",
-        ))),
-    }
-}
-
-/// The typed value of a result: its structured content, or where it has none, its text.
-fn typed<O: DeserializeOwned>(result: Value, output: Option<&Document>) -> Result<O, CallError> {
-    let value = match result
-        .get("structured_content")
-        .filter(|value| !value.is_null())
-    {
-        Some(value) => value.clone(),
-        None => text_of(&result, output.is_some()),
-    };
-    match output {
-        Some(schema) => Ok(schema.typed(value)?),
-        None => {
-            serde_json::from_value(value).map_err(|error| Mismatch::new(error.to_string()).into())
-        }
-    }
-}
-
-fn text_of(result: &Value, is_json: bool) -> Value {
-    let parts = result["content"].as_array().map_or(&[][..], Vec::as_slice);
-    let texts: Vec<&str> = parts
-        .iter()
-        .filter_map(|part| part["text"].as_str())
-        .collect();
-    let text = texts.join("\n");
-    let parsed = json::parse(text.as_bytes()).ok().filter(|_| is_json);
-    parsed.unwrap_or(Value::String(text))
 }
 
 fn escaped(id: &str) -> String {

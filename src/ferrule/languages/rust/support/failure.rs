@@ -56,6 +56,8 @@ macro_rules! call_errors {
             Pending(Pending),
             /// The server could not be reached, or the connection broke.
             Connection(String),
+            /// The arguments cannot be written as JSON, so nothing was called.
+            Input(Mismatch),
             /// The server's answer is not what it must be.
             Answer(Mismatch),
         }
@@ -178,6 +180,7 @@ impl fmt::Display for CallError {
                 )
             }
             CallError::Connection(message) => write!(to, "no answer: {}", message),
+            CallError::Input(mismatch) => write!(to, "arguments that cannot be: {}", mismatch),
             CallError::Answer(mismatch) => write!(to, "an answer that cannot be: {}", mismatch),
             other => match other.failure() {
                 Some(failure) => write!(to, "{}: {}", failure.code, failure.message),

@@ -4,8 +4,9 @@
 use std::collections::HashMap;
 use std::io::{self, BufRead, Write};
 use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
+use std::time::Duration;
 
 use serde_json::{json, Value};
 
@@ -15,33 +16,33 @@ use super::tool::{Context, Progress, Tool, ToolError};
 const REVISIONS: [&str; 3] = ["2025-11-25", "2025-06-18", "2025-03-26"];
 /// Values may be nested deeply, and schemas look at them once more for each level.
 const STACK: usize = 16 << 20;
+/// How long calls may go on after the last message.
+const PATIENCE: Duration = Duration::from_secs(10);
 const BAD_TEXT: i64 = -32700;
 const BAD_REQUEST: i64 = -32600;
 const NO_METHOD: i64 = -32601;
 const BAD_PARAMETERS: i64 = -32602;
+const BROKEN: i64 = -32603;
 
-/// Serves tools until standard input ends.
+/// Serves tools until standard input ends. Calls that run then are waited for and answered.
 pub fn serve(name: &str, version: &str, tools: Vec<Tool>) {
     let server = Arc::new(Server {
         about: json!({ "name": name, "version": version }),
         tools,
         running: Mutex::new(HashMap::new()),
+        has_ended: Condvar::new(),
         out: Mutex::new(Box::new(io::stdout())),
     });
-    let mut threads = Vec::new();
     for line in io::stdin().lock().split(b'\n') {
         let line = match line {
             Ok(line) => line,
             Err(_) => break,
         };
-        if line.iter().all(u8::is_ascii_whitespace) {
-            continue;
+        if !line.iter().all(u8::is_ascii_whitespace) {
+            Server::take(&server, &line);
         }
-        threads.extend(Server::take(&server, &line));
-        threads.retain(|thread: &thread::JoinHandle<()>| !thread.is_finished());
     }
     server.end();
-    threads.into_iter().for_each(|thread| drop(thread.join()));
 }
 
 struct Server {
@@ -49,6 +50,7 @@ struct Server {
     tools: Vec<Tool>,
     /// The calls that have not ended, by the ids of their requests.
     running: Mutex<HashMap<String, Context>>,
+    has_ended: Condvar,
     out: Mutex<Box<dyn Write + Send>>,
 }
 
@@ -58,40 +60,49 @@ fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Server {
     /// Answers a message, on a thread of its own where it is a call.
-    fn take(server: &Arc<Server>, line: &[u8]) -> Option<thread::JoinHandle<()>> {
+    fn take(server: &Arc<Server>, line: &[u8]) {
         let message = match parse(line) {
             Ok(message) => message,
-            Err(mismatch) => {
-                server.fail(Value::Null, BAD_TEXT, &mismatch.to_string());
-                return None;
-            }
+            Err(mismatch) => return server.fail(Value::Null, BAD_TEXT, &mismatch.to_string()),
         };
+        if !message.is_object() {
+            return server.fail(Value::Null, BAD_REQUEST, "a message is one object");
+        }
+        let is_answer = message.get("result").is_some() || message.get("error").is_some();
         let id = message.get("id").cloned();
         match (message["method"].as_str(), id) {
             (Some("notifications/cancelled"), _) => server.cancel(&message["params"]["requestId"]),
-            (Some("tools/call"), Some(id)) => return Server::start(server, id, message),
+            (Some("tools/call"), Some(id)) => Server::start(server, id, &message["params"]),
             (Some(method), Some(id)) => server.answer(method, id, &message["params"]),
-            (None, Some(id))
-                if message.get("result").is_none() && message.get("error").is_none() =>
-            {
+            (None, id) if !is_answer => {
+                let id = id.unwrap_or_default();
                 server.fail(id, BAD_REQUEST, "the message has no method");
             }
             _ => {}
         }
-        None
     }
 
     fn answer(&self, method: &str, id: Value, params: &Value) {
         let result = match method {
             "initialize" => self.introduced(params),
             "ping" => json!({}),
-            "tools/list" => {
-                let listed = self.tools.iter().map(|tool| tool.descriptor.listed());
-                json!({ "tools": listed.collect::<Vec<Value>>() })
-            }
+            "tools/list" => return self.list(&id),
             _ => return self.fail(id, NO_METHOD, "there is no such method"),
         };
         self.send(&json!({ "jsonrpc": "2.0", "id": id, "result": result }));
+    }
+
+    fn list(&self, id: &Value) {
+        let tools: Vec<String> = self
+            .tools
+            .iter()
+            .map(|tool| tool.descriptor.listed())
+            .collect();
+        let result = format!("{{\"tools\":[{}]}}", tools.join(","));
+        self.put(&format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":{}}}",
+            id, result
+        ));
     }
 
     fn introduced(&self, params: &Value) -> Value {
@@ -104,24 +115,30 @@ impl Server {
         })
     }
 
-    fn start(server: &Arc<Server>, id: Value, message: Value) -> Option<thread::JoinHandle<()>> {
-        let name = message["params"]["name"].as_str().unwrap_or("").to_string();
-        let index = server
-            .tools
-            .iter()
-            .position(|tool| tool.descriptor.name == name);
-        let index = match index {
+    fn start(server: &Arc<Server>, id: Value, params: &Value) {
+        let name = params["name"].as_str().unwrap_or("");
+        let mut tools = server.tools.iter();
+        let index = match tools.position(|tool| tool.descriptor.name == name) {
             Some(index) => index,
             None => {
-                server.fail(id, BAD_PARAMETERS, &format!("Unknown tool: {}", name));
-                return None;
+                let words = format!("Unknown tool: {}", name);
+                return server.fail(id, BAD_PARAMETERS, &words);
             }
         };
-        let context = server.context(&message["params"]["_meta"]["progressToken"]);
-        held(&server.running).insert(id.to_string(), context.clone());
-        let (shared, params) = (server.clone(), message["params"].clone());
-        let call = move || shared.call(index, id, params, &context);
-        thread::Builder::new().stack_size(STACK).spawn(call).ok()
+        let context = server.context(&params["_meta"]["progressToken"]);
+        let key = id.to_string();
+        let is_taken = held(&server.running).contains_key(&key);
+        if is_taken {
+            return server.fail(id, BAD_REQUEST, "a call with this id is still running");
+        }
+        held(&server.running).insert(key, context.clone());
+        let (shared, asked) = (server.clone(), id.clone());
+        let arguments = params.get("arguments").cloned();
+        let call = move || shared.call(index, asked, arguments, &context);
+        if let Err(error) = thread::Builder::new().stack_size(STACK).spawn(call) {
+            server.ended(&id);
+            server.fail(id, BROKEN, &error.to_string());
+        }
     }
 
     /// A context that tells progress where a token was given to tell it under.
@@ -146,19 +163,21 @@ impl Server {
         self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
     }
 
-    fn call(&self, index: usize, id: Value, params: Value, context: &Context) {
-        let arguments = params
-            .get("arguments")
-            .cloned()
-            .unwrap_or_else(|| json!({}));
+    fn call(&self, index: usize, id: Value, arguments: Option<Value>, context: &Context) {
+        let arguments = arguments.unwrap_or_else(|| json!({}));
         let tool = &self.tools[index];
         let outcome = catch_unwind(AssertUnwindSafe(|| tool.call(arguments, context)))
             .unwrap_or_else(|_| Err(ToolError::new("the tool broke off; its log says why")));
-        let was_running = held(&self.running).remove(&id.to_string()).is_some();
         // Who cancels a call does not want its answer.
-        if was_running && !context.is_cancelled() {
+        if !context.is_cancelled() {
             self.send(&json!({ "jsonrpc": "2.0", "id": id, "result": result(outcome) }));
         }
+        self.ended(&id);
+    }
+
+    fn ended(&self, id: &Value) {
+        held(&self.running).remove(&id.to_string());
+        self.has_ended.notify_all();
     }
 
     fn cancel(&self, id: &Value) {
@@ -167,8 +186,14 @@ impl Server {
         }
     }
 
+    /// Waits until all calls have been answered; those that take too long are given up.
     fn end(&self) {
-        held(&self.running).values().for_each(Context::cancel);
+        let running = held(&self.running);
+        let waited = self
+            .has_ended
+            .wait_timeout_while(running, PATIENCE, |running| !running.is_empty());
+        let (running, _) = waited.unwrap_or_else(|poisoned| poisoned.into_inner());
+        running.values().for_each(Context::cancel);
     }
 
     fn fail(&self, id: Value, code: i64, message: &str) {
@@ -177,9 +202,13 @@ impl Server {
     }
 
     fn send(&self, message: &Value) {
+        self.put(&message.to_string());
+    }
+
+    fn put(&self, line: &str) {
         let mut out = held(&self.out);
         // Nobody is left to tell where this fails.
-        let _ = writeln!(out, "{}", message).and_then(|()| out.flush());
+        let _ = writeln!(out, "{}", line).and_then(|()| out.flush());
     }
 }
 

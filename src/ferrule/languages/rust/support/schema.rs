@@ -84,6 +84,16 @@ impl Document {
         self.text
     }
 
+    /// The same on one line. Texts in JSON have no line ends of their own.
+    pub fn line(&self) -> String {
+        self.text.lines().map(str::trim_start).collect()
+    }
+
+    /// Whether the schema says that it is one of objects.
+    pub fn is_of_objects(&self) -> bool {
+        self.schema().resources.root.get("type") == Some(&Value::from("object"))
+    }
+
     /// The schema, ready to check values.
     pub fn schema(&self) -> Arc<Schema> {
         let mut kept = self
@@ -116,6 +126,11 @@ impl Document {
     pub fn encode<T: Serialize>(&self, typed: &T) -> Result<Vec<u8>, Mismatch> {
         self.value(typed)?;
         serde_json::to_vec(typed).map_err(|error| Mismatch::new(error.to_string()))
+    }
+
+    /// Whether a value fits the schema.
+    pub fn takes(&self, value: &Value) -> bool {
+        self.schema().check(value).is_ok()
     }
 
     /// Whether a value fits the part of the schema at a pointer.

@@ -11,7 +11,6 @@ use serde::de::DeserializeOwned;
 use serde::Serialize;
 use serde_json::{json, Value};
 
-use super::json;
 use super::schema::{plain, Document};
 
 /// What a tool is called and takes.
@@ -34,25 +33,21 @@ pub struct Descriptor {
 }
 
 impl Descriptor {
-    /// As the Model Context Protocol lists it.
-    pub fn listed(&self) -> Value {
-        let mut tool = json!({
-            "name": self.name,
-            "title": self.title,
-            "description": self.description,
-            "inputSchema": schema_value(self.input),
-        });
-        match self.output.map(schema_value) {
-            // The protocol takes schemas of objects alone here.
-            Some(schema) if schema["type"] == "object" => tool["outputSchema"] = schema,
-            _ => {}
+    /// As the Model Context Protocol lists it: JSON on one line, with the schemas as they are
+    /// written.
+    pub fn listed(&self) -> String {
+        let mut members = vec![
+            format!("\"name\":{}", json!(self.name)),
+            format!("\"title\":{}", json!(self.title)),
+            format!("\"description\":{}", json!(self.description)),
+            format!("\"inputSchema\":{}", self.input.line()),
+        ];
+        // The protocol takes schemas of objects alone here.
+        if let Some(schema) = self.output.filter(|schema| schema.is_of_objects()) {
+            members.push(format!("\"outputSchema\":{}", schema.line()));
         }
-        tool
+        format!("{{{}}}", members.join(","))
     }
-}
-
-fn schema_value(schema: &Document) -> Value {
-    json::parse(schema.text().as_bytes()).unwrap_or_default()
 }
 
 /// Why a tool did not do what it was asked to. Any error becomes one with `?`.
