@@ -214,6 +214,85 @@ def test_an_error_names_the_place_and_what_was_expected(schema: Any, value: Any,
     assert (caught.value.place, caught.value.expected) == (place, expected)
 
 
+_CAT = {"properties": {"kind": {"const": "cat"}, "lives": {"type": "integer", "maximum": 9}}, "required": ["kind"]}
+_DOG = {"properties": {"kind": {"enum": ["dog", "wolf"]}, "name": {"type": "string"}}, "required": ["kind", "name"]}
+_PETS = {"oneOf": [{"$ref": "#/$defs/cat"}, {"allOf": [{"$ref": "#/$defs/dog"}]}], "$defs": {"cat": _CAT, "dog": _DOG}}
+_MAYBE = {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/x"}], "$defs": {"x": {"type": "object", "required": ["a"]}}}
+_LONG = {"type": "object", "properties": {"quite_a_long_name": {"type": "string"}}}
+_DEEP = {"type": "object", "properties": {"a": {"properties": {"b": {"minimum": 5}}}}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "place", "expected"),
+    [
+        (_MAYBE, {}, "", 'the member "a" is missing'),
+        (_MAYBE, 1, "", "fits none of the 2 alternatives"),
+        (
+            {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "integer"}}]},
+            [1, "a"],
+            "/1",
+            "must be integer",
+        ),
+        ({"anyOf": [{"enum": ["a", "b"]}, {"type": "object", "required": ["x"]}]}, {}, "", 'the member "x" is missing'),
+        (_PETS, {"kind": "cat", "lives": 10}, "/lives", "must be at most 9"),
+        (_PETS, {"kind": "wolf"}, "", 'the member "name" is missing'),
+        (_PETS, {"kind": "cow"}, "/kind", 'must be one of "cat", "dog", "wolf"'),
+        (_PETS, {}, "", 'the member "kind" is missing'),
+        (
+            {"anyOf": [_LONG, _DEEP]},
+            {"quite_a_long_name": 1, "a": {"b": 1}},
+            "",
+            "fits none of the 2 alternatives; the nearest says /a/b: must be at least 5",
+        ),
+        ({"anyOf": [{"minimum": 5}, {"multipleOf": 2}]}, 3, "", "fits none of the 2 alternatives"),
+        ({"oneOf": [False, {"minimum": 5}]}, 3, "", "must be at least 5"),
+        (
+            {"enum": [*range(13)]},
+            99,
+            "",
+            "must be one of 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 3 more",
+        ),
+    ],
+)
+def test_an_error_among_alternatives_is_that_of_the_one_that_was_meant(
+    schema: Any, value: Any, place: str, expected: str
+) -> None:
+    with pytest.raises(DecodeError) as caught:
+        Schema(json.dumps(schema)).check(value)
+    assert (caught.value.place, caught.value.expected) == (place, expected)
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "is_right"),
+    [
+        ({"$ref": "https://example.com/other.json"}, 5, True),
+        ({"$ref": "https://example.com/other.json#/$defs/a", "type": "string"}, 5, False),
+        ({"$ref": "other.json#spot"}, 5, True),
+        ({"$ref": "urn:example:other"}, 5, True),
+        ({"properties": {"a": {"$ref": "https://example.com/o"}, "b": {"type": "string"}}}, {"a": 1, "b": 2}, False),
+        ({"oneOf": [{"$ref": "https://example.com/o"}, {"type": "string"}]}, 5, True),
+        (
+            {
+                "$ref": "https://example.com/o#spot",
+                "$defs": {"o": {"$id": "https://example.com/o", "$anchor": "spot", "type": "null"}},
+            },
+            5,
+            False,
+        ),
+        (
+            {
+                "$ref": "https://example.com/o#/$defs/a",
+                "$defs": {"o": {"$id": "https://example.com/o", "$defs": {"a": False}}},
+            },
+            5,
+            False,
+        ),
+    ],
+)
+def test_a_reference_that_leads_out_of_the_schema_takes_anything(schema: Any, value: Any, is_right: bool) -> None:
+    assert _accepts(schema, value) is is_right
+
+
 @pytest.mark.parametrize(
     "data",
     [b"", b"NaN", b"[Infinity]", b"-Infinity", b"1e999", b"\xff", b"{", b'"\n"', b"\xef\xbb\xbf1", b"[" * 99_999],

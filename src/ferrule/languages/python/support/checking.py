@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from .alternatives import Failed, most_telling
 from .json_text import DecodeError
 from .limits import (
     Path,
@@ -236,7 +237,7 @@ class Schema:
             if problem is not None:
                 return problem
         for keyword in ("anyOf", "oneOf"):
-            if isinstance(parts := schema.get(keyword), list):
+            if parts := listed(schema, keyword):
                 is_one = keyword == "oneOf"
                 problem = self._tried(parts, is_one, value, path, seen, followed)
                 if problem is not None:
@@ -259,21 +260,20 @@ class Schema:
         seen: Seen,
         followed: Path,
     ) -> Problem | None:
-        """What is wrong when none fits: what the one says that came nearest."""
-        nearest = Problem(path, f"must fit one of {len(parts)} alternatives")
-        fitting = 0
+        failed: list[Failed] = []
         for part in parts:
             problem = self._at(part, value, path, seen, followed)
-            if problem is None:
-                fitting += 1
-                if not is_one and not self.document.has_unevaluated:
-                    return None
-            elif len(problem.place) > len(nearest.place):
-                nearest = problem
+            if problem is not None:
+                failed.append(Failed(part, problem))
+            elif not is_one and not self.document.has_unevaluated:
+                return None
+        fitting = len(parts) - len(failed)
         if fitting > 1 and is_one:
             told = f"must fit one alternative only, and fits {fitting}"
             return Problem(path, told)
-        return None if fitting else nearest
+        if fitting:
+            return None
+        return most_telling(self.document, failed, value, path)
 
     def _unevaluated(
         self, schema: dict[str, Any], value: Any, path: Path, seen: Seen

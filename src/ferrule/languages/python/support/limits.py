@@ -13,6 +13,7 @@ from .patterns import matches
 Path = tuple[Any, ...]
 """Where a value is: `()` for all of it, else where the value around it is, and the name
 or the number in there."""
+_MOST_CHOICES = 10
 
 
 class Problem(NamedTuple):
@@ -30,6 +31,14 @@ class Problem(NamedTuple):
             steps.append(str(step).replace("~", "~0").replace("/", "~1"))
         return "".join(f"/{step}" for step in reversed(steps))
 
+    @property
+    def depth(self) -> int:
+        """How far inside the value it is."""
+        steps, path = 0, self.path
+        while path:
+            path, steps = path[0], steps + 1
+        return steps
+
 
 def plain_problem(
     schema: dict[str, Any], value: Any, path: Path, draft: int
@@ -42,11 +51,9 @@ def plain_problem(
             return Problem(path, f"must be {' or '.join(map(str, types))}")
     if "const" in schema and draft > 4 and not are_equal(schema["const"], value):
         return Problem(path, f"must be {shown(schema['const'])}")
-    choices = schema.get("enum")
-    if isinstance(choices, list) and not any(
-        are_equal(choice, value) for choice in choices
-    ):
-        return Problem(path, f"must be one of {', '.join(map(shown, choices))}")
+    some = schema.get("enum")
+    if isinstance(some, list) and not any(are_equal(choice, value) for choice in some):
+        return Problem(path, choices(some))
     if isinstance(value, str):
         return _text_problem(schema, value, path)
     if _is_number(value):
@@ -208,6 +215,16 @@ def has_repeated(items: list[Any]) -> bool:
                 return True
             plain.add(key)
     return False
+
+
+def choices(values: list[Any]) -> str:
+    """What a value must be one of, for a message."""
+    every = list(dict.fromkeys(map(shown, values)))
+    if len(every) == 1:
+        return f"must be {every[0]}"
+    more = len(every) - _MOST_CHOICES
+    end = f" and {more} more" if more > 0 else ""
+    return f"must be one of {', '.join(every[:_MOST_CHOICES])}{end}"
 
 
 def shown(value: Any) -> str:

@@ -54,7 +54,8 @@ class SchemaDocument:
         self._index()
 
     def target(self, schema: dict[str, Any], reference: str) -> Any:
-        """What a reference in a schema leads to. Raises BrokenSchemaError."""
+        """What a reference in a schema leads to: anything at all where it leads out of
+        the document, for nothing is fetched. Raises BrokenSchemaError."""
         base = self._bases.get(id(schema), _HOME)
         if (base, reference) not in self._targets:
             self._targets[base, reference] = self._resolved(base, reference)
@@ -62,12 +63,13 @@ class SchemaDocument:
 
     def _resolved(self, base: str, reference: str) -> Any:
         address, fragment = _split(_joined(base, reference))
+        if (anchor := f"{address}#{fragment}") in self._anchors:
+            return self._anchors[anchor]
+        if address not in self._resources:
+            return True
         if fragment and not fragment.startswith("/"):
-            if (anchor := f"{address}#{fragment}") in self._anchors:
-                return self._anchors[anchor]
-        elif address in self._resources:
-            return _below(self._resources[address], fragment, reference)
-        raise BrokenSchemaError(f"the schema has no {reference}")
+            raise BrokenSchemaError(f"the schema has no {reference}")
+        return _below(self._resources[address], fragment, reference)
 
     def _index(self) -> None:
         """Notes where everything is."""
