@@ -85,6 +85,10 @@ def test_a_call_that_waits_for_a_person_is_told_apart(told: dict[str, Any]) -> N
     assert told["pending"] == ["awaiting_approval", True]
 
 
+def test_a_call_that_was_made_before_is_taken_up_again_with_its_types(told: dict[str, Any]) -> None:
+    assert told["again"] == 3
+
+
 def test_the_same_key_gives_the_same_call(told: dict[str, Any]) -> None:
     assert told["isSame"] is True
     assert told["conflict"] == [True, "idempotency_conflict"]

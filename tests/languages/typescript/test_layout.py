@@ -38,7 +38,8 @@ def test_letters_of_east_asia_take_two_columns() -> None:
         ("it's", '"it\'s"'),
         ("'\"", '"\'\\""'),
         ("a\\b\n\u2028\x00\u202e", '"a\\\\b\\n\\u2028\\u0000\\u202e"'),
-        ("\U0001f600 水 größe", '"\\ud83d\\ude00 水 größe"'),
+        ("\U0001f600 水 größe 20 °C → ½", '"\U0001f600 水 größe 20 °C → ½"'),
+        ("\U0001f1e9\U0001f1ea", '"\\ud83c\\udde9\\ud83c\\uddea"'),
         ("\ud800", '"\\ud800"'),
         ("`${x}` */", '"`${x}` */"'),
     ],
@@ -56,6 +57,8 @@ def test_literals(text: str, literal: str) -> None:
         ("größe", "größe"),
         ("", '""'),
         ("a\u200db", '"a\\u200db"'),
+        ("\U0001f600", '"\U0001f600"'),
+        ("größe in m²", '"größe in m²"'),
     ],
 )
 def test_names_of_members(name: str, written: str) -> None:

@@ -194,6 +194,10 @@ def test_calls_that_do_not_end_are_stopped_some_time_after_the_input_ends(projec
     assert node().run(str(HERE / "programs" / "patience.mjs"), support, cwd=project, seconds=20) == "stopped\n"
 
 
+def test_the_program_is_called_after_the_project(project: Path) -> None:
+    assert '[mcp.programs."clerk"]\ncommand = ["node", "./' in (project / "README.md").read_text()
+
+
 def test_large_settings_are_kept_and_told(project: Path) -> None:
     config = (project / "src" / "config.ts").read_text()
     assert "  shard: bigint;\n" in config

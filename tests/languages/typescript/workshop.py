@@ -29,6 +29,7 @@ OPTIONS = {
     "noFallthroughCasesInSwitch": True,
     "noPropertyAccessFromIndexSignature": True,
     "noUnusedLocals": True,
+    "noUnusedParameters": True,
     "verbatimModuleSyntax": True,
     "isolatedModules": True,
     "erasableSyntaxOnly": True,

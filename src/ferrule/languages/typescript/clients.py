@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ferrule.contracts.language import Plan, ToolPlan
 from ferrule.languages.typescript.definitions import Defined, output_type
@@ -28,13 +28,14 @@ def client_index(plan: Plan, defined: Sequence[Defined]) -> str:
         (
             SHARED,
             imports,
-            _exports(plan, defined),
+            _exports(plan, defined, names),
             f"{words}export class Client extends FerruleClient {body}\n",
         )
     )
 
 
-def _exports(plan: Plan, defined: Sequence[Defined]) -> str:
+def _exports(plan: Plan, defined: Sequence[Defined], names: Mapping[str, str]) -> str:
+    """Everything that a caller names: options, errors, types, and the definitions that `Client.result` asks for."""
     lines = [
         exported(["CallProgress", "Waiting"], "./ferrule/answers.js", is_type=True),
         exported(["ClientOptions"], "./ferrule/client.js", is_type=True),
@@ -43,8 +44,8 @@ def _exports(plan: Plan, defined: Sequence[Defined]) -> str:
     ]
     for tool, each in zip(plan.tools, defined, strict=True):
         lines.append(exported(each.types, f"./tools/{tool.stem}.js", is_type=True))
-        if each.values:
-            lines.append(exported(each.values, f"./tools/{tool.stem}.js"))
+        values = [f"definition as {names[tool.stem]}Definition", *each.values]
+        lines.append(exported(values, f"./tools/{tool.stem}.js"))
     return "".join(lines)
 
 

@@ -8,7 +8,7 @@ from ferrule.contracts.language import ToolPlan
 from ferrule.languages.typescript.definitions import output_type
 from ferrule.languages.typescript.dependencies import Dependency
 from ferrule.languages.typescript.layout import LINE, Group, Indent, laid_out
-from ferrule.languages.typescript.parts import call, imported, signature, statement
+from ferrule.languages.typescript.parts import call, imported, signature, statement, unused
 from ferrule.languages.typescript.text import string
 
 _MAKING = """\
@@ -91,7 +91,8 @@ def _function(tool: ToolPlan, dependencies: list[Dependency]) -> str:
             "/** Makes the tool. */\n",
             signature(f"export function create{tool.type_name}Tool", parameters, "Tool"),
             signature("async function run", inputs, f"Promise<{output_type(tool)}>", 2),
-            "    // TODO: do the work. `call.signal` tells when nobody waits any more.\n",
+            "    // TODO: do the work instead. `call.signal` tells when nobody waits any more.\n",
+            unused([*(each.name for each in dependencies), "input", "call"], 4),
             _body(tool),
             "  }\n\n",
             _MAKING,

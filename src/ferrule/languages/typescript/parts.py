@@ -62,3 +62,8 @@ def text_member(name: str, value: str, indent: int = 2) -> str:
 def texts_member(name: str, values: Sequence[str], indent: int = 2) -> str:
     """A member of an object whose value is a list of texts."""
     return laid_out([f"{name}: ", listed("[", [string(each) for each in values], "]"), ","], indent=indent) + "\n"
+
+
+def unused(names: Sequence[str], indent: int) -> str:
+    """A statement that uses names for nothing, for compilers that ask whether they are used."""
+    return statement(["void ", listed("[", names, "]") if len(names) > 1 else names[0]], indent)

@@ -114,7 +114,9 @@ npm run build
 
 `src/client/index.ts` has the class `Client` with a method for each tool.
 `FERRULE_URL` says where the server is and `FERRULE_TOKEN` who calls, unless the
-options of the client do.
+options of the client do. A call that waits for a person ends with a
+`PendingError`; `client.result` takes it up again, with the tool's definition
+(`…Definition` in `src/client/index.ts`) and the `invocationId` of the error.
 """
 
 
@@ -122,11 +124,7 @@ def project_files(plan: Plan) -> dict[str, str]:
     """The files that belong to a person, by path."""
     is_client = plan.kind == "client"
     include = ["src"] if is_client else ["src", "test", "types"]
-    readme = (
-        _CLIENT
-        if is_client
-        else _SERVER.replace("PROGRAM", plan.program_settings("tools", "node", plan.placed("dist/src/main.js")))
-    )
+    readme = _CLIENT if is_client else _SERVER.replace("PROGRAM", _program(plan))
     return {
         ".gitignore": "dist/\nnode_modules/\n",
         ".prettierignore": "dist/\n.ferrule-gen.json\n",
@@ -169,6 +167,12 @@ def _package_name(name: str) -> str:
     if _PACKAGE.fullmatch(name):
         return name
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:100] or "tools"
+
+
+def _program(plan: Plan) -> str:
+    """The lines of `ferrule.toml` that name the program, which is called what the project is called."""
+    name = re.sub(r"[^a-z0-9-]+", "-", _package_name(plan.project.module or plan.project.name).rpartition("/")[2])
+    return plan.program_settings(name.strip("-") or "tools", "node", plan.placed("dist/src/main.js"))
 
 
 def _json(value: object) -> str:

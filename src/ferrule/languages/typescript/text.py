@@ -13,6 +13,7 @@ _SPECIAL = re.compile(r"[^ -\[\]-~]")
 _NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f", "\v": "\\v", "\\": "\\\\"}
 _SHOWN = frozenset(("Lu", "Ll", "Lt", "Lo", "Nd", "Pd", "Ps", "Pe", "Po", "Pi", "Pf", "Sc"))
+_SIGNS = frozenset(("So", "Sm", "No"))
 _TOLD = frozenset(("So", "Sm", "Sk", "Mn", "Mc", "Lm", "No", "Nl", "Pc"))
 _UNPLAIN = re.compile(r"[^ -~]")
 _IN_NAMES = frozenset(("Lu", "Ll", "Lt", "Lo", "Nd"))
@@ -35,7 +36,15 @@ def _escaped(found: re.Match[str]) -> str:
 
 def _is_shown(one: str) -> bool:
     """Whether a reader sees what it is, and nothing else."""
-    return " " <= one <= "~" or (one > "~" and unicodedata.category(one) in _SHOWN and one != "\u00ad")
+    return " " <= one <= "~" or (
+        one > "~" and one != "\u00ad" and (unicodedata.category(one) in _SHOWN or _is_sign(one))
+    )
+
+
+def _is_sign(one: str) -> bool:
+    """Whether it is a sign or a picture by itself, about whose width all agree: `°`, `→`, no half of a flag."""
+    is_settled = one < "\u2600" or unicodedata.east_asian_width(one) == "W"
+    return is_settled and unicodedata.category(one) in _SIGNS
 
 
 def _unicode(one: str) -> str:

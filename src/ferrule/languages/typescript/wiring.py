@@ -10,7 +10,7 @@ from ferrule.contracts.language import Injected, Plan, ToolNote
 from ferrule.languages.typescript.dependencies import Dependencies, ServiceFile
 from ferrule.languages.typescript.layout import LINE, After, Doc, Group, Indent, laid_out
 from ferrule.languages.typescript.naming import KEYWORDS, Names, camel_style
-from ferrule.languages.typescript.parts import SHARED, call, imported, signature, statement
+from ferrule.languages.typescript.parts import SHARED, call, imported, signature, statement, unused
 from ferrule.languages.typescript.text import clause, comment, is_held, member_name, pointer_part, said, string
 from ferrule.model.type_tree import Note
 from ferrule.model.value import JsonValue
@@ -44,9 +44,20 @@ def tool_box(plan: Plan, dependencies: Dependencies) -> str:
     for tool, maker in zip(plan.tools, makers, strict=True):
         given = [_argument(each, dependencies, variables) for each in tool.inject]
         lines.append(statement(call("toolBox.add", [call(maker, given)]), 2))
+    spare = _spare(plan, dependencies)
+    if spare:
+        lines.insert(0, unused(spare, 2))
     begins = signature("export function buildToolBox", ["logger: Logger", "config: Config"], "ToolBox")
     body = "".join((comment([_BOX]), begins, *lines, "  return toolBox;\n}\n"))
     return "\n".join((SHARED, "".join(imports), body))
+
+
+def _spare(plan: Plan, dependencies: Dependencies) -> list[str]:
+    """What the tool box is given and hands to nobody."""
+    kinds = {each.kind for tool in plan.tools for each in tool.inject}
+    if dependencies.needed:
+        return []
+    return [*([] if "logger" in kinds else ["logger"]), *([] if kinds & {"config", "section"} else ["config"])]
 
 
 def _argument(injected: Injected, dependencies: Dependencies, variables: Mapping[str, str]) -> Doc:
@@ -65,11 +76,12 @@ def service(found: ServiceFile) -> str:
     imports += imported(["Logger"], "../ferrule/tool.js", is_type=True)
     begins = signature(f"export function {found.factory}", ["logger: Logger", "config: Config"], found.interface)
     words = said(found.service.description) or ["What tools use of the service."]
+    made = f"  // TODO: make it instead.\n{unused(['logger', 'config'], 2)}  return {{}};\n}}\n"
     return "\n".join(
         (
             imports,
             f"{comment(words)}export interface {found.interface} {{\n  // TODO: what tools need.\n}}\n",
-            f"/** Makes the service, when the tool box is built. */\n{begins}  // TODO: make it.\n  return {{}};\n}}\n",
+            f"/** Makes the service, when the tool box is built. */\n{begins}{made}",
         )
     )
 

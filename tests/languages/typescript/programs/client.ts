@@ -11,6 +11,7 @@ import {
   RateLimitedError,
   RequestError,
   SchemaValidationFailedError,
+  liveCountDefinition,
   type LiveGreetOutput,
 } from "./client/index.js";
 import { createLiveEchoTool, read } from "./tools/generated/live_echo.js";
@@ -65,11 +66,19 @@ const invalid = await failure(client.liveGreet({ name: "Ada", times: 0 }));
 told["invalid"] = invalid instanceof SchemaValidationFailedError;
 
 const steps: (number | null)[] = [];
+let countedId = "";
 told["counted"] = await client.liveCount(
   { steps: 3, seconds: 0.3 },
-  { onProgress: ({ percent }) => steps.push(percent) },
+  {
+    onProgress: ({ percent, invocationId }) => {
+      steps.push(percent);
+      countedId = invocationId;
+    },
+  },
 );
 told["steps"] = steps;
+const again = await client.result(liveCountDefinition, countedId);
+told["again"] = again.counted;
 
 const aborting = new AbortController();
 const running = client.liveCount(

@@ -9,6 +9,7 @@ export type { ClientOptions } from "./ferrule/client.js";
 export * from "./ferrule/errors.js";
 export type { CallOptions } from "./ferrule/following.js";
 export type { FindOrderInput, FindOrderOutput } from "./tools/find_order.js";
+export { definition as findOrderDefinition } from "./tools/find_order.js";
 
 /** The tools of clerk. */
 export class Client extends FerruleClient {

@@ -30,7 +30,8 @@ export function createFindOrderTool(
     input: FindOrderInput,
     call: ToolCall,
   ): Promise<FindOrderOutput> {
-    // TODO: do the work. `call.signal` tells when nobody waits any more.
+    // TODO: do the work instead. `call.signal` tells when nobody waits any more.
+    void [logger, orderRepo, databaseConfig, input, call];
     return definition.decodeOutput('{"id":""}');
   }
 
