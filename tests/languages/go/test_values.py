@@ -59,6 +59,18 @@ def test_tools_that_nobody_has_written_answer_what_their_schemas_allow(workbench
         ("scalars", '{"flag":true,"count":1,"ratio":1e400,"text":""}', "too large"),
         ("scalars", '{"FLAG":true,"count":1,"ratio":1,"text":""}', "/flag: is missing"),
         ("ranges", '{"unsigned":18446744073709551616}', "must be at most"),
+        ("scalars", '{"flag":true,"count":1,"ratio":12345678901234567890123,"text":""}', "/ratio: the number"),
+        (
+            "untagged",
+            '{"target":"","several":-9007199254740993}',
+            "/several: the number -9007199254740993 has more digits",
+        ),
+        (
+            "untagged",
+            '{"target":9223372036854775808}',
+            "/target: the number 9223372036854775808 does not fit into 64 bits",
+        ),
+        ("untagged", '{"target":"","lists":[1,9223372036854775808]}', "/lists/1: the number 9223372036854775808"),
     ],
 )
 def test_what_a_type_cannot_hold_is_an_error(workbench: Workbench, name: str, text: str, part: str) -> None:
@@ -67,7 +79,26 @@ def test_what_a_type_cannot_hold_is_an_error(workbench: Workbench, name: str, te
     assert part in answer.error
 
 
-def test_large_integers_are_kept_exactly(workbench: Workbench) -> None:
-    text = '{"unsigned":18446744073709551615}'
-    (answer,) = workbench.ask([{"name": "ranges", "value": text}])
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("ranges", '{"unsigned":18446744073709551615}'),
+        ("untagged", '{"target":"","several":9007199254740992}'),
+        ("untagged", '{"target":"","several":10000000000000000000000}'),
+        ("untagged", '{"target":"","several":0.12345678901234567}'),
+    ],
+)
+def test_large_integers_are_kept_exactly(workbench: Workbench, name: str, text: str) -> None:
+    (answer,) = workbench.ask([{"name": name, "value": text}])
+    assert answer.error == ""
     assert answer.value == json.loads(text)
+
+
+def test_a_tuple_alone_is_read_by_the_standard_library_too(workbench: Workbench) -> None:
+    answers = workbench.ask([{"name": "a pair", "value": text} for text in ('["a",1]', '["a","b"]', '["a",1,2]', "{}")])
+    assert answers[0].value == ["a", 1]
+    assert [answer.error for answer in answers[1:]] == [
+        "/1: must be number; it is string",
+        "/2: is one too many",
+        "must be array; it is object",
+    ]

@@ -76,7 +76,8 @@ def alias(declared: Alias, schema: str, shapes: Shapes, first: str) -> list[str]
     """The declarations of another name: a type of its own for lists, maps and tuples, else the type itself."""
     name = declared.name
     if isinstance(declared.type, TupleOf):
-        return tuple_struct(TupleStruct(name, declared.type, name), shapes, first, declared.words)
+        read = f"readJSON(data, {schema}, {quoted(declared.pointer)}, decode{name})"
+        return tuple_struct(TupleStruct(name, declared.type, name), shapes, first, declared.words, read)
     told = type_comment(first, declared.words)
     shape = shapes.of(declared.type, f"{name}Value", name)
     if not _is_own(declared.type):

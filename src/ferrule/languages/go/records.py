@@ -127,15 +127,30 @@ def _wire_name(name: str) -> str:
 
 def json_methods(name: str, schema: str, pointer: str) -> list[str]:
     """What encoding/json calls."""
+    read = f"readJSON(data, {schema}, {quoted(pointer)}, decode{name})"
     return [
-        f"// MarshalJSON writes {name} as its schema has it.",
+        *marshal(name, "as its schema has it"),
+        *unmarshal(name, "refuses what the schema refuses", read),
+    ]
+
+
+def marshal(name: str, how: str) -> list[str]:
+    """What encoding/json writes with."""
+    return [
+        f"// MarshalJSON writes {name} {how}.",
         f"func (v {name}) MarshalJSON() ([]byte, error) {{",
         f"\treturn writeJSON(v, encode{name})",
         "}",
         "",
-        "// UnmarshalJSON refuses what the schema refuses.",
+    ]
+
+
+def unmarshal(name: str, what: str, read: str) -> list[str]:
+    """What encoding/json reads with. `read` is an expression that gives the value and an error."""
+    return [
+        f"// UnmarshalJSON {what}.",
         f"func (v *{name}) UnmarshalJSON(data []byte) error {{",
-        f"\tmade, err := readJSON(data, {schema}, {quoted(pointer)}, decode{name})",
+        f"\tmade, err := {read}",
         "\tif err == nil {",
         "\t\t*v = made",
         "\t}",

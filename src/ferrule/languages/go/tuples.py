@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from ferrule.languages.go.documented import type_comment
 from ferrule.languages.go.names import REST
-from ferrule.languages.go.records import Field, struct
+from ferrule.languages.go.records import Field, marshal, struct, unmarshal
 from ferrule.languages.go.shapes import Shapes, TupleStruct
 from ferrule.model.type_tree import SILENT, Nullable, Type, Words
 
 
-def tuple_struct(made: TupleStruct, shapes: Shapes, first: str = "", words: Words = SILENT) -> list[str]:
-    """The declarations of a tuple."""
+def tuple_struct(
+    made: TupleStruct, shapes: Shapes, first: str = "", words: Words = SILENT, read: str = ""
+) -> list[str]:
+    """The declarations of a tuple. `read`: what reads JSON and checks it; a tuple whose schema has no place of its own is held to
+    its types."""
     told = type_comment(first or f"{made.name} is a list whose items differ by their place.", words)
     count = len(made.type.items)
     fields = [_item(made, place, each, shapes) for place, each in enumerate(made.type.items)]
@@ -18,7 +21,13 @@ def tuple_struct(made: TupleStruct, shapes: Shapes, first: str = "", words: Word
     if made.type.rest is not None:
         fields.append(_rest(made, made.type.rest, shapes))
         end = ""
-    return [*struct(made.name, told, fields), *_codec(made.name, fields, end)]
+    name = made.name
+    return [
+        *struct(name, told, fields),
+        *marshal(name, "as a list"),
+        *unmarshal(name, "reads a list", read or f"readList(data, decode{name})"),
+        *_codec(name, fields, end),
+    ]
 
 
 def _item(made: TupleStruct, place: int, type_: Type, shapes: Shapes) -> Field:
@@ -52,11 +61,6 @@ def _rest(made: TupleStruct, type_: Type, shapes: Shapes) -> Field:
 
 def _codec(name: str, fields: list[Field], end: str) -> list[str]:
     return [
-        f"// MarshalJSON writes {name} as a list.",
-        f"func (v {name}) MarshalJSON() ([]byte, error) {{",
-        f"\treturn writeJSON(v, encode{name})",
-        "}",
-        "",
         f"func decode{name}(value any) ({name}, error) {{",
         f"\tvar made {name}",
         "\tfrom := listParts(value)",

@@ -33,7 +33,7 @@ def _field(declared: Union, variant: Variant, name: str, shapes: Shapes) -> Fiel
         write = f"writeConstant(out, &count, value.{name}, {literal}, {base.write})"
         return Field(name, "bool", "", told, f"isConstant(value, {literal}, {base.read})", write)
     shape: Shape = shapes.of(variant.type, f"{declared.name}{name}", declared.name)
-    read = f"(value, &made.{name}, {shape.read})"
+    read = f"(value, &made.{name}, {shape.read}"
     return Field(name, f"*{shape.go}", "", told, read, f"writeVariant(out, &count, value.{name}, {shape.write})")
 
 
@@ -57,14 +57,14 @@ def _decode(declared: Union, fields: list[Field], schema: str) -> list[str]:
 
 def _by_schema(declared: Union, fields: list[Field], schema: str) -> list[str]:
     """The first variant whose schema takes the value, and whose type does: several may share one schema."""
-    lines = ["\tswitch {"]
+    lines = ["\tvar problem error", "\tswitch {"]
     for variant, field in zip(declared.variants, fields, strict=True):
         accepts = f"{schema}.accepts({quoted(variant.pointer)}, value)"
         if isinstance(variant.type, Constant):
             lines += [f"\tcase {accepts} && {field.read}:", f"\t\tmade.{field.name} = true"]
         else:
-            lines.append(f"\tcase {accepts} && isVariant{field.read}:")
-    return [*lines, "\tdefault:", '\t\treturn made, invalid("fits no variant")', "\t}", "\treturn made, nil"]
+            lines.append(f"\tcase {accepts} && isVariant{field.read}, &problem):")
+    return [*lines, "\tdefault:", "\t\treturn made, noVariant(problem)", "\t}", "\treturn made, nil"]
 
 
 def _by_tag(declared: Union, tag: str, fields: list[Field]) -> list[str]:
@@ -76,7 +76,7 @@ def _by_tag(declared: Union, tag: str, fields: list[Field]) -> list[str]:
         cases = [each for each in tags if each not in seen]
         seen.update(cases)
         if cases:
-            lines += [f"\tcase {', '.join(cases)}:", f"\t\terr = readVariant{field.read}"]
+            lines += [f"\tcase {', '.join(cases)}:", f"\t\terr = readVariant{field.read})"]
     return [*lines, "\tdefault:", '\t\terr = invalid("fits no variant")', "\t}", "\treturn made, err"]
 
 

@@ -22,7 +22,16 @@ type answer struct {
 	Error  string `json:"error"`
 }
 
-var trips = map[string]func([]byte) ([]byte, error){}
+var trips = map[string]func([]byte) ([]byte, error){"a pair": trip(unmarshalled[ListsInputPair], marshalled[ListsInputPair])}
+
+func unmarshalled[T any](data []byte) (value T, err error) {
+	err = json.Unmarshal(data, &value)
+	return value, err
+}
+
+func marshalled[T any](value T) ([]byte, error) {
+	return json.Marshal(value)
+}
 
 func trip[T any](decode func([]byte) (T, error), encode func(T) ([]byte, error)) func([]byte) ([]byte, error) {
 	return func(data []byte) ([]byte, error) {

@@ -25,6 +25,8 @@ type InvalidJSON struct {
 	Place string
 	// Problem says what is wrong there.
 	Problem string
+	// isOfKind is set where the whole value is of another type than what it was read as.
+	isOfKind bool
 }
 
 func (e *InvalidJSON) Error() string {

@@ -2,8 +2,12 @@ package support
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"math"
+	"math/big"
 	"strconv"
+	"strings"
 )
 
 // Optional is a member that may be left out, null, or a value: three different things. The zero Optional is left out.
@@ -96,7 +100,7 @@ func readNull(value any) (Null, error) {
 }
 
 func mismatch(wanted string, value any) error {
-	return invalid("must be %s; it is %s", wanted, typeName(value))
+	return &InvalidJSON{Problem: fmt.Sprintf("must be %s; it is %s", wanted, typeName(value)), isOfKind: true}
 }
 
 func readBool(value any) (bool, error) {
@@ -132,7 +136,20 @@ func readFloat(value any) (float64, error) {
 	if err != nil || math.IsInf(made, 0) {
 		return 0, invalid("the number %s is too large", number)
 	}
+	if !isHeld(number, made) {
+		return 0, invalid("the number %s has more digits than a float64 holds", number)
+	}
 	return made, nil
+}
+
+// isHeld says whether a float64 is the number, where that is written as a whole one: an account's number is never rounded.
+// Fractions are, as everywhere.
+func isHeld(number json.Number, made float64) bool {
+	digits := strings.TrimPrefix(string(number), "-")
+	if len(digits) <= 15 || !isDigits(digits) {
+		return true
+	}
+	return exactly(number).Cmp(new(big.Rat).SetFloat64(made)) == 0
 }
 
 func readInt(value any) (int64, error) {
@@ -410,9 +427,23 @@ func readVariant[T any](value any, into **T, read reader[T]) error {
 	return err
 }
 
-// isVariant reads a variant of a union if the value is of its type.
-func isVariant[T any](value any, into **T, read reader[T]) bool {
-	return readVariant(value, into, read) == nil
+// isVariant reads a variant of a union if the value is of its type. Why one that its schema takes cannot be read is kept in problem,
+// unless it is only that the value is of another type.
+func isVariant[T any](value any, into **T, read reader[T], problem *error) bool {
+	err := readVariant(value, into, read)
+	var known *InvalidJSON
+	if errors.As(err, &known) && !known.isOfKind && *problem == nil {
+		*problem = err
+	}
+	return err == nil
+}
+
+// noVariant says of a value that its schema takes, and no variant, what is wrong with it.
+func noVariant(problem error) error {
+	if problem != nil {
+		return problem
+	}
+	return invalid("fits no variant")
 }
 
 // isConstant says whether a value is the one of a variant.
@@ -440,6 +471,16 @@ func anyTag(value any, name string) string {
 		return "number " + exactly(tag).RatString()
 	}
 	return ""
+}
+
+// readList parses, and makes the typed value of a tuple: what its schema says beside that is checked with what the tuple is in.
+func readList[T any](data []byte, read reader[T]) (T, error) {
+	value, err := parseJSON(data)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return read(value)
 }
 
 // readJSON parses, checks by a schema, and makes the typed value.
