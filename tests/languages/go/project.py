@@ -110,7 +110,7 @@ def write_project(folder: Path) -> Path:
     text = path.read_text()
     start, end = text.index("\t// TODO"), text.rindex("}")
     text = text[:start] + (PROGRAMS / "handler.go").read_text() + text[end:]
-    path.write_text(text.replace('import "context"', 'import (\n\t"context"\n\t"os"\n)'))
+    path.write_text(text.replace('import "context"', 'import (\n\t"context"\n\t"os"\n\t"time"\n)'))
     go().run("build", "-o", "server", ".", cwd=folder)
     return folder
 
@@ -136,6 +136,10 @@ class Server:
         assert self._process.stdout is not None
         return json.loads(self._process.stdout.readline())
 
+    def close(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+
     def ask(self, method: str, params: Any = None, number: int = 1) -> Any:
         self.send(method, params, number)
         answer = self.receive()
@@ -154,7 +158,7 @@ def running(folder: Path) -> Iterator[Server]:
             [str(folder / "server")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True, env={}
         )
         with process:
-            yield Server(process)
-            assert process.stdin is not None
-            process.stdin.close()
+            server = Server(process)
+            yield server
+            server.close()
             assert process.wait(30) == 0

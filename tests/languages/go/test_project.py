@@ -96,6 +96,50 @@ def test_requests_that_mean_nothing_are_refused(project: Path) -> None:
         assert server.receive()["error"]["code"] == -32600
 
 
+_BATCH = [
+    {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "greet", "arguments": {"name": "slow"}}},
+    {"jsonrpc": "2.0", "method": "notifications/initialized"},
+    {"jsonrpc": "2.0", "id": "b", "method": "ping"},
+    {"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {"name": "nope"}},
+    5,
+]
+
+
+def test_a_batch_is_answered_in_the_revision_that_has_them(project: Path) -> None:
+    with running(project) as server:
+        server.ask("initialize", {"protocolVersion": "2025-03-26", "capabilities": {}})
+        server.send_line(json.dumps(_BATCH))
+        answers = {answer["id"]: answer for answer in server.receive()}
+        assert answers[1]["result"]["structuredContent"] == {"words": ["hello slow"]}
+        assert answers["b"]["result"] == {}
+        assert (answers[3]["error"]["code"], answers[None]["error"]["code"]) == (-32602, -32600)
+        assert len(answers) == 4
+        server.send_line(json.dumps(_BATCH[1:2]))
+        assert server.ask("ping", number=9) == {}
+        server.send_line("[]")
+        assert server.receive()["error"]["code"] == -32600
+
+
+def test_a_batch_is_refused_in_any_other_revision(project: Path) -> None:
+    with running(project) as server:
+        server.ask("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}})
+        server.send_line(json.dumps(_BATCH))
+        assert server.receive()["error"]["code"] == -32600
+
+
+def test_calls_that_run_are_answered_when_the_input_ends(project: Path) -> None:
+    with running(project) as server:
+        server.send("tools/call", {"name": "greet", "arguments": {"name": "slow"}}, 1)
+        server.close()
+        assert server.receive()["result"]["structuredContent"] == {"words": ["hello slow"]}
+
+
+def test_no_arguments_are_an_empty_object(project: Path) -> None:
+    with running(project) as server:
+        for params in ({"name": "loose"}, {"name": "loose", "arguments": None}):
+            assert not server.ask("tools/call", params)["isError"]
+
+
 def test_progress_is_told_to_who_asks(project: Path) -> None:
     with running(project) as server:
         params = {"name": "greet", "arguments": {"name": "Ann"}, "_meta": {"progressToken": "p"}}

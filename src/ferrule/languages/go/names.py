@@ -68,7 +68,7 @@ VALUES = (
 )
 """What every package of stubs needs."""
 IMPLEMENTING = ("tool",)
-SERVING = ("server",)
+SERVING = ("server", "server_batches", "server_calls")
 CALLING = ("answers", "client", "events", "exchange", "failures")
 BUILTIN = ("builtin",)
 

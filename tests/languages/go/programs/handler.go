@@ -4,6 +4,9 @@
 		os.Stderr.WriteString("canceled\n")
 		return GreetOutput{}, ctx.Err()
 	}
+	if input.Name == "slow" {
+		time.Sleep(300 * time.Millisecond)
+	}
 	if input.Name == "panic" {
 		panic("oh")
 	}

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"sync"
 	"time"
@@ -23,6 +22,7 @@ const (
 	mcpInvalidParams  = -32602
 	mcpLongestLine    = 64 << 20
 	mcpPatience       = 10 * time.Second
+	mcpLastPatience   = time.Second
 )
 
 type mcpMessage struct {
@@ -45,6 +45,13 @@ type mcpServer struct {
 	running       sync.WaitGroup
 	guard         sync.Mutex
 	cancels       map[string]context.CancelFunc
+	// revision is the one that was agreed on; empty before.
+	revision string
+}
+
+// mcpAnswers takes answers to requests: the stream itself, or a batch.
+type mcpAnswers interface {
+	send(message map[string]any)
 }
 
 // Serve answers calls until the input ends. Calls run side by side.
@@ -68,39 +75,65 @@ func Serve(ctx context.Context, name, version string, tools []Tool, in io.Reader
 	return lines.Err()
 }
 
-// finish gives running calls a while to end, then cancels them.
+// finish gives running calls a while to end, then cancels them. One that does not care is left alone.
 func (s *mcpServer) finish(cancel context.CancelFunc) {
-	patience := time.AfterFunc(mcpPatience, cancel)
-	defer patience.Stop()
-	s.running.Wait()
-}
-
-func (s *mcpServer) receive(ctx context.Context, line []byte) {
-	var message mcpMessage
-	switch err := json.Unmarshal(line, &message); {
-	case err != nil && !json.Valid(line):
-		s.refuse(json.RawMessage("null"), mcpParseError, "the line is not JSON")
-	case err != nil:
-		s.refuse(json.RawMessage("null"), mcpInvalidRequest, "the line is no JSON-RPC message")
-	case message.Method == "notifications/cancelled":
-		s.cancelled(message.Params)
-	case message.Method == "tools/call" && message.ID != nil:
-		s.start(ctx, message)
-	case message.Method != "" && message.ID != nil:
-		s.answer(message)
+	ended := make(chan struct{})
+	go func() {
+		s.running.Wait()
+		close(ended)
+	}()
+	for _, patience := range []time.Duration{mcpPatience, mcpLastPatience} {
+		select {
+		case <-ended:
+			return
+		case <-time.After(patience):
+			cancel()
+		}
 	}
 }
 
-func (s *mcpServer) answer(message mcpMessage) {
+// receive takes a line: a message, or a batch of them in the revision that has batches.
+func (s *mcpServer) receive(ctx context.Context, line []byte) {
+	switch {
+	case !json.Valid(line):
+		refuse(s, json.RawMessage("null"), mcpParseError, "the line is not JSON")
+	case line[0] == '[':
+		s.receiveBatch(ctx, line)
+	default:
+		s.take(ctx, line, s, s.running.Done)
+	}
+}
+
+// take takes one message. When it is answered, or will not be, it says that it is done; before that the server does not end.
+func (s *mcpServer) take(ctx context.Context, text []byte, to mcpAnswers, done func()) {
+	s.running.Add(1)
+	var message mcpMessage
+	err := json.Unmarshal(text, &message)
+	if err == nil && message.Method == "tools/call" && message.ID != nil {
+		s.start(ctx, message, to, done)
+		return
+	}
+	defer done()
+	switch {
+	case err != nil:
+		refuse(to, json.RawMessage("null"), mcpInvalidRequest, "this is no JSON-RPC message")
+	case message.Method == "notifications/cancelled":
+		s.cancelled(message.Params)
+	case message.Method != "" && message.ID != nil:
+		s.answer(message, to)
+	}
+}
+
+func (s *mcpServer) answer(message mcpMessage, to mcpAnswers) {
 	switch message.Method {
 	case "initialize":
-		s.reply(message.ID, s.initialized(message.Params))
+		reply(to, message.ID, s.initialized(message.Params))
 	case "ping":
-		s.reply(message.ID, struct{}{})
+		reply(to, message.ID, struct{}{})
 	case "tools/list":
-		s.reply(message.ID, map[string]any{"tools": s.listed()})
+		reply(to, message.ID, map[string]any{"tools": s.listed()})
 	default:
-		s.refuse(message.ID, mcpUnknownMethod, "there is no method "+message.Method)
+		refuse(to, message.ID, mcpUnknownMethod, "there is no method "+message.Method)
 	}
 }
 
@@ -115,6 +148,7 @@ func (s *mcpServer) initialized(params json.RawMessage) any {
 			revision = each
 		}
 	}
+	s.revision = revision
 	return map[string]any{
 		"protocolVersion": revision,
 		"capabilities":    map[string]any{"tools": struct{}{}},
@@ -151,90 +185,6 @@ func isObjectSchema(schema json.RawMessage) bool {
 	return len(schema) > 0 && json.Unmarshal(schema, &told) == nil && told.Type == "object"
 }
 
-type mcpCall struct {
-	Name      string          `json:"name"`
-	Arguments json.RawMessage `json:"arguments"`
-	Meta      struct {
-		ProgressToken json.RawMessage `json:"progressToken"`
-	} `json:"_meta"`
-}
-
-func (s *mcpServer) start(ctx context.Context, message mcpMessage) {
-	var call mcpCall
-	if err := json.Unmarshal(message.Params, &call); err != nil {
-		s.refuse(message.ID, mcpInvalidParams, "the parameters of tools/call are not as they must be")
-		return
-	}
-	tool, found := s.byName[call.Name]
-	if !found {
-		s.refuse(message.ID, mcpInvalidParams, "Unknown tool: "+call.Name)
-		return
-	}
-	if len(call.Arguments) == 0 {
-		call.Arguments = json.RawMessage("{}")
-	}
-	ctx, cancel := context.WithCancel(s.withProgress(ctx, call.Meta.ProgressToken))
-	key := string(message.ID)
-	s.guard.Lock()
-	s.cancels[key] = cancel
-	s.guard.Unlock()
-	s.running.Add(1)
-	go func() {
-		defer s.running.Done()
-		defer cancel()
-		result := called(ctx, tool, call.Arguments)
-		s.guard.Lock()
-		delete(s.cancels, key)
-		s.guard.Unlock()
-		// Who has cancelled a call does not wait for its answer.
-		if ctx.Err() == nil {
-			s.reply(message.ID, result)
-		}
-	}()
-}
-
-func (s *mcpServer) withProgress(ctx context.Context, token json.RawMessage) context.Context {
-	if len(token) == 0 || string(token) == "null" {
-		return ctx
-	}
-	return context.WithValue(ctx, progressKey{}, func(done, total float64, message string) {
-		params := map[string]any{"progressToken": token, "progress": done}
-		if total > 0 {
-			params["total"] = total
-		}
-		if message != "" {
-			params["message"] = message
-		}
-		s.send(map[string]any{"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
-	})
-}
-
-// called runs a tool. A panic in it ends the call and not the server.
-func called(ctx context.Context, tool Tool, input []byte) (result map[string]any) {
-	defer func() {
-		if problem := recover(); problem != nil {
-			result = failed(fmt.Sprintf("the tool broke: %v", problem))
-		}
-	}()
-	output, err := tool.Call(ctx, input)
-	if err != nil {
-		return failed(err.Error())
-	}
-	result = map[string]any{"content": textContent(string(output)), "isError": false}
-	if bytes.HasPrefix(output, []byte("{")) {
-		result["structuredContent"] = json.RawMessage(output)
-	}
-	return result
-}
-
-func failed(message string) map[string]any {
-	return map[string]any{"content": textContent(message), "isError": true}
-}
-
-func textContent(text string) []map[string]string {
-	return []map[string]string{{"type": "text", "text": text}}
-}
-
 func (s *mcpServer) cancelled(params json.RawMessage) {
 	var wanted struct {
 		RequestID json.RawMessage `json:"requestId"`
@@ -247,15 +197,20 @@ func (s *mcpServer) cancelled(params json.RawMessage) {
 	}
 }
 
-func (s *mcpServer) reply(id json.RawMessage, result any) {
-	s.send(map[string]any{"jsonrpc": "2.0", "id": id, "result": result})
+func reply(to mcpAnswers, id json.RawMessage, result any) {
+	to.send(map[string]any{"jsonrpc": "2.0", "id": id, "result": result})
 }
 
-func (s *mcpServer) refuse(id json.RawMessage, code int, message string) {
-	s.send(map[string]any{"jsonrpc": "2.0", "id": id, "error": mcpProblem{code, message}})
+func refuse(to mcpAnswers, id json.RawMessage, code int, message string) {
+	to.send(map[string]any{"jsonrpc": "2.0", "id": id, "error": mcpProblem{code, message}})
 }
 
 func (s *mcpServer) send(message map[string]any) {
+	s.write(message)
+}
+
+// write writes a line.
+func (s *mcpServer) write(message any) {
 	data, err := json.Marshal(message)
 	if err != nil {
 		return
