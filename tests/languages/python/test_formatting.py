@@ -27,7 +27,29 @@ from tests.languages.python.workbench import (
     written,
 )
 
-_GIVEN = [Given(case.name, case.schema, case.schema) for case in CASES]
+_CIRCLES = {
+    "tree": {"type": "array", "items": {"$ref": "#/$defs/tree"}},
+    "first": {"type": "array", "items": {"$ref": "#/$defs/second"}},
+    "second": {"type": "object", "additionalProperties": {"$ref": "#/$defs/first"}},
+    "json": {
+        "anyOf": [
+            {"type": ["string", "number", "null"]},
+            {"type": "array", "items": {"$ref": "#/$defs/json"}},
+            {"type": "object", "additionalProperties": {"$ref": "#/$defs/json"}},
+        ]
+    },
+}
+"""Types that need themselves and are no records."""
+_CIRCULAR = {
+    "type": "object",
+    "properties": {name: {"$ref": f"#/$defs/{name}"} for name in _CIRCLES},
+    "$defs": _CIRCLES,
+}
+_GIVEN = [
+    *(Given(case.name, case.schema, case.schema) for case in CASES),
+    Given("circles", _CIRCULAR, _CIRCULAR),
+    Given("circle", {"$ref": "#/$defs/json", "$defs": _CIRCLES}, {"$ref": "#/$defs/tree", "$defs": _CIRCLES}),
+]
 
 
 def _random(seed: int, count: int) -> list[Given]:

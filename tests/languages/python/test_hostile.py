@@ -30,6 +30,8 @@ def _declared(text: str) -> list[str]:
                 found.append(node.name)
             case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
                 found.append(name)
+            case ast.If(test=ast.Name(id="TYPE_CHECKING"), body=[ast.AnnAssign(target=ast.Name(id=name))]):
+                found.append(name)
             case ast.Expr(value=ast.Constant() | ast.Call()) | ast.ImportFrom() | ast.Import():
                 pass
             case _:

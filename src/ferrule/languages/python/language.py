@@ -12,7 +12,7 @@ from ferrule.languages.python.project import next_steps, project_files
 from ferrule.languages.python.type_module import notes_of
 
 _IMPORTED = """
-    Any Literal NotRequired TypeAlias TypedDict Union UNSET UnsetType BaseModel ConfigDict Field TypeAliasType Codec Types
+    Any TYPE_CHECKING Literal NotRequired TypeAlias TypedDict Union UNSET UnsetType BaseModel ConfigDict Field TypeAliasType Codec Types
     INPUT OUTPUT INPUT_SCHEMA OUTPUT_SCHEMA CONTRACT SERVICES Client SyncClient Progress Mapping Annotated Config
 """
 
