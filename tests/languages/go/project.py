@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -44,6 +45,7 @@ _GREET_GIVES = {
     "properties": {"words": {"type": "array", "items": {"type": "string"}, "minItems": 1}, "mood": {"enum": ["glad", "grim"]}},
     "required": ["words"],
 }  # fmt: skip
+_SAY_TAKES = {"type": "object", "properties": {"text": {"type": "string"}}}
 _READ_TAKES = {"type": "object", "properties": {"file_path": {"type": "string"}}, "required": ["file_path"]}
 
 
@@ -92,6 +94,7 @@ def project_plan() -> Plan:
             tool_of("greet", _GREET_TAKES, _GREET_GIVES, title="Greet", version="2.0.0", tags=("a`b", "c")),
             tool_of("loose", {"type": "object", "properties": {"n": {"type": "integer", "maximum": 2**70}}}),
             tool_of("read", _READ_TAKES, dialect="adl"),
+            tool_of("say", _SAY_TAKES, {"type": ["string", "null"]}),
         ],
         Choice(is_project=True),
         project,
@@ -99,18 +102,20 @@ def project_plan() -> Plan:
     inject = [Injected("logger"), Injected("config")]
     inject += [Injected("section", name) for name in ("mail", "Mail", "nowhere")]
     inject += [Injected("service", each.name) for each in services]
-    tools = (made.tools[0], msgspec.structs.replace(made.tools[1], inject=tuple(inject)), made.tools[2])
+    tools = (made.tools[0], msgspec.structs.replace(made.tools[1], inject=tuple(inject)), *made.tools[2:])
     return msgspec.structs.replace(made, tools=tools)
 
 
 def write_project(folder: Path) -> Path:
-    """The project, with the first tool implemented."""
+    """The project, with two tools implemented."""
     written(folder, LANGUAGE.write(project_plan()).files)
     path = folder / "tools" / "greet.go"
     text = path.read_text()
     start, end = text.index("\t// TODO"), text.rindex("}")
     text = text[:start] + (PROGRAMS / "handler.go").read_text() + text[end:]
     path.write_text(text.replace('import "context"', 'import (\n\t"context"\n\t"os"\n\t"time"\n)'))
+    path = folder / "tools" / "say.go"
+    path.write_text(re.sub("return Decode.*", "return input.Text, nil", path.read_text()))
     go().run("build", "-o", "server", ".", cwd=folder)
     return folder
 

@@ -59,7 +59,7 @@ def test_it_says_what_it_is_and_has(project: Path) -> None:
         assert server.ask("ping") == {}
         tools = server.ask("tools/list")["tools"]
     plan = project_plan()
-    assert [tool["name"] for tool in tools] == ["greet", "loose", "read"]
+    assert [tool["name"] for tool in tools] == ["greet", "loose", "read", "say"]
     assert tools[0]["title"] == "Greet"
     assert tools[0]["inputSchema"] == msgspec.json.decode(plan.tools[0].input_schema)
     assert tools[0]["outputSchema"]["required"] == ["words"]
@@ -72,6 +72,13 @@ def test_a_call_has_a_typed_result(project: Path) -> None:
         assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
         assert not result["isError"]
         assert "not implemented" in server.call("loose", {"n": 2**69})["structuredContent"]["not_implemented"]
+
+
+def test_a_text_is_told_as_it_is_and_null_as_nothing(project: Path) -> None:
+    with running(project) as server:
+        for text in ("plain", '"q"', "123", "null", "é\n"):
+            assert server.call("say", {"text": text})["content"] == [{"type": "text", "text": text}]
+        assert server.call("say", {}) == {"content": [], "isError": False}
 
 
 def test_failures_are_results(project: Path) -> None:

@@ -80,11 +80,23 @@ func called(ctx context.Context, tool Tool, input []byte) (result map[string]any
 	if err != nil {
 		return failed(err.Error())
 	}
-	result = map[string]any{"content": textContent(string(output)), "isError": false}
+	result = map[string]any{"content": contentOf(output), "isError": false}
 	if bytes.HasPrefix(output, []byte("{")) {
 		result["structuredContent"] = json.RawMessage(output)
 	}
 	return result
+}
+
+// contentOf gives an output as content: a text as it is, nothing for null, anything else as JSON.
+func contentOf(output []byte) []map[string]string {
+	text := string(output)
+	switch {
+	case text == "null":
+		return []map[string]string{}
+	case bytes.HasPrefix(output, []byte(`"`)):
+		_ = json.Unmarshal(output, &text)
+	}
+	return textContent(text)
 }
 
 func failed(message string) map[string]any {
