@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from ferrule.contracts.language import Plan
+from ferrule.languages.rust.language import LANGUAGE
 from tests.languages.live import TOOLS, live
 from tests.languages.rust.crates import Given, built, library, planned, talked, well_formed
 
@@ -165,6 +167,14 @@ fn main() {
 """
 
 
+def _shown(plan: Plan) -> str:
+    """What the README shows, which has to compile."""
+    page = next(each.text for each in LANGUAGE.write(plan).files if each.path == "README.md")
+    assert "`FERRULE_URL`" in page
+    code = page.partition("```rust\n")[2].partition("```")[0]
+    return f"#[allow(dead_code)]\nmod shown {{\n{code}}}\n"
+
+
 def test_client_stubs_call_a_live_server(tmp_path: Path) -> None:
     given = [
         Given(tool["name"], tool["input_schema"]["parameters"], tool["output_schema"], tool["description"])
@@ -179,7 +189,8 @@ def test_client_stubs_call_a_live_server(tmp_path: Path) -> None:
     ]
     folder = tmp_path / "crate"
     name = f"caller_{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}"
-    library(planned(given, "client"), folder, _MAIN.replace("CRATE", name), name)
+    plan = planned(given, "client", is_project=True, name=name)
+    library(plan, folder, _MAIN.replace("CRATE", name) + _shown(plan), name)
     well_formed(folder / "src" / "client")
     program = built(folder, name)
     with live(tmp_path / "workspace") as server:

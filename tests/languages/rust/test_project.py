@@ -75,6 +75,13 @@ def _program(folder: Path) -> Path:
     return Path(cargo().env["CARGO_TARGET_DIR"]) / "debug" / name
 
 
+def test_clippy_has_nothing_to_say_of_a_project(project: Path) -> None:
+    done = _cargo(project, "clippy", "--quiet", "--all-targets", "--", "--deny", "warnings")
+    if "clippy" in done.stderr and ("no such command" in done.stderr or "is not installed" in done.stderr):
+        pytest.skip("clippy is not installed")
+    assert done.returncode == 0, done.stderr
+
+
 @contextmanager
 def _running(folder: Path) -> Iterator[tuple[IO[str], IO[str]]]:
     process = subprocess.Popen([_program(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

@@ -3,24 +3,10 @@
 from __future__ import annotations
 
 from ferrule.contracts.language import Plan, SourceFile, ToolNote, ToolPlan, Written
-from ferrule.languages.rust.contents import GENERATED, contents, header
+from ferrule.languages.rust.contents import GENERATED, contents, header, imports
 from ferrule.languages.rust.layout import constant, signature
 from ferrule.languages.rust.project import ALLOWED, CALLING, CHECKING, client_project, support_files
 from ferrule.languages.rust.text import documentation, lines, literal
-
-_IMPORTS = """
-use std::collections::BTreeMap;
-
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-
-use super::support::client::{CallOptions, Client};
-use super::support::failure::CallError;
-use super::support::json;
-use super::support::schema::{plain, Document, Mismatch};
-use super::support::wire;
-
-"""
 
 
 def client_files(plan: Plan) -> Written:
@@ -29,7 +15,9 @@ def client_files(plan: Plan) -> Written:
     notes: list[ToolNote] = []
     for tool in plan.tools:
         made = contents(tool)
-        text = f"{header(tool)}{_IMPORTS}{_method(tool)}\n{made.text}"
+        method = _method(tool)
+        used = imports("super::support", method, made.text, "client::{CallOptions, Client};", "failure::CallError;")
+        text = f"{header(tool)}\n{used}\n{method}\n{made.text}"
         files.append(SourceFile(f"src/client/{tool.stem}.rs", text, "generated", tool.tool_id))
         notes += made.notes
     files.append(SourceFile("src/client/mod.rs", _module(plan), "generated"))

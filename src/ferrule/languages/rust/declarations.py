@@ -80,7 +80,7 @@ def told(words: Words, kind: Type | None = None, indent: int = 0) -> str:
     said = [" ".join(lines(f"{fact[:1].upper()}{fact[1:]}.")) for fact in facts]
     examples = [" ".join(lines(f"Example: {shown(example)}")) for example in words.examples[:3]]
     deprecated = ["Deprecated."] if words.is_deprecated else []
-    return documentation([lines(words.description), deprecated, [*said, *examples]], indent)
+    return documentation([lines(words.description), deprecated], indent, kept=(*said, *examples))
 
 
 def _record(record: Record, shapes: Shapes) -> str:

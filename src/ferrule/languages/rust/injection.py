@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 from ferrule.contracts.language import Injected, Project, Service, ToolPlan
-from ferrule.languages.rust.names import KEYWORDS, RESERVED_TYPES, member_names, type_names
+from ferrule.languages.rust.names import DEVICES, KEYWORDS, RESERVED_TYPES, member_names, type_names
 from ferrule.model.identifiers import pascal, words
 
 _TYPE = re.compile(r"[A-Z][A-Za-z0-9]*")
@@ -69,7 +69,7 @@ def factory(service: Service) -> str:
 
 def service_modules(project: Project) -> dict[str, str]:
     """The module of each service."""
-    return member_names((each.name for each in project.services), ["mod", *KEYWORDS])
+    return member_names((each.name for each in project.services), ["mod", *KEYWORDS, *DEVICES])
 
 
 def service_variable(module: str) -> str:

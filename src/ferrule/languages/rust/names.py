@@ -22,7 +22,11 @@ RESERVED_TYPES = frozenset(
     CallError Input Output
     """.split()  # noqa: SIM905
 )
-RESERVED_STEMS = KEYWORDS | frozenset(
+DEVICES = frozenset(
+    ["aux", "con", "nul", "prn", *(f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10))]
+)
+"""What no file can be called on Windows."""
+RESERVED_STEMS = (KEYWORDS | DEVICES) | frozenset(
     """
     all alloc ask call_tool cancel client clone config core events follow from_env generated give_up lib main mod new
     request resume serde serde_json services std support tools with_transport

@@ -22,10 +22,13 @@ from ferrule.languages.rust.injection import (
 )
 from ferrule.languages.rust.layout import Shape, attribute, bound, braced, call, constant, signature, typed
 from ferrule.languages.rust.names import KEYWORDS, member_names
+from ferrule.languages.rust.readmes import client_readme, readme
 from ferrule.languages.rust.text import documentation, json_text, lines, literal, one_line, raw
 from ferrule.model.value import JsonValue
 
-ALLOWED = "#![allow(dead_code, unused_imports, unused_macros, clippy::all)]\n"
+ALLOWED = "#![allow(dead_code, unused_imports, clippy::all)]\n"
+"""Of types: what they are called, how large they are and which of them somebody uses is not ours to say."""
+_SUPPORTING = "#![allow(dead_code, unused_imports, unused_macros)]\n"
 CHECKING = (
     *("alternatives", "categories", "evaluated", "finite", "json", "keywords", "machine", "numbers", "pattern"),
     *("reading", "resources", "schema", "wire"),
@@ -45,7 +48,7 @@ def support_files(folder: str, names: tuple[str, ...]) -> list[SourceFile]:
     """The hand-written files that stubs rest on, and the module of them."""
     made = [SourceFile(f"{folder}/{name}.rs", f"{GENERATED}\n{_support(name)}", "generated") for name in names]
     modules = "".join(f"pub mod {name};\n" for name in sorted(names))
-    return [SourceFile(f"{folder}/mod.rs", f"{GENERATED}\n{ALLOWED}\n{modules}", "generated"), *made]
+    return [SourceFile(f"{folder}/mod.rs", f"{GENERATED}\n{_SUPPORTING}\n{modules}", "generated"), *made]
 
 
 def shared_files(plan: Plan) -> list[SourceFile]:
@@ -122,16 +125,16 @@ def _config(plan: Plan) -> str:
         f"{_renamed(name, fields[name])}{typed(f'pub {fields[name]}:', Shape(types[name]), ',', 4)}\n"
         for name in fields
     )
+    used = {_setting(value) for each in project.sections for value in each.settings.values()}
     head = braced("pub struct Config")
     sections = "".join(f"\n{_section(each, types[each.name])}" for each in project.sections)
     return f"""{GENERATED}
 //! Settings of the agent file. `$NAME` in them is a variable of the environment.
 
-#![allow(dead_code, unused_imports, clippy::all)]
+#![allow(dead_code)]
 
 use serde::Deserialize;
-use serde_json::Value;
-
+{"use serde_json::Value;" + chr(10) if "Value" in used else ""}
 use crate::tools::support::schema::Mismatch;
 use crate::tools::support::settings;
 
@@ -225,7 +228,7 @@ def _project(plan: Plan) -> list[SourceFile]:
     about = documentation([lines(plan.project.description) or lines(plan.project.name)], mark="//!")
     return [
         SourceFile("Cargo.toml", _cargo(plan, package), "yours"),
-        SourceFile("README.md", _readme(plan, package), "yours"),
+        SourceFile("README.md", readme(plan, package), "yours"),
         SourceFile(".gitignore", "/target\n", "yours"),
         SourceFile("src/lib.rs", f"{GENERATED}\n{about}\n{modules}pub mod tools;\n", "generated"),
         SourceFile("src/main.rs", _main(crate), "yours"),
@@ -238,6 +241,7 @@ def client_project(plan: Plan) -> list[SourceFile]:
     about = documentation([lines(plan.project.description) or lines(plan.project.name)], mark="//!")
     return [
         SourceFile("Cargo.toml", _cargo(plan, package), "yours"),
+        SourceFile("README.md", client_readme(plan, package), "yours"),
         SourceFile(".gitignore", "/target\n", "yours"),
         SourceFile("src/lib.rs", f"{GENERATED}\n{about}\npub mod client;\n", "generated"),
     ]
@@ -291,45 +295,4 @@ fn main() -> ExitCode {{
         }}
     }}
 }}
-"""
-
-
-def _readme(plan: Plan, package: str) -> str:
-    title = " ".join(lines(plan.project.name)) or package
-    about = "\n".join(lines(plan.project.description))
-    about = f"{about}\n\n" if about else ""
-    return f"""# {title}
-
-{about}An MCP server over standard input and output. `src/tools/<tool>.rs` is yours to write; what is in
-`src/tools/generated` and `src/tools/support` is written again by every run of `ferrule gen rust`.
-
-```console
-cargo build --release
-cargo test
-target/release/{package}
-```
-
-It needs serde and serde_json and nothing else. Without a network, Debian's packages have both:
-
-```console
-apt-get install librust-serde-dev librust-serde-derive-dev librust-serde-json-dev
-mkdir -p .cargo
-cat > .cargo/config.toml <<'END'
-[source.crates-io]
-replace-with = "debian"
-
-[source.debian]
-directory = "/usr/share/cargo/registry"
-END
-cargo build --offline
-```
-
-Handlers are plain functions, each call on a thread of its own: the standard library has no executor for
-`async` functions. A handler that takes long asks `context.is_cancelled()` now and then, or waits with
-`context.sleep(…)`, which ends early when the caller gives up.
-
-To let Ferrule run the tools, name the program in the `ferrule.toml` of their workspace:
-
-```toml
-{plan.program_settings(package, plan.placed(f"target/release/{package}"))}```
 """

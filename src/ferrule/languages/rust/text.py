@@ -7,15 +7,21 @@ blocks `cargo test` runs, so what Markdown takes for code or HTML is taken out.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import msgspec
 
+from ferrule.languages.rust.layout import COLUMNS
 from ferrule.model.value import JsonValue
 
 _BREAKS = re.compile(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _BLANKS = re.compile(r"\s+")
 _MARKS = re.compile(r"[\\<>\[\]]")
 _FENCES = re.compile(r"`{3,}|~{3,}")
+_ITEM = re.compile(r"(?:[-+*]|\d+[.)]) ")
+_WORDS = re.compile(r"(?:`[^`]*`|[^\s`]|`)+")
+"""Words, of which code in backquotes is a part with all its blanks."""
+_STARTS = re.compile(r"[-+*#=|~_:]|\d+[.)]")
 _LONGEST_NOTE = 200
 _PLAIN = frozenset(map(chr, [*range(0x20, 0x7F), *(code for code in range(0xA1, 0x300) if chr(code).isalpha())]))
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\0"}
@@ -84,10 +90,34 @@ def _clean(text: str) -> str:
     return "".join(one if one.isprintable() else "\N{REPLACEMENT CHARACTER}" for one in _BLANKS.sub(" ", text))
 
 
-def documentation(paragraphs: list[list[str]], indent: int = 0, mark: str = "///") -> str:
-    """A documentation comment of paragraphs, each some lines; nothing where all are empty."""
-    start = " " * indent
+def documentation(
+    paragraphs: list[list[str]], indent: int = 0, mark: str = "///", *, kept: tuple[str, ...] = ()
+) -> str:
+    """A documentation comment of paragraphs, each some lines, and of lines that are kept as they are; nothing for nothing."""
+    start = f"{' ' * indent}{mark}"
     told: list[str] = []
-    for paragraph in filter(None, paragraphs):
+    for paragraph in filter(None, [*([*_wrapped(each, COLUMNS - len(start) - 1)] for each in paragraphs), [*kept]]):
         told += ["", *paragraph] if told else paragraph
-    return "".join(f"{start}{mark} {line}\n" if line else f"{start}{mark}\n" for line in told)
+    return "".join(f"{start} {line}\n" if line else f"{start}\n" for line in told)
+
+
+def _wrapped(paragraph: list[str], columns: int) -> Iterator[str]:
+    for line in paragraph:
+        if len(line) <= columns or line[0] in "#|":
+            yield line
+        else:
+            yield from _folded(line, columns)
+
+
+def _folded(line: str, columns: int) -> Iterator[str]:
+    """A line of prose as several. What Markdown would take for something else at the beginning of a line stays where it is."""
+    item = _ITEM.match(line)
+    hanging = " " * min(len(item.group()), 3) if item else ""
+    made = ""
+    for word in _WORDS.findall(line):
+        if made.strip() and len(made) + 1 + len(word) > columns and not _STARTS.match(word):
+            yield made
+            made = f"{hanging}{word}"
+        else:
+            made = f"{made} {word}" if made else word
+    yield made

@@ -106,7 +106,7 @@ fn tagged<'a, 's>(
         match known.iter().filter(|tags| is_meant(tags)).count() {
             0 => strange.push((name, known)),
             1 => {
-                let meant = known.iter().position(|tags| is_meant(tags));
+                let meant = known.iter().position(is_meant);
                 return meant.map_or(Tagged::Unclear, |at| Tagged::One(&likely[at]));
             }
             _ => {}

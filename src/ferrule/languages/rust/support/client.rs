@@ -265,7 +265,7 @@ impl Client {
             return ended(status, &whole(response)?);
         }
         let mut events = Events::new(response.body);
-        while let Some(event) = events.next().map_err(broken)? {
+        while let Some(event) = events.event().map_err(broken)? {
             let data = json::parse(event.data.as_bytes())?;
             match event.name.as_str() {
                 "call" => wait.is_known(data["invocation_id"].as_str().unwrap_or("")),

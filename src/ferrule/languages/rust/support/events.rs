@@ -25,7 +25,7 @@ impl<R: Read> Events<R> {
     }
 
     /// The next event, or nothing at the end of the stream.
-    pub fn next(&mut self) -> io::Result<Option<Event>> {
+    pub fn event(&mut self) -> io::Result<Option<Event>> {
         let mut event = Event::default();
         let mut has_data = false;
         loop {

@@ -46,12 +46,12 @@ macro_rules! call_errors {
         #[derive(Debug, Clone, PartialEq)]
         #[non_exhaustive]
         pub enum CallError {
-            $($(#[$about])* $variant(Failure),)*
+            $($(#[$about])* $variant(Box<Failure>),)*
             /// An error class that was not known when this was written.
-            Other(Failure),
+            Other(Box<Failure>),
             /// The request was refused before it became a call: no token, a bad request, an
             /// overloaded server. Its class is empty.
-            Refused(Failure),
+            Refused(Box<Failure>),
             /// The call waits and has no result yet.
             Pending(Pending),
             /// The server could not be reached, or the connection broke.
@@ -65,6 +65,7 @@ macro_rules! call_errors {
         impl CallError {
             /// The error of a failure, by its class.
             pub fn of(failure: Failure) -> Self {
+                let failure = Box::new(failure);
                 match failure.class.as_str() {
                     $($class => CallError::$variant(failure),)*
                     "" => CallError::Refused(failure),

@@ -275,7 +275,7 @@ impl Run<'_> {
             Step::Boundary(is_wanted) => (before != after.map_or(false, is_word)) == *is_wanted,
             _ => false,
         };
-        is_passed.then(|| at)
+        is_passed.then_some(at)
     }
 
     fn again(&self, number: usize, at: usize, saved: &[Option<usize>]) -> Option<usize> {

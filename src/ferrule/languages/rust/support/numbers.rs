@@ -15,7 +15,7 @@ pub fn whole(number: &Number) -> Option<i128> {
     }
     let value = number.as_f64()?;
     let is_held = value.fract() == 0.0 && value.abs() < 1e38;
-    is_held.then(|| value as i128)
+    is_held.then_some(value as i128)
 }
 
 /// Whether the number has no fraction, however large it is.

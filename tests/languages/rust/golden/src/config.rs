@@ -2,10 +2,9 @@
 
 //! Settings of the agent file. `$NAME` in them is a variable of the environment.
 
-#![allow(dead_code, unused_imports, clippy::all)]
+#![allow(dead_code)]
 
 use serde::Deserialize;
-use serde_json::Value;
 
 use crate::tools::support::schema::Mismatch;
 use crate::tools::support::settings;

@@ -2,7 +2,7 @@
 
 //! Calls tools of a running Ferrule: `Client::from_env()?.tool_name(&input, &CallOptions::new())`.
 
-#![allow(dead_code, unused_imports, unused_macros, clippy::all)]
+#![allow(dead_code, unused_imports, clippy::all)]
 
 pub mod support;
 

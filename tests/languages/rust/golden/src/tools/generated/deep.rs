@@ -8,7 +8,6 @@ use serde_json::{json, Value};
 use super::super::support::json;
 use super::super::support::schema::{plain, Document, Mismatch};
 use super::super::support::tool::{Descriptor, ToolError};
-use super::super::support::wire;
 
 /// Changes when what the tool takes or gives does.
 pub const CONTRACT_9220295A: () = ();
