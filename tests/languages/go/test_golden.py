@@ -18,6 +18,7 @@ from tests.languages.nasty import CASES, Case
 
 _GOLDEN = Path(__file__).with_name("golden")
 _PROJECT = (
+    ".gitignore",
     "config/config_gen.go",
     "go.mod",
     "internal/shop/shop.go",
@@ -28,6 +29,7 @@ _PROJECT = (
     "tools/greet_test.go",
     "tools/loose.go",
     "tools/read_gen.go",
+    "tools/read_test.go",
     "tools/registry_gen.go",
 )
 

@@ -8,10 +8,12 @@ from random import Random
 import msgspec
 import pytest
 
-from ferrule.contracts.language import Project
+from ferrule.contracts.language import Project, Service
+from ferrule.languages.go.language import LANGUAGE
 from ferrule.languages.go.names import safe_stem, support_names
 from ferrule.languages.go.surroundings import module_of
 from ferrule.languages.go.text import aligned, comment, json_literal, quoted
+from tests.languages.go.workbench import planned, tool_of
 from tests.languages.toolchains import gofmt
 
 _LINES = (
@@ -26,17 +28,18 @@ _LINES = (
         ("plain", '"plain"'),
         ('"\\', '"\\"\\\\"'),
         ("\n\t\r\x00\x7f", '"\\n\\t\\r\\u0000\\u007f"'),
-        ("é\u202e\U0001f600", '"\\u00e9\\u202e\\U0001f600"'),
+        ("é\u202e\U0001f600\U000e0001", '"é\\u202e\U0001f600\\U000e0001"'),
+        ("Grüße,\u00a0日本 \ufeff", '"Grüße,\\u00a0日本 \\ufeff"'),
         ("`${x}`", '"`${x}`"'),
     ],
 )
-def test_a_literal_is_ascii_and_ends_where_it_should(text: str, literal: str) -> None:
+def test_a_literal_can_be_read_and_ends_where_it_should(text: str, literal: str) -> None:
     assert quoted(text) == literal
 
 
 def test_json_is_a_raw_literal_without_backticks() -> None:
     raw = msgspec.Raw(msgspec.json.encode({"`": "é\U0001f600\u2028"}))
-    assert json_literal(raw) == '`{"\\u0060":"\\u00e9\\ud83d\\ude00\\u2028"}`'
+    assert json_literal(raw) == '`{"\\u0060":"é\U0001f600\\u2028"}`'
     assert msgspec.json.decode(json_literal(raw).strip("`")) == {"`": "é\U0001f600\u2028"}
 
 
@@ -76,6 +79,15 @@ def test_random_comments_and_columns_are_left_alone_by_gofmt(tmp_path: Path) -> 
 )
 def test_a_file_is_compiled_everywhere(stem: str, safe: str) -> None:
     assert safe_stem(stem) == safe
+
+
+@pytest.mark.parametrize("name", ["aux", "con", "nul", "prn", "com1", "lpt9"])
+def test_no_file_is_called_what_windows_takes_for_something_else(name: str) -> None:
+    service = Service(name=name, interface="X", factory="NewX")
+    plan = planned([tool_of(name, {"type": "object"})], project=Project(name="x", version="1", services=(service,)))
+    parts = {part.partition(".")[0] for file in LANGUAGE.write(plan).files for part in file.path.split("/")}
+    assert name not in parts
+    assert any(part.startswith(name) for part in parts)
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,29 @@ from ferrule.contracts.language import Plan, SourceFile, Step, Written
 from ferrule.languages.go.client import client_files
 from ferrule.languages.go.files import shared_file
 from ferrule.languages.go.loose import notes
-from ferrule.languages.go.names import BUILTIN, CALLING, IMPLEMENTING, SERVING, VALUES, Scope, support_names
+from ferrule.languages.go.names import (
+    BUILTIN,
+    CALLING,
+    IMPLEMENTING,
+    SERVING,
+    VALUES,
+    WINDOWS_NAMES,
+    Scope,
+    support_names,
+)
 from ferrule.languages.go.project import project_files
 from ferrule.languages.go.registry import registry_file
 from ferrule.languages.go.services import service_file
 from ferrule.languages.go.settings import config_files
 from ferrule.languages.go.surroundings import Surroundings
-from ferrule.languages.go.tools import PACKAGE, builtin_file, generated_file, implementation_file, test_file
+from ferrule.languages.go.tools import (
+    PACKAGE,
+    builtin_file,
+    builtin_test_file,
+    generated_file,
+    implementation_file,
+    test_file,
+)
 
 
 class Go:
@@ -29,7 +45,11 @@ class Go:
     reserved_beginnings: tuple[str, ...] = ("New", "Decode", "Encode", "Test")
     reserved_endings: tuple[str, ...] = ("Tool", "Handler")
     reserved_stems = frozenset(
-        ("registry", *(f"ferrule_{each}" for each in (*VALUES, *IMPLEMENTING, *SERVING, *CALLING, *BUILTIN)))
+        (
+            "registry",
+            *WINDOWS_NAMES,
+            *(f"ferrule_{each}" for each in (*VALUES, *IMPLEMENTING, *SERVING, *CALLING, *BUILTIN)),
+        )
     )
 
     def write(self, plan: Plan) -> Written:
@@ -45,7 +65,7 @@ def _implementation(plan: Plan, scope: Scope) -> list[SourceFile]:
     files: list[SourceFile] = []
     for tool in plan.tools:
         if tool.builtin:
-            files.append(builtin_file(tool, scope))
+            files += [builtin_file(tool, scope), builtin_test_file(tool)]
         else:
             files += [implementation_file(tool, around), generated_file(tool, scope), test_file(tool)]
     files += [shared_file(each, PACKAGE) for each in _shared(plan)]

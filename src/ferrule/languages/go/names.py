@@ -32,6 +32,10 @@ _SYSTEMS_WORDS = """
 """
 _SYSTEMS = frozenset(_SYSTEMS_WORDS.split())
 """Where a file's name ends so, it is compiled for these alone."""
+WINDOWS_NAMES = frozenset(
+    ("aux", "con", "nul", "prn", *(f"{port}{number}" for port in ("com", "lpt") for number in range(10)))
+)
+"""What Windows takes for something else, whatever ending a file has; Go takes no module with such a file."""
 _DECLARED = re.compile(r"^(?:func|type|var|const) ([A-Za-z]\w*)", re.MULTILINE)
 _GROUPS = re.compile(r"^(?:var|const) \(\n(.*?)^\)", re.MULTILINE | re.DOTALL)
 _GROUPED = re.compile(r"^\t(\w+)", re.MULTILINE)
@@ -100,7 +104,7 @@ def package_style(acronyms: frozenset[str]) -> Style:
 
 def folder_style() -> Style:
     """How folders of services are called."""
-    return Style(snake, keywords=_PACKAGES | KEYWORDS)
+    return Style(snake, keywords=_PACKAGES | KEYWORDS | WINDOWS_NAMES)
 
 
 def safe_stem(stem: str) -> str:
@@ -143,5 +147,6 @@ def declared_names(type_name: str) -> set[str]:
         f"{type_name}Tool",
         f"New{type_name}Tool",
         f"Test{type_name}Handler",
+        f"Test{type_name}Tool",
         *(f"{verb}{root}" for verb in ("Decode", "Encode") for root in roots),
     }

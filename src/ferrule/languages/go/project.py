@@ -10,20 +10,25 @@ from ferrule.languages.go.tools import PACKAGE
 
 GO = "1.21"
 """The oldest Go that compiles the stubs."""
+_MODULE_WORDS = """\
+// The files that ferrule gen writes import one another by this name. It is made of the name of the workspace, or is that of the
+// agent file (spec.language.go.module): for another one, change it there, run ferrule gen, then write it here.
+"""
 
 
 def project_files(plan: Plan, around: Surroundings) -> list[SourceFile]:
     """The files of a project."""
     return [
-        module_file(around.module),
+        module_file(around.module, _MODULE_WORDS),
         SourceFile("main.go", _main(plan, around), "generated"),
         SourceFile("README.md", _readme(plan, around), "yours"),
+        SourceFile(".gitignore", "/bin/\n", "yours"),
     ]
 
 
-def module_file(module: str) -> SourceFile:
+def module_file(module: str, first: str = "") -> SourceFile:
     """What makes a folder a Go module. It is the person's, who may need other modules."""
-    return SourceFile("go.mod", f"module {module}\n\ngo {GO}\n", "yours")
+    return SourceFile("go.mod", f"{first}module {module}\n\ngo {GO}\n", "yours")
 
 
 def _main(plan: Plan, around: Surroundings) -> str:
@@ -59,7 +64,8 @@ def _readme(plan: Plan, around: Surroundings) -> str:
 
 {listed}
 The work of each tool is in `tools/`, in the file without `_gen` in its name. `ferrule gen go` writes the other files anew
-when a definition changes and leaves yours alone.
+when a definition changes and leaves yours alone. They import one another by the name of
+the module: `go.mod` says how to give it another one.
 
 ```console
 go build -o bin/{program} .

@@ -1,7 +1,7 @@
 """Go source as text: literals, comments and columns, as gofmt would leave them.
 
-Names, descriptions and values of definitions come in from here only as literals and comments in plain ASCII letters or letters
-that cannot do harm, so that no text of theirs can end a literal or a comment.
+Names, descriptions and values of definitions come in from here only as literals and comments in characters that can be seen and
+cannot do harm, so that no text of theirs can end a literal or a comment.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _HARMFUL = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
 
 
 def quoted(text: str) -> str:
-    """A string literal, in ASCII."""
+    """A string literal. What nobody could see in it is escaped."""
     if _PLAIN.fullmatch(text) and '"' not in text:
         return f'"{text}"'
     return '"' + "".join(map(_escaped, text)) + '"'
@@ -31,7 +31,7 @@ def _escaped(one: str) -> str:
     code = ord(one)
     if one in '"\\':
         return f"\\{one}"
-    if 0x20 <= code < 0x7F:
+    if one.isprintable():
         return one
     if one in "\n\t\r":
         return {"\n": "\\n", "\t": "\\t", "\r": "\\r"}[one]
@@ -41,10 +41,10 @@ def _escaped(one: str) -> str:
 
 
 def json_literal(raw: msgspec.Raw | bytes) -> str:
-    """JSON text as a raw literal, in ASCII. Outside of its strings JSON has no other characters."""
+    """JSON text as a raw literal. What nobody could see is escaped: outside of its strings JSON has no such characters."""
     text = bytes(raw).decode()
-    if not text.isascii() or "`" in text or "\x7f" in text:
-        text = "".join(one if " " <= one <= "~" and one != "`" else _json_escaped(one) for one in text)
+    if "`" in text or not text.isprintable():
+        text = "".join(one if one.isprintable() and one != "`" else _json_escaped(one) for one in text)
     return f"`{text}`"
 
 

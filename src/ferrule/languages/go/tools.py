@@ -140,22 +140,49 @@ def _body(tool: ToolPlan) -> list[str]:
 
 
 def test_file(tool: ToolPlan) -> SourceFile:
-    """A test to begin with."""
+    """A test to begin with. It says that it tests nothing as long as that is so."""
     name = tool.type_name
+    reason = f"nobody has written the tool {tool.name} yet; when you have, take this line away"
     lines = [
         f"func Test{name}Handler(t *testing.T) {{",
+        *_refuses(f"Decode{name}Input([]byte("),
+        f"\tt.Skip({quoted(reason)})",
         "\t// TODO: give the tool what it needs, and an input that means something.",
         f"\ttool := &{name}Tool{{}}",
         f"\tvar input {name}Input",
-        f"\t_, err := tool.{name}Handler(context.Background(), input)",
-        "\tvar missing *NotImplemented",
-        "\tif errors.As(err, &missing) {",
-        "\t\tt.Skip(err)",
-        "\t}",
+        f"\toutput, err := tool.{name}Handler(context.Background(), input)",
         "\tif err != nil {",
         "\t\tt.Fatal(err)",
         "\t}",
+        f"\tif _, err := Encode{name}Output(output); err != nil {{",
+        "\t\tt.Error(err)",
+        "\t}",
         "}",
     ]
-    text = source("", PACKAGE, lines, ["context", "errors", "testing"])
+    text = source("", PACKAGE, lines, ["context", "testing"])
     return SourceFile(f"{PACKAGE}/{safe_stem(tool.stem)}_test.go", text, "yours", tool.tool_id)
+
+
+def builtin_test_file(tool: ToolPlan) -> SourceFile:
+    """The test of a tool that a running Ferrule brings along (ADL-48): what can be said of it without one."""
+    name = tool.type_name
+    lines = [
+        f"func Test{name}Tool(t *testing.T) {{",
+        f"\ttool := New{name}Tool()",
+        f"\tif called := tool.Definition().Name; called != {quoted(tool.name)} {{",
+        '\t\tt.Errorf("it is called %q", called)',
+        "\t}",
+        *_refuses("tool.Call(context.Background(), []byte("),
+        "}",
+    ]
+    text = source(header(tool), PACKAGE, lines, ["context", "testing"])
+    return SourceFile(f"{PACKAGE}/{safe_stem(tool.stem)}_test.go", text, "generated", tool.tool_id)
+
+
+def _refuses(taking: str) -> list[str]:
+    """A check that what is no JSON is not taken."""
+    return [
+        f'\tif _, err := {taking}"{{")); err == nil {{',
+        '\t\tt.Error("an input that is no JSON was taken")',
+        "\t}",
+    ]
