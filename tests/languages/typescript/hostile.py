@@ -45,7 +45,8 @@ TEXTS = (
 NAMES = (
     "class", "constructor", "__proto__", "toString", "valueOf", "prototype", "default", "await", "arguments", "eval", "2fa",
     "a-b", "a_b", "aB", "größe", "水", "", " ", "new\nline", "a.b", "$x", "ferrule", "definition", "Promise", "Array", "index",
-    "import", "type", "call", "result", "cancel", "then", "input", "options", "0", "1.5", "-1", "a\u200db", "ªº", "\U0001f600", "m²", "x" * 90,
+    "import", "type", "call", "result", "cancel", "then", "input", "options", "0", "1.5", "-1", "a\u200db", "ªº", "\U0001f600",
+    "m²", "x" * 90,
     "a_rather_long_name_of_a_member_that_takes_a_good_part_of_a_line",
     "the_longest_name_that_somebody_could_think_of_in_a_schema_of_his",
 )  # fmt: skip

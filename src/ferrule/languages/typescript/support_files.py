@@ -7,7 +7,10 @@ from importlib.resources import files
 
 from ferrule.languages.typescript.parts import SHARED
 
-_CHECKING = "alternatives arrays checker definition document equality json numbers objects patterns scalars schema"
+_CHECKING = """
+    alternatives arrays checker definition document equality json numbers objects patternMachine patternTree patterns scalars
+    schema
+"""
 _CALLING = ("answers", "client", "errors", "events", "following", "host")
 _TOOLS = ("host", "logger", "settings", "tool")
 

@@ -1,7 +1,13 @@
-/** The patterns of schemas: regular expressions of ECMA-262, not anchored. */
+/**
+ * The patterns of schemas: regular expressions of ECMA-262, not anchored. No
+ * text takes them long, apart from those that look around or refer back, which
+ * are left to `RegExp`.
+ */
+
+import { machineOf, type Matcher } from "./patternMachine.js";
 
 const KEPT = 1000;
-const known = new Map<string, RegExp>();
+const known = new Map<string, Matcher>();
 
 /** A pattern that cannot be read. */
 export class PatternError extends Error {
@@ -10,15 +16,16 @@ export class PatternError extends Error {
 
 /** Whether a pattern is found in a text. */
 export function matches(pattern: string, text: string): boolean {
-  let expression = known.get(pattern);
-  if (expression === undefined) {
-    expression = compiled(pattern);
+  let matcher = known.get(pattern);
+  if (matcher === undefined) {
+    const expression = compiled(pattern);
+    matcher = machineOf(expression) ?? expression;
     if (known.size >= KEPT) {
       known.clear();
     }
-    known.set(pattern, expression);
+    known.set(pattern, matcher);
   }
-  return expression.test(text);
+  return matcher.test(text);
 }
 
 function compiled(pattern: string): RegExp {
