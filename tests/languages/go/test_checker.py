@@ -16,6 +16,29 @@ from tests.languages.sampling import value_of as keyword_value
 
 _OLD = "http://json-schema.org/draft-04/schema#"
 _SEVEN = "http://json-schema.org/draft-07/schema#"
+_EMBEDDED = {
+    "$id": "https://x.example/root",
+    "$defs": {
+        "a": {"$id": "other", "$defs": {"q": {"type": "string"}, "r": {"$ref": "#/$defs/q"}, "s": {"$anchor": "w", "const": 1}}},
+        "b": {"$id": "deep/er", "$ref": "../other#w"},
+        "q": {"type": "null"},
+    },
+}  # fmt: skip
+_TREE = {
+    "$id": "https://x.example/strict",
+    "$dynamicAnchor": "node",
+    "$ref": "tree",
+    "unevaluatedProperties": False,
+    "$defs": {
+        "t": {
+            "$id": "tree",
+            "$dynamicAnchor": "node",
+            "type": "object",
+            "properties": {"children": {"items": {"$dynamicRef": "#node"}}},
+        }
+    },
+}
+"""A tree that allows anything more, and a stricter one made of it."""
 _TABLE: tuple[tuple[Any, tuple[Any, ...]], ...] = (
     (True, (1, None)),
     (False, (1, None)),
@@ -63,6 +86,12 @@ _TABLE: tuple[tuple[Any, tuple[Any, ...]], ...] = (
     ({"$schema": _OLD, "maximum": 1, "exclusiveMaximum": True}, (1, 0)),
     ({"$schema": _SEVEN, "$ref": "#/definitions/a", "type": "null", "definitions": {"a": {"type": "string"}}}, ("a", None)),
     ({"format": "email"}, ("no mail",)),
+    (_EMBEDDED | {"properties": {"x": {"$ref": "other#/$defs/r"}, "y": {"$ref": "#/$defs/b"}}}, ({"x": "a"}, {"x": None}, {"y": 1}, {"y": 2})),
+    ({"$schema": _SEVEN, "items": {"$ref": "#w"}, "definitions": {"x": {"$id": "#w", "type": "null"}}}, ([None], [1])),
+    ({"$schema": _OLD, "id": "http://x.example/r", "items": {"$ref": "o#/definitions/q"},
+      "definitions": {"x": {"id": "o", "definitions": {"q": {"type": "null"}}}}}, ([None], [1])),
+    ({"id": "o", "items": {"$ref": "#/$defs/q"}, "$defs": {"q": {"id": 5, "type": "null"}}}, ([None], [1])),
+    (_TREE, ({"children": [{"children": []}]}, {"children": [{"x": 1}]}, {"x": 1})),
 )  # fmt: skip
 _PATTERNS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("^a+$", ("a", "aa", "ab", "", "a\n")),
@@ -187,16 +216,6 @@ def test_choices_within_choices_take_no_longer_than_what_they_hold(workbench: Wo
         value = {"kind": "l", "next": value}
     (answer,) = workbench.checks([(schema, value)])
     assert answer.error == f'{"/next" * 60}/kind: must be one of "l", "m"'
-
-
-_EMBEDDED = {
-    "$id": "https://x.example/root",
-    "$defs": {
-        "a": {"$id": "other", "$defs": {"q": {"type": "string"}, "r": {"$ref": "#/$defs/q"}, "s": {"$anchor": "w", "const": 1}}},
-        "b": {"$id": "deep/er", "$ref": "../other#w"},
-        "q": {"type": "null"},
-    },
-}  # fmt: skip
 
 
 @pytest.mark.parametrize(

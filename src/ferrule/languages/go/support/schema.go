@@ -20,8 +20,8 @@ type schemaDocument struct {
 	root any
 	err  error
 	// resources are the schemas that have an id of their own, and anchors those that have a name within one: by id and id#name.
-	resources map[string]schemaPlace
-	anchors   map[string]schemaPlace
+	// Those of $dynamicAnchor are in dynamic too.
+	resources, anchors, dynamic map[string]schemaPlace
 	// isOld is draft 7 or before, where nothing beside a $ref counts.
 	isOld bool
 	// hasPlainIDs is draft 4 or before, which have id for $id.
@@ -56,7 +56,7 @@ func (d *schemaDocument) accepts(pointer string, value any) bool {
 
 func (d *schemaDocument) open() {
 	d.root, d.err = parseJSON([]byte(d.text))
-	d.resources, d.anchors = map[string]schemaPlace{}, map[string]schemaPlace{}
+	d.resources, d.anchors, d.dynamic = map[string]schemaPlace{}, map[string]schemaPlace{}, map[string]schemaPlace{}
 	if root, ok := d.root.(map[string]any); ok {
 		dialect, _ := root["$schema"].(string)
 		for _, old := range []string{"draft-03", "draft-04", "draft-06", "draft-07"} {
@@ -145,8 +145,9 @@ func (s *seen) add(other *seen) {
 type schemaRun struct {
 	document *schemaDocument
 	depth    int
-	// base is the id of the resource that the check is in.
-	base string
+	// base is the id of the resource that the check is in, and scopes are those that it came through.
+	base   string
+	scopes []string
 	// level is how deep within the value the check is, and following has the references it goes through there.
 	level     int
 	following map[followed]bool
@@ -184,21 +185,19 @@ func (r *schemaRun) check(schema, value any) (*seen, error) {
 }
 
 func (r *schemaRun) checkAll(schema map[string]any, value any) (*seen, error) {
-	outer := r.base
-	defer func() { r.base = outer }()
-	r.base = r.document.baseWithin(schema, outer)
+	defer r.enter(schema)()
 	var looked *seen
 	if r.document.tracks {
 		looked = &seen{map[string]bool{}, map[int]bool{}}
 	}
 	if reference, ok := schema["$ref"].(string); ok {
-		if err := r.checkReference(reference, value, looked); err != nil || r.document.isOld {
+		if err := r.checkReference(reference, false, value, looked); err != nil || r.document.isOld {
 			return looked, err
 		}
 	}
 	for _, keyword := range []string{"$dynamicRef", "$recursiveRef"} {
 		if reference, ok := schema[keyword].(string); ok {
-			if err := r.checkReference(reference, value, looked); err != nil {
+			if err := r.checkReference(reference, true, value, looked); err != nil {
 				return looked, err
 			}
 		}
@@ -229,10 +228,13 @@ func (r *schemaRun) checkParts(schema map[string]any, value any, looked *seen) e
 	return nil
 }
 
-func (r *schemaRun) checkReference(reference string, value any, looked *seen) error {
+func (r *schemaRun) checkReference(reference string, isDynamic bool, value any, looked *seen) error {
 	found, err := r.document.target(reference, r.base)
 	if err != nil {
 		return err
+	}
+	if isDynamic {
+		found = r.outermost(reference, found)
 	}
 	// A reference that leads back to itself for the same value says nothing about it.
 	step := followed{r.base, reference, r.level}

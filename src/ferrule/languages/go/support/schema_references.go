@@ -29,6 +29,9 @@ func (d *schemaDocument) index(schema any, base string) {
 	for _, keyword := range []string{"$anchor", "$dynamicAnchor"} {
 		if name, ok := members[keyword].(string); ok {
 			d.anchors[base+"#"+name] = place
+			if keyword == "$dynamicAnchor" {
+				d.dynamic[base+"#"+name] = place
+			}
 		}
 	}
 	if _, name, ok := strings.Cut(d.idOf(members), "#"); ok && name != "" {
@@ -57,6 +60,31 @@ func (d *schemaDocument) idOf(schema map[string]any) string {
 func (d *schemaDocument) baseWithin(schema map[string]any, base string) string {
 	id, _, _ := strings.Cut(d.idOf(schema), "#")
 	return resolved(base, id)
+}
+
+// enter notes that the check goes into a schema, and gives what notes that it has left it.
+func (r *schemaRun) enter(schema map[string]any) func() {
+	outer, depth := r.base, len(r.scopes)
+	r.base = r.document.baseWithin(schema, outer)
+	if depth == 0 || r.scopes[depth-1] != r.base {
+		r.scopes = append(r.scopes, r.base)
+	}
+	return func() { r.base, r.scopes = outer, r.scopes[:depth] }
+}
+
+// outermost gives what a dynamic reference means that leads to a dynamic anchor: the anchor of that name in the outermost resource
+// that the check came through.
+func (r *schemaRun) outermost(reference string, found schemaPlace) schemaPlace {
+	address, name, _ := strings.Cut(reference, "#")
+	if _, isDynamic := r.document.dynamic[resolved(r.base, address)+"#"+name]; !isDynamic {
+		return found
+	}
+	for _, scope := range r.scopes {
+		if outer, ok := r.document.dynamic[scope+"#"+name]; ok {
+			return outer
+		}
+	}
+	return found
 }
 
 // resolved gives an address as it is seen from another one.
