@@ -106,13 +106,50 @@ _INJECTED = (
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
 def test_projects_are_left_alone_too(tmp_path: Path, flavour: str) -> None:
-    given = [*_random(7, 8), *_GIVEN[:3]]
+    nothing = [Given("gives_nothing", _GIVEN[0].schema, null) for null in ({"type": "null"}, {"enum": [None]})]
+    given = [*_random(7, 8), *_GIVEN[:3], *nothing]
     plan = plan_of(given, flavour, kind="implementation", project=_PROJECT)
     tools = tuple(replace(tool, inject=_INJECTED) if at % 2 else tool for at, tool in enumerate(plan.tools))
     write(tmp_path, LANGUAGE.write(replace(plan, tools=tools, is_project=True)))
     assert ruff_objects(tmp_path) == ""
     if flavour == "msgspec":
         assert checked_by_mypy(tmp_path, "tools", "services", "tests") == (0, "")
+
+
+def _bound(text: str) -> set[str]:
+    """The names that a module has without saying of what tool they are."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            found.update(each.asname or each.name for each in node.names)
+        elif isinstance(node, ast.Name | ast.arg):
+            found.add(node.id if isinstance(node, ast.Name) else node.arg)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.add(node.name)
+    return {name for name in found if name.islower() and not name.startswith("_")}
+
+
+def test_a_tool_may_be_called_like_anything_in_its_stubs(tmp_path: Path) -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}}
+    plain = [Given("t", schema, schema), Given("u", schema)]
+    project = replace(_PROJECT, services=(Service(name="repo", interface="Repo", factory="NewRepo"),))
+    names: set[str] = {"con", "nul", "com1", "dict", "list", "type", "self", "tools", "client", "services", "result"}
+    kinds = ("implementation", "client")
+    for kind in kinds:
+        plan = plan_of(plain, "msgspec", kind=kind, project=project)
+        tools = tuple(replace(tool, inject=_INJECTED) for tool in plan.tools)
+        for file in LANGUAGE.write(replace(plan, tools=tools)).files:
+            if file.path.endswith(".py") and "_support/" not in file.path:
+                names |= _bound(file.text)
+    every = [Given(name, schema, schema if at % 3 else None) for at, name in enumerate(sorted(names))]
+    assert {"ferrule", "decode_output", "logging", "annotations", "str", "written"} < names
+    for kind in kinds:
+        plan = plan_of(every, "msgspec", kind=kind, project=project)
+        assert not {"con", "nul", "com1"} & {tool.stem for tool in plan.tools}
+        tools = tuple(replace(tool, inject=_INJECTED) for tool in plan.tools)
+        write(tmp_path, LANGUAGE.write(replace(plan, tools=tools)))
+    assert ruff_objects(tmp_path) == ""
+    assert checked_by_mypy(tmp_path, "tools", "services", "tests", "client") == (0, "")
 
 
 def test_mypy_has_no_objections(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from ferrule.languages.python.source_text import (
 )
 from ferrule.languages.python.support_files import support_files
 from ferrule.languages.python.type_module import GENERATED, header, type_module
-from ferrule.model.type_tree import Record
+from ferrule.model.type_tree import Alias, Named, Null, Record, Type
 
 _INDENT = " " * 4
 _ENTRY = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
@@ -211,21 +211,33 @@ def _bound(tool: ToolPlan, given: list[Parameter], target: str) -> list[str]:
         value = f"{rest} if {text} is None else {text}"
     passed = [context, f"_t_{tool.stem}.INPUT.typed({value})"]
     passed += [f"{each.name}={names[each.name]}" for each in given]
-    gives = "Any" if tool.output is None else "dict[str, Any]"
+    gives = "Any" if tool.output is None or gives_null(tool) else "dict[str, Any]"
+    result = "" if gives_null(tool) else "result = "
     return [
         "",
         "",
         *call("@ferrule.tool(", [quoted(target)]),
         *definition(f"async def {tool.stem}_tool(", [*head, f"**{rest}: Any"], f") -> {gives}:"),
         *docstring([f"Run {_name(tool)}."], _INDENT),
-        *call(f"result = await _m_{tool.stem}.{tool.stem}(", passed, _INDENT),
+        *call(f"{result}await _m_{tool.stem}.{tool.stem}(", passed, _INDENT),
         *(f"{_INDENT}{line}" for line in _returned(tool)),
     ]
+
+
+def gives_null(tool: ToolPlan) -> bool:
+    """Whether a tool gives null and nothing else: type checkers want nobody to take that for a value."""
+    tree = tool.output
+    made: Type | None = tree.root if tree is not None else None
+    while tree is not None and isinstance(made, Named) and isinstance(declared := tree.declared(made.name), Alias):
+        made = declared.type
+    return isinstance(made, Null)
 
 
 def _returned(tool: ToolPlan) -> list[str]:
     if tool.output is None:
         return ["return result"]
+    if gives_null(tool):
+        return ["return None"]
     return [f"output = _t_{tool.stem}.OUTPUT", "given: dict[str, Any] = output.json(result)", "return given"]
 
 
@@ -338,6 +350,8 @@ def _test(tool: ToolPlan, given: list[Parameter]) -> str:
     passed = ["cast(ferrule.Context, Mock())", "value", *(f"{each.name}=Mock()" for each in given)]
     names = ["decode_input", *(["encode_output"] if tool.output is not None else [])]
     ends = ["assert encode_output(result)"] if tool.output is not None else ["assert result is not None"]
+    if gives_null(tool):
+        names, ends = ["decode_input"], []
     return _text(
         [
             *docstring([f"Tests of {_name(tool)}. This file is yours: it is written once, and never again."]),
@@ -364,11 +378,11 @@ def _test(tool: ToolPlan, given: list[Parameter]) -> str:
             '@pytest.mark.skip(reason="write an input, and what should come of it")',
             "def test_an_input_gives_what_it_should() -> None:",
             f'{_INDENT}value = decode_input(b"{{}}")',
-            *_asyncio_run(f"written.{tool.stem}(", passed),
+            *_asyncio_run(f"written.{tool.stem}(", passed, "" if gives_null(tool) else "result = "),
             *(f"{_INDENT}{line}" for line in ends),
         ]
     )
 
 
-def _asyncio_run(head: str, passed: list[str]) -> list[str]:
-    return [*call(f"made = {head}", passed, _INDENT), f"{_INDENT}result = asyncio.run(made)"]
+def _asyncio_run(head: str, passed: list[str], result: str) -> list[str]:
+    return [*call(f"made = {head}", passed, _INDENT), f"{_INDENT}{result}asyncio.run(made)"]

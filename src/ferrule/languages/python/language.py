@@ -8,13 +8,19 @@ from ferrule.contracts.language import Plan, Written
 from ferrule.languages.python.client import client_files
 from ferrule.languages.python.implementation import implementation_files
 from ferrule.languages.python.member_names import KEYWORDS
+from ferrule.languages.python.notes import notes_of
 from ferrule.languages.python.project import next_steps, project_files
-from ferrule.languages.python.type_module import notes_of
 
 _IMPORTED = """
-    Any TYPE_CHECKING Literal NotRequired TypeAlias TypedDict Union UNSET UnsetType BaseModel ConfigDict Field TypeAliasType Codec Types
-    INPUT OUTPUT INPUT_SCHEMA OUTPUT_SCHEMA CONTRACT SERVICES Client SyncClient Progress Mapping Annotated Config
+    Any TYPE_CHECKING Literal NotRequired TypeAlias TypedDict Union UNSET UnsetType BaseModel ConfigDict Field TypeAliasType
+    Codec Types INPUT OUTPUT INPUT_SCHEMA OUTPUT_SCHEMA CONTRACT SERVICES Client SyncClient Progress Mapping Annotated Config
 """
+_TAKEN = frozenset(
+    ["annotations", "calls", "close", "decode_output", "ferrule", "logging", "registry", "str", "written"]
+)
+"""What stands beside a tool's function, method or module, in words that a tool could be called by."""
+_DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(10))}
+"""No files on Windows."""
 
 
 class Python:
@@ -25,7 +31,7 @@ class Python:
     flavours: tuple[str, ...] = ("msgspec", "pydantic", "dataclass", "typeddict")
     reserved_types = frozenset(_IMPORTED.split()) | KEYWORDS
     reserved_endings: tuple[str, ...] = ("Contract",)
-    reserved_stems = KEYWORDS | {"registry", "calls", "close"}
+    reserved_stems = KEYWORDS | _TAKEN | _DEVICES
 
     def write(self, plan: Plan) -> Written:
         """All files of a plan."""

@@ -62,6 +62,11 @@ def matches(pattern: str, text: str) -> bool:
     return compiled is None or compiled.search(text) is not None
 
 
+def is_known(pattern: str) -> bool:
+    """Whether texts can be held to a pattern here."""
+    return _compiled(pattern) is not None
+
+
 @lru_cache(maxsize=1024)
 def _compiled(pattern: str) -> re.Pattern[str] | None:
     try:
