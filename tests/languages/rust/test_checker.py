@@ -391,16 +391,27 @@ def test_a_union_tells_what_is_wrong_with_the_alternative_that_was_meant(
     assert answer == f"{place}{message}"
 
 
-def test_nested_alternatives_are_tried_once_each(tried: Tried) -> None:
-    node = {"type": "object", "properties": {"n": {"$ref": "#"}, "x": {"type": "integer"}}}
-    schema = {"oneOf": [{"type": "integer"}, {**node, "required": ["n"]}, {**node, "required": ["x"]}]}
+_NEXT = {"properties": {"n": {"$ref": "#"}}}
+_NODE = {"type": "object", **_NEXT}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"oneOf": [{"type": "integer"}, {**_NODE, "required": ["n"]}, {**_NODE, "required": ["x"]}]},
+        {"anyOf": [{"type": "integer"}, {"required": ["n"]}], "if": _NEXT, "then": _NEXT},
+        {"type": ["object", "integer"], "anyOf": [_NEXT, {"required": ["x"]}], "unevaluatedProperties": False},
+        {"type": ["object", "integer"], "allOf": [_NEXT, _NEXT], "unevaluatedProperties": False},
+    ],
+)
+def test_deep_values_are_not_tried_again_and_again(tried: Tried, schema: Any) -> None:
     fitting: Any = 1
     wrong: Any = "a"
     for _ in range(40):
         fitting, wrong = {"n": fitting}, {"n": wrong}
-    [answers] = tried.answers([{"schema": schema, "values": [fitting, wrong]}])
+    [answers] = tried.answers([{"schema": schema, "values": [fitting, wrong, {"n": {"y": 1}}]}])
     assert answers[0] is True
-    assert answers[1] is not True
+    assert compiled_schema(msgspec.json.encode(schema)).is_valid({"n": {"y": 1}}) is (answers[2] is True)
 
 
 def test_a_refusal_names_the_place(tried: Tried) -> None:

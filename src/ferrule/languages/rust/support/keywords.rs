@@ -5,7 +5,7 @@
 
 use std::cell::RefCell;
 use std::cmp::Ordering;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Number, Value};
 
@@ -47,22 +47,35 @@ impl<'s> Scope<'s> {
 pub struct Checker<'s> {
     schema: &'s Schema,
     draft: u32,
-    followed: &'s Followed,
+    trail: &'s Trail,
     /// Whether somebody reads why a value does not fit. Looking for the reason takes time.
     explains: bool,
 }
 
-/// The references that are being followed, by the addresses of schema and value. One that leads
-/// back to itself says nothing more.
-pub type Followed = RefCell<HashSet<(usize, usize)>>;
+/// What is known while one value is checked, by the addresses of schemas and values.
+#[derive(Default)]
+pub struct Trail {
+    /// The references that are being followed. One that leads back to itself says nothing more.
+    followed: RefCell<HashSet<(usize, usize)>>,
+    /// What was found out already: schemas that refer to themselves from several sides would
+    /// otherwise be tried twice as often with every level of a value.
+    known: RefCell<HashMap<(usize, usize), bool>>,
+}
+
+fn pair(schema: &Value, value: &Value) -> (usize, usize) {
+    (
+        schema as *const Value as usize,
+        value as *const Value as usize,
+    )
+}
 
 impl<'s> Checker<'s> {
     /// By the rules of the schema's draft.
-    pub fn new(schema: &'s Schema, followed: &'s Followed) -> Self {
+    pub fn new(schema: &'s Schema, trail: &'s Trail) -> Self {
         Checker {
             schema,
             draft: schema.resources().draft,
-            followed,
+            trail,
             explains: true,
         }
     }
@@ -74,6 +87,29 @@ impl<'s> Checker<'s> {
             Value::Object(keywords) => keywords,
             _ => return Err(Mismatch::new("nothing fits here")),
         };
+        // Other values are quickly checked, and names that are checked have no place of their own.
+        if !matches!(value, Value::Array(_) | Value::Object(_)) {
+            return self.check_all(schema, keywords, value, scope);
+        }
+        let known = self.trail.known.borrow().get(&pair(schema, value)).copied();
+        match known {
+            Some(true) => return Ok(()),
+            Some(false) if !self.explains => return Err(Mismatch::new("does not fit")),
+            _ => {}
+        }
+        let checked = self.check_all(schema, keywords, value, scope);
+        let mut known = self.trail.known.borrow_mut();
+        known.insert(pair(schema, value), checked.is_ok());
+        checked
+    }
+
+    fn check_all(
+        self,
+        schema: &'s Value,
+        keywords: &'s Keywords,
+        value: &Value,
+        scope: Scope<'s>,
+    ) -> Checked {
         if scope.depth > DEEPEST {
             return Err(Mismatch::new("the value is nested too deeply"));
         }
@@ -164,15 +200,12 @@ impl<'s> Checker<'s> {
     }
 
     fn follow(self, part: &'s Value, value: &Value, scope: Scope<'s>) -> Checked {
-        let step = (
-            part as *const Value as usize,
-            value as *const Value as usize,
-        );
-        if !self.followed.borrow_mut().insert(step) {
+        let step = pair(part, value);
+        if !self.trail.followed.borrow_mut().insert(step) {
             return Ok(());
         }
         let checked = self.check(part, value, scope);
-        self.followed.borrow_mut().remove(&step);
+        self.trail.followed.borrow_mut().remove(&step);
         checked
     }
 

@@ -145,7 +145,7 @@ impl Server {
     fn context(self: &Arc<Self>, token: &Value) -> Context {
         let (server, token) = (self.clone(), token.clone());
         Context::new(move |progress: Progress| {
-            if !token.is_null() {
+            if !token.is_null() && progress.done.is_finite() {
                 server.tell(&token, &progress);
             }
         })
@@ -153,7 +153,7 @@ impl Server {
 
     fn tell(&self, token: &Value, progress: &Progress) {
         let mut params = json!({ "progressToken": token, "progress": progress.done });
-        if let Some(total) = progress.total {
+        if let Some(total) = progress.total.filter(|total| total.is_finite()) {
             params["total"] = json!(total);
         }
         if !progress.message.is_empty() {

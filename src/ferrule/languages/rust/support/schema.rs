@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::finite;
 use super::json;
-use super::keywords::{Checker, Followed, Scope};
+use super::keywords::{Checker, Scope, Trail};
 use super::pattern::Pattern;
 use super::reading;
 use super::resources::{Resources, Target};
@@ -196,8 +196,8 @@ impl Schema {
     }
 
     fn check_part(&self, part: &Value, value: &Value, base: &str) -> Result<(), Mismatch> {
-        let followed = Followed::default();
-        Checker::new(self, &followed).check(part, value, Scope::new(base))
+        let trail = Trail::default();
+        Checker::new(self, &trail).check(part, value, Scope::new(base))
     }
 
     /// What its references mean.
