@@ -138,7 +138,7 @@ class Declarations:
                 bound is not None and abs(bound) > _SAFE for bound in (each.minimum, each.maximum)
             )
             if is_wide or (isinstance(each, Constant) and flat(each) == "number"):
-                message = "its integers may be beyond 2^53, which a number cannot hold; those are refused"
+                message = "its integers may be beyond 2^53; those that a number cannot hold exactly are refused"
                 self.notes.append(Note(pointer, message))
 
 
