@@ -86,7 +86,10 @@ _TABLE: tuple[tuple[Any, tuple[Any, ...]], ...] = (
     ({"$schema": _OLD, "maximum": 1, "exclusiveMaximum": True}, (1, 0)),
     ({"$schema": _SEVEN, "$ref": "#/definitions/a", "type": "null", "definitions": {"a": {"type": "string"}}}, ("a", None)),
     ({"format": "email"}, ("no mail",)),
-    (_EMBEDDED | {"properties": {"x": {"$ref": "other#/$defs/r"}, "y": {"$ref": "#/$defs/b"}}}, ({"x": "a"}, {"x": None}, {"y": 1}, {"y": 2})),
+    (
+        _EMBEDDED | {"properties": {"x": {"$ref": "other#/$defs/r"}, "y": {"$ref": "#/$defs/b"}}},
+        ({"x": "a"}, {"x": None}, {"y": 1}, {"y": 2}),
+    ),
     ({"$schema": _SEVEN, "items": {"$ref": "#w"}, "definitions": {"x": {"$id": "#w", "type": "null"}}}, ([None], [1])),
     ({"$schema": _OLD, "id": "http://x.example/r", "items": {"$ref": "o#/definitions/q"},
       "definitions": {"x": {"id": "o", "definitions": {"q": {"type": "null"}}}}}, ([None], [1])),

@@ -94,6 +94,12 @@ def test_large_integers_are_kept_exactly(workbench: Workbench, name: str, text: 
     assert answer.value == json.loads(text)
 
 
+@pytest.mark.parametrize("digits", ["-36893488147419103000", "-36893488147419103232"])
+def test_what_others_write_of_a_float_is_that_float(workbench: Workbench, digits: str) -> None:
+    (answer,) = workbench.ask([{"name": "untagged", "value": f'{{"target":"","several":{digits}}}'}])
+    assert float(answer.value["several"]) == float(digits)
+
+
 def test_a_tuple_alone_is_read_by_the_standard_library_too(workbench: Workbench) -> None:
     answers = workbench.ask([{"name": "a pair", "value": text} for text in ('["a",1]', '["a","b"]', '["a",1,2]', "{}")])
     assert answers[0].value == ["a", 1]

@@ -143,13 +143,13 @@ func readFloat(value any) (float64, error) {
 }
 
 // isHeld says whether a float64 is the number, where that is written as a whole one: an account's number is never rounded.
-// Fractions are, as everywhere.
+// Fractions are, as everywhere; and what others write of a float64 of their own is the number that they had.
 func isHeld(number json.Number, made float64) bool {
 	digits := strings.TrimPrefix(string(number), "-")
 	if len(digits) <= 15 || !isDigits(digits) {
 		return true
 	}
-	return exactly(number).Cmp(new(big.Rat).SetFloat64(made)) == 0
+	return strconv.FormatFloat(math.Abs(made), 'f', -1, 64) == digits || exactly(number).Cmp(new(big.Rat).SetFloat64(made)) == 0
 }
 
 func readInt(value any) (int64, error) {
