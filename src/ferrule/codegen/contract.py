@@ -13,7 +13,21 @@ from ferrule.model.schema import LIST_KEYWORDS, MAP_KEYWORDS, SCHEMA_KEYWORDS
 
 _DIGITS = 8
 _SAID = frozenset(
-    ["title", "description", "examples", "example", "default", "deprecated", "readOnly", "writeOnly", "$comment", "xml"]
+    [
+        *(
+            "title",
+            "description",
+            "examples",
+            "example",
+            "default",
+            "deprecated",
+            "readOnly",
+            "writeOnly",
+            "$comment",
+            "xml",
+        ),
+        *("x-enum-descriptions", "x-enumDescriptions"),
+    ]
 )
 """Words for readers. A default is one of them: it is never filled in (AML-31)."""
 _IN_ANY_ORDER = frozenset({"required", "type"})

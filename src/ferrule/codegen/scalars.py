@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import ceil, floor, isfinite
 from typing import Any, TypeGuard
+
+from msgspec.structs import replace
 
 from ferrule.codegen.alternatives import Alternative, is_whole
 from ferrule.codegen.growth import Growth, saying
@@ -13,11 +15,12 @@ from ferrule.codegen.places import Node, Place
 from ferrule.fitting.typed import NUMBER as NUMERIC
 from ferrule.fitting.typed import STRING
 from ferrule.fitting.words import listed
-from ferrule.model.type_tree import Boolean, Choice, Constant, Enumeration, Integer, Named, Number, Text, Type
+from ferrule.model.type_tree import Boolean, Choice, Constant, Enumeration, Integer, Named, Number, Text, Type, Words
 from ferrule.model.value import is_number
 
 _LISTING = frozenset({"enum", "const"})
 _MOST_CHOICES = 2_000
+_MOST_TOLD = 100
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 BOOLEAN, NUMBER, INTEGER, TEXT = Boolean(), Number(), Integer(), Text()
 
@@ -187,9 +190,34 @@ def _enumeration(growth: Growth, found: Alternative, values: Sequence[str | int]
         kind="string" if isinstance(values[0], str) else "integer",
         choices=_choices(values, found.labels),
         pointer=places[0].pointer if places else pointer,
-        words=words(places or found.places),
+        words=_with_choices(words(places or found.places), found.places),
     )
     return Named(named.name)
+
+
+def _with_choices(said: Words, places: tuple[Place, ...]) -> Words:
+    """What is said of an enumeration, and below it what is said of its values."""
+    lines = [f"- {value}: {text}" for place in places for value, text in _told_of_choices(place.schema)]
+    if not lines:
+        return said
+    listing = "\n".join(lines[:_MOST_TOLD])
+    return replace(said, description=f"{said.description}\n\n{listing}".strip())
+
+
+def _told_of_choices(schema: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Values with what is said of each: branches of constants, or a list beside the values, as some tools write it."""
+    for keyword in ("oneOf", "anyOf"):
+        branches = schema.get(keyword)
+        for branch in branches if isinstance(branches, list) else ():
+            if isinstance(branch, dict) and "const" in branch and isinstance(text := branch.get("description"), str):
+                yield str(branch["const"]), " ".join(text.split())
+    values = schema.get("enum")
+    for keyword in ("x-enum-descriptions", "x-enumDescriptions"):
+        texts = schema.get(keyword)
+        if isinstance(values, list) and isinstance(texts, list) and len(texts) == len(values):
+            yield from (
+                (str(value), " ".join(str(text).split())) for value, text in zip(values, texts, strict=True) if text
+            )
 
 
 def _choices(values: Sequence[str | int], labels: Sequence[str]) -> tuple[Choice, ...]:
