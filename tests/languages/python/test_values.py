@@ -68,6 +68,7 @@ _OWN = [
             "properties": {
                 "user-id": {"type": "string"},
                 "left": {"type": "integer"},
+                "huge": {"const": 1e30, "maximum": 1e30},
                 "null": {"type": ["integer", "null"]},
                 "pair": {"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}], "minItems": 2},
                 "pet": {
@@ -105,6 +106,18 @@ def test_members_have_names_of_python_and_keep_what_is_extra(own: tuple[str, Mod
     assert type(_attribute(read, "left")) is int
     assert _attribute(_attribute(read, "pet"), "name") == "Rex"
     assert json.loads(module.encode_input(read)) == text
+
+
+def test_large_numbers_keep_their_digits(own: tuple[str, Modules]) -> None:
+    _, modules = own
+    module = modules["open_ended"]
+    read = module.decode_input('{"user-id": "a", "huge": 1e30, "more": []}')
+    assert _attribute(read, "huge") == 10**30
+    assert f'"huge":{10**30}'.encode() in module.encode_input(read)
+    assert module.decode_input(module.encode_input(read)) == read
+    assert module.INPUT.accepts({"user-id": "a", "huge": 1e30})
+    assert module.INPUT.accepts({"user-id": "a", "huge": 10**30})
+    assert not module.INPUT.accepts({"user-id": "a", "huge": 10**30 + 1})
 
 
 def test_left_out_and_null_are_two_things(own: tuple[str, Modules]) -> None:

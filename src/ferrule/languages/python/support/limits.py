@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from math import inf
 from typing import Any, NamedTuple
 
 from .patterns import matches
@@ -14,6 +15,7 @@ Path = tuple[Any, ...]
 """Where a value is: `()` for all of it, else where the value around it is, and the name
 or the number in there."""
 _MOST_CHOICES = 10
+_FLOATS_SKIP = 2**53
 
 
 class Problem(NamedTuple):
@@ -76,7 +78,7 @@ def _number_problem(schema: dict[str, Any], value: float, path: Path) -> Problem
         limit = schema.get(keyword)
         if limit is True:  # until draft 4
             limit = schema.get("m" + keyword.removeprefix("exclusiveM"))
-        if _is_number(limit) and is_wrong(value, limit):
+        if _is_number(limit) and is_wrong(exact(value), exact(limit)):
             return Problem(path, f"must be {told} {limit}")
     step = schema.get("multipleOf")
     if _is_number(step) and step and not _is_multiple(value, step):
@@ -187,6 +189,14 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
+def exact(value: Any) -> Any:
+    """A number beyond those that floats tell apart, by the digits that it is written
+    with: 1e30 is 10**30, and not the float next to it."""
+    if isinstance(value, float) and _FLOATS_SKIP <= abs(value) < inf:
+        return int(Decimal(repr(value)))
+    return value
+
+
 def are_equal(left: Any, right: Any) -> bool:
     """Whether two JSON values are the same: 1 and 1.0 are, 1 and true are not."""
     if isinstance(left, bool) or isinstance(right, bool):
@@ -197,7 +207,7 @@ def are_equal(left: Any, right: Any) -> bool:
         return left.keys() == right.keys() and all(
             are_equal(item, right[name]) for name, item in left.items()
         )
-    return bool(left == right)
+    return bool(exact(left) == exact(right))
 
 
 def has_repeated(items: list[Any]) -> bool:
@@ -210,7 +220,7 @@ def has_repeated(items: list[Any]) -> bool:
                 return True
             nested.append(item)
         else:
-            key = (isinstance(item, bool), item)
+            key = (isinstance(item, bool), exact(item))
             if key in plain:
                 return True
             plain.add(key)

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar, cast
 from .checking import Schema
 from .json_text import DecodeError, parsed, written
 from .layouts import Layout, Member
-from .limits import are_equal
+from .limits import are_equal, exact
 from .records import is_record, made, members_of
 
 T = TypeVar("T")
@@ -55,7 +55,8 @@ class Types:
     def value(self, shape: Any, value: Any, path: str = "") -> Any:
         """The typed value of a JSON value that fits the schema."""
         if isinstance(shape, str):
-            return int(value) if shape == "int" and isinstance(value, float) else value
+            is_whole = shape == "int" and isinstance(value, float)
+            return int(exact(value)) if is_whole else value
         kind, *rest = shape
         match kind:
             case "named":
