@@ -16,6 +16,8 @@ from ferrule.model.value import dig
 
 _MODULES = {"go": "module", "typescript": "packageName", "rust": "packageName"}
 """What the agent file calls the module or the package of a language."""
+_VERSIONS = {"go": "version", "typescript": "nodeVersion", "rust": "version"}
+"""What it calls the version of a language."""
 _MODULE = re.compile(r"[A-Za-z0-9@_][A-Za-z0-9@._~/+-]*")
 _WORD = re.compile(r"[A-Za-z0-9]+")
 _NO_VERSION = "0.1.0"
@@ -39,6 +41,7 @@ def project_of(
         version=_text(manifest, "metadata", "version") or _NO_VERSION,
         description=_text(manifest, "metadata", "description"),
         module=_module(manifest, language),
+        language_version=_text(manifest, "spec", "language", language, _VERSIONS.get(language, "version")),
         acronyms=acronyms,
     )
     return _with_parts(project, found)

@@ -57,6 +57,8 @@ class Project(msgspec.Struct, frozen=True, kw_only=True):
     description: str = ""
     module: str = ""
     """The agent file's name for the Go module or the package (ADL `spec.language`); empty where it has none."""
+    language_version: str = ""
+    """The version of the language that the agent file names; empty where it names none."""
     services: tuple[Service, ...] = ()
     """In the order of the agent file. All of them, injected or not."""
     sections: tuple[Section, ...] = ()

@@ -11,6 +11,7 @@ import pytest
 from ferrule.contracts.language import Project, Service
 from ferrule.languages.go.language import LANGUAGE
 from ferrule.languages.go.names import safe_stem, support_names
+from ferrule.languages.go.project import module_file
 from ferrule.languages.go.surroundings import module_of
 from ferrule.languages.go.text import aligned, comment, json_literal, quoted
 from tests.languages.go.workbench import planned, tool_of
@@ -108,3 +109,10 @@ def test_a_module_has_a_legal_path(module: str, name: str, path: str) -> None:
 
 def test_names_of_support_files_are_known() -> None:
     assert {"Optional", "InvalidJSON", "parts", "patternSet", "Serve", "sharedClient"} <= support_names()
+
+
+@pytest.mark.parametrize(
+    ("said", "written"), [("1.24", "1.24"), ("1.24.3", "1.24.3"), ("1.18", "1.21"), ("", "1.21"), ("1.24\nx", "1.21")]
+)
+def test_the_module_is_of_the_version_that_the_agent_names_if_that_can_compile_it(said: str, written: str) -> None:
+    assert module_file("shop.example/clerk", said).text == f"module shop.example/clerk\n\ngo {written}\n"

@@ -16,7 +16,7 @@ def client_files(plan: Plan, scope: Scope) -> list[SourceFile]:
     """The files of the package."""
     shared = [shared_file(each, PACKAGE) for each in (*VALUES, *CALLING)]
     files = [*(_tool_file(tool, scope) for tool in plan.tools), *shared]
-    return [*files, module_file(module_of(plan.project))] if plan.is_project else files
+    return [*files, module_file(module_of(plan.project), plan.project.language_version)] if plan.is_project else files
 
 
 def _tool_file(tool: ToolPlan, scope: Scope) -> SourceFile:

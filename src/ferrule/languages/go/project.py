@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from ferrule.contracts.language import Plan, SourceFile
 from ferrule.languages.go.files import SHARED, source
 from ferrule.languages.go.surroundings import Surroundings
@@ -10,6 +12,7 @@ from ferrule.languages.go.tools import PACKAGE
 
 GO = "1.21"
 """The oldest Go that compiles the stubs."""
+_NEWER = re.compile(r"1\.([0-9]{2})(\.[0-9]{1,3})?")
 _MODULE_WORDS = """\
 // The files that ferrule gen writes import one another by this name. It is made of the name of the workspace, or is that of the
 // agent file (spec.language.go.module): for another one, change it there, run ferrule gen, then write it here.
@@ -19,16 +22,18 @@ _MODULE_WORDS = """\
 def project_files(plan: Plan, around: Surroundings) -> list[SourceFile]:
     """The files of a project."""
     return [
-        module_file(around.module, _MODULE_WORDS),
+        module_file(around.module, plan.project.language_version, _MODULE_WORDS),
         SourceFile("main.go", _main(plan, around), "generated"),
         SourceFile("README.md", _readme(plan, around), "yours"),
         SourceFile(".gitignore", "/bin/\n", "yours"),
     ]
 
 
-def module_file(module: str, first: str = "") -> SourceFile:
-    """What makes a folder a Go module. It is the person's, who may need other modules."""
-    return SourceFile("go.mod", f"{first}module {module}\n\ngo {GO}\n", "yours")
+def module_file(module: str, version: str, first: str = "") -> SourceFile:
+    """What makes a folder a Go module. It is the person's, who may need other modules. `version`: the agent file's."""
+    newer = _NEWER.fullmatch(version)
+    wanted = version if newer is not None and int(newer[1]) > int(GO.partition(".")[2]) else GO
+    return SourceFile("go.mod", f"{first}module {module}\n\ngo {wanted}\n", "yours")
 
 
 def _main(plan: Plan, around: Surroundings) -> str:

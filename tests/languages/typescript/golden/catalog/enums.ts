@@ -67,6 +67,7 @@ export const EnumsMaybeValues = ["yes", "no"] as const;
 
 export type EnumsMixed = "auto" | number | true;
 
+/** - g: Like grass */
 export type EnumsTitled = "r" | "g";
 
 /** The values of {@link EnumsTitled}. */

@@ -166,6 +166,7 @@ wire::untagged! {
     }
 }
 
+/// - g: Like grass
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum EnumsTitled {
     #[serde(rename = "r")]
