@@ -8,7 +8,7 @@ from importlib.resources import files
 from ferrule.contracts.language import SourceFile
 from ferrule.languages.python.type_module import GENERATED
 
-_READING = ("json_text", "patterns", "schema", "limits", "alternatives", "checking", "layouts", "shapes")
+_READING = ("json_text", "machines", "patterns", "schema", "limits", "alternatives", "checking", "layouts", "shapes")
 _CALLING = ("http", "sse", "errors", "answers", "calls", "sync")
 
 

@@ -1,8 +1,10 @@
 """Patterns of ECMA-262, which is what schemas mean, as patterns of Python.
 
 What Python cannot say (scripts such as `\\p{Script=Greek}`, lookbehinds of any width)
-is not checked here, and whatever runs the tool checks it. There is no bound on how long
-a pattern may take: `re` has none.
+is not checked here, and whatever runs the tool checks it. What could take `re` forever
+is left to a matcher that goes through a text once (`machines.py`); where that would be
+too large, nothing is checked either. Patterns that look around or refer to their groups
+stay with `re`: there is no other for those.
 """
 
 from __future__ import annotations
@@ -10,7 +12,10 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from math import inf
+
+from .machines import BeyondError, Machine, Part, Reader, is_plain
 
 _SPACE = (
     "\\t\\n\\x0b\\x0c\\r \\xa0\\u1680\\u2000-\\u200a"
@@ -59,23 +64,59 @@ class _UnknownError(Exception):
 def matches(pattern: str, text: str) -> bool:
     """Whether a pattern is found anywhere in a text; true where Python cannot tell."""
     compiled = _compiled(pattern)
-    return compiled is None or compiled.search(text) is not None
+    return compiled is None or compiled.finds(text)
 
 
 def is_known(pattern: str) -> bool:
     """Whether texts can be held to a pattern here."""
-    return _compiled(pattern) is not None
+    compiled = _compiled(pattern)
+    return compiled is not None and not compiled.is_beyond
+
+
+class _Compiled:
+    """A pattern of Python, and where it is needed the other way to match it."""
+
+    def __init__(self, pieces: list[str]) -> None:
+        self._pieces = pieces
+        self._expression = re.compile("".join(pieces))
+
+    def finds(self, text: str) -> bool:
+        if self._part is None or is_plain(self._part, len(text)):
+            return self._expression.search(text) is not None
+        if self._machine is not None:
+            return self._machine.finds(text)
+        return self.is_beyond or self._expression.search(text) is not None
+
+    @property
+    def is_beyond(self) -> bool:
+        """Whether neither way ends in time."""
+        is_endless = self._part is not None and self._part.degree == inf
+        return is_endless and self._machine is None
+
+    @cached_property
+    def _part(self) -> Part | None:
+        try:
+            return Reader(self._pieces).whole()
+        except (BeyondError, RecursionError):
+            return None
+
+    @cached_property
+    def _machine(self) -> Machine | None:
+        try:
+            return Machine(self._part) if self._part is not None else None
+        except (BeyondError, RecursionError):
+            return None
 
 
 @lru_cache(maxsize=1024)
-def _compiled(pattern: str) -> re.Pattern[str] | None:
+def _compiled(pattern: str) -> _Compiled | None:
     try:
-        return re.compile(_Translation(pattern).whole())
+        return _Compiled(Translation(pattern).pieces())
     except (_UnknownError, re.error, OverflowError, RecursionError, ValueError):
         return None
 
 
-class _Translation:
+class Translation:
     """One pass over a pattern."""
 
     def __init__(self, pattern: str) -> None:
@@ -84,11 +125,11 @@ class _Translation:
         self._names: dict[str, str] = {}
         self._groups = len(_OPENING.findall(pattern))
 
-    def whole(self) -> str:
+    def pieces(self) -> list[str]:
         made = []
         while self._at < len(self._text):
             made.append(self._next())
-        return "".join(made)
+        return made
 
     def _next(self) -> str:
         one = self._text[self._at]
