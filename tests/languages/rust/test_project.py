@@ -38,6 +38,19 @@ _SLOW_BODY = """    for step in 1..=1000 {
 """
 
 
+_SETTINGS_TEST = r"""use CRATE::tools::support::settings::read;
+
+#[test]
+fn settings_are_filled_from_the_environment() {
+    std::env::set_var("SHOP_HOST", "h");
+    std::env::remove_var("SHOP_NONE");
+    let texts = r#"["$SHOP_HOST", "http://${SHOP_HOST}:${SHOP_NONE:-80}/${SHOP_NONE}x", "${SHOP_NONE-d}", "a $SHOP_HOST ${ ${é}", "${"]"#;
+    let made: Vec<String> = read(texts).expect("settings");
+    assert_eq!(made, ["h", "http://h:80/x", "d", "a $SHOP_HOST ${ ${é}", "${"]);
+}
+"""
+
+
 def _plan(order: Any = _ORDER) -> Plan:
     given = [Given("find_order", order, _FOUND, "Finds an order."), Given("wait", _SLOW, None, "Waits.")]
     given += rich_plan_tools()
@@ -61,6 +74,9 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     text = path.read_text()
     start, end = text.index("    // TODO"), text.index("    generated::placeholder()\n")
     path.write_text(text[:start] + _SLOW_BODY + text[end + len("    generated::placeholder()\n") :])
+    (folder / "tests").mkdir()
+    crate = _plan().project.name.replace("-", "_")
+    (folder / "tests" / "settings.rs").write_text(_SETTINGS_TEST.replace("CRATE", crate))
     done = _cargo(folder, "test")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "warning" not in done.stderr, done.stderr

@@ -25,20 +25,38 @@ fn with_environment(value: Value) -> Value {
     }
 }
 
+/// A text with what the environment says in place of `${NAME}` and `${NAME:-default}`, or of `$NAME` where it is all of it.
 fn resolved(text: String) -> String {
-    let named = match text.strip_prefix('$') {
-        Some(rest) => rest
-            .strip_prefix('{')
-            .map_or(Some(rest), |rest| rest.strip_suffix('}')),
-        None => None,
-    };
-    let (name, otherwise) = match named {
-        Some(named) => named.split_once(":-").unwrap_or((named, "")),
-        None => return text,
-    };
-    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    if name.is_empty() || !name.bytes().all(is_name) {
-        return text;
+    if let Some(name) = text.strip_prefix('$').filter(|name| is_name(name)) {
+        return variable(name, "");
     }
+    let mut made = String::new();
+    let mut rest = text.as_str();
+    while let Some(start) = rest.find("${") {
+        let Some(length) = rest[start..].find('}') else {
+            break;
+        };
+        let inside = &rest[start + 2..start + length];
+        let (name, otherwise) = inside
+            .split_once(":-")
+            .or_else(|| inside.split_once('-'))
+            .unwrap_or((inside, ""));
+        made.push_str(&rest[..start]);
+        if is_name(name) {
+            made.push_str(&variable(name, otherwise));
+        } else {
+            made.push_str(&rest[start..=start + length]);
+        }
+        rest = &rest[start + length + 1..];
+    }
+    made + rest
+}
+
+fn is_name(name: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    !name.is_empty() && name.bytes().all(is_part)
+}
+
+fn variable(name: &str, otherwise: &str) -> String {
     std::env::var(name).unwrap_or_else(|_| otherwise.to_string())
 }
