@@ -44,7 +44,8 @@ _SETTINGS_TEST = r"""use CRATE::tools::support::settings::read;
 fn settings_are_filled_from_the_environment() {
     std::env::set_var("SHOP_HOST", "h");
     std::env::remove_var("SHOP_NONE");
-    let texts = r#"["$SHOP_HOST", "http://${SHOP_HOST}:${SHOP_NONE:-80}/${SHOP_NONE}x", "${SHOP_NONE-d}", "a $SHOP_HOST ${ ${é}", "${"]"#;
+    let texts = r#"["$SHOP_HOST", "http://${SHOP_HOST}:${SHOP_NONE:-80}/${SHOP_NONE}x", "${SHOP_NONE-d}",
+        "a $SHOP_HOST ${ ${é}", "${"]"#;
     let made: Vec<String> = read(texts).expect("settings");
     assert_eq!(made, ["h", "http://h:80/x", "d", "a $SHOP_HOST ${ ${é}", "${"]);
 }
