@@ -192,6 +192,7 @@ def test_any_schema_means_what_the_validator_says(seed: int) -> None:
         (r"\p{Script=Greek}", "not checked", True),
         (r"(?<=a+)b", "not checked", True),
         (r"^\p{Lu}$", "a", False),
+        (r"^\B$", "", True),
         (r"^\p{General_Category=Decimal_Number}$", "٣", True),
     ],
 )

@@ -14,7 +14,7 @@ from functools import cached_property
 from math import inf
 from typing import Any, NamedTuple
 
-_ASSERTIONS = frozenset(["^", r"\A", r"\Z", r"\b", r"\B"])
+_ASSERTIONS = frozenset(["^", r"\A", r"\Z", r"\b", r"(?!\b)"])
 _COUNTED = re.compile(r"\{([0-9]+)(,?)([0-9]*)\}")
 _MOST_STATES = 5_000
 _MOST_STEPS = 10**6

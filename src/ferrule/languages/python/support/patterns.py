@@ -22,7 +22,7 @@ _SPACE = (
     "\\u2028\\u2029\\u202f\\u205f\\u3000\\ufeff"
 )
 _SETS = {"d": "0-9", "w": "A-Za-z0-9_", "s": _SPACE}
-_ASSERTIONS = {"b": r"\b", "B": r"\B", "A": r"\A", "z": r"\Z"}
+_ASSERTIONS = {"b": r"\b", "B": r"(?!\b)", "A": r"\A", "z": r"\Z"}
 """The last two are not ECMA's, and servers take them for what others mean by them."""
 _CONTROLS = {"n": 10, "t": 9, "r": 13, "f": 12, "v": 11}
 _QUANTIFIER = re.compile(r"\{[0-9]+(?:,[0-9]*)?\}")
