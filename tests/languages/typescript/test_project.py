@@ -50,6 +50,9 @@ _FOUND = """\
     call.report({ progress: 1, total: 2, message: "looking" });
     logger.info("found", { orderRepo });
     const shard: bigint = databaseConfig.shard;
+    if (input.id === "text") {
+      return '12 "x"';
+    }
     return { id: input.id, url: databaseConfig.url, shard: `${shard}` };
 """
 _WAITED = """\
@@ -145,6 +148,10 @@ def test_tools_are_listed_and_called(project: Path) -> None:
         found = program.ask("tools/call", name="find_order", arguments={"id": "A1"})["result"]
         assert found["structuredContent"] == {"id": "A1", "url": "memory", "shard": "9007199254740993"}
         assert json.loads(found["content"][0]["text"]) == found["structuredContent"]
+        text = program.ask("tools/call", name="find_order", arguments={"id": "text"})["result"]
+        assert text == {"content": [{"type": "text", "text": '12 "x"'}], "isError": False}
+        nothing = program.ask("tools/call", name="wait_long", arguments={"seconds": 0})["result"]
+        assert nothing == {"content": [], "isError": False}
         assert program.ask("ping")["result"] == {}
 
 

@@ -215,11 +215,11 @@ impl Server {
 fn result(outcome: Result<Value, ToolError>) -> Value {
     match outcome {
         Ok(value) => {
-            let text = match &value {
-                Value::String(text) => text.clone(),
-                other => other.to_string(),
+            let content = match &value {
+                Value::Null => json!([]),
+                Value::String(text) => json!([{ "type": "text", "text": text }]),
+                other => json!([{ "type": "text", "text": other.to_string() }]),
             };
-            let content = json!([{ "type": "text", "text": text }]);
             match value {
                 Value::Object(_) => {
                     json!({ "content": content, "structuredContent": value, "isError": false })

@@ -234,11 +234,30 @@ async function ended(
     });
   });
   const text = await Promise.race([tool.execute(args, call), canceled]);
-  const content = JSON.stringify([{ type: "text", text }]);
+  const content = JSON.stringify(contentOf(text));
   const value = structured(text);
   return value === null
     ? `{"content":${content},"isError":false}`
     : `{"content":${content},"structuredContent":${value},"isError":false}`;
+}
+
+/** An output as content: a text as it is, nothing for null, else as JSON. */
+function contentOf(output: string): { type: string; text: string }[] {
+  const trimmed = output.trim();
+  if (trimmed === "null") {
+    return [];
+  }
+  return [{ type: "text", text: quotedText(trimmed) ?? output }];
+}
+
+/** The text that a JSON string is; null where it is none. */
+function quotedText(json: string): string | null {
+  try {
+    const value: unknown = json.startsWith('"') ? JSON.parse(json) : null;
+    return typeof value === "string" ? value : null;
+  } catch {
+    return null;
+  }
 }
 
 /** The JSON object that a text is, on one line; null where it is none. */
