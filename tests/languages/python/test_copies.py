@@ -18,6 +18,7 @@ from ferrule.languages.python.language import LANGUAGE
 from ferrule.languages.python.yaml_values import yaml_text
 from ferrule.model.carried import differences
 from ferrule.model.document import Source
+from ferrule.model.guidance import described
 from ferrule.model.tool import Tool, raw
 from ferrule.workspace import Workspace
 from tests.cli.run import ferrule
@@ -209,6 +210,7 @@ def test_copies_say_what_the_definitions_say(copied: tuple[Path, Path]) -> None:
         # The interface is a record of its own in the workspace, and is joined when that is built.
         "count_words": ["facts.is_read_only", "facts.is_concurrency_safe", "inferred_facts"],
     }
+    assert described(after["find_book"]) == described(before["find_book"]) != before["find_book"].description
     assert [bytes(after[name].credentials or b"") for name in ("find_book", "Courier.Book")] == [
         b'["BOOKS_KEY"]',
         b'["COURIER_KEY"]',

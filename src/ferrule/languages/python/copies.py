@@ -24,6 +24,8 @@ _PLACEHOLDER_LANGUAGE = {"typescript": {"packageName": "unused", "nodeVersion": 
 _TEXTS = ("tool_id", "namespace", "name", "description", "lifecycle", "tool_kind", "version", "title", "search_hint")
 _LISTS = ("aliases", "capability_refs")
 _BESIDE = ("tags", "owner", "max_calls_per_run")
+_GUIDANCE = "use_guidance"
+"""A word of AML, which models are told in whatever dialect it stands (`model/guidance.py`)."""
 _DEFAULTS = SafetyFacts()
 
 
@@ -113,7 +115,12 @@ def _declaration(tool: Tool) -> dict[str, Any]:
         made["input_contract"]["runtime_input_schema"] = _schema(tool, "runtime_input_schema")
     if tool.output_schema is not None:
         made["output_contract"] = {"structured_schema": _schema(tool, "output_schema")}
-    blocks = {"tool_interface": _facts(tool), "permission_profile": _permission(tool), EXTENSION: _beside(tool)}
+    blocks = {
+        "tool_interface": _facts(tool),
+        "permission_profile": _permission(tool),
+        _GUIDANCE: _payload(tool).get(_GUIDANCE),
+        EXTENSION: _beside(tool),
+    }
     return made | {key: block for key, block in blocks.items() if block}
 
 
