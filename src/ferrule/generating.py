@@ -70,6 +70,8 @@ class Outcome(NamedTuple):
     """Files that nothing needs any more: told, never deleted."""
     listed: tuple[str, ...]
     """Files that were added to the ignore file."""
+    before: Wish | None = None
+    """What was asked for before; None for the first run."""
 
 
 def make(
@@ -154,6 +156,7 @@ class _Writing:
             tuple(judged),
             tuple(path for path in self._unneeded() if folder.read(path) is not None),
             tuple(each.file.path for each in yours if not ignored.covers(each.file.path)),
+            self._before.wish if self._before is not None else None,
         )
 
     def _refuse_taken(self, key: str) -> None:

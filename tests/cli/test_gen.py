@@ -374,3 +374,13 @@ def test_every_language_writes_stubs_that_stay_the_same(tmp_path: Path, word: st
     ran = ferrule("gen", word, "--kind", kind, "--project", "--out", "stubs", folder=tmp_path)
     assert ran.code == 0, ran.err + ran.out
     assert ferrule("gen", "--check", "--out", "stubs", folder=tmp_path).code == 0
+
+
+def test_another_flavour_is_told_what_it_needs(tmp_path: Path) -> None:
+    (tmp_path / "agent.yaml").write_text(AGENT)
+    words = ("gen", "python", "agent.yaml", "--project", "--out", "stubs")
+    assert ferrule(*words, folder=tmp_path).code == 0
+    again = ferrule(*words, folder=tmp_path)
+    assert "pydantic" not in again.out
+    switched = ferrule(*words, "--flavour", "pydantic", folder=tmp_path)
+    assert (switched.code, "pydantic>=" in switched.out) == (0, True), switched

@@ -136,7 +136,8 @@ def lines(outcome: Outcome, report: GenReport, folder: Path, language: Language)
         yield f"  looser: {cleaned(note.place)}: {cleaned(note.tool_id)} {cleaned(note.pointer)}: {cleaned(note.message)}"
     if len(report.notes) > _MOST:
         yield f"  looser: {len(report.notes) - _MOST} more (--json tells all)"
-    if any(each.state == "new" for each in report.files):
+    is_switched = outcome.before is not None and outcome.before.flavour != outcome.wish.flavour
+    if is_switched or any(each.state == "new" for each in report.files):
         yield from _next_lines(report, outcome.made.steps, folder)
 
 
