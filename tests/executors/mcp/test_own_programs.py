@@ -27,6 +27,8 @@ for line in sys.stdin:
         result = {"tools": [{"name": "greet", "description": "Lies.", "inputSchema": {"type": "object"}}]}
     elif method == "tools/call" and params["arguments"].get("name") == "nobody":
         result = {"content": [{"type": "text", "text": "there is nobody"}], "isError": True}
+    elif method == "tools/call" and params["arguments"].get("name").startswith("say "):
+        result = {"content": [{"type": "text", "text": params["arguments"]["name"][4:]}]}
     elif method == "tools/call":
         said = {"words": f"hello {params['arguments']['name']}", "called": params["name"], "given": os.environ.get("GIVEN")}
         result = {"content": [{"type": "text", "text": json.dumps(said)}], "structuredContent": said}
@@ -68,10 +70,10 @@ def workspace(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def _called(workspace: Path, **arguments: Any) -> Any:
+def _called(workspace: Path, tool: str = "greet", **arguments: Any) -> Any:
     async def story() -> Any:
         async with ferrule.open(workspace, environment={"GIVEN_HERE": "s3cret-value", "PATH": "/usr/bin:/bin"}) as app:
-            return await app.surface(principal="ada").call("greet", arguments)
+            return await app.surface(principal="ada").call(tool, arguments)
 
     return asyncio.run(story())
 
@@ -92,7 +94,49 @@ def test_the_definition_decides_what_is_sent(workspace: Path) -> None:
 def test_what_the_program_says_went_wrong_ends_the_call(workspace: Path) -> None:
     result = _called(workspace, name="nobody")
     assert (result.status, result.error.error_class) == ("failed", "execution_failed")
-    assert "there is nobody" in str(result)
+    assert result.error.message == "the tool 'greet' failed: there is nobody"
+
+
+_TYPED = """
+schema_version: 0.2.0
+tool_id: desk.say
+namespace: desk
+name: say
+title: Say
+description: Say something.
+lifecycle: available
+tool_kind: function
+input_contract:
+  model_input_schema: {type: object, properties: {name: {type: string}}, required: [name]}
+output_contract:
+  structured_schema: SCHEMA
+"""
+
+
+def _said(workspace: Path, text: str, schema: Any) -> Any:
+    """What comes of a text that the program says for a tool with an output schema."""
+    file = workspace / "ferrule.toml"
+    file.write_text(file.read_text().replace('"clerk.*"', '"clerk.*", "desk.say"'))
+    program = workspace / "clerk.py"
+    program.write_text(program.read_text().replace('{"name": "greet", ', '{"name": "say", '))
+    (workspace / "say.yaml").write_text(_TYPED.replace("SCHEMA", json.dumps(schema)))
+    return _called(workspace, "say", name=f"say {text}")
+
+
+@pytest.mark.parametrize("text", ['{"a": 1}', "[1]", "12"])
+@pytest.mark.parametrize("kind", [{"type": ["string", "null"]}, {"anyOf": [{"type": "object"}, {"type": "string"}]}])
+def test_a_text_that_looks_like_json_stays_a_text(workspace: Path, text: str, kind: Any) -> None:
+    """A program says what is structured as such."""
+    result = _said(workspace, text, kind)
+    assert (result.status, result.value) == ("succeeded", text), result.error
+
+
+def test_a_text_of_a_tool_that_promises_nothing_stays_a_text(workspace: Path) -> None:
+    assert _called(workspace, name='say {"a": 1}').value == '{"a": 1}'
+
+
+def test_structure_in_a_text_is_read_where_the_definition_takes_no_text(workspace: Path) -> None:
+    assert _said(workspace, '{"a": 1}', {"type": "object"}).value == {"a": 1}
 
 
 def test_the_doctor_finds_the_program(workspace: Path) -> None:

@@ -9,6 +9,7 @@ import asyncio
 import hashlib
 import math
 from collections.abc import Awaitable, Callable, Mapping
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,11 +21,12 @@ from ferrule.executors.definition import error_codes
 from ferrule.executors.mcp.checking import Pinned, demand_unchanged
 from ferrule.executors.mcp.failures import HEADER_MISMATCH, INVALID_PARAMS, Refused, bad_answer, of_network
 from ferrule.executors.mcp.pool import Connections, Key
-from ferrule.executors.mcp.results import State, output_of, question_of, responses_of
+from ferrule.executors.mcp.results import Reading, State, output_of, question_of, responses_of
 from ferrule.executors.mcp.upstream import Place, Upstream, folder, place_of, program_place
 from ferrule.executors.surroundings import Surroundings
 from ferrule.model.tool import Tool
 from ferrule.network.guard import Forbidden
+from ferrule.validation.compiled import compiled_schema
 
 if TYPE_CHECKING:
     from ferrule.executors.mcp.connection import Connection
@@ -115,8 +117,12 @@ class McpRun:
         self._executor = executor
         self._place = place
         promised = msgspec.json.decode(tool.output_schema) if tool.output_schema is not None else {}
-        self._reads_text = place.accepted is None
-        self._is_loose = place.accepted is None and isinstance(promised, dict) and not promised.get("required")
+        self._reading = Reading(
+            reads_text=place.accepted is None,
+            is_loose=place.accepted is None and isinstance(promised, dict) and not promised.get("required"),
+            takes_text=_taking_text(tool, place),
+            is_own=place.is_own,
+        )
         self._codes = error_codes(tool) if place.accepted is None else {}
         self.upstream = f"mcp:{place.upstream.label}"
 
@@ -176,7 +182,7 @@ class McpRun:
             result = await self._sent(connection, {"name": name, **params}, context)
             kind = result.get("resultType", "complete")
             if kind == "complete":
-                return output_of(label, name, result, reads_text=self._reads_text, is_loose=self._is_loose)
+                return output_of(label, name, result, self._reading)
             if kind != "input_required":
                 raise bad_answer(label, "a kind of result that was not agreed on", result)
             if result.get("inputRequests"):
@@ -261,6 +267,15 @@ class McpRun:
         return f"connected to {called} with MCP {connection.protocol_version}; the tool is there" + (
             " and as accepted" if is_held else ""
         )
+
+
+def _taking_text(tool: Tool, place: Place) -> Callable[[str], bool]:
+    """Whether a text is a result of a tool by itself. A program of the workspace structures whatever is no text."""
+    schema = tool.output_schema
+    if schema is None:
+        return lambda text: place.is_own
+    validator = cache(lambda: compiled_schema(bytes(schema)))  # few tools ever need it
+    return lambda text: validator().is_valid(text)
 
 
 def tell_progress(context: Context, done: float, total: float | None, message: str | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -15,6 +16,7 @@ from ferrule.validation.compiled import compiled_schema
 ELICIT = "elicitation/create"
 _LONGEST_QUESTION = 2_000
 _MOST_QUESTIONS = 16
+_LONGEST_REASON = 500
 
 
 class State(msgspec.Struct, frozen=True):
@@ -26,30 +28,43 @@ class State(msgspec.Struct, frozen=True):
     """What was asked under which key: `form` or `url`."""
 
 
-def output_of(
-    label: str, tool_name: str, result: dict[str, Any], *, reads_text: bool = False, is_loose: bool = False
-) -> Output:
-    """The output of a finished call. Raises ExecutionFailed for one that the tool itself calls failed (AT-196).
+class Reading(msgspec.Struct, frozen=True):
+    """How the results of one tool are read."""
 
-    `reads_text`: servers of the older revisions write what they structured as text; then it is read from there. `is_loose`:
-    a definition that demands no member is not broken by a server that structures nothing, and gives blocks or nothing.
-    """
+    reads_text: bool = False
+    """True where what is structured may stand in the text alone, as servers of the older revisions write it."""
+    is_loose: bool = False
+    """True for a definition that demands no member: it is not broken by a server that structures nothing, and gives blocks or
+    nothing."""
+    takes_text: Callable[[str], bool] = lambda text: False
+    """Whether a text is a value of the tool by itself; then it is not read as anything else."""
+    is_own: bool = False
+    """True for a program of the workspace: what it says went wrong is the error."""
+
+
+NO_READING = Reading()
+
+
+def output_of(label: str, tool_name: str, result: dict[str, Any], reading: Reading = NO_READING) -> Output:
+    """The output of a finished call. Raises ExecutionFailed for one that the tool itself calls failed (AT-196)."""
     content, is_error = result.get("content"), result.get("isError") is True
     if not isinstance(content, list):
         raise bad_answer(label, "a result without content", result)
     value = result.get("structuredContent")
-    if "structuredContent" not in result and reads_text and not is_error:
-        value = _from_text(content)
+    if "structuredContent" not in result and reading.reads_text and not is_error:
+        value = _from_text(content, reading.takes_text)
     native = {"source": "mcp", "isError": is_error, **_kept(result)}
-    is_free = is_loose and value is None and "structuredContent" not in result
+    is_free = reading.is_loose and value is None and "structuredContent" not in result
     if not content and value is None:
         output = Output(EMPTY, native_refs=(native,), is_acknowledgement=is_free)
     else:
         output = Output(value, content=tuple(content), native_refs=(native,), is_acknowledgement=is_free)
     if is_error:
+        said = excerpt(_text_in(content) or "", _LONGEST_REASON) if reading.is_own else ""
+        why = f": {said}" if said else f" of the MCP server {label!r} failed; what it said is in the result"
         raise ExecutionFailed(
             "execution_failed",
-            f"the tool {tool_name!r} of the MCP server {label!r} failed; what it said is in the result",
+            f"the tool {tool_name!r}{' failed' if said else ''}{why}",
             code="tool_error",
             native_error_ref="mcp:isError",
             output=output,
@@ -124,11 +139,17 @@ def _object(schemas: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": schemas, "required": list(schemas), "additionalProperties": False}
 
 
-def _from_text(content: list[Any]) -> Any:
-    """The value that a lone text holds as JSON; None when it is something else."""
+def _text_in(content: list[Any]) -> str | None:
+    """A lone text; None when it is something else."""
     block = content[0] if len(content) == 1 else None
     text = block.get("text") if isinstance(block, dict) and block.get("type") == "text" else None
-    if not isinstance(text, str) or text.lstrip()[:1] not in ("{", "["):
+    return text if isinstance(text, str) else None
+
+
+def _from_text(content: list[Any], takes_text: Callable[[str], bool]) -> Any:
+    """The value that a lone text holds as JSON; None when it is something else, or a value by itself."""
+    text = _text_in(content)
+    if text is None or text.lstrip()[:1] not in ("{", "[") or takes_text(text):
         return None
     try:
         return msgspec.json.decode(text)
