@@ -82,14 +82,16 @@ def make(
     *,
     place: str = "",
     kept: Mapping[str, Names] = NO_NAMES,
+    module: str = "",
 ) -> Made:
-    """The stubs of some tools. `place`: as in a plan. `kept`: what tools were called before. Raises WorkspaceError for a flavour
-    that the language does not have."""
+    """The stubs of some tools. `place`: as in a plan. `kept`: what tools were called before. `module`: what the folder says it is
+    (`module_in`). Raises WorkspaceError for a flavour that the language does not have."""
     if wish.flavour and wish.flavour not in language.flavours:
         known = ", ".join(language.flavours)
         has = f"its flavours are {known}" if known else "it has none"
         raise WorkspaceError(f"{language.title} has no flavour {wish.flavour!r}; {has}")
     project = project_of(material.tools, material.manifests, name=material.name, language=wish.language, kind=wish.kind)
+    project = msgspec.structs.replace(project, module=module or project.module)
     choice = Choice(wish.kind, wish.is_project, wish.flavour, kept)
     planned = plan(material.tools, project, language, choice, names=material.called, progress=progress)
     planned = msgspec.structs.replace(planned, place=place)
@@ -105,6 +107,12 @@ def _tree_notes(planned: Plan) -> Iterator[Looser]:
         for side, tree in zip(sides, (tool.input, tool.output), strict=True):
             for note in tree.notes if tree is not None else ():
                 yield Looser(tool.tool_id, side, note.pointer, note.message)
+
+
+def module_in(folder: Path, language: Language) -> str:
+    """The module or package that a folder is by now; empty where nobody can tell."""
+    find: Callable[[Callable[[str], bytes | None]], str] | None = getattr(language, "module_in", None)
+    return find(OutputFolder(folder).read) if find is not None else ""
 
 
 def record_of(folder: Path) -> Record:

@@ -384,3 +384,60 @@ def test_another_flavour_is_told_what_it_needs(tmp_path: Path) -> None:
     assert "pydantic" not in again.out
     switched = ferrule(*words, "--flavour", "pydantic", folder=tmp_path)
     assert (switched.code, "pydantic>=" in switched.out) == (0, True), switched
+
+
+def test_a_go_project_stays_the_module_that_it_is(tmp_path: Path) -> None:
+    """Whatever tools come later, and when a person calls it anew."""
+    (tmp_path / "agent.yaml").write_text(AGENT)
+    (tmp_path / "ferrule.toml").write_text('namespace = "shop"\n')
+    (tmp_path / "add-order.tool.md").write_text(tool("add-order"))
+    assert ferrule("gen", "go", "add-order", "--project", "--out", "stubs", folder=tmp_path).code == 0
+    stubs_folder = tmp_path / "stubs"
+    assert "\nmodule shop\n" in (stubs_folder / "go.mod").read_text()
+    assert ferrule("gen", "go", "--out", "stubs", folder=tmp_path).code == 0
+    assert '"shop/tools"' in (stubs_folder / "main.go").read_text()
+    (stubs_folder / "go.mod").write_text('module "example.com/mine" // ours\n\ngo 1.24\n')
+    check = ferrule("gen", "--out", "stubs", "--check", folder=tmp_path)
+    assert (check.code, "stale: main.go" in check.out) == (1, True)
+    assert ferrule("gen", "--out", "stubs", folder=tmp_path).code == 0
+    assert '"example.com/mine/tools"' in (stubs_folder / "main.go").read_text()
+
+
+def test_files_that_cannot_be_read_are_told_where_what_was_chosen_is_missing(shop: Path) -> None:
+    assert gen("tiny", "sell_book", "add-*", "--out", "stubs", folder=shop).code == 0
+    (shop / "tools/find-order.tool.md").write_text("---\n: : [\n---\n")
+    assert gen("--out", "stubs", folder=shop).code == 0  # it has nothing to do with these
+    (shop / "tools/add-order.tool.md").write_text("---\n: : [\n---\n")
+    ran = gen("--out", "stubs", folder=shop)
+    assert (ran.code, "left out: tools/add-order.tool.md:" in ran.out, "orphan" in ran.out) == (1, True, False)
+
+
+def test_an_agent_that_cannot_be_read_or_is_gone_is_told(shop: Path) -> None:
+    assert gen("tiny", "--agent", "clerk", "--out", "stubs", folder=shop).code == 0
+    file = shop / "agents/clerk.yaml"
+    file.write_text(AGENT.replace("tags: [tiny]", "tags: [tiny"))
+    ran = gen("--out", "stubs", folder=shop)
+    assert (ran.code, "left out: agents/clerk.yaml:" in ran.out, "orphan" in ran.out) == (1, True, False)
+    assert "agents/clerk.yaml:" in gen("tiny", "--agent", "clerk", "--out", "other", folder=shop).err
+    file.unlink()
+    ran = gen("--out", "stubs", folder=shop)
+    assert (ran.code, "orphan: own/sell_book.tiny" in ran.out) == (0, True)
+
+
+def test_tools_of_a_renamed_agent_are_told_apart_by_its_name(shop: Path) -> None:
+    assert gen("tiny", "sell_book", "--out", "stubs", folder=shop).code == 0
+    file = shop / "agents/clerk.yaml"
+    file.write_text(file.read_text().replace("name: clerk", "name: seller"))
+    ran = gen("--out", "stubs", folder=shop)
+    assert "orphan: own/sell_book.tiny" in ran.out
+    assert stubs(shop / "stubs") == ["sell_book", "seller_sell_book"]
+    assert "next: write what the tool does in stubs/own/seller_sell_book.tiny" in ran.out
+
+
+def test_definitions_that_were_moved_are_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "defs").mkdir()
+    (tmp_path / "defs/agent.yaml").write_text(AGENT)
+    assert gen("tiny", "defs/agent.yaml", "--out", "stubs", folder=tmp_path).code == 0
+    (tmp_path / "defs/agent.yaml").rename(tmp_path / "defs/clerk.yaml")
+    ran = gen("--out", "stubs", folder=tmp_path)
+    assert (ran.code, "is not there any more" in ran.err, "--workspace DIR" in ran.err) == (2, True, True)

@@ -14,14 +14,14 @@ from ferrule.cli import OK, PROBLEMS_FOUND
 from ferrule.cli.gen_languages import is_file, language_in, language_of, list_languages
 from ferrule.cli.gen_places import note_places
 from ferrule.cli.gen_report import GenReport, GenReports, check_lines, is_refused, lines, report_of
-from ferrule.cli.gen_tools import find_tools
+from ferrule.cli.gen_tools import NEVER, Before, find_tools
 from ferrule.cli.json_text import json_text
 from ferrule.cli.options import json_option
 from ferrule.cli.progress import ProgressBar
 from ferrule.cli.shelf import shelf_of
 from ferrule.codegen.runs import Names, Record, Run, Wish
 from ferrule.contracts.language import StubKind
-from ferrule.generating import Outcome, look, make, record_of, write
+from ferrule.generating import Outcome, look, make, module_in, record_of, write
 from ferrule.languages.builtin import LANGUAGES
 from ferrule.workspace import Workspace
 
@@ -157,8 +157,7 @@ class _Wanted(NamedTuple):
     files: tuple[Path, ...]
     kept: Mapping[str, Names] = {}
     """What tools were called before."""
-    known: frozenset[str] = frozenset()
-    """Words for tools that were chosen before: some of them may be gone."""
+    before: Before = NEVER
 
 
 def _wishes(asked: _Asked) -> Iterator[_Wanted]:
@@ -214,8 +213,14 @@ def _again(run: Run, asked: _Asked) -> _Wanted:
         )
     workspace = Workspace.open(asked.workspace or recorded or ".")
     files = tuple(Path(os.path.normpath(workspace.root / file)) for file in wish.files)
+    if lost := [file for file in files if not file.exists()]:
+        raise click.UsageError(
+            f"{lost[0]} is not there any more, which these stubs were generated from; say where the definitions are"
+            f" (--workspace DIR), or choose anew: ferrule gen {wish.language} FILE --out {asked.folder}"
+        )
     wish = msgspec.structs.replace(wish, workspace=_way_back(asked.folder, workspace.root), **changes)
-    return _Wanted(wish, workspace, files, run.names, frozenset(wish.tools))
+    before = Before(frozenset(wish.tools), wish.agent, frozenset(note.tool for note in run.files.values() if note.tool))
+    return _Wanted(wish, workspace, files, run.names, before)
 
 
 def _way_back(folder: Path, root: Path) -> str:
@@ -243,10 +248,12 @@ class _Ran(NamedTuple):
 
 def _run(wanted: _Wanted, asked: _Asked, *, is_check: bool, is_forced: bool) -> _Ran:
     wish = wanted.wish
-    found = find_tools(wanted.workspace, wish.tools, wish.agent, wanted.files, known=wanted.known)
+    found = find_tools(wanted.workspace, wish.tools, wish.agent, wanted.files, wanted.before)
     with ProgressBar("tools") as progress:
         place = _place(wanted.workspace.root, asked.folder)
-        made = make(found.material, wish, LANGUAGES.get(wish.language), progress, place=place, kept=wanted.kept)
+        language = LANGUAGES.get(wish.language)
+        module = module_in(asked.folder, language)
+        made = make(found.material, wish, language, progress, place=place, kept=wanted.kept, module=module)
     if not found.entries and found.unread:  # nobody knows what should be written
         outcome = Outcome(wish, made, (), (), ())
     elif is_check:

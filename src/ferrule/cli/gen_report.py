@@ -221,7 +221,8 @@ def _listed(word: str, paths: Sequence[str]) -> Iterator[str]:
 
 def _next_lines(report: GenReport, steps: Sequence[Step], folder: Path) -> Iterator[str]:
     if report.kind == "implementation":
-        first = next((each.path for each in report.files if each.standing == "yours" and each.tool_id), None)
+        new = (each.path for each in report.files if each.standing == "yours" and each.tool_id and each.state == "new")
+        first = next(new, None)
         if first is not None:
             yield f"  next: write what the tool does in {cleaned((folder / first).as_posix())}"
     there = "" if folder == Path(".") else f"cd {_shown(folder)} && "

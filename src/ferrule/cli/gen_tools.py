@@ -46,20 +46,36 @@ class Found(NamedTuple):
     material: Material
 
 
+class Before(NamedTuple):
+    """What was chosen before: some of it may be gone, which is no mistake of whoever asks again."""
+
+    words: Set[str] = frozenset()
+    agent: str = ""
+    tools: Set[str] = frozenset()
+    """The ids of tools that stubs were made of."""
+
+
+NEVER = Before()
+
+
 def find_tools(
-    workspace: Workspace, words: Sequence[str], agent: str, files: Sequence[Path], *, known: Set[str] = frozenset()
+    workspace: Workspace, words: Sequence[str], agent: str, files: Sequence[Path], before: Before = NEVER
 ) -> Found:
-    """The tools that were asked for. Raises WorkspaceError for a word that names none, unless it is `known`: there was one."""
+    """The tools that were asked for. Raises WorkspaceError for a word or an agent that is not there, and was not before."""
     shelf = shelf_of(workspace, paths=files, harmless=HARMLESS)
     shelf = shelf._replace(entries=_rescued(workspace, shelf))
     wanted = [entry for entry in shelf.entries if entry.tool is None or entry.tool.exposed_as is None]
+    broken = tuple(_broken(shelf))
     if agent:
-        wanted = _of_agent(shelf, wanted, agent)
+        wanted = _of_agent(shelf, wanted, agent, broken, before)
     chosen = (
-        _named(wanted, words, known) if words else _newest(entry for entry in wanted if entry.lifecycle != "retired")
+        _named(wanted, words, before.words)
+        if words
+        else _newest(entry for entry in wanted if entry.lifecycle != "retired")
     )
-    broken = () if words and chosen else tuple(_broken(shelf))
-    if not chosen and not broken and not (words and known):
+    if (words or agent) and before.tools <= {entry.outline.tool_id for entry in chosen}:
+        broken = ()  # nothing that was asked for can be in them
+    if not chosen and not broken and before is NEVER:
         where = ", ".join(map(str, files[:3])) or str(workspace.root)
         raise WorkspaceError(f"there is no tool in {where}; 'ferrule check' tells what is there")
     chosen = sorted(chosen, key=_order)
@@ -126,13 +142,22 @@ def _hint(name: str, version: str, entries: Sequence[Entry]) -> str:
     return nearest(name, known) or "`ferrule list` shows them all"
 
 
-def _of_agent(shelf: Shelf, entries: Sequence[Entry], agent: str) -> list[Entry]:
+def _of_agent(
+    shelf: Shelf, entries: Sequence[Entry], agent: str, broken: Sequence[Unread], before: Before
+) -> list[Entry]:
     """The tools of an agent: all of an ADL manifest, its built-ins included, or those that an AML agent refers to."""
     agents = {entry.outline.namespace for entry in entries if entry.outline.dialect == "adl"}
     if agent in agents:
         return [entry for entry in entries if entry.outline.dialect == "adl" and entry.outline.namespace == agent]
     outlines = [each for report in shelf.reports for each in report.outlines if isinstance(each, AgentOutline)]
     meant = [each for each in outlines if each.agent_id == agent]
+    if not meant and agent == before.agent:
+        return []
+    if not meant and broken:
+        first = broken[0]
+        raise WorkspaceError(
+            f"there is no agent {agent!r} in the files that can be read; {first.file}:{first.line} cannot: {first.message}"
+        )
     if not meant:
         known = agents | {each.agent_id for each in outlines if each.agent_id}
         hint = nearest(agent, known) or (f"known are {', '.join(sorted(known))}" if known else "no file defines any")

@@ -56,7 +56,7 @@ def plan(
     progress: Progress = lambda done, total: None,
 ) -> Plan:
     """The plan of some tools. `names`: what a caller calls each by, by its id, where that is not its name."""
-    keys = _keys(tools)
+    keys = _keys(tools, choice.kept)
     symbols = _symbols(tools, keys)
     stems = _stems(tools, keys, language, choice.kept)
     types = _type_names(tools, symbols, language, project.acronyms, choice.kept)
@@ -76,8 +76,8 @@ def plan(
     )
 
 
-def _keys(tools: Sequence[Tool]) -> list[str]:
-    """What each tool's files are named after: its name where no other has it, else with what tells it apart."""
+def _keys(tools: Sequence[Tool], kept: Mapping[str, Names]) -> list[str]:
+    """What each tool's files are named after: its name where no other has it, or had it before, else with what tells it apart."""
     ways: tuple[Callable[[Tool], str], ...] = (
         lambda tool: tool.name,
         lambda tool: f"{tool.namespace}.{tool.name}",
@@ -85,12 +85,15 @@ def _keys(tools: Sequence[Tool]) -> list[str]:
         lambda tool: f"{tool.tool_id}@{tool.version}",
         lambda tool: f"{tool.namespace}.{tool.name}@{tool.version}#{digest_of_tool(tool)}",
     )
+    stems = Style(snake, longest=_LONGEST_STEM)
+    owners = {names.stem: tool_id for tool_id, names in kept.items()}
     keys = [ways[0](tool) for tool in tools]
     for way in ways[1:]:
         count = Counter(keys)
-        if len(count) == len(keys):
-            break
-        keys = [key if count[key] == 1 else way(tool) for key, tool in zip(keys, tools, strict=True)]
+        keys = [
+            key if count[key] == 1 and owners.get(stems.made(key), tool.tool_id) == tool.tool_id else way(tool)
+            for key, tool in zip(keys, tools, strict=True)
+        ]
     return keys
 
 

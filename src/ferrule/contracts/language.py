@@ -167,7 +167,8 @@ class Language(Protocol):
     """One language. Stateless; shared between threads.
 
     It may also have `reserved_beginnings: tuple[str, ...]`: what is put before a tool's type name in names that stubs declare,
-    such as `New` where a tool `Get` has a `NewGetTool`.
+    such as `New` where a tool `Get` has a `NewGetTool`; and `module_in(read) -> str`: the name of the module or package that the
+    output folder has by now, where persons may change it. `read` gives the content of a file, or None.
     """
 
     name: str

@@ -6,6 +6,8 @@ any module, and use nothing but the standard library of Go.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ferrule.contracts.language import Plan, SourceFile, Step, Written
 from ferrule.languages.go.client import client_files
 from ferrule.languages.go.files import shared_file
@@ -20,7 +22,7 @@ from ferrule.languages.go.names import (
     Scope,
     support_names,
 )
-from ferrule.languages.go.project import project_files
+from ferrule.languages.go.project import module_in, project_files
 from ferrule.languages.go.registry import registry_file
 from ferrule.languages.go.services import service_file
 from ferrule.languages.go.settings import config_files
@@ -51,6 +53,10 @@ class Go:
             *(f"ferrule_{each}" for each in (*VALUES, *IMPLEMENTING, *SERVING, *CALLING, *BUILTIN)),
         )
     )
+
+    def module_in(self, read: Callable[[str], bytes | None]) -> str:
+        """The module that the output folder is, as its `go.mod` says: it is the person's."""
+        return module_in(read)
 
     def write(self, plan: Plan) -> Written:
         """All files of a plan."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from ferrule.contracts.language import Plan, SourceFile
 from ferrule.languages.go.files import SHARED, source
@@ -14,9 +15,9 @@ GO = "1.21"
 """The oldest Go that compiles the stubs."""
 _NEWER = re.compile(r"1\.([0-9]{2})(\.[0-9]{1,3})?")
 _MODULE_WORDS = """\
-// The files that ferrule gen writes import one another by this name. It is made of the name of the workspace, or is that of the
-// agent file (spec.language.go.module): for another one, change it there, run ferrule gen, then write it here.
+// The files that ferrule gen writes import one another by this name. When you change it, run ferrule gen again.
 """
+_MODULE = re.compile(rb'(?m)^module[ \t]+"?([A-Za-z0-9][A-Za-z0-9._~/-]*)"?[ \t]*(//.*)?$')
 
 
 def project_files(plan: Plan, around: Surroundings) -> list[SourceFile]:
@@ -34,6 +35,12 @@ def module_file(module: str, version: str, first: str = "") -> SourceFile:
     newer = _NEWER.fullmatch(version)
     wanted = version if newer is not None and int(newer[1]) > int(GO.partition(".")[2]) else GO
     return SourceFile("go.mod", f"{first}module {module}\n\ngo {wanted}\n", "yours")
+
+
+def module_in(read: Callable[[str], bytes | None]) -> str:
+    """The module that a folder is, as its `go.mod` says."""
+    found = _MODULE.search((read("go.mod") or b"").replace(b"\r\n", b"\n"))
+    return found[1].decode() if found is not None else ""
 
 
 def _main(plan: Plan, around: Surroundings) -> str:
