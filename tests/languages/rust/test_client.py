@@ -115,6 +115,16 @@ fn main() {
     match client.live_ask_first(&live_ask_first::LiveAskFirstInput::default(), &plain) {
         Err(CallError::Pending(pending)) => {
             assert_eq!(pending.state, "awaiting_approval");
+            let mut patient = CallOptions::new().timeout(Duration::from_millis(300));
+            patient.waits_for_approval = true;
+            match client.resume::<Value>(&pending.invocation_id, None, &patient) {
+                Err(CallError::Timeout(_)) => {}
+                other => panic!("{:?}", other),
+            }
+            match client.resume::<Value>(&pending.invocation_id, None, &plain) {
+                Err(CallError::Pending(_)) => {} // nobody canceled it
+                other => panic!("{:?}", other),
+            }
             assert!(client.cancel(&pending.invocation_id, "no longer needed").unwrap());
         }
         other => panic!("{:?}", other),

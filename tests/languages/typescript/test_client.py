@@ -83,6 +83,7 @@ def test_errors_have_the_class_of_what_went_wrong(told: dict[str, Any]) -> None:
 
 def test_a_call_that_waits_for_a_person_is_told_apart(told: dict[str, Any]) -> None:
     assert told["pending"] == ["awaiting_approval", True]
+    assert told["unwaited"] == ["TimeoutError", True]
 
 
 def test_a_call_that_was_made_before_is_taken_up_again_with_its_types(told: dict[str, Any]) -> None:

@@ -11,6 +11,7 @@ import {
   RateLimitedError,
   RequestError,
   SchemaValidationFailedError,
+  liveAskFirstDefinition,
   liveCountDefinition,
   type LiveGreetOutput,
 } from "./client/index.js";
@@ -101,6 +102,18 @@ const pending = await failure(client.liveAskFirst({}));
 told["pending"] = pending instanceof PendingError && [
   pending.state,
   pending.invocationId.startsWith("inv_"),
+];
+
+const impatient = { signal: AbortSignal.timeout(300), onWaiting: () => undefined };
+const unwaited: unknown = await client
+  .result(liveAskFirstDefinition, pending.invocationId, impatient)
+  .catch((error: unknown) => error);
+const later = await failure(
+  client.result(liveAskFirstDefinition, pending.invocationId),
+);
+told["unwaited"] = [
+  unwaited instanceof Error && unwaited.name,
+  later instanceof PendingError, // nobody canceled it
 ];
 
 told["echo"] = await client.liveEcho({ value: { __proto__x: [1, null] } });

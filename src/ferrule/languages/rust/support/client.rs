@@ -185,7 +185,7 @@ impl Client {
         typed(&self.follow(&request, "", options)?, output)
     }
 
-    /// The result of a call that waited, once it has ended.
+    /// The result of a call that waited, once it has ended. Who gives up waiting for it does not cancel it.
     pub fn resume<O: DeserializeOwned>(
         &self,
         invocation_id: &str,
@@ -244,7 +244,10 @@ impl Client {
         let is_over: IsOver = Arc::new(move || watched.is_over());
         let outcome = self.events(request, &is_over, &wait, options);
         match (outcome, wait.reason()) {
-            (Err(CallError::Connection(_)), Some(reason)) => self.give_up(&wait, reason),
+            (Err(CallError::Connection(_)), Some(reason)) if id.is_empty() => {
+                self.give_up(&wait, reason)
+            }
+            (Err(CallError::Connection(_)), Some(reason)) => Err(given_up(reason, id)),
             (outcome, _) => outcome,
         }
     }
@@ -288,15 +291,19 @@ impl Client {
             let (status, answer) = self.ask(&self.request("GET", &path, Vec::new()))?;
             return ended(status, &answer);
         }
-        Err(CallError::of(Failure {
-            class: reason.to_string(),
-            code: reason.to_string(),
-            message: "the caller gave up waiting".to_string(),
-            invocation_id: Some(id).filter(|id| !id.is_empty()),
-            recoverability: "retry".to_string(),
-            ..Failure::default()
-        }))
+        Err(given_up(reason, &id))
     }
+}
+
+fn given_up(reason: &str, id: &str) -> CallError {
+    CallError::of(Failure {
+        class: reason.to_string(),
+        code: reason.to_string(),
+        message: "the caller gave up waiting".to_string(),
+        invocation_id: Some(id.to_string()).filter(|id| !id.is_empty()),
+        recoverability: "retry".to_string(),
+        ..Failure::default()
+    })
 }
 
 /// What a caller waits for, and until when.

@@ -58,5 +58,8 @@ fn is_name(name: &str) -> bool {
 }
 
 fn variable(name: &str, otherwise: &str) -> String {
-    std::env::var(name).unwrap_or_else(|_| otherwise.to_string())
+    match std::env::var(name) {
+        Ok(value) if !value.is_empty() => value,
+        _ => otherwise.to_string(),
+    }
 }

@@ -85,7 +85,10 @@ export class FerruleClient {
     return this.#followed(definition, "/v1/calls", request, options);
   }
 
-  /** Waits for the result of a call that was made before. */
+  /**
+   * Waits for the result of a call that was made before. Its signal ends the
+   * waiting, and not the call.
+   */
   async result<Types extends ToolTypes>(
     definition: Definition<Types>,
     invocationId: string,
@@ -114,15 +117,18 @@ export class FerruleClient {
     invocationId = "",
   ): Promise<Types["output"]> {
     const following = new Following(invocationId, options);
+    const isOwn = invocationId === "";
     const { signal } = options;
+    const reason = (): unknown =>
+      isOwn ? canceled(following.invocationId, signal?.reason) : signal?.reason;
     if (signal?.aborted === true) {
-      throw canceled(invocationId, signal.reason);
+      throw reason();
     }
     let abort = (): void => undefined;
     const aborted = new Promise<never>((_resolve, reject) => {
       abort = () => {
-        reject(canceled(following.invocationId, signal?.reason));
-        void this.#abandon(following);
+        reject(reason());
+        void (isOwn ? this.#abandon(following) : following.stop());
       };
     });
     signal?.addEventListener("abort", abort);
