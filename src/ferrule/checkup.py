@@ -81,7 +81,14 @@ async def look_over(
     try:
         async with open_to_look(usable, definitions.catalog, env) as app:
             chosen, broken = _chosen(app.catalog, definitions.tools, names)
-            doctor = Doctor(app, principal=principal or _caller(workspace), seconds=seconds, off=off, tenant=tenant)
+            doctor = Doctor(
+                app,
+                principal=principal or _caller(workspace),
+                seconds=seconds,
+                off=off,
+                tenant=tenant,
+                programs=workspace.settings.mcp.programs,
+            )
             examined = await doctor.examine(chosen, told)
             if not names:
                 own += [

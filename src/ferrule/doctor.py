@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -20,6 +20,7 @@ from ferrule.executors.transports import transport_of
 from ferrule.model.examination import Examined, Health
 from ferrule.model.surface import DEFAULT_TENANT
 from ferrule.model.tool import Tool
+from ferrule.model.upstreams import McpProgram
 from ferrule.pipeline.redactor import ONLY_GIVEN
 from ferrule.surface.availability import availability
 from ferrule.surface.credentials import credential_names
@@ -36,6 +37,8 @@ _LONGEST_WORDS = 160
 Told = Callable[[int, int], None]
 """How many are done, of how many."""
 
+NO_PROGRAMS: Mapping[str, McpProgram] = {}
+
 
 class _Known(msgspec.Struct):
     """What is known about one system behind tools."""
@@ -50,9 +53,18 @@ class Doctor:
     """Examines the tools of an open app."""
 
     def __init__(
-        self, app: App, *, principal: str, seconds: float, off: Collection[str] = (), tenant: str = DEFAULT_TENANT
+        self,
+        app: App,
+        *,
+        principal: str,
+        seconds: float,
+        off: Collection[str] = (),
+        tenant: str = DEFAULT_TENANT,
+        programs: Mapping[str, McpProgram] = NO_PROGRAMS,
     ) -> None:
-        """`principal`: for whom the tools should work. `seconds`: for each tool. `off`: the ids that are disabled."""
+        """`principal`: for whom the tools should work. `seconds`: for each tool. `off`: the ids that are disabled. `programs`: of
+        `[mcp.programs]`."""
+        self._programs = programs
         self._app = app
         self._principal = principal
         self._tenant = tenant
@@ -105,8 +117,17 @@ class Doctor:
         run = executor.prepare(tool)
         probe = getattr(run, "probe", None)
         if probe is None:
-            return "unproven", _UNPROVEN.get(kind, "its executor has nothing that could be tried")
+            return "unproven", self._unused_program(tool, kind) or _UNPROVEN.get(kind, _UNTRIED)
         return "works", await self._probed(tool, run)
+
+    def _unused_program(self, tool: Tool, kind: str) -> str:
+        """What to know of a tool that a program should run, and a function does."""
+        named = next((name for name, program in self._programs.items() if program.runs(tool.tool_id)), "")
+        if kind != "function" or not named:
+            return ""
+        return (
+            f"a function is bound to it, so [mcp.programs.{named}] does not run it; take the function away if it should"
+        )
 
     def _demand_credentials(self, tool: Tool) -> None:
         """Raises ExecutionFailed when something is known to be missing, before anybody is asked."""
@@ -165,6 +186,7 @@ def kind_of(tool: Tool, executor: Executor | None) -> str:
     return name
 
 
+_UNTRIED = "its executor has nothing that could be tried"
 _UNPROVEN = {
     "function": "a function is bound to it; whether that works only a call can tell",
     "builtin": "it comes with Ferrule and needs nothing else",

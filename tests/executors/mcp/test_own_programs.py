@@ -170,3 +170,13 @@ def test_a_program_may_call_its_tools_by_their_namespaces(workspace: Path, name:
     assert result.structured_content["called"] == name
     ran = command_line("doctor", folder=workspace, environment={"GIVEN_HERE": "x"})
     assert "the tool is there" in ran.out
+
+
+def test_the_doctor_tells_that_a_function_stands_in_for_the_program(workspace: Path) -> None:
+    (workspace / "stand_in.py").write_text(
+        "import ferrule\n\n\n@ferrule.tool('clerk.greet')\ndef greet(name: str):\n    return name\n"
+    )
+    file = workspace / "ferrule.toml"
+    file.write_text(file.read_text() + '\n[functions]\nmodules = ["stand_in.py"]\n')
+    ran = command_line("doctor", folder=workspace, environment={"GIVEN_HERE": "x"})
+    assert "a function is bound to it, so [mcp.programs.clerk] does not run it" in ran.out
