@@ -92,6 +92,7 @@ def _services(manifest: dict[str, Any]) -> list[Service]:
             interface=_text(service, "interface"),
             factory=_text(service, "factory"),
             description=_text(service, "description"),
+            type=_text(service, "type") or "service",
         )
         for name, service in (written.items() if isinstance(written, dict) else ())
         if isinstance(service, dict)

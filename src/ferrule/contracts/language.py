@@ -38,6 +38,8 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
     factory: str
     """What makes it, in Pascal case: `NewDatabase`."""
     description: str = ""
+    type: str = "service"
+    """`service`, `repository`, `client` or `middleware` (ADL-34)."""
 
 
 class Section(msgspec.Struct, frozen=True, kw_only=True):

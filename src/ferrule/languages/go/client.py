@@ -16,7 +16,32 @@ def client_files(plan: Plan, scope: Scope) -> list[SourceFile]:
     """The files of the package."""
     shared = [shared_file(each, PACKAGE) for each in (*VALUES, *CALLING)]
     files = [*(_tool_file(tool, scope) for tool in plan.tools), *shared]
-    return [*files, module_file(module_of(plan.project), plan.project.language_version)] if plan.is_project else files
+    return [*files, *_project(plan)] if plan.is_project else files
+
+
+def _project(plan: Plan) -> list[SourceFile]:
+    """What makes the package a module of its own."""
+    module = module_of(plan.project)
+    return [module_file(module, plan.project.language_version), SourceFile("README.md", _page(plan, module), "yours")]
+
+
+def _page(plan: Plan, module: str) -> str:
+    name = next((tool.type_name for tool in plan.tools), "")
+    call = f"result, err := client.{name}(ctx, {PACKAGE}.{name}Input{{}})" if name else "// a method for each tool"
+    return f"""# {module}
+
+The package `{module}/{PACKAGE}` calls tools that Ferrule serves: a method for each, with typed input and output.
+
+```go
+client, err := {PACKAGE}.NewClient() // FERRULE_URL and FERRULE_TOKEN, or WithURL and WithToken
+{call}
+```
+
+Say where Ferrule is: `ferrule serve` listens at http://127.0.0.1:8787. A call that fails gives an error of its class
+(`errors.As`), all of them with a `CallError`; one that waits for a person a `PendingError`.
+
+Generated files end in `_gen.go`: `ferrule gen` writes them anew when a definition changes.
+"""
 
 
 def _tool_file(tool: ToolPlan, scope: Scope) -> SourceFile:

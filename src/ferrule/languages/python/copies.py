@@ -78,7 +78,7 @@ def _manifest(tools: list[Tool], project: Project) -> dict[str, Any]:
     first = tools[0]
     services = {
         each.name: {
-            "type": "service",
+            "type": each.type,
             "interface": each.interface,
             "factory": each.factory,
             "description": each.description or each.interface,

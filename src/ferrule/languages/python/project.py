@@ -50,7 +50,7 @@ def _installing(plan: Plan) -> Iterator[Step]:
     """Ferrule itself is there, and brings its own packages along."""
     needs = [] if plan.kind == "implementation" and plan.flavour == "msgspec" else _FLAVOURS[plan.flavour]
     if plan.is_project and plan.flavour == "pydantic":
-        words = f"see that pyproject.toml, which is yours, has {needs[0]} among its dependencies"
+        words = f"pyproject.toml is yours: where it was there before, add {needs[0]} to its dependencies"
         yield Step(words, is_command=False)
     if needs:
         yield Step("pip install -e ." if plan.is_project else f'pip install "{needs[0]}"')
