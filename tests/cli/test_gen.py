@@ -441,3 +441,15 @@ def test_definitions_that_were_moved_are_asked_for(tmp_path: Path) -> None:
     (tmp_path / "defs/agent.yaml").rename(tmp_path / "defs/clerk.yaml")
     ran = gen("--out", "stubs", folder=tmp_path)
     assert (ran.code, "is not there any more" in ran.err, "--workspace DIR" in ran.err) == (2, True, True)
+
+
+def test_a_tool_with_errors_does_not_keep_others_of_its_list_out(tmp_path: Path) -> None:
+    def listed(name: str, kind: str) -> dict[str, Any]:
+        parameters = {"type": kind, "properties": {}}
+        about = {"id": f"Shop.{name}@1.0.0", "name": f"Shop_{name}", "version": "1.0.0", "description": "Does it."}
+        return {**about, "input_schema": {"parameters": parameters}, "output_schema": {}}
+
+    (tmp_path / "shop.json").write_text(json.dumps({"tools": [listed("Buy", "object"), listed("Sell", "objekt")]}))
+    ran = gen("tiny", "--out", "stubs", folder=tmp_path)
+    assert (ran.code, "left out: Shop.Sell: shop.json:1:" in ran.out) == (1, True), ran
+    assert stubs(tmp_path / "stubs") == ["shop_buy"]

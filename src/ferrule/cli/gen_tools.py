@@ -175,17 +175,22 @@ def _refs(agent: AgentOutline) -> Iterator[str]:
 
 
 def _rescued(workspace: Workspace, shelf: Shelf) -> tuple[Entry, ...]:
-    """The entries, with those tools of a manifest that have no error of their own where all its errors are in other tools."""
-    files = {entry.outline.file for entry in shelf.entries if entry.tool is None and entry.outline.dialect == "adl"}
-    rescued: dict[tuple[str, str], Tool] = {}
-    for file in files:
-        if all(error.path.startswith("spec.tools[") for error in _errors(shelf, file)):
+    """The entries, with those tools of a file of several that have no error of their own, where all its errors are in others."""
+    lost: dict[str, list[Entry]] = defaultdict(list)
+    for entry in shelf.entries:
+        if entry.tool is None and entry.outline.path:
+            lost[entry.outline.file].append(entry)
+    rescued: dict[tuple[str, str, str | None], Tool] = {}
+    for file, entries in lost.items():
+        own = {id(error) for entry in entries for error in _own_errors(shelf, entry)}
+        if all(id(error) in own for error in _errors(shelf, file)):
             compiled = workspace.compile([workspace.root / file])
-            rescued |= {(file, tool.tool_id): tool for one in compiled for each in one.compiled for tool in each.tools}
+            tools = (tool for one in compiled for each in one.compiled for tool in each.tools)
+            rescued |= {(file, tool.tool_id, tool.version): tool for tool in tools}
     return tuple(
         entry
         if entry.tool is not None or next(_own_errors(shelf, entry), None) is not None
-        else entry._replace(tool=rescued.get((entry.outline.file, entry.outline.tool_id)))
+        else entry._replace(tool=rescued.get((entry.outline.file, entry.outline.tool_id, entry.outline.version)))
         for entry in shelf.entries
     )
 
