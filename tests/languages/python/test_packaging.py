@@ -63,7 +63,7 @@ def test_a_project_can_be_installed(tmp_path: Path, kind: str, name: str) -> Non
             "pydantic",
             True,
             [
-                "see that pyproject.toml, which is yours, has pydantic>=2.6 among its dependencies",
+                "pyproject.toml is yours: where it was there before, add pydantic>=2.6 to its dependencies",
                 "pip install -e .",
                 "ferrule build && ferrule serve",
             ],
