@@ -95,7 +95,8 @@ class Peer:
         await self.writer.drain()
 
     def abort(self) -> None:
-        self.writer.transport.abort()
+        with suppress(AttributeError):  # asyncio of Python 3.11, where the connection was closed to its end before
+            self.writer.transport.abort()
 
 
 @asynccontextmanager
