@@ -437,3 +437,22 @@ def test_no_bytes_at_all_hurt_the_server(pieces: list[bytes]) -> None:
         assert (await other.answer())[0] == 200
 
     play(story)
+
+
+def test_what_has_ended_may_be_told_to_end_again() -> None:
+    """Closed while something was still to be written, asyncio's transport does not take it any more."""
+
+    async def story(kitchen: Kitchen, server: HttpServer, connect: Connect) -> None:
+        client = await connect()
+        await asyncio.sleep(0.05)
+        (connection,) = server.connections
+        connection.write(b"x" * 8 * 1024**2)
+        connection._transport.close()
+        while await client.reader.read(2**20):
+            pass
+        await asyncio.sleep(0.05)
+        assert not server.connections
+        connection.abort()
+        connection.drop()
+
+    play(story)

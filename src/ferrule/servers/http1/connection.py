@@ -281,8 +281,9 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.write(data)
 
     def drop(self) -> None:
-        """End the connection at once."""
-        self._transport.abort()
+        """End the connection at once, unless it has ended: asyncio does not take that in Python 3.11."""
+        if self._parser is not None:
+            self._transport.abort()
 
     def _next(self) -> None:
         """Answer requests as long as they are answered at once; what has to wait becomes a task. After a few it is the others'
@@ -313,7 +314,7 @@ class Connection(asyncio.BufferedProtocol):
         self._task = None
         if not task.cancelled() and task.exception() is not None:
             _log.error("a connection failed", exc_info=task.exception())
-            self._transport.abort()
+            self.drop()
         elif not self._transport.is_closing():
             self._next()
 
@@ -409,7 +410,7 @@ class Connection(asyncio.BufferedProtocol):
             await _closed(answer)
         if isinstance(results[0], Exception):
             _log.error("a stream failed", exc_info=results[0])
-            self._transport.abort()  # so that nobody takes what came for the whole
+            self.drop()  # so that nobody takes what came for the whole
 
     async def _pumped(self, request: Http1Request, answer: Stream) -> None:
         if request.method != "HEAD":
@@ -491,7 +492,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def abort(self) -> None:
         """End now."""
-        self._transport.abort()
+        self.drop()
 
 
 async def _closed(answer: Stream) -> None:
