@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -210,7 +211,9 @@ class _Writing:
         """What tools are called; also those that are gone and whose files are still there."""
         before = self._before.names if self._before is not None else {}
         there = {note.tool for note in notes.values()}
-        now = {tool.tool_id: Names(tool.stem, tool.type_name) for tool in self._made.plan.tools}
+        tools = self._made.plan.tools
+        versions = Counter(tool.tool_id for tool in tools)
+        now = {tool.tool_id: Names(tool.stem, tool.type_name) for tool in tools if versions[tool.tool_id] < 2}
         return {tool_id: names for tool_id, names in (before | now).items() if tool_id in there or tool_id in now}
 
     def _notes(self) -> dict[str, FileNote]:

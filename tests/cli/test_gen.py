@@ -453,3 +453,22 @@ def test_a_tool_with_errors_does_not_keep_others_of_its_list_out(tmp_path: Path)
     ran = gen("tiny", "--out", "stubs", folder=tmp_path)
     assert (ran.code, "left out: Shop.Sell: shop.json:1:" in ran.out) == (1, True), ran
     assert stubs(tmp_path / "stubs") == ["shop_buy"]
+
+
+def test_two_versions_of_a_tool_are_called_the_same_every_time(shop: Path) -> None:
+    words = ("tiny", "find-order@1.0.0", "find-order@2.0.0", "--out", "stubs")
+    first = gen(*words, folder=shop)
+    assert first.code == 0, first
+    before = stubs(shop / "stubs")
+    assert len(before) == 2
+    for _ in range(2):
+        again = gen("--out", "stubs", folder=shop)
+        assert (again.code, "0 written" in again.out, "orphan" in again.out) == (0, True, False), again
+    assert stubs(shop / "stubs") == before
+
+
+def test_a_role_that_cannot_be_read_has_nothing_to_do_with_stubs(shop: Path) -> None:
+    (shop / "iam").mkdir()
+    (shop / "iam/clerk.iam.md").write_text("---\n: : [\n---\n")
+    ran = gen("tiny", "--out", "stubs", folder=shop)
+    assert (ran.code, "left out" in ran.out) == (0, False), ran

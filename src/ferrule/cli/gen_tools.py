@@ -206,7 +206,7 @@ def _own_errors(shelf: Shelf, entry: Entry) -> Iterator[Diagnostic]:
 def _broken(shelf: Shelf) -> Iterator[Unread]:
     """Files that cannot be read so far that anybody could tell which tools they define."""
     for report in shelf.reports:
-        if all(isinstance(outline, BrokenOutline) for outline in report.outlines):
+        if all(isinstance(outline, BrokenOutline) and outline.kind == "tool" for outline in report.outlines):
             first = next(_errors(shelf, report.file), None)
             if first is not None:
                 yield Unread("", show_path(report.file), first.line, first.message)

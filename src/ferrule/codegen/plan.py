@@ -43,7 +43,8 @@ class Choice(NamedTuple):
     is_project: bool = False
     flavour: str = ""
     kept: Mapping[str, Names] = {}
-    """What tools were called before, by their ids: they are still called so, and no others are."""
+    """What tools were called before, by their ids: they are still called so, and no others are. Of a tool in several versions
+    nobody knows which of them was."""
 
 
 def plan(
@@ -56,10 +57,12 @@ def plan(
     progress: Progress = lambda done, total: None,
 ) -> Plan:
     """The plan of some tools. `names`: what a caller calls each by, by its id, where that is not its name."""
-    keys = _keys(tools, choice.kept)
+    versions = Counter(tool.tool_id for tool in tools)
+    kept = {tool_id: names for tool_id, names in choice.kept.items() if versions[tool_id] < 2}
+    keys = _keys(tools, kept)
     symbols = _symbols(tools, keys)
-    stems = _stems(tools, keys, language, choice.kept)
-    types = _type_names(tools, symbols, language, project.acronyms, choice.kept)
+    stems = _stems(tools, keys, language, kept)
+    types = _type_names(tools, symbols, language, project.acronyms, kept)
     taken = set(language.reserved_types)
     taken.update(each for name in types.values() for each in _declared(name, language))
     planned: list[ToolPlan] = []
@@ -105,8 +108,6 @@ def _stems(tools: Sequence[Tool], keys: Sequence[str], language: Language, kept:
         for tool, key in zip(tools, keys, strict=True)
         if tool.tool_id in kept and kept[tool.tool_id].stem not in language.reserved_stems
     }
-    if len(set(held.values())) < len(held):  # two versions of one tool: nobody knows which of them had the name
-        held = {}
     free = [key for key in keys if key not in held]
     return held | identifiers(free, style, language.reserved_stems | {each.stem for each in kept.values()})
 

@@ -60,11 +60,12 @@ def output_of(label: str, tool_name: str, result: dict[str, Any], reading: Readi
     else:
         output = Output(value, content=tuple(content), native_refs=(native,), is_acknowledgement=is_free)
     if is_error:
-        said = excerpt(_text_in(content) or "", _LONGEST_REASON) if reading.is_own else ""
-        why = f": {said}" if said else f" of the MCP server {label!r} failed; what it said is in the result"
+        said = _text_in(content) if reading.is_own else None
         raise ExecutionFailed(
             "execution_failed",
-            f"the tool {tool_name!r}{' failed' if said else ''}{why}",
+            f"the tool {tool_name!r} failed: {excerpt(said, _LONGEST_REASON)}"
+            if said
+            else f"the tool {tool_name!r} of the MCP server {label!r} failed; what it said is in the result",
             code="tool_error",
             native_error_ref="mcp:isError",
             output=output,
