@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from tests.console.browser import browsing, person
 from tests.servers.stand import Served, served
@@ -101,9 +101,9 @@ def test_without_a_script_everything_can_be_read_on_a_phone(here: Here) -> None:
     with person(here.browser, here.server.url, here.owner, java_script_enabled=False, viewport=small) as page:
         assert "in the last hour" in page.locator("[data-plot=latency]").inner_text()
         page.click("noscript a:has-text('Python')")
-        assert "fastmcp" in page.locator("#way-python").inner_text()
+        expect(page.locator("#way-python")).to_contain_text("fastmcp")
         page.click("noscript a:has-text('Check now')")
-        assert "0 errors" in page.locator("#check").inner_text()
+        expect(page.locator("#check")).to_contain_text("0 errors")
         assert all(
             at["x"] + at["width"] <= 400 for panel in page.locator(".panel").all() if (at := panel.bounding_box())
         )
