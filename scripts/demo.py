@@ -12,7 +12,7 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parent.parent
 DEMO = ROOT / "demo"
@@ -100,7 +100,7 @@ def serve(folder: Path = DEMO) -> int:
 
 def _leave_one_waiting(folder: Path) -> None:
     """Something for the inbox, so that nobody's first look is at an empty one."""
-    if not _waiting(folder):
+    if not any(_is_for_the_owner(waiting) for waiting in _pending(folder)):
         _ferrule(LEFT_WAITING, folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
@@ -125,14 +125,19 @@ def _tell(step: Step, folder: Path) -> bool:
 
 def _approval(folder: Path) -> Step:
     """The newest waiting call: an earlier run that was broken off may have left older ones."""
-    words = ("approve", _waiting(folder)[-1], "--reason", "the photo shows a torn jacket")
+    words = ("approve", _pending(folder)[-1]["invocation_id"], "--reason", "the photo shows a torn jacket")
     return Step("A person says yes, and the call runs: exactly this call, exactly this input, once.", words)
 
 
-def _waiting(folder: Path) -> list[str]:
+def _pending(folder: Path) -> list[dict[str, Any]]:
     """The calls that wait for a person, the newest last."""
-    told = _ferrule(("pending", "--json"), folder, stdout=subprocess.PIPE).stdout
-    return [waiting["invocation_id"] for waiting in json.loads(told)]
+    told: list[dict[str, Any]] = json.loads(_ferrule(("pending", "--json"), folder, stdout=subprocess.PIPE).stdout)
+    return told
+
+
+def _is_for_the_owner(waiting: dict[str, Any]) -> bool:
+    """True for a refund that whoever runs this can approve; larger ones are for accounts."""
+    return waiting["tool_id"] == LEFT_WAITING[1] and waiting["purpose"] == "approval" and waiting["why_not"] is None
 
 
 def _ferrule(

@@ -107,7 +107,7 @@ def test_only_the_admin_scope_changes_tokens(tmp_path: Path) -> None:
 def test_the_last_admin_cannot_lock_everybody_out(tmp_path: Path) -> None:
     here = access(tmp_path)
     owner = here.local_owner()
-    with pytest.raises(AccessError, match="last token"):
+    with pytest.raises(AccessError, match="last key"):
         here.revoke(owner, here.tokens()[0].id)
     here.add(owner, "ada", [ADMIN])
     here.revoke(owner, here.tokens()[0].id)
@@ -224,7 +224,7 @@ def test_an_expired_token_is_none_and_no_last_administrator(tmp_path: Path) -> N
     assert valid(here, secret)
     clock.now += 60
     assert not valid(here, secret)
-    with pytest.raises(AccessError, match="last token"):
+    with pytest.raises(AccessError, match="last key"):
         here.revoke(owner, here.tokens()[0].id)
     with pytest.raises(AccessError, match="over already"):
         here.add(owner, "eve", [CALL], (), Limits(expires="2033-05-18T03:34:20Z"))

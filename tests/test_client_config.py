@@ -99,3 +99,89 @@ def test_one_that_cannot_be_taken_over_does_not_stop_the_others(tmp_path: Path) 
     (taken,) = servers_in(written(tmp_path, config), unusable=told.append)
     assert taken.name == "b"
     assert "'a'" in told[0]
+
+
+@pytest.mark.parametrize(
+    ("server", "told"),
+    [
+        ({"url": "http://user:pw@h/"}, "user name or password"),
+        ({"url": "not a url"}, "its url cannot be used"),
+        ({"url": "ftp://x/y"}, "http or https"),
+        ({"url": "http://h:99999/x"}, "its port"),
+        ({"url": "https://x.example/${env:PLACE:-pw}"}, "${env:PLACE}"),
+        ({"url": "https://x.example/", "headers": "pw"}, "its headers"),
+        ({"url": "https://x.example/", "headers": ["pw"]}, "its headers"),
+        ({"command": "x", "env": ["pw"]}, "its env"),
+        ({"command": "x", "args": "notalist"}, "its args"),
+        ({"command": {"path": "x", "args": {"a": "pw"}}}, "its args"),
+    ],
+    ids=lambda one: json.dumps(one) if isinstance(one, dict) else "",
+)
+def test_what_could_not_be_used_is_left_out_with_what_is_wrong(
+    server: dict[str, Any], told: str, tmp_path: Path
+) -> None:
+    problems: list[str] = []
+    config = {"mcpServers": {"odd": server, "good": {"command": "y", "args": None}}}
+    assert [one.name for one in servers_in(written(tmp_path, config), unusable=problems.append)] == ["good"]
+    (problem,) = problems
+    assert "'odd'" in problem
+    assert told in problem
+    assert "pw" not in problem
+
+
+def test_a_long_name_is_shortened_to_one_that_the_settings_take(tmp_path: Path) -> None:
+    config = {"mcpServers": {"a" * 300: {"command": "x"}, "a" * 301: {"command": "y"}}}
+    first, second = servers_in(written(tmp_path, config))
+    assert (first.name, second.name) == ("a" * 64, f"{'a' * 64}-2")
+    assert "shortened" in first.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("args", "name"),
+    [
+        (["--api-key", "CANARY"], "--api-key"),
+        (["--apiKey", "CANARY-token=CANARY"], "--apiKey"),
+        (["--token=CANARY.secret=CANARY"], "--token"),
+        (["-H", "Authorization: Bearer CANARY"], "Authorization"),
+        (["--header=X-API-Key:CANARY"], "X-API-Key"),
+        (["-e", "GITHUB_TOKEN=CANARY"], "GITHUB_TOKEN"),
+        (["--config", '{"clientSecret": "CANARY"}'], "clientSecret"),
+        (["https://x.example/?a=b&api_key=CANARY"], "api_key"),
+        (["postgresql://CANARY:CANARY@host/db"], "user:password@"),
+    ],
+    ids=lambda one: one if isinstance(one, str) else "",
+)
+def test_secrets_among_arguments_are_noted_by_their_names(args: list[str], name: str, tmp_path: Path) -> None:
+    """The words of a command hold no references, so they stay what they are."""
+    (taken,) = servers_in(written(tmp_path, {"mcpServers": {"a": {"command": "x", "args": args}}}))
+    assert taken.server.command == ("x", *args)
+    (note,) = taken.notes
+    assert note.startswith(f"{name!r} in its args looks like a secret")
+    assert "CANARY" not in note
+
+
+@pytest.mark.parametrize(
+    "args",
+    [["--max-tokens", "5"], ["-y", "@scope/key@1.2"], ["-p", "80:80"], ["--token", "--all"], ["-e", "API_KEY"]],
+    ids=" ".join,
+)
+def test_ordinary_arguments_are_not_taken_for_secrets(args: list[str], tmp_path: Path) -> None:
+    (taken,) = servers_in(written(tmp_path, {"mcpServers": {"a": {"command": "x", "args": args}}}))
+    assert taken.notes == ()
+
+
+def test_a_secret_in_an_address_is_noted_by_its_name(tmp_path: Path) -> None:
+    url = "https://x.example/mcp?place=1&token=CANARY"
+    (taken,) = servers_in(written(tmp_path, {"mcpServers": {"a": {"url": url}}}))
+    (note,) = taken.notes
+    assert note.startswith("'token' in its url looks like a secret")
+    assert "CANARY" not in note
+
+
+def test_what_a_client_fills_into_arguments_is_noted(tmp_path: Path) -> None:
+    """But for what the program has among its variables: it fills that in by itself."""
+    args = ["${env:HOME}/a", "--key=${input:my-key}", "${PLACE:-CANARY}", "Authorization:${AUTH}"]
+    server = {"command": "x", "args": args, "env": {"AUTH": "Bearer b"}}
+    (taken,) = servers_in(written(tmp_path, {"mcpServers": {"a": server}}))
+    names = [note.partition(" ")[0] for note in taken.notes]
+    assert names == ["${env:HOME}", "${input:my-key}", "${PLACE}"]

@@ -19,8 +19,9 @@ from ferrule.doctor import Doctor
 from ferrule.errors import FerruleError
 from ferrule.executors.shell import ShellExecutor
 from ferrule.model.examination import Examined
-from ferrule.model.tool import Tool
+from ferrule.model.tool import Tool, raw
 from ferrule.testing import memory_app
+from tests.executors.oxp.upstream import ECHO, using
 from tests.spec.scene import made
 
 FUNCTION = '''
@@ -276,3 +277,26 @@ def test_a_program_that_is_not_there_is_told_and_none_is_run(tmp_path: Path) -> 
     there = asyncio.run(looked_at("touch", "made-by-touch"))
     assert (there.kind, there.health) == ("shell", "works"), there
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_an_imported_oxp_tool_requires_is_told_by_name_and_with_the_place_for_it() -> None:
+    required = {"secrets": [{"id": "POST_KEY"}], "authorization": [{"id": "google"}]}
+
+    async def story() -> list[Examined]:
+        async with using("http://127.0.0.1:1", {**ECHO, "requirements": required}) as app:
+            return await Doctor(app, principal="alice", seconds=5.0).examine(app.catalog.preferred())
+
+    (one,) = asyncio.run(story())
+    assert one.told == (
+        "it needs 'POST_KEY', 'google', which is not set; say where secrets are in [secrets.bindings], and who gives tokens in"
+        " [oauth.ID]"
+    )
+
+
+def test_an_oxp_server_that_refuses_our_credential_is_told_in_its_own_words_alone() -> None:
+    async def probe(name: str, context: Context) -> str:
+        raise ExecutionFailed("credential_missing", "the OXP server 'far' does not accept the credentials")
+
+    tool = msgspec.structs.replace(made("post"), dialect="oxp_server", credentials=raw({"user_id": True}))
+    (one,) = _examined(Probing(probe), [tool]).values()
+    assert one.told == "the OXP server 'far' does not accept the credentials"

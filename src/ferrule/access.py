@@ -105,6 +105,11 @@ class Access:
         """Every token, oldest first, the revoked ones too."""
         return tuple(self._tokens().values())
 
+    def listed(self, by: Identity) -> tuple[Token, ...]:
+        """The tokens that an administrator may know of, oldest first. Raises AccessError."""
+        _demand_admin(by, by.tenant)
+        return tuple(self._known_to(by, self._tokens()).values())
+
     def add(
         self, by: Identity, name: str, scopes: Sequence[str], groups: Sequence[str] = (), limits: Limits = _ANYTHING
     ) -> tuple[Token, str]:
@@ -126,11 +131,11 @@ class Access:
         with self._locked() as tokens:
             token = self._theirs(by, prefix, tokens)
             if token.revoked is not None:
-                raise AccessError(f"the token {token.id} of {token.person} was revoked at {token.revoked} already")
+                raise AccessError(f"the key {token.id} of {token.person} was revoked at {token.revoked} already")
             now = self._clock()
             left = [other for other in tokens.values() if other.id != token.id and not other.is_over(now)]
             if _is_whole(token) and not any(map(_is_whole, left)):
-                raise AccessError(f"{token.id} is the last token with the admin scope; add another one first")
+                raise AccessError(f"{token.id} is the last key with the admin scope; add another one first")
             ended = msgspec.structs.replace(token, revoked=self._now(), previous=None, previous_until=None)
             self._write(ended if other.id == token.id else other for other in tokens.values())
         return ended
@@ -142,7 +147,7 @@ class Access:
         with self._locked() as tokens:
             token = self._theirs(by, prefix, tokens)
             if token.is_over(self._clock()):
-                raise AccessError(f"the token {token.id} of {token.person} has ended; add a new one instead")
+                raise AccessError(f"the key {token.id} of {token.person} has ended; add a new one instead")
             secret, has_grace = new_secret(token.id), grace_seconds > 0
             turned = msgspec.structs.replace(
                 token,
@@ -192,8 +197,11 @@ class Access:
 
     def _theirs(self, by: Identity, prefix: str, tokens: Mapping[str, Token]) -> Token:
         """The token that begins so, among those that this administrator may know of."""
-        known = {key: token for key, token in tokens.items() if by.tenant in (None, token.tenant)}
-        return found(prefix, known)
+        return found(prefix, self._known_to(by, tokens))
+
+    def _known_to(self, by: Identity, tokens: Mapping[str, Token]) -> dict[str, Token]:
+        """Of one tenant, for whoever administers that alone."""
+        return {key: token for key, token in tokens.items() if by.tenant in (None, token.tenant)}
 
     def _local(self, file: str) -> Identity:
         given = self._environment.get(TOKEN_VARIABLE)
@@ -210,6 +218,10 @@ class Access:
         try:
             return self.authenticate(secret.strip())
         except NotValid:
+            if where == TOKEN_VARIABLE:
+                raise AccessError(
+                    f"the token in {where} is not valid here; unset it, or set it to a valid one"
+                ) from None
             raise AccessError(
                 f"the token in {where} is not valid here; 'ferrule key list' shows those that are, 'ferrule key add NAME' makes"
                 f" one, and {TOKEN_VARIABLE} takes it"

@@ -15,7 +15,7 @@ import msgspec
 from ferrule.approval.check import is_genuine
 from ferrule.approval.sweep import expired, lapsed
 from ferrule.contracts.store import Condition, Store
-from ferrule.errors import FerruleError, LedgerDamaged, SurfaceError
+from ferrule.errors import FerruleError, LedgerDamaged, LedgerError, SurfaceError
 from ferrule.model.approval import Answer, is_sealed
 from ferrule.model.cancellation import Cancellation
 from ferrule.model.decision import Decision, Ruling
@@ -240,8 +240,22 @@ class Calls:
         return outcome if isinstance(outcome, Result) else None
 
     async def recover(self) -> list[str]:
-        """Find calls whose process is gone. What only read is ended; whether an action happened, a person has to say."""
+        """Find calls whose process is gone, or whose end could not be recorded. What only read is ended; whether an action
+        happened, a person has to say."""
+        await self._recover_unrecorded()
         return await self._each(await self._store.abandoned(), self._recover)
+
+    async def _recover_unrecorded(self) -> None:
+        """Calls that ended in this process while the ledger could not be written. Until it can, they are left for later."""
+        unrecorded = self._services.live.unrecorded
+        for call_id in sorted(unrecorded):
+            opened = await self._store.find_open(call_id)
+            if opened is not None and opened.state == "running":
+                try:
+                    await self._find_out(opened, "the ledger could not be written when it ended")
+                except LedgerError:
+                    return
+            unrecorded.discard(call_id)
 
     async def sweep(self) -> None:
         """End what nobody answered in time."""
@@ -264,16 +278,21 @@ class Calls:
         return done
 
     async def _recover(self, abandoned: OpenCall) -> None:
-        place = await self._place(abandoned.call)
-        if place.open is None or place.open.seq != abandoned.seq:
+        await self._find_out(abandoned, "the process that ran it ended before it did")
+
+    async def _find_out(self, lost: OpenCall, why: str) -> None:
+        place = await self._place(lost.call)
+        if place.open is None or place.open.seq != lost.seq:
             return  # another process was quicker
         call = self._to_end(place.open, place.rows)
         call.has_run = True
         if call.prepared.traits.is_read_only:
-            message = "the process that ran it ended before it did; it only read, so it can be called again"
-            await stop_call(call, self._services, Stop("execution_failed", message, "interrupted"))
+            message = f"{why}; it only read, so it can be called again"
+            await stop_call(
+                call, self._services, Stop("execution_failed", message, "interrupted", recoverability="retry")
+            )
         else:
-            await self._ask_what_happened(call, place.open)
+            await self._ask_what_happened(call, place.open, why)
 
     async def _lapse(self, open_call: OpenCall) -> None:
         await self.end(open_call.call, lapsed(open_call))
@@ -281,10 +300,10 @@ class Calls:
     async def _go_on(self, open_call: OpenCall) -> None:
         await self.resume(open_call.call)
 
-    async def _ask_what_happened(self, call: Call, open_call: OpenCall) -> None:
+    async def _ask_what_happened(self, call: Call, open_call: OpenCall, why: str) -> None:
         call.enter("needs_input")
         message = (
-            f"the process ended while {call.prepared.tool_id!r} ran, so it is not known whether it acted;"
+            f"{why}, so it is not known whether it acted;"
             f" find out, then say 'ferrule settle {call.invocation_id} --happened --reason HOW', or --did-not-happen"
         )
         park = Park(question(call, self._services, "outcome", message, _FOREVER))

@@ -1,20 +1,24 @@
 """Reading what a desktop client knows of MCP servers: its configuration file, in any of the forms there are.
 
-Secrets that stand in such a file are told apart from the rest, so that whoever takes the servers over can keep them elsewhere.
+Secrets that stand in such a file are told apart from the rest, so that whoever takes the servers over can keep them elsewhere:
+values of variables and headers. Words of a command and addresses hold no references; what looks like a secret there is noted.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from ferrule.errors import SettingsError
+from ferrule.locking.tools import check_server
+from ferrule.model.credentials import read_credentials
 from ferrule.model.upstreams import McpServer
+from ferrule.network.urls import BadUrl, parse_url
 
 _LISTS = (("mcpServers",), ("servers",), ("mcp", "servers"), ("context_servers",), ("mcp",))
 """Where clients keep their servers: Claude, Cursor, Windsurf; VS Code; its settings.json; Zed; opencode."""
@@ -22,8 +26,24 @@ _URLS = ("url", "serverUrl", "httpUrl", "uri")
 _COMMENTS = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _TRAILING = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])', re.DOTALL)
 _NAMED = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)\}|\$\{input:([^}]+)\}")
+_FILLED = re.compile(r"\$\{((?:env:|input:)?+[^{}:]*+)[^{}]*+\}")
+"""What some client or other fills in, by its name; a default value behind the name may be a secret."""
 _BEARER = re.compile(r"[Bb]earer\s+(.+)")
+_SECRET = re.compile(
+    r"(?:^|[-_.])(?:(?:api|access|private|secret|auth)?key|(?:api|access|auth|bearer|refresh)?token|secret|pass(?:word|wd|phrase)?"
+    r"|pwd|auth|authorization|credentials?|bearer|pat|dsn|connection[-_.]?string)(?:[-_.](?:header|value|[0-9]+))?$",
+    re.IGNORECASE,
+)
+"""Names of options, variables, headers and members that hold a secret."""
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_VALUED = re.compile(
+    r"""(?<![\w.-])([\w.-]{1,64}+)["']?+(?=\s*+[=:]\s*+["']?+(?:(?:bearer|basic|token)\s++)?+(?!\$|//)[^\s=&#"'])""",
+    re.IGNORECASE,
+)
+"""A name with its value in one word: an option, a variable, a header, a part of a query. What is looked up is no value."""
+_USER = re.compile(r"://[^/?#\s@]+@")
 _LONGEST = 4 * 1024**2
+_LONGEST_NAME = 64
 
 
 class Taken(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,22 +123,41 @@ def _taken(title: str, said: dict[str, Any], others: set[str], file: Path, used:
     try:
         json.dumps(said, ensure_ascii=False).encode()  # halves of characters can be in JSON, and in no file
         if url:
-            credentials = keep.credentials(said.get("headers"))
-            server = McpServer(url=keep.text("URL", url) if _NAMED.search(url) else url, credentials=credentials)
+            server = McpServer(url=_url(url), credentials=keep.credentials(said.get("headers")))
+            keep.notes += _about_url(url)
         else:
             server = McpServer(command=_command(said), env=dict(keep.env(said.get("env"))), cwd="")
-    except (TypeError, ValueError) as error:
-        raise SettingsError(f"{file}: the server {title!r} cannot be taken over: {error}") from None
+            keep.notes += _about_command(server)
+        check_server(name, server)
+        read_credentials(server.credentials or None)
+    except (TypeError, ValueError, SettingsError) as error:
+        raise SettingsError(f"{file}: the server {_short(title)!r} cannot be taken over: {error}") from None
+    if len(title) > _LONGEST_NAME:
+        keep.notes.append("its name was too long, and was shortened to this")
     if said.get("cwd"):
         keep.notes.append(f"its folder {said['cwd']!r} is not taken over; set cwd below the workspace if it needs one")
     return Taken(name=name, server=server, secrets=keep.secrets, notes=tuple(keep.notes))
 
 
+def _url(written: str) -> str:
+    """An address as it was written. Raises ValueError for one that nothing can be reached at."""
+    if named := _FILLED.search(written):
+        raise ValueError(f"its url has ${{{named[1]}}} in it, and addresses are not filled in here; write it out")
+    try:
+        parse_url(written)
+    except BadUrl as error:
+        raise ValueError(f"its url cannot be used: {error}") from None
+    return written
+
+
 def _command(said: dict[str, Any]) -> tuple[str, ...]:
     command: Any = said.get("command")
-    args: Any = said.get("args", [])
+    args: Any = said.get("args")
     if isinstance(command, dict):  # Zed
-        command, args = command.get("path"), command.get("args", [])
+        command, args = command.get("path"), command.get("args")
+    args = [] if args is None else args
+    if not isinstance(args, list):
+        raise ValueError('its args are not a list of words; write ["one", "two"]')
     words = [*command, *args] if isinstance(command, list) else [command, *args]
     if not all(isinstance(word, str) and word for word in words):
         raise ValueError(
@@ -129,13 +168,67 @@ def _command(said: dict[str, Any]) -> tuple[str, ...]:
     return tuple(words)
 
 
+def _about_url(url: str) -> Iterator[str]:
+    for name in _secrets_in((url,)):
+        yield (
+            f"{name!r} in its url looks like a secret, and stands in ferrule.toml and ferrule.lock as it is; if the server takes"
+            " it in a header, write it into credentials instead, and share neither file before"
+        )
+
+
+def _about_command(server: McpServer) -> Iterator[str]:
+    for name in _secrets_in(server.command):
+        yield (
+            f"{name!r} in its args looks like a secret, and stands in ferrule.toml and ferrule.lock as it is; if the program"
+            " takes it from a variable, write it into env instead, and share neither file before"
+        )
+    # What the program has in its own variables, it fills in by itself: mcp-remote does.
+    named = dict.fromkeys(found[1] for word in server.command for found in _FILLED.finditer(word))
+    for name in named:
+        if name not in server.env:
+            yield f"${{{name}}} in its args is handed on as it is; write what it stands for into command in ferrule.toml"
+
+
+def _secrets_in(words: Sequence[str]) -> list[str]:
+    """What looks like a secret, by what it is called; nothing of a value is taken for a name."""
+    found: dict[str, None] = {}
+    is_value = False
+    for word, after in zip(words, (*words[1:], ""), strict=True):
+        if is_value:
+            is_value = False
+            continue
+        named = next((match[1] for match in _VALUED.finditer(word) if _is_secret(match[1])), None)
+        if named is not None:  # what comes after it may be its value
+            found[named] = None
+        if _USER.search(word):
+            found["user:password@"] = None
+        if word.startswith("-") and _is_secret(word) and after and not after.startswith(("-", "$")):
+            found[word] = None
+            is_value = True
+    return list(found)
+
+
+def _is_secret(name: str) -> bool:
+    return _SECRET.search(_HUMP.sub("-", name)) is not None
+
+
 def _free(title: str, others: set[str]) -> str:
     """An id like the title, legal and not taken."""
-    plain = re.sub(r"[^A-Za-z0-9_-]+", "-", title).strip("-_") or "server"
+    plain = re.sub(r"[^A-Za-z0-9_-]+", "-", title).strip("-_")[:_LONGEST_NAME].rstrip("-_") or "server"
     name, number = plain, 2
     while name in others:
         name, number = f"{plain}-{number}", number + 1
     return name
+
+
+def _members(said: Any, what: str) -> dict[str, Any]:
+    if said is not None and not isinstance(said, dict):
+        raise ValueError(f'its {what} are not names with values; write {{"NAME": "value"}}')
+    return said or {}
+
+
+def _short(title: str) -> str:
+    return title if len(title) <= _LONGEST_NAME else f"{title[:_LONGEST_NAME]}…"
 
 
 class _Keeper:
@@ -150,7 +243,7 @@ class _Keeper:
 
     def env(self, said: Any) -> Iterator[tuple[str, str]]:
         """Its variables, each a reference."""
-        for name, value in (said if isinstance(said, dict) else {}).items():
+        for name, value in _members(said, "env").items():
             yield name, self.text(name, value if isinstance(value, str) else json.dumps(value))
 
     def text(self, name: str, value: str) -> str:
@@ -174,7 +267,7 @@ class _Keeper:
 
     def credentials(self, headers: Any) -> dict[str, Any]:
         """What its headers show."""
-        shown = {name: value for name, value in (headers or {}).items() if isinstance(value, str)}
+        shown = {name: value for name, value in _members(headers, "headers").items() if isinstance(value, str)}
         for name, value in shown.items():
             bearer = _BEARER.fullmatch(value) if name.lower() == "authorization" else None
             written = self.text("TOKEN" if bearer else name, bearer[1] if bearer else value)

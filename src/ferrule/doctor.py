@@ -33,6 +33,8 @@ _SHARED = frozenset({"dependency_unavailable", "timeout", "rate_limited"})
 _OFF = {"disabled": "its definition disables it", "retired": "it is retired", "draft": "its definition is a draft"}
 _MESSAGES = ("message", "error", "text", "detail")
 _LONGEST_WORDS = 160
+_REQUIRING = frozenset({"oxp", "oxp_server"})
+"""Dialects whose tools say what they require by names that only the settings explain."""
 
 Told = Callable[[int, int], None]
 """How many are done, of how many."""
@@ -207,7 +209,7 @@ def _unreachable(tool: Tool) -> ExecutionFailed:
 
 
 def _advice(tool: Tool) -> str:
-    if tool.dialect == "oxp":
+    if tool.dialect in _REQUIRING:
         return "say where secrets are in [secrets.bindings], and who gives tokens in [oauth.ID]"
     return "set it in the environment or in .env"
 
@@ -216,7 +218,9 @@ def _cause(tool: Tool, failed: ExecutionFailed) -> str:
     """What is wrong, with what an operator needs besides: which secret was refused, what the other side said itself."""
     if failed.error_class == "credential_missing":
         unnamed = [name for name in credential_names(tool, availability(tool)) if name not in failed.message]
-        return f"{failed.message} ({', '.join(unnamed)})" if unnamed and tool.dialect != "oxp" else failed.message
+        return (
+            f"{failed.message} ({', '.join(unnamed)})" if unnamed and tool.dialect not in _REQUIRING else failed.message
+        )
     said = _own_words(failed.output.value) if failed.output is not None else ""
     return f"{failed.message}: {said[:_LONGEST_WORDS]}" if said and said not in failed.message else failed.message
 

@@ -15,9 +15,11 @@ import msgspec
 
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.contracts.redactor import Redactor
+from ferrule.errors import SettingsError
 from ferrule.executors.mcp.executor import McpExecutor
 from ferrule.executors.mcp.looking import Seen, look_at
 from ferrule.executors.mcp.upstream import Place, place_of, upstream_of
+from ferrule.executors.surroundings import Surroundings
 from ferrule.executors.transports import MCP, transport_of
 from ferrule.locking.compare import Difference, differences
 from ferrule.locking.file import Lock, LockedServer, LockedTool, locked_tool, read_lock
@@ -26,7 +28,9 @@ from ferrule.locking.tools import check_server, is_wanted, unusable
 from ferrule.model.timestamps import MICROSECONDS
 from ferrule.pinning_oxp import review_oxp
 from ferrule.pipeline.redactor import KnownSecrets
+from ferrule.processes.patience import Patience
 from ferrule.reviews import TELLING, Review, Reviewed, Served, without_secrets
+from ferrule.settings import FILE_NAME
 from ferrule.surroundings import surroundings_of
 from ferrule.workspace import Workspace
 
@@ -55,11 +59,23 @@ async def review(
 
     try:
         found = [*await asyncio.gather(*map(one, servers)), *await review_oxp(workspace, around, lock, redactor)]
+    except asyncio.CancelledError:
+        executor.connections.give_up()
+        raise
     finally:
-        await executor.aclose()
-        await around.client.aclose()
+        await _close(executor, around)
     named = {review.key for review in found}
     return Reviewed(lock, tuple(found), tuple(sorted(lock.servers.keys() - named)) if only is None else ())
+
+
+async def _close(executor: McpExecutor, around: Surroundings) -> None:
+    """End every program that was started, also when somebody asks to be quick meanwhile."""
+    patience = Patience()
+    closing = asyncio.ensure_future(executor.aclose())
+    await patience.wait(closing)
+    await around.client.aclose()
+    closing.result()
+    patience.check()
 
 
 def served(workspace: Workspace) -> list[Served]:
@@ -68,7 +84,13 @@ def served(workspace: Workspace) -> list[Served]:
     found: list[Served] = []
     for server_id, server in settings.servers.items():
         check_server(server_id, server)
-        found.append(Served(upstream=upstream_of(server_id, server), is_imported=True))
+        try:
+            upstream = upstream_of(server_id, server)
+        except ExecutionFailed as failed:
+            raise SettingsError(
+                f"{workspace.root / FILE_NAME}: {failed.message}; mend it there, or take [mcp.servers.{server_id}] out"
+            ) from None
+        found.append(Served(upstream=upstream, is_imported=True))
     places: dict[str, tuple[Place, dict[str, tuple[str, ...]]]] = {}
     for file in workspace.compile():
         for tool in (tool for compiled in file.compiled for tool in compiled.tools if transport_of(tool) == MCP):

@@ -137,7 +137,7 @@ def found(prefix: str, tokens: Mapping[str, Token]) -> Token:
     """The token whose id begins so. Raises AccessError."""
     matching = [token for token in tokens.values() if prefix and token.id.startswith(prefix)]
     if len(matching) != 1:
-        which = f"{len(matching)} tokens begin with {prefix!r}" if matching else f"there is no token {prefix!r}"
+        which = f"{len(matching)} keys begin with {prefix!r}" if matching else f"there is no key {prefix!r}"
         raise AccessError(f"{which}; 'ferrule key list' (or 'ferrule token list') shows their ids")
     return matching[0]
 
@@ -145,7 +145,7 @@ def found(prefix: str, tokens: Mapping[str, Token]) -> Token:
 def demand_scopes(scopes: Sequence[str]) -> None:
     """Raises AccessError."""
     if not scopes:
-        raise AccessError(f"a token needs a scope: {', '.join(SCOPES)}")
+        raise AccessError(f"a key needs a scope: {', '.join(SCOPES)}")
     for scope in scopes:
         if scope not in SCOPES:
             hint = nearest(scope, SCOPES) or f"known: {', '.join(SCOPES)}"
@@ -163,7 +163,7 @@ def demand_distinct(name: str, tokens: Iterable[Token]) -> None:
     """Two spellings of one person would look like two people in the record. Raises AccessError."""
     for token in tokens:
         if token.person != name and person(token.person) == person(name):
-            raise AccessError(f"there is a token of {token.person!r} already; write the same person the same way")
+            raise AccessError(f"there is a key of {token.person!r} already; write the same person the same way")
 
 
 def demand_sound(limits: Limits, now: float) -> None:

@@ -80,6 +80,22 @@ def test_the_requester_may_be_ruled_out_however_they_are_spelt() -> None:
     assert isinstance(judged(request(), [answer(request(), "alice")]), Satisfied)
 
 
+def test_whoever_holds_the_credential_is_a_requester_like_whom_the_call_is_for() -> None:
+    asked = request(Requirement(not_requester=True), holder="Grace")
+    assert [flaw(judged(asked, [answer(asked, name)])) for name in ("alice", "grace")] == ["requester"] * 2
+    assert isinstance(judged(asked, [answer(asked, "ada")]), Satisfied)
+    free = request(holder="grace")
+    assert isinstance(judged(free, [answer(free, "grace")]), Satisfied)
+    forged = msgspec.structs.replace(asked, holder=msgspec.UNSET)
+    assert flaw(judged(forged, [answer(forged, "grace")])) == "unsealed_request"
+
+
+def test_a_request_that_names_no_holder_is_written_as_those_before_there_were_any() -> None:
+    """So that seals of calls that wait since then still hold."""
+    assert b"holder" not in msgspec.json.encode(request())
+    assert b"holder" not in msgspec.msgpack.encode(request())
+
+
 def test_only_named_people_and_groups_approve() -> None:
     asked = request(Requirement(approvers=("ada", "group:finance")))
     assert isinstance(judged(asked, [answer(asked)]), Satisfied)
@@ -143,6 +159,7 @@ def _others(value: Any) -> st.SearchStrategy[Any]:
         int: st.integers(-(2**40), 2**60),
         bytes: st.binary(max_size=40),
         type(None): st.text(max_size=6),
+        msgspec.UnsetType: st.text(max_size=6),
         tuple: st.lists(st.text(max_size=4), max_size=2).map(tuple),
         Requirement: st.builds(
             Requirement,

@@ -18,6 +18,7 @@ from ferrule.compiler.seal import load_key
 from ferrule.custody.check import verify_ledger
 from ferrule.custody.paths import LedgerPaths
 from ferrule.errors import LedgerError
+from ferrule.model.journal import Segment
 from ferrule.stores.sqlite import connection
 from ferrule.stores.sqlite.schema import MIGRATIONS
 from ferrule.stores.sqlite.store import SqliteStore
@@ -289,6 +290,16 @@ def test_an_approval_from_the_wrong_side_is_found(
     call = story.park(**requirement)
     story.approve(call, by, channel=channel)
     assert only(verified(paths, story)).message == message
+
+
+def test_an_approval_by_whose_credential_made_the_call_is_found(paths: LedgerPaths) -> None:
+    story = Story()
+    call = story.park(not_requester=True)
+    asked = story.entries[-1].body
+    assert isinstance(asked, Segment) and asked.request is not None
+    asked.request = msgspec.structs.replace(asked.request, holder="grace")
+    story.approve(call, "Grace")
+    assert only(verified(paths, story)).message == "was approved by 'Grace', who asked for it and may not"
 
 
 def test_an_approval_after_the_request_expired_is_found(paths: LedgerPaths) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import getpass
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -226,8 +228,9 @@ def test_a_disabled_tool_is_refused_at_once_and_its_waiting_calls_end(shop: Path
     refused(ferrule("approve", invocation, folder=shop), "has ended")
     again = ferrule("call", "refund", "--input", '{"order":"A1","amount":5}', folder=shop)
     assert again.code == 1, again
-    tool_id = ferrule("disable", folder=shop).out.strip()
+    tool_id, _, story = ferrule("disable", folder=shop).out.strip().partition("  ")
     assert tool_id in off.out
+    assert re.fullmatch(rf"off since 20\S+ [\d:.]+ by {re.escape(getpass.getuser())}: wrong currency", story)
     assert ferrule("enable", "refund", folder=shop).out == f"enabled {tool_id}\n"
     assert ferrule("enable", "refund", folder=shop).out == f"{tool_id} was not disabled\n"
     call(shop, order="A1", amount=5)
@@ -359,6 +362,7 @@ def test_watching_shows_a_call_as_soon_as_it_waits_and_ends_quietly(shop: Path) 
 
 
 def test_tokens_are_made_listed_and_revoked(tmp_path: Path) -> None:
+    (tmp_path / "ferrule.toml").touch()
     made = ferrule("token", "add", "ada", "--scope", "approve", "--group", "finance", folder=tmp_path)
     assert made.code == 0, made
     secret = made.out.strip()

@@ -8,12 +8,13 @@ import sys
 import time
 from pathlib import Path
 from urllib.error import HTTPError
+from urllib.parse import urlsplit
 from urllib.request import HTTPCookieProcessor, ProxyHandler, build_opener
 
 import pytest
 
 from ferrule.cli import console
-from ferrule.cli.served import FOLDER, forgetting, noted, noted_addresses
+from ferrule.cli.served import FOLDER, Note, forgetting, noted, noted_addresses
 from ferrule.model.serving import ServeSettings
 from tests.cli.run import ferrule
 from tests.servers.stand import WAIT_SECONDS, served
@@ -44,11 +45,47 @@ def test_the_console_of_a_server_on_any_port_is_found_and_its_link_signs_in_once
 
 
 def test_nothing_served_is_told_with_what_to_do(workspace: Path) -> None:
-    (workspace / "ferrule.toml").write_text("[serve]\nport = 1\n")
-    noted(workspace, "127.0.0.1:2")  # of a server that was killed
-    ran = ferrule("console", "--no-open", folder=workspace)
+    with forgetting(notes := noted(workspace, "127.0.0.1:2")):  # of a server that hangs
+        ran = ferrule("console", "--no-open", folder=workspace)
+        assert ran.code == 2 and len(notes) == 1
+        assert "nothing serves this workspace; start it with 'ferrule serve', or say with --url" in ran.err
+    ran = ferrule("console", "--no-open", "--url", "http://127.0.0.1:1", folder=workspace)
     assert ran.code == 2
     assert "nothing answers at http://127.0.0.1:1; start it with 'ferrule serve', or say where it is" in ran.err
+
+
+def test_the_server_of_another_workspace_is_not_taken_for_this_ones(
+    workspace: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    other = tmp_path_factory.mktemp("other")
+    with served(workspace) as server:
+        port = urlsplit(server.url).port
+        (other / "ferrule.toml").write_text(f"[serve]\nport = {port}\n")
+        (other / FOLDER).mkdir(parents=True)
+        (other / FOLDER / str(port)).write_text(
+            f"{server.url}\n"
+        )  # of a server that was killed, whose port was taken since
+        for environment in ({}, {"FERRULE_SERVE_PORT": str(port)}):
+            ran = ferrule("console", "--no-open", folder=other, environment=environment)
+            assert (ran.code, ran.out) == (2, "")
+            assert "nothing serves this workspace" in ran.err
+    assert not (other / ".ferrule/keys").exists()
+
+
+def test_the_environment_chooses_among_the_servers_of_a_workspace(workspace: Path) -> None:
+    with served(workspace) as first, served(workspace) as second:
+        for server in (first, second):
+            port = str(urlsplit(server.url).port)
+            ran = ferrule("console", "--no-open", folder=workspace, environment={"FERRULE_SERVE_PORT": port})
+            assert ran.out.startswith(f"{server.url}/console/login"), ran
+
+
+def test_a_configuration_for_a_server_on_a_free_port_has_its_port(workspace: Path) -> None:
+    assert (
+        "http://127.0.0.1:PORT/v1/tools" in ferrule("serve", "--snippet", "curl", "--port", "0", folder=workspace).out
+    )
+    with served(workspace) as server:
+        assert f"{server.url}/v1/tools" in ferrule("serve", "--snippet", "curl", "--port", "0", folder=workspace).out
 
 
 def test_serving_opens_the_browser_where_there_is_a_screen(workspace: Path) -> None:
@@ -78,14 +115,15 @@ def test_serving_opens_the_browser_where_there_is_a_screen(workspace: Path) -> N
 
 def test_a_note_that_leads_elsewhere_is_not_followed(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(console, "is_served", lambda address: True)
-    noted(workspace, "evil.example:80")
-    assert console.served_at(workspace, ServeSettings()) == "http://127.0.0.1:8787"
-    noted(workspace, "127.0.0.1:9001")
-    assert console.served_at(workspace, ServeSettings()) == "http://127.0.0.1:9001"
+    with forgetting(notes := noted(workspace, "evil.example:80")):
+        assert console.server_of(workspace, ServeSettings()) == ""
+        assert console.served_at(workspace, ServeSettings()) == "http://127.0.0.1:8787"
+        notes += noted(workspace, "127.0.0.1:9001")
+        assert console.served_at(workspace, ServeSettings()) == "http://127.0.0.1:9001"
 
 
 def test_notes_are_forgotten_with_their_server(workspace: Path) -> None:
-    notes: list[Path] = []
+    notes: list[Note] = []
     with forgetting(notes):
         notes += noted(workspace, "[::1]:9002")
         assert noted_addresses(workspace) == ["http://[::1]:9002"]

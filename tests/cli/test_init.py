@@ -22,6 +22,7 @@ def test_a_new_workspace_checks_clean_in_every_dialect(tmp_path: Path) -> None:
     ran = ferrule("init", "mine", folder=tmp_path)
     assert ran.code == 0
     assert all(name in ran.out for name in FILES)
+    assert "  ferrule serve\n" in ran.out
     report = json.loads(ferrule("check", "--strict", "--format", "json", folder=tmp_path / "mine").out)
     assert report["diagnostics"] == []
     assert report["summary"]["tools"] == 5
@@ -98,6 +99,8 @@ def test_every_setting_shown_in_a_comment_is_a_real_one(workspace: Path) -> None
     settings = msgspec.convert(tomllib.loads("\n".join(lines)), Settings)
     assert settings.check.suppress[0].rule == "AML-13"
     assert settings.aml.approved_versions == Settings().aml.approved_versions
+    assert (settings.serve.host, settings.serve.port) == (Settings().serve.host, Settings().serve.port)
+    assert settings.serve.public_url.startswith("https://")
     assert set(settings.mcp.servers) == {"github", "crm"}
     defaults = ("secrets", "rest", "database", "queue", "human", "cache")
     assert all(getattr(settings, table) == getattr(Settings(), table) for table in defaults)

@@ -14,6 +14,7 @@ from tests.cli.run import Ran, ferrule
 
 
 def key(folder: Path, *words: str) -> Ran:
+    (folder / "ferrule.toml").touch()
     return ferrule("key", *words, folder=folder)
 
 
@@ -62,7 +63,9 @@ def test_a_token_that_has_ended_is_told_by_its_place(tmp_path: Path) -> None:
         AccessError, match=r"the token in \.ferrule/keys/agent\.token is not valid here; .*key add NAME"
     ):
         Access(tmp_path).local_agent()
-    with pytest.raises(AccessError, match="the token in FERRULE_TOKEN is not valid here"):
+    with pytest.raises(
+        AccessError, match="the token in FERRULE_TOKEN is not valid here; unset it, or set it to a valid one"
+    ):
         Access(tmp_path, {"FERRULE_TOKEN": "frl_1_2"}).local_owner()
 
 
@@ -78,7 +81,8 @@ def test_a_rotated_key_has_a_new_secret_and_the_old_one_a_while(tmp_path: Path) 
         with pytest.raises(AccessError, match="not valid"):
             access.authenticate(secret)
     assert key(tmp_path, "revoke", number).out == f"revoked key {number} of bot\n"
-    assert "has ended" in key(tmp_path, "rotate", number).err
+    assert f"the key {number} of bot has ended" in key(tmp_path, "rotate", number).err
+    assert f"the key {number} of bot was revoked" in key(tmp_path, "revoke", number).err
 
 
 @pytest.mark.parametrize(
@@ -88,7 +92,7 @@ def test_a_rotated_key_has_a_new_secret_and_the_old_one_a_while(tmp_path: Path) 
         (("add", "bot", "--expires", "2001-01-01"), "over already"),
         (("add", "bot", "--scope", "everything"), "everything"),
         (("add", "corp|ada"), "no name"),
-        (("rotate", "nope"), "there is no token"),
+        (("rotate", "nope"), "there is no key 'nope'"),
         (("rotate", "nope", "--grace", "long"), "no length of time"),
     ],
     ids=["no time", "over", "scope", "foreign name", "unknown", "grace"],
@@ -96,3 +100,13 @@ def test_a_rotated_key_has_a_new_secret_and_the_old_one_a_while(tmp_path: Path) 
 def test_what_makes_no_sense_is_said_in_a_sentence(tmp_path: Path, words: tuple[str, ...], told: str) -> None:
     ran = key(tmp_path, *words)
     assert ran.code != 0 and told in ran.err and "Traceback" not in ran.err
+
+
+def test_keys_are_listed_for_administrators_and_those_of_a_tenant_for_its_own(tmp_path: Path) -> None:
+    agent = key(tmp_path, "add", "bot").out.strip()
+    admin = key(tmp_path, "add", "ann", "--scope", "admin", "--tenant", "acme").out.strip()
+    refused = ferrule("key", "list", folder=tmp_path, environment={"FERRULE_TOKEN": agent})
+    assert (refused.code, refused.out) == (2, "") and "does not hold the admin scope" in refused.err
+    shown = ferrule("key", "list", "--json", folder=tmp_path, environment={"FERRULE_TOKEN": admin})
+    assert [entry["person"] for entry in json.loads(shown.out)] == ["ann"]
+    assert {"ann", "bot", "agents"} < set(listed(tmp_path))

@@ -246,3 +246,11 @@ def test_definitions_are_pinned_by_their_address(place: Place, tmp_path_factory:
         renamed = place.call("echo")
         assert renamed.error is not None
         assert "renamed" in renamed.error.message
+
+
+def test_an_address_that_cannot_be_used_is_told_with_its_file(place: Place) -> None:
+    (place.root / "ferrule.toml").write_text('[mcp.servers.odd]\nurl = "http://h:99999/x"\n')
+    code, told = place.lock()
+    assert code == 2
+    assert told.startswith(f"ferrule: {place.root / 'ferrule.toml'}: the url of [mcp.servers.odd] cannot be used: ")
+    assert "mend it there" in told

@@ -152,4 +152,5 @@ def test_completion_completes_commands_options_rules_and_tools(workspace: Path) 
     assert "--format" in offered("ferrule check --f")
     assert offered("ferrule check --format sa") == ["sarif"]
     assert "FER-4" in offered("ferrule rule FER")
-    assert offered("ferrule show send") == ["send-reply"]
+    for words in ("show", "call", "disable", "enable", "policy explain"):
+        assert offered(f"ferrule {words} send") == ["send-reply"], words

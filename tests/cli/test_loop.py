@@ -38,3 +38,26 @@ def test_what_goes_wrong_is_raised_and_what_ends_is_waited_for() -> None:
     code = STUBBORN.replace("while True", "for _ in (1,)").replace('return "done"', 'raise ValueError("no")')
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=20, check=False)
     assert ran.returncode == 1 and ran.stderr.endswith("ValueError: no\n")
+
+
+ENDING = """
+import asyncio, os, signal
+from ferrule.cli.loop import run_command
+
+
+async def main():
+    os.kill(os.getpid(), signal.SIGTERM)
+    try:
+        await asyncio.sleep(3600)
+    finally:
+        await asyncio.sleep(0)
+        print("ended what it started")
+
+
+run_command(main())
+"""
+
+
+def test_sigterm_lets_a_command_end_what_it_started() -> None:
+    ran = subprocess.run([sys.executable, "-c", ENDING], capture_output=True, text=True, timeout=20, check=False)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (143, "ended what it started\n", "")

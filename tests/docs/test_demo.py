@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import shutil
 from pathlib import Path
 
@@ -96,3 +97,16 @@ def test_a_story_that_goes_astray_says_so(copied: Path, capfd: pytest.CaptureFix
     (copied / "tools" / "order_status.tool.md").write_text("---\ntool_id: order_status\n---\n", encoding="utf-8")
     assert demo.main(copied) == 1
     assert "To start afresh: git checkout demo" in capfd.readouterr().out
+
+
+def test_a_refund_the_owner_can_approve_is_left_waiting_whatever_else_waits(
+    copied: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("FERRULE_TOKEN", raising=False)
+    for_accounts = demo.refund("BK-104198", 620, "damaged")
+    assert run.ferrule(*for_accounts, folder=copied).code == 3
+    for _ in range(2):
+        demo._leave_one_waiting(copied)
+        waiting = json.loads(run.ferrule("pending", "--json", folder=copied).out)
+        assert [call["input"]["amount_eur"] for call in waiting if call["why_not"] is None] == [60]
+        assert len(waiting) == 2

@@ -29,6 +29,38 @@ def schema_of(chance: Random) -> dict[str, Any]:
     return {**root, "$defs": {name: _node(chance, 2) if is_rich else {"type": "string"} for name in DEFS}}
 
 
+def is_circular(root: dict[str, Any]) -> bool:
+    """True when a schema speaks of itself about the very same value: what that means is left open by JSON Schema."""
+    pending = [root, *root.get("$defs", {}).values()]
+    while pending:
+        schema = pending.pop()
+        if isinstance(schema, dict):
+            if _comes_back(schema, root, ()):
+                return True
+            pending += [one for said in schema.values() for one in _below(said)]
+    return False
+
+
+def _comes_back(schema: Any, root: dict[str, Any], way: tuple[int, ...]) -> bool:
+    if not isinstance(schema, dict):
+        return False
+    if id(schema) in way:
+        return True
+    beside = [one for word in ("allOf", "anyOf", "oneOf") for one in schema.get(word, ())]
+    beside += [schema[word] for word in ("not", "if", "then", "else") if word in schema]
+    if "$ref" in schema:
+        beside.append(_referred(schema["$ref"], root))
+    return any(_comes_back(one, root, (*way, id(schema))) for one in beside)
+
+
+def _below(said: Any) -> list[Any]:
+    return said if isinstance(said, list) else [said, *said.values()] if isinstance(said, dict) else []
+
+
+def _referred(ref: str, root: dict[str, Any]) -> Any:
+    return root if ref == "#" else root["$defs"][ref.removeprefix("#/$defs/").replace("%20", " ")]
+
+
 def part_of(chance: Random) -> dict[str, Any]:
     """One without references or unions, to be put together with others."""
     made = chance.choice([_text, _number, _enum])(chance) if chance.random() < 0.4 else _flat_object(chance)
@@ -244,8 +276,7 @@ def _value(schema: Any, root: dict[str, Any], chance: Random, fuel: int, is_join
     parts = [_own(schema, root, chance, fuel)]
     members = list(schema.get("allOf", ()))
     if "$ref" in schema:
-        ref = schema["$ref"]
-        members.append(root if ref == "#" else root["$defs"][ref.removeprefix("#/$defs/").replace("%20", " ")])
+        members.append(_referred(schema["$ref"], root))
     members += [chance.choice(schema[word]) for word in ("anyOf", "oneOf") if word in schema]
     if parts[0] is not _NONE or len(members) > 1:
         members = [member for member in members if not _says_nothing(member)]

@@ -32,6 +32,7 @@ TOKENS = {
     "github_token ": f"gho_{LETTERS}abcd",
     "github_token  ": f"github_pat_{LETTERS}_{LETTERS}",
     "gitlab_token": f"glpat-{LETTERS[:20]}",
+    "ferrule_key": f"frl_0123abcd_{LETTERS}{LETTERS[:12]}",
     "slack_token": f"xoxb-1234567890-{LETTERS}",
     "aws_key_id": "AKIAIOSFODNN7EXAMPLE",
     "aws_key_id ": "ASIAIOSFODNN7EXAMPLE",

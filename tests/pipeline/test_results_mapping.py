@@ -144,6 +144,16 @@ async def test_at_87_a_mismatch_fails_or_is_noted_as_the_workspace_wants() -> No
         assert (await on.call()).summary is None
 
 
+@played
+async def test_a_tool_whose_output_schema_cannot_be_used_never_runs() -> None:
+    """Nothing could be said of what it gives: the call is refused before it acts, with what to do."""
+    async with kitchen({"n": 1}, made(output_schema={"$schema": "https://example.com/mine"})) as on:
+        result = await on.call()
+        assert result.error is not None
+        assert (result.error.error_code, result.error.retry.retry_safe) == ("unusable_schema", True)
+        assert "ferrule check" in result.error.message
+
+
 # Nothing
 
 

@@ -241,7 +241,17 @@ async def test_a_success_that_cannot_be_recorded_is_not_told_as_one() -> None:
         assert result.error is not None
         assert result.error.error_code == "outcome_not_recorded"
         assert result.error.retry.retry_safe is False
+        await on.app.calls.recover()
+        assert not await on.app.inbox(BOB).pending()  # it cannot be written yet
         store.refusal = ""
+        await on.app.calls.recover()
+        waiting = await on.app.inbox(BOB).pending()
+        assert [(one.request.invocation_id, one.request.purpose) for one in waiting] == [
+            (result.invocation_id, "outcome")
+        ]
+        assert "the ledger could not be written when it ended" in waiting[0].request.message
+        await on.app.calls.recover()
+        assert not on.app.services.live.unrecorded
 
 
 @played

@@ -189,8 +189,8 @@ async def test_a_call_that_is_told_to_stop_leaves_nothing(tmp_path: Path, mode: 
 @played
 async def test_a_program_may_end_in_its_own_way_when_asked(tmp_path: Path, mode: str) -> None:
     code = (
-        "import signal,sys,time\n"
-        "def end(*_):\n print('bye',flush=True)\n sys.exit(0)\n"
+        "import os,signal,sys,time\n"  # it may be asked twice, and print must not be interrupted by itself
+        "def end(*_):\n signal.signal(signal.SIGTERM, signal.SIG_IGN)\n os.write(1, b'bye\\n')\n os._exit(0)\n"
         "signal.signal(signal.SIGTERM, end)\nprint('here',flush=True)\ntime.sleep(60)"
     )
     heard = Heard()

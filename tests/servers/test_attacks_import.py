@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -84,3 +89,71 @@ def test_a_header_of_several_variables_is_told_and_not_made_up(
     taken_over(tmp_path, {"a": server}, monkeypatch)
     assert not load_settings(tmp_path).mcp.servers["a"].credentials
     assert "X-Key" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("url", ["http://user:pw@h/", "not a url", "ftp://x/y", "http://h:99999/x"])
+def test_an_address_that_cannot_be_used_does_not_get_into_the_settings(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "ferrule.toml").write_text('namespace = "x"\n')
+    taken_over(tmp_path, {"good": {"command": "a"}, "odd": {"url": url}}, monkeypatch)
+    assert list(load_settings(tmp_path).mcp.servers) == ["good"]
+    told = capsys.readouterr().err
+    assert "'odd'" in told
+    assert "pw" not in told
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)], ids=["SIGTERM", "Ctrl-C"])
+def test_a_program_that_never_answers_ends_with_the_import(number: int, code: int, tmp_path: Path) -> None:
+    """It does not care that nobody listens any more; it is ended all the same."""
+    (tmp_path / "ferrule.toml").write_text('namespace = "x"\n')
+    begun = tmp_path / "begun"
+    script = f"echo $$ > {begun}.new; mv {begun}.new {begun}; exec sleep 1000"
+    file = tmp_path / "client.json"
+    file.write_text(json.dumps({"mcpServers": {"mute": {"command": "sh", "args": ["-c", script]}}}))
+    words = ["serve", "--workspace", str(tmp_path), "--import-config", str(file)]
+    running = subprocess.Popen(
+        [sys.executable, "-c", "import sys; from ferrule.cli import main; sys.exit(main())", *words],
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        until = time.monotonic() + 30
+        while not begun.exists() and time.monotonic() < until:
+            time.sleep(0.05)
+        child = int(begun.read_text())
+        running.send_signal(number)
+        assert running.wait(20) == code
+    finally:
+        running.kill()
+        running.wait()
+    with pytest.raises(ProcessLookupError):
+        os.kill(child, signal.SIGKILL)
+
+
+ODD = """
+import json, sys
+names = ["echo g", "na\\u00efve", "good"]
+for line in sys.stdin:
+    message = json.loads(line)
+    answer = {"error": {"code": -32601, "message": "no"}}
+    if message["method"] == "initialize":
+        info = {"name": "odd", "version": "1"}
+        answer = {"result": {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info}}
+    elif message["method"] == "tools/list":
+        answer = {"result": {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in names]}}
+    if "id" in message:
+        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], **answer}), flush=True)
+"""
+
+
+def test_tools_that_cannot_be_used_are_named_with_the_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "ferrule.toml").write_text('namespace = "x"\n')
+    file = tmp_path / "client.json"
+    file.write_text(json.dumps({"mcpServers": {"odd": {"command": sys.executable, "args": ["-c", ODD]}}}))
+    importing.take_over(str(tmp_path), str(file))
+    told = capsys.readouterr().err
+    assert "odd: 1 tool\n" in told
+    for name in ("echo g", "na\u00efve"):
+        assert f'  ! "{name}" cannot become a tool: its name has characters' in told

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
@@ -35,6 +36,8 @@ class Kitchen:
             match request.path:
                 case "/echo":
                     return Answer(200, await request.body(LIMIT), [(b"x-query", request.query)])
+                case "/method":
+                    return Answer(200, request.method.encode() + b" " + await request.body(LIMIT))
                 case "/unread":
                     return Answer(401, b"no")
                 case "/slow":
@@ -281,7 +284,7 @@ def test_a_head_has_no_body(path: str) -> None:
         (b"POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400),
         (b"POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", 400),
         (b"POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n", 400),
-        (b"GET /" + b"a" * 9000 + b" HTTP/1.1\r\nHost: a\r\n\r\n", 414),
+        (b"GET /" + b"a" * 33_000 + b" HTTP/1.1\r\nHost: a\r\n\r\n", 414),
         (b"GET / HTTP/1.1\r\n" + b"X-A: " + b"b" * 40_000 + b"\r\n\r\n", 431),
         (b"GET / HTTP/1.1\r\n" + b"".join(b"X-%d: b\r\n" % number for number in range(200)) + b"\r\n", 431),
     ],
@@ -301,8 +304,60 @@ def test_what_is_no_request_is_refused_and_the_connection_ends(text: bytes, stat
     async def story(kitchen: Kitchen, server: HttpServer, connect: Connect) -> None:
         client = await connect()
         client.send(text)
-        assert (await client.answer())[0] == status
+        told, headers, body = await client.answer()
+        problem = json.loads(body)
+        assert (told, problem["status"]) == (status, status)
+        assert headers["content-type"] == "application/problem+json"
+        assert set(problem) == {"type", "title", "status", "code", "detail", "request_id"}
+        assert problem["request_id"] == headers["x-request-id"]
         assert await client.is_closed()
+        assert kitchen.begun == 0
+
+    play(story)
+
+
+@pytest.mark.parametrize("method", ["FOO", "get", "PROPFIND", "M-SEARCH", "SETUP", "A" * 32])
+def test_a_method_that_nobody_knows_is_for_the_application_to_refuse(method: str) -> None:
+    async def story(kitchen: Kitchen, server: HttpServer, connect: Connect) -> None:
+        client = await connect()
+        client.send(f"{method} /method?a=b HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi")
+        assert (await client.answer())[2] == f"{method} hi".encode()
+        assert await client.is_closed()
+
+    play(story)
+
+
+def test_a_method_that_nobody_knows_may_come_in_pieces_and_is_not_mistaken_for_another() -> None:
+    async def story(kitchen: Kitchen, server: HttpServer, connect: Connect) -> None:
+        rest = "/method HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi"
+        client = await connect()
+        for _ in range(3):
+            client.send(f"POST {rest}")
+            assert (await client.answer())[2] == b"POST hi"
+        client.send("FOO /method HTT")
+        await asyncio.sleep(0.02)
+        client.send(rest.removeprefix("/method HTT"))
+        assert (await client.answer())[2] == b"FOO hi"
+        assert await client.is_closed()
+
+    play(story)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"FOO", b"FOO /", b"F\x00O / HTTP/1.1\r\nHost: a\r\n\r\n",
+     b"F(O) / HTTP/1.1\r\nHost: a\r\n\r\n", b"FOO / HTTP/1.1\r\nHost : a\r\n\r\n", b"FOO / HTTP/9.9\r\n\r\n",
+     b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"A" * 33 + b" / HTTP/1.1\r\nHost: a\r\n\r\n",
+     b"FOO / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+     b"FOO / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab"],
+)  # fmt: skip
+def test_nothing_else_is_taken_with_a_method_that_nobody_knows(text: bytes) -> None:
+    async def story(kitchen: Kitchen, server: HttpServer, connect: Connect) -> None:
+        client = await connect()
+        client.send(text)
+        client.writer.write_eof()
+        answer = await asyncio.wait_for(client.reader.read(), WAIT)
+        assert not answer or answer.startswith(b"HTTP/1.1 400 ")
         assert kitchen.begun == 0
 
     play(story)
@@ -396,7 +451,8 @@ def test_more_connections_than_there_is_room_for_are_told_so() -> None:
         while kitchen.begun < 5:
             await asyncio.sleep(0.01)
         late = await connect()
-        assert (await late.answer())[0] == 503
+        status, headers, body = await late.answer()
+        assert (status, headers["retry-after"], json.loads(body)["code"]) == (503, "5", "too_many_connections")
         kitchen.held.set()
         held[0].writer.close()
         while len(server.connections) > 4:

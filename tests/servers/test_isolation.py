@@ -300,9 +300,9 @@ async def test_keys_of_a_tenant_are_changed_by_its_own_administrators(tmp_path: 
         with pytest.raises(AccessError, match="acme"):
             access.add(admin, "eve", [CALL], (), limits)
     for key in (foreign, whole):
-        with pytest.raises(AccessError, match="there is no token"):
+        with pytest.raises(AccessError, match="there is no key"):
             access.revoke(admin, key.id)
-        with pytest.raises(AccessError, match="there is no token"):
+        with pytest.raises(AccessError, match="there is no key"):
             access.rotate(admin, key.id)
     access.add(admin, "eve", [CALL], (), Limits(tenant="acme"))
     assert access.revoke(admin, theirs.id).revoked is not None

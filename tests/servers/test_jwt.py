@@ -342,7 +342,7 @@ async def test_a_token_without_the_scope_is_told_which_it_needs(tmp_path: Path) 
             reply = await stand.ask(
                 "POST", "/mcp", demanded(), headers | {"Authorization": f"Bearer {issuer.token(scope='approve')}"}
             )
-            assert reply.status == 403 and reply.json()["code"] == "insufficient_scope"
+            assert reply.status == 403 and reply.json()["error"]["data"]["code"] == "insufficient_scope"
             challenge = reply.headers["www-authenticate"]
             assert 'error="insufficient_scope"' in challenge and 'scope="tools.call"' in challenge
             assert f'resource_metadata="{PUBLIC}/.well-known/oauth-protected-resource/mcp"' in challenge

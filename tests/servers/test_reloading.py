@@ -32,6 +32,7 @@ def test_the_log_tells_of_each_change_once_and_what_to_do(tmp_path: Path, caplog
     async def main() -> None:
         async with ferrule.open(tmp_path, tends=False) as app:
             reloading = Reloading(app)
+            reloading.begin()
             async with asyncio.timeout(WAIT_SECONDS):
                 while reloading._seen is None:
                     await asyncio.sleep(0.02)
@@ -67,6 +68,7 @@ def test_definitions_in_a_new_folder_are_found_and_the_ledger_s_folder_is_not_li
     async def main() -> None:
         async with ferrule.open(tmp_path, tends=False) as app:
             reloading = Reloading(app)
+            reloading.begin()
             async with asyncio.timeout(WAIT_SECONDS):
                 while reloading._seen is None:
                     await asyncio.sleep(0.02)

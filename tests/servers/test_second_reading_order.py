@@ -12,12 +12,12 @@ from tests.servers.reading import EVERYTHING
 from tests.servers.stand import Reply, Stand, serving
 
 FAULTS: dict[str, tuple[int, int | None]] = {
-    "origin": (403, None),
+    "origin": (403, 403),
     "method": (405, None),
-    "credential": (401, None),
+    "credential": (401, 401),
     "accept": (406, -32600),
     "content type": (415, -32600),
-    "size": (413, None),
+    "size": (413, -32600),
     "json": (400, -32700),
     "shape": (400, -32600),
     "header twice": (400, -32020),

@@ -28,6 +28,8 @@ def objection(request: ApprovalRequest, *, name: str, channel: str, groups: Coll
         return Objection("own_channel", f"the channel {channel} made the call, so it cannot approve it")
     if demanded.not_requester and person(name) == person(request.principal):
         return Objection("requester", f"the call is made for {name}, so somebody else has to approve it")
+    if demanded.not_requester and request.holder and person(name) == person(request.holder):
+        return Objection("requester", f"a credential of {name} made the call, so somebody else has to approve it")
     if not is_approver(demanded, name, groups):
         return Objection("not_an_approver", f"{name} is not among those who may approve it: {named(demanded)}")
     return None

@@ -135,7 +135,8 @@ class Histories:
     def _check_answer(self, row: RawRow, request: ApprovalRequest, answer: Answer) -> None:
         if answer.channel == request.channel and answer.channel not in request.requirement.channels:
             self._unapproved(row, f"was approved over {answer.channel!r}, the channel that made it")
-        if request.requirement.not_requester and _person(answer.by) == _person(request.principal):
+        requesters = {_person(name) for name in (request.principal, request.holder) if name}
+        if request.requirement.not_requester and _person(answer.by) in requesters:
             self._unapproved(row, f"was approved by {answer.by!r}, who asked for it and may not")
         if answer.answered_at > request.expires_at:
             self._unapproved(row, f"was approved by {answer.by!r} after the request had expired")

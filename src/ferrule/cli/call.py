@@ -20,6 +20,7 @@ from ferrule.cli.fields import arguments_from
 from ferrule.cli.following import call_followed, stayed_for
 from ferrule.cli.interrupts import LEFT, Left
 from ferrule.cli.loop import run_command
+from ferrule.cli.names import tools_here
 from ferrule.cli.printed import print_outcome
 from ferrule.cli.terminations import TERMINATED
 from ferrule.cli.watching import view_of
@@ -29,7 +30,7 @@ from ferrule.surface_handle import SurfaceHandle
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
-@click.argument("tool")
+@click.argument("tool", shell_complete=tools_here)
 @click.option("--input", "written", metavar="JSON", help="The arguments as JSON; @FILE reads a file, - standard input.")
 @caller_options
 @click.option("--key", help="Idempotency key: the same key and input give the first answer again.")

@@ -14,12 +14,12 @@ from urllib.request import ProxyHandler, build_opener
 import click
 
 from ferrule.access import Access
+from ferrule.cli.existing import existing_workspace
 from ferrule.cli.options import workspace_option
+from ferrule.cli.serve_settings import serve_settings
 from ferrule.cli.served import noted_addresses
 from ferrule.errors import SettingsError
 from ferrule.model.serving import ServeSettings
-from ferrule.settings import load_settings
-from ferrule.workspace import Workspace
 
 _PATIENCE_SECONDS = 3.0
 _HERE = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}
@@ -37,9 +37,13 @@ def command(path: str, url: str | None, no_open: bool) -> None:
     It has to be served: ferrule serve, in another terminal. The link works once, within ten minutes, and stands for
     FERRULE_TOKEN, else for the owner's token.
     """
-    workspace = Workspace.open(path)
-    settings = load_settings(workspace.root).serve
-    at = (url or settings.public_url or served_at(workspace.root, settings)).rstrip("/")
+    workspace = existing_workspace(path)
+    settings = serve_settings(workspace)
+    at = (url or settings.public_url or server_of(workspace.root, settings)).rstrip("/")
+    if not at:
+        raise SettingsError(
+            "nothing serves this workspace; start it with 'ferrule serve', or say with --url where it is served"
+        )
     if not is_served(at):
         raise SettingsError(f"nothing answers at {at}; start it with 'ferrule serve', or say where it is with --url")
     link = console_link(Access(workspace.root), at)
@@ -66,13 +70,23 @@ def open_browser(link: str) -> None:
 
 
 def served_at(root: Path, settings: ServeSettings) -> str:
-    """The address of the newest server of a workspace that answers; where the settings say that one would be, when none does."""
-    host = _HERE.get(settings.host, settings.host)
-    usual = f"http://{f'[{host}]' if ':' in host else host}:{settings.port}"
+    """The address of the server of a workspace; where the settings say that one would be, when there is none."""
+    host = _host(settings)
+    return server_of(root, settings) or f"http://{f'[{host}]' if ':' in host else host}:{settings.port}"
+
+
+def server_of(root: Path, settings: ServeSettings) -> str:
+    """The address of the server of this very workspace that answers: the one on the port of the settings, else the newest.
+    Empty when there is none: who answers on the usual port may be another workspace's."""
     # Links that sign somebody in lead to this machine, or to where the settings say, whatever a note says.
-    trusted = {*_HERE.values(), host}
-    noted = (address for address in noted_addresses(root) if urlsplit(address).hostname in trusted)
-    return next((address for address in noted if is_served(address)), usual)
+    trusted = {*_HERE.values(), _host(settings)}
+    noted = [(urlsplit(address), address) for address in noted_addresses(root)]
+    usual_first = sorted(noted, key=lambda note: note[0].port != settings.port)
+    return next((address for at, address in usual_first if at.hostname in trusted and is_served(address)), "")
+
+
+def _host(settings: ServeSettings) -> str:
+    return _HERE.get(settings.host, settings.host)
 
 
 def is_served(address: str) -> bool:

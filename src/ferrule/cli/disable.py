@@ -7,19 +7,23 @@ import asyncio
 import click
 
 from ferrule.cli.desk import demand_admin, sit_down
+from ferrule.cli.look import clock
+from ferrule.cli.names import tools_here
 from ferrule.cli.options import workspace_option
 from ferrule.cli.switch import tool_named
+from ferrule.contracts.store import Store
+from ferrule.model.journal import Switch
 from ferrule.reporters.excerpt import cleaned
 
 
 @click.command()
-@click.argument("tool", required=False)
+@click.argument("tool", required=False, shell_complete=tools_here)
 @click.option("--reason", default="", help="Why; it is kept with the record.")
 @workspace_option
 def command(tool: str | None, path: str, reason: str) -> None:
     """Turn TOOL off: new calls are refused and waiting ones ended, at once and everywhere.
 
-    Without TOOL: list what is turned off.
+    Without TOOL: list what is turned off, since when, by whom and why.
     """
     if tool is None:
         asyncio.run(_list(path))
@@ -40,8 +44,18 @@ async def _disable(path: str, name: str, reason: str) -> None:
 
 async def _list(path: str) -> None:
     async with sit_down(path) as desk:
-        switches = await desk.app.store.switched_off()
-    for switch in switches:
-        click.echo(cleaned(switch.tool_id))
-    if not switches:
+        lines = [await _line(desk.app.store, switch) for switch in await desk.app.store.switched_off()]
+    for line in lines:
+        click.echo(cleaned(line))
+    if not lines:
         click.echo("no tool is disabled", err=True)
+
+
+async def _line(store: Store, switch: Switch) -> str:
+    """A tool with the story of its switch; alone when the row that tells it was pruned."""
+    row = next(iter(await store.rows_after(switch.seq - 1, 1)), None)
+    if row is None or row.seq != switch.seq:
+        return switch.tool_id
+    facts = row.facts()
+    why = f": {facts['reason']}" if facts.get("reason") else ""
+    return f"{switch.tool_id}  off since {clock(row.at)} by {facts.get('by', 'somebody')}{why}"

@@ -7,13 +7,14 @@ import asyncio
 import click
 
 from ferrule.cli.desk import demand_admin, sit_down
+from ferrule.cli.names import tools_here
 from ferrule.cli.options import workspace_option
 from ferrule.cli.switch import tool_named
 from ferrule.reporters.excerpt import cleaned
 
 
 @click.command()
-@click.argument("tool")
+@click.argument("tool", shell_complete=tools_here)
 @click.option("--reason", default="", help="Why; it is kept with the record.")
 @workspace_option
 def command(tool: str, path: str, reason: str) -> None:

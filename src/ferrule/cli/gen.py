@@ -16,9 +16,9 @@ from ferrule.cli.gen_places import note_places
 from ferrule.cli.gen_report import GenReport, GenReports, check_lines, is_refused, lines, report_of
 from ferrule.cli.gen_tools import NEVER, Before, find_tools
 from ferrule.cli.json_text import json_text
+from ferrule.cli.names import tools_here
 from ferrule.cli.options import json_option
 from ferrule.cli.progress import ProgressBar
-from ferrule.cli.shelf import shelf_of
 from ferrule.codegen.runs import Names, Record, Run, Wish
 from ferrule.contracts.language import StubKind
 from ferrule.generating import Outcome, look, make, module_in, record_of, write
@@ -65,15 +65,9 @@ def _languages(context: click.Context, parameter: click.Parameter, incomplete: s
     return [name for name in LANGUAGES.names() if name.startswith(incomplete)]
 
 
-def _tools(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    """For shell completion."""
-    shelf = shelf_of(Workspace.open("."), lambda outline: False)
-    return [entry.outline.tool_id for entry in shelf.entries if entry.outline.tool_id.startswith(incomplete)]
-
-
 @click.command(epilog=_EPILOG)
 @click.argument("language", required=False, metavar="[LANG]", shell_complete=_languages)
-@click.argument("tools", nargs=-1, metavar="[TOOL]...", shell_complete=_tools)
+@click.argument("tools", nargs=-1, metavar="[TOOL]...", shell_complete=tools_here)
 @click.option("--out", type=click.Path(file_okay=False), metavar="DIR", help="The folder to write into.")
 @click.option(
     "--kind",

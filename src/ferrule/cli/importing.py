@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,7 +16,10 @@ from ferrule.compiler.write import write_whole
 from ferrule.imports.mcp import with_server
 from ferrule.imports.secret_file import keep_secrets, variables
 from ferrule.locking.file import write_lock
+from ferrule.locking.native import shown
 from ferrule.pinning import accept, review
+from ferrule.reporters.excerpt import cleaned
+from ferrule.reviews import Review
 from ferrule.settings import FILE_NAME, load_settings
 from ferrule.workspace import Workspace
 
@@ -37,7 +40,7 @@ def take_over(path: str, file: str) -> None:
         kept = f"; {', '.join(one.secrets)} went into .env" if one in added and one.secrets else ""
         click.echo(f"{one.name}: {state}{kept}", err=True)
         for note in one.notes if one in added else ():
-            click.echo(f"{one.name}: note: {note}", err=True)
+            click.echo(f"{one.name}: note: {cleaned(note)}", err=True)
     _pin(root)
     click.echo(
         f"Now take these servers out of {file} and give the client Ferrule instead: ferrule serve --snippet …\n",
@@ -53,10 +56,17 @@ def _pin(root: Path) -> None:
     if any(one.is_first and not one.problem for one in found.servers):
         write_lock(root, accept(found, Access(root).local_owner().principal, at, None, firsts=True))
     for one in found.servers:
-        if one.problem:
-            click.echo(f"{one.key}: cannot be looked at: {one.problem}; mend it, then 'ferrule lock'", err=True)
-        else:
-            click.echo(f"{one.key}: {len(one.offered)} tool{'s' * (len(one.offered) != 1)}", err=True)
+        for line in _about(one):
+            click.echo(cleaned(line), err=True)
+
+
+def _about(one: Review) -> Iterator[str]:
+    if one.problem:
+        yield f"{one.key}: cannot be looked at: {one.problem}; mend it, then 'ferrule lock'"
+        return
+    yield f"{one.key}: {len(one.offered)} tool{'s' * (len(one.offered) != 1)}"
+    for name, why in one.unfit.items():
+        yield f"  ! {shown(name)} cannot become a tool: {why}"
 
 
 def _write_settings(root: Path, added: Iterable[Taken]) -> None:

@@ -39,6 +39,7 @@ _NEXT = (
     ("ferrule pending", "see what waits; 'ferrule approve ID' lets it run"),
     ("ferrule explain last", "the whole story of that call"),
     ("ferrule doctor", "tells for each tool whether it would work, and why not"),
+    ("ferrule serve", "give the tools to an agent over MCP, OXP or HTTP, with a console in the browser"),
     ("ferrule build", "after a change: compile the definitions into a sealed catalog, which calls are made through"),
 )
 

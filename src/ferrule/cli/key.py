@@ -13,6 +13,7 @@ import click
 import msgspec
 
 from ferrule.access import Access
+from ferrule.cli.existing import existing_workspace
 from ferrule.cli.options import json_option, workspace_option
 from ferrule.errors import FerruleError
 from ferrule.model.approval import CALL, SCOPES
@@ -88,7 +89,7 @@ def add(
     as_json: bool,
 ) -> None:
     """Make a key for NAME and print it. It is shown this once: only its digest is kept."""
-    workspace = Workspace.open(path)
+    workspace = existing_workspace(path)
     access = Access(workspace.root)
     ends = None if expires is None else stamp(expires)
     limits = Limits(tenant=tenant, agent=agent, role=role, surface=surface, expires=ends)
@@ -103,9 +104,9 @@ def add(
 @json_option
 @workspace_option
 def list_tokens(path: str, as_json: bool) -> None:
-    """List every key, without secrets."""
-    access = Access(Workspace.open(path).root)
-    tokens, used = access.tokens(), access.use.times()
+    """List every key, without secrets; with the key of a tenant's administrator, those of the tenant."""
+    access = Access(existing_workspace(path).root)
+    tokens, used = access.listed(access.local_owner()), access.use.times()
     if as_json:
         records = [_as_dict(token) | {"last_used": used.get(token.id)} for token in tokens]
         click.echo(json.dumps(records, indent=2, ensure_ascii=False))
@@ -130,7 +131,7 @@ def list_tokens(path: str, as_json: bool) -> None:
 @workspace_option
 def rotate(key: str, path: str, grace: float, as_json: bool) -> None:
     """Give the key ID (the beginning of an id is enough) a new secret and print it. The old one counts a while longer."""
-    access = Access(Workspace.open(path).root)
+    access = Access(existing_workspace(path).root)
     token, secret = access.rotate(access.local_owner(), key, grace)
     until = (
         f"the old secret counts until {token.previous_until}" if token.previous_until else "the old secret has ended"
@@ -143,7 +144,7 @@ def rotate(key: str, path: str, grace: float, as_json: bool) -> None:
 @workspace_option
 def revoke(key: str, path: str) -> None:
     """End the key ID (the beginning of an id is enough), at once and everywhere."""
-    access = Access(Workspace.open(path).root)
+    access = Access(existing_workspace(path).root)
     ended = access.revoke(access.local_owner(), key)
     click.echo(f"revoked {_word()} {ended.id} of {ended.person}")
 

@@ -3,21 +3,49 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections.abc import Coroutine
+from contextlib import suppress
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+_TERMINATED = 143
+"""The exit code of whoever was told to end, as shells give it."""
 _PATIENCE_SECONDS = 0.5
 """For what is still running when the command is done; the app has told it to stop and waited before."""
 
 
 def run_command(main: Coroutine[Any, Any, T]) -> T:
-    """What `main` gives, as `asyncio.run` has it, but without waiting for ever for tasks that catch their cancellation."""
+    """What `main` gives, as `asyncio.run` has it, but without waiting for ever for tasks that catch their cancellation.
+    SIGTERM cancels it, as Ctrl-C does, so that it ends what it started; a second one ends the process at once."""
     runner = asyncio.Runner()
+    told = asyncio.Event()
     try:
-        return runner.run(main)
+        return runner.run(_heeding_sigterm(main, told))
+    except asyncio.CancelledError:
+        if told.is_set():
+            raise SystemExit(_TERMINATED) from None
+        raise
     finally:
         _close(runner)
+
+
+async def _heeding_sigterm(main: Coroutine[Any, Any, T], told: asyncio.Event) -> T:
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    assert task is not None
+
+    def stop() -> None:
+        told.set()
+        loop.remove_signal_handler(signal.SIGTERM)
+        task.cancel()
+
+    with suppress(NotImplementedError, RuntimeError, ValueError):  # not the main thread, or no such signals here
+        loop.add_signal_handler(signal.SIGTERM, stop)
+    try:
+        return await main
+    finally:
+        with suppress(NotImplementedError, RuntimeError, ValueError):
+            loop.remove_signal_handler(signal.SIGTERM)
 
 
 def _close(runner: asyncio.Runner) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import click
 import msgspec
 
+from ferrule.cli.names import tools_here
 from ferrule.cli.options import json_option, workspace_option
 from ferrule.cli.policy_trial import Trial
 from ferrule.errors import WorkspaceError
@@ -34,7 +35,7 @@ def command() -> None:
 
 
 @command.command()
-@click.argument("tool")
+@click.argument("tool", shell_complete=tools_here)
 @click.option("--input", "given", default="{}", metavar="JSON", help="The call's arguments.")
 @click.option("--principal", default="somebody", help="On whose behalf.")
 @click.option("--agent", help="The agent that calls.")

@@ -10,11 +10,13 @@ import msgspec
 
 from ferrule.cli.json_text import json_text
 from ferrule.cli.outcome import ENDED_WITH_ERROR, SUCCEEDED, WAITS
+from ferrule.model.excerpt import excerpt
 from ferrule.model.failure import MEANINGS
 from ferrule.model.result import Pending, Result
 from ferrule.model.timestamps import iso
 from ferrule.reporters.excerpt import cleaned
 
+_LONGEST_WORDS = 2_000
 _WHERE_TO_LOOK = {
     "awaiting_approval": "what it would do: ferrule pending; ",
     "needs_input": "who is waited for: ferrule pending; ",
@@ -34,10 +36,18 @@ def print_outcome(outcome: Result | Pending, as_json: bool) -> int:
         if outcome.status == "partial_succeeded" and readable(outcome):
             _print_answer(outcome)
         click.echo(f"{outcome.status}: " + "\n  ".join(map(cleaned, error.message.splitlines())), err=True)
+        for line in _own_words(outcome, error.message):
+            click.echo(f"  {line}", err=True)
         finer = f" ({error.error_code})" if error.error_code != error.error_class else ""
         click.echo(f"  {error.error_class}{finer}: {_advice(outcome)}", err=True)
         click.echo(f"  the whole story: ferrule explain {outcome.invocation_id}", err=True)
     return ENDED_WITH_ERROR if outcome.is_error else SUCCEEDED
+
+
+def _own_words(outcome: Result, message: str) -> list[str]:
+    """What the tool, or the server behind it, said itself of what went wrong; nothing where that is told already."""
+    own = "" if outcome.status == "partial_succeeded" else outcome.text.strip()
+    return [] if own in message else list(map(cleaned, excerpt(own, _LONGEST_WORDS).splitlines()))
 
 
 def _print_answer(outcome: Result) -> None:

@@ -17,18 +17,28 @@ import click
 import msgspec
 
 from ferrule.access import Access
+from ferrule.cli.existing import existing_workspace
 from ferrule.cli.loop import run_command
-from ferrule.cli.served import forgetting, noted
+from ferrule.cli.serve_settings import NAMES, serve_settings
+from ferrule.cli.served import Note, forgetting, noted
 from ferrule.errors import AccessError, SettingsError
 from ferrule.model.serving import ServeSettings
 from ferrule.servers.connecting import CLIENTS, Place, advice, snippet
-from ferrule.settings import load_settings
 from ferrule.workspace import Workspace
 
-_PREFIX = "FERRULE_SERVE_"
-_NAMES = {"host": str, "port": int, "public_url": str, "workers": int}
-"""What the environment may say: `FERRULE_SERVE_PORT=9000`."""
 _EVERYWHERE = ("0.0.0.0", "::", "")
+_IDLE_ON_A_PIPE = {
+    "host": "--host", "port": "--port", "public_url": "--public-url", "workers": "--workers", "no_auth": "--no-auth",
+    "dangerously_open": "--dangerously-open", "opens_console": "--open", "as_json": "--json",
+}  # fmt: skip
+"""Options about a port, which --stdio has none of: no address, no door, no page."""
+_IDLE_WHEN_PRINTING = {
+    "workers": "--workers",
+    "no_reload": "--no-reload",
+    "opens_console": "--open",
+    "as_json": "--json",
+}
+"""Options about serving, which --snippet does not do."""
 _GARBAGE_EVERY = 2_000
 """How many more objects there may be before garbage is looked for while serving: what waits for that takes room, and once taken,
 room is seldom given back. Loading, before, may leave many more."""
@@ -43,6 +53,7 @@ _MMAP_THRESHOLD, _LARGE_BYTES = -3, 64 * 1024
 @click.option("--port", type=click.IntRange(0, 65535), help="The port to listen on (8787); 0 takes a free one.")
 @click.option("--public-url", metavar="URL", help="The address clients use, where a proxy has another.")
 @click.option("--workers", type=click.IntRange(1), help="How many processes serve (1).")
+@click.option("--log-level", type=click.Choice(["info", "warning", "error"]), help="What the log has (warning).")
 @click.option("--import-config", "imported", metavar="FILE", type=click.Path(exists=True, dir_okay=False),
               help="Take over the MCP servers in a desktop client's configuration, then serve.")  # fmt: skip
 @click.option("--no-reload", is_flag=True, help="Leave definitions that change while it runs to the next start.")
@@ -67,14 +78,17 @@ def command(path: str, stdio: bool, imported: str | None, snippet: str | None, *
 
     Every call goes through the same pipeline: checked, decided by the policy, recorded. What needs an approval waits for a
     person: `ferrule pending`, `ferrule approve`. An agent's token can call and never approve. Changed definitions are taken
-    while it runs; clients are told. Settings: [serve] in ferrule.toml, then FERRULE_SERVE_HOST, _PORT, _PUBLIC_URL and _WORKERS,
-    then these options.
+    while it runs; clients are told. Settings: [serve] in ferrule.toml, then FERRULE_SERVE_HOST, _PORT, _PUBLIC_URL, _WORKERS
+    and _LOG_LEVEL, then these options.
     """
     if imported is not None:
         import_module("ferrule.cli.importing").take_over(path, imported)
-    workspace = Workspace.open(path)
-    settings = _settings(workspace, options)
+    workspace = existing_workspace(path)
+    settings = serve_settings(workspace, _said(options))
+    _demand_sense(settings, stdio, snippet, options)
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
+    if settings.log_level != "warning":
+        logging.getLogger("ferrule").setLevel(settings.log_level.upper())
     if snippet is not None:
         place = _named(workspace, settings)
         click.echo(CLIENTS[snippet](place))
@@ -103,6 +117,12 @@ def _without_holes() -> None:
 
 
 def _serve_stdio(path: str, settings: ServeSettings) -> int:
+    if os.isatty(0):
+        click.echo(
+            "This speaks JSON-RPC (MCP) to the program that started it, on standard input and output; Ctrl-C stops."
+            " To connect one: ferrule serve --snippet claude-desktop",
+            err=True,
+        )
     serve_stdio: Callable[..., Any] = import_module("ferrule.servers.mcp.stdio_run").serve_stdio
     run_command(serve_stdio(path, settings, _settled))
     return 0
@@ -119,7 +139,7 @@ def _serve(workspace: Workspace, settings: ServeSettings, options: dict[str, Any
     _without_holes()
     listening = serving.bound(settings, options["fd"])
     place = _place(workspace, settings, serving.address_of(settings, listening))
-    notes: list[Path] = []
+    notes: list[Note] = []
 
     def begun(tools: int) -> None:
         _settled()
@@ -136,6 +156,7 @@ def _serve(workspace: Workspace, settings: ServeSettings, options: dict[str, Any
             workers = import_module("ferrule.servers.workers").Workers(
                 listening, _again(workspace, options), settings.workers
             )
+            Access(workspace.root).tokens()  # made at the first start, so that they are there when somebody is told so
             begun(-1)
             code: int = workers.run(settings.shutdown_seconds)
             return code
@@ -143,32 +164,32 @@ def _serve(workspace: Workspace, settings: ServeSettings, options: dict[str, Any
     return 0
 
 
-def _settings(workspace: Workspace, options: dict[str, Any]) -> ServeSettings:
-    """The settings of the file, changed by the environment, changed by the options. Raises SettingsError."""
-    said: dict[str, Any] = {}
-    for name, kind in _NAMES.items():
-        text = os.environ.get(_PREFIX + name.upper())
-        if text:
-            if kind is int and not text.isdecimal():
-                raise SettingsError(f"{_PREFIX}{name.upper()} is {text!r}; write a whole number")
-            said[name] = kind(text)
-    said |= {name: value for name in _NAMES if (value := options[name]) is not None}
+def _said(options: dict[str, Any]) -> dict[str, Any]:
+    """What the options say of the settings."""
+    said = {name: value for name in NAMES if (value := options[name]) is not None}
     if options["no_auth"]:
         said["auth"] = False
     if options["no_reload"]:
         said["reload"] = False
-    settings = load_settings(workspace.root).serve
-    try:
-        said["public_url"] = str(said.get("public_url", settings.public_url)).rstrip("/")  # paths begin with theirs
-        return msgspec.convert({**msgspec.structs.asdict(settings), **said}, ServeSettings, from_attributes=True)
-    except msgspec.ValidationError as error:
-        raise SettingsError(f"[serve], {_PREFIX}… or an option cannot be used: {error}") from None
+    return said
+
+
+def _demand_sense(settings: ServeSettings, is_stdio: bool, snippet: str | None, options: dict[str, Any]) -> None:
+    """Raises UsageError for options that would do nothing."""
+    if snippet is not None and is_stdio:
+        raise click.UsageError("--snippet only prints, so --stdio does nothing with it; leave one of them out")
+    mode, idle = ("--stdio", _IDLE_ON_A_PIPE) if is_stdio else ("--snippet", _IDLE_WHEN_PRINTING)
+    for name, option in idle.items() if is_stdio or snippet is not None else ():
+        if options[name] not in (None, False):
+            raise click.UsageError(f"{option} does nothing with {mode}; leave one of them out")
+    if options["dangerously_open"] and settings.auth:
+        raise click.UsageError("--dangerously-open does nothing without --no-auth; add that, or leave it out")
 
 
 def _again(workspace: Workspace, options: dict[str, Any]) -> list[str]:
     """The options of this command, for a worker."""
     words = ["--workspace", str(workspace.root)]
-    for name in ("host", "port", "public_url"):
+    for name in ("host", "port", "public_url", "log_level"):
         if options[name] is not None:
             words += [f"--{name.replace('_', '-')}", str(options[name])]
     return words + [
@@ -183,7 +204,11 @@ def _place(workspace: Workspace, settings: ServeSettings, url: str) -> Place:
 def _named(workspace: Workspace, settings: ServeSettings) -> Place:
     """Where it would be served, for somebody in any folder."""
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    place = _place(workspace, settings, settings.public_url or f"http://{host}:{settings.port}")
+    at = settings.public_url or f"http://{host}:{settings.port}"
+    if not settings.port and not settings.public_url:  # a free one, known once it is served
+        running: str = import_module("ferrule.cli.console").server_of(workspace.root, settings)
+        at = running or f"http://{host}:PORT"
+    place = _place(workspace, settings, at)
     return msgspec.structs.replace(place, root=workspace.root.absolute())
 
 

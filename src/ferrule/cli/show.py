@@ -11,6 +11,7 @@ from typing import Any
 import click
 import msgspec
 
+from ferrule.cli.names import tools_here
 from ferrule.cli.output import has_colour
 from ferrule.cli.schema_text import schema_lines
 from ferrule.cli.shelf import Entry, Shelf, Use, line_of, shelf_of
@@ -24,14 +25,8 @@ from ferrule.workspace import Workspace
 _GUIDANCE = {"use_when": "use when", "avoid_when": "avoid when", "side_effects": "side effects"}
 
 
-def _names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    """For shell completion."""
-    shelf = shelf_of(Workspace.open("."), lambda outline: False)
-    return [entry.outline.tool_id for entry in shelf.entries if entry.outline.tool_id.startswith(incomplete)]
-
-
 @click.command()
-@click.argument("tool", shell_complete=_names)
+@click.argument("tool", shell_complete=tools_here)
 @click.option("--workspace", "path", default=".", type=click.Path(), help="Look in the workspace around this path.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 def command(tool: str, path: str, as_json: bool) -> int:

@@ -65,6 +65,8 @@ def _who(story: Story) -> Iterator[str]:
         yield from row("caller's id", str(notes["native_call_id"]))
     if "retry_of" in notes:
         yield from row("repeats", str(notes["retry_of"]))
+    if "trace_id" in notes:
+        yield from row("trace", str(notes["trace_id"]))
     if isinstance(kept := notes.get("cache"), dict):
         shared = f"shared the call {kept['shared_with']}" if "shared_with" in kept else "kept from an earlier call"
         age = f", {kept['age_seconds']} s before" if "age_seconds" in kept else ""

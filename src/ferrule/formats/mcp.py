@@ -14,7 +14,7 @@ import msgspec
 from ferrule.contracts.format import Reading, ReadTool, WriteOptions, Writing
 from ferrule.formats.doubts import doubts
 from ferrule.formats.entries import UNREAD, Entry, Unreadable, entries
-from ferrule.formats.mcp_words import LATEST_DRAFT, hints_of, icons_of, input_schema
+from ferrule.formats.mcp_words import hints_of, icons_of, input_schema
 from ferrule.formats.offer import named
 from ferrule.formats.origins import CameInAs, came_in_as
 from ferrule.formats.own_words import own_words
@@ -28,6 +28,7 @@ from ferrule.model.loss import META_EXTENSION, Loss
 from ferrule.model.tool import Tool, raw
 from ferrule.model.upstreams import McpServer
 from ferrule.model.value import JsonValue
+from ferrule.validation.latest_draft import latest_draft
 
 _NAMES = NameRule("A-Za-z0-9_.-", 128, "A-Za-z0-9_")
 _SERVER = McpServer()
@@ -160,8 +161,8 @@ def _written(tool: Tool, name: str) -> dict[str, Any]:
     if description:
         written["description"] = description
     written["inputSchema"] = decoded(input_schema(tool))
-    output = None if tool.output_schema is None else decoded(tool.output_schema)
-    if isinstance(output, dict) and output.get("type") == "object" and output.get("$schema") in (None, LATEST_DRAFT):
+    output = None if tool.output_schema is None else _in_latest_draft(tool.output_schema)
+    if isinstance(output, dict) and output.get("type") == "object":
         written["outputSchema"] = output
     hints = hints_of(tool, said.idempotent is True)
     if hints:
@@ -170,6 +171,11 @@ def _written(tool: Tool, name: str) -> dict[str, Any]:
     if icons:
         written["icons"] = icons
     return written
+
+
+def _in_latest_draft(schema: msgspec.Raw) -> Any:
+    renewed = latest_draft(bytes(schema))
+    return decoded(schema) if renewed is None else renewed
 
 
 def _carrying(

@@ -8,8 +8,8 @@ import msgspec
 
 from ferrule.model.internal_fields import model_schema
 from ferrule.model.tool import Tool
+from ferrule.validation.latest_draft import latest_draft
 
-LATEST_DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _HINTS = (("is_read_only", "readOnlyHint"), ("is_destructive", "destructiveHint"), ("is_open_world", "openWorldHint"))
 _MOST_ICONS = 16
 _OPEN = msgspec.Raw(b'{"type":"object"}')
@@ -17,7 +17,6 @@ _OPEN = msgspec.Raw(b'{"type":"object"}')
 
 class _Root(msgspec.Struct, gc=False):
     kind: Any = msgspec.field(default=None, name="type")
-    draft: Any = msgspec.field(default=None, name="$schema")
 
 
 _root = msgspec.json.Decoder(_Root).decode
@@ -37,31 +36,26 @@ def hints_of(tool: Tool, is_idempotent: bool) -> dict[str, bool]:
 
 def input_schema(tool: Tool) -> msgspec.Raw:
     """The schema of the arguments, word for word, unless MCP does not allow it so (MCP-135, MCP-136): its root is an object,
-    and it names no other dialect than 2020-12."""
+    and it is of no other dialect than 2020-12."""
+    renewed = None
     try:
         schema = model_schema(tool)
         root = _root(schema)
+        renewed = latest_draft(bytes(schema))
     except msgspec.DecodeError:  # `true`, or no object at all
         schema, root = tool.input_schema, _Root()
     except RecursionError:  # nested without end; calls of it are refused
         return _OPEN
-    if root.kind == "object" and root.draft in (None, LATEST_DRAFT) and b"\n" not in bytes(schema):
+    if renewed is None and root.kind == "object" and b"\n" not in bytes(schema):
         return schema
-    written: Any = msgspec.json.decode(schema)
+    written: Any = msgspec.json.decode(schema) if renewed is None else renewed
     if not isinstance(written, dict):
         written = {}
     kind = written.get("type")
     if kind == "string":  # a tool that takes one text: as the one field of an object
         text = {key: value for key, value in written.items() if key != "$schema"}
         written = {"type": "object", "properties": {"input": text}, "required": ["input"]}
-    return msgspec.Raw(msgspec.json.encode({"type": "object", **_latest(written), **{"type": "object"}}))
-
-
-def _latest(schema: dict[str, Any]) -> dict[str, Any]:
-    """A schema that does not ask for another dialect: strict clients would refuse the tool."""
-    return (
-        schema if schema.get("$schema") in (None, LATEST_DRAFT) else {k: v for k, v in schema.items() if k != "$schema"}
-    )
+    return msgspec.Raw(msgspec.json.encode({"type": "object", **written, **{"type": "object"}}))
 
 
 def icons_of(written: Any) -> list[dict[str, Any]]:

@@ -99,7 +99,9 @@ def unusable_oxp(definition: Native, *, is_compat: bool) -> str | None:
             "" if is_compat else " (compat = true takes other shapes)"
         )
     if output is not None and not isinstance(output, dict):
-        return "its output_schema is neither an object nor null"
+        return "its output_schema is neither an object nor null" + (
+            " (compat = true takes definitions without one)" if "output_schema" not in definition else ""
+        )
     for member, schema in (("input_schema", parameters), ("output_schema", output)):
         try:
             compiled_schema(bytes(raw({} if schema is None else schema)))

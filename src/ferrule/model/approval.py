@@ -61,6 +61,8 @@ class ApprovalRequest(msgspec.Struct, frozen=True, kw_only=True):
     suggested_updates: tuple[dict[str, object], ...] = ()
     purpose: Literal["approval", "outcome", "input"] = "approval"
     """`outcome`: a crash left it unknown whether the tool acted. `input`: the tool itself waits for an answer."""
+    holder: str | msgspec.UnsetType = msgspec.UNSET
+    """Whose credential made the call, where it is not the principal's. Not written when unset, so that older seals hold."""
     seal: bytes = b""
     """Set by `sealed` when the call is parked: nobody who can only write the ledger lowers what is required."""
 

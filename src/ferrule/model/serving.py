@@ -104,7 +104,8 @@ class GrantSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     of_tenant: str = ""
     """The tenant that the credential says."""
     issuer: str = ""
-    """Where the caller comes from: the name or address of an issuer in `[serve.jwt]`, or `local` for keys of `ferrule key`."""
+    """Where the caller comes from: the name or address of an issuer in `[serve.jwt]`, or `local` for keys of `ferrule key` and
+    tokens of `[serve.oxp] jwt_secret_env`; `oxp` for those tokens alone."""
     agent: str = ""
     """The agent of the catalog they call as."""
     role: str = ""
@@ -152,6 +153,8 @@ class ServeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """Take changed definitions, settings of tools and locks while running."""
     shutdown_seconds: Annotated[float, msgspec.Meta(ge=0)] = 10.0
     """How long calls in flight get when the server is told to stop."""
+    log_level: Literal["info", "warning", "error"] = "warning"
+    """What the log on standard error has. `info`: also what nobody has to act on, such as each call over OXP with its trace."""
     limits: LimitSettings = LimitSettings()
     mcp: McpSettings = McpSettings()
     oxp: OxpSettings = OxpSettings()

@@ -41,6 +41,8 @@ class SurfaceRequest(msgspec.Struct, frozen=True, kw_only=True):
     """On whose behalf calls are made."""
     channel: str
     """The credential and connection calls come by."""
+    holder: str = ""
+    """Whose credential that is, where it is not the principal's: both asked for the call, so neither is another person."""
     agent: str | None = None
     """The software that calls: an agent of the catalog."""
     tenant: str = DEFAULT_TENANT

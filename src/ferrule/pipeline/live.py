@@ -407,6 +407,8 @@ class InFlight:
         self.is_closing = False
         self.pulse: Any = None
         """Looks after calls that take long; started with the first of them. See `pulse.py`."""
+        self.unrecorded: set[str] = set()
+        """Calls that ended here while the ledger could not be written: it still has them as running."""
         self._spawned: set[asyncio.Task[Any]] = set()
         self._closing: asyncio.Future[None] | None = None
 
@@ -462,6 +464,12 @@ class InFlight:
         """The calls of one lane."""
         return [live for live in self.calls.values() if live.call.session.lane is lane]
 
+    async def drained(self, within: float) -> None:
+        """Wait until no call is in flight, whoever waits for it or nobody; but not for long."""
+        until = asyncio.get_running_loop().time() + within
+        while (self.calls or self._spawned) and asyncio.get_running_loop().time() < until:
+            await asyncio.sleep(0.01)
+
     async def aclose(self, within: float = 2.0) -> None:
         """Give every call a result: what waits its turn is canceled, what runs is told to stop and waited for a while."""
         self.is_closing = True
@@ -470,9 +478,7 @@ class InFlight:
         if self._closing is not None and not self._closing.done():
             self._closing.set_result(None)
             await asyncio.sleep(0.01)  # whoever waits for the ledger leaves before it closes
-        until = asyncio.get_running_loop().time() + within
-        while (self.calls or self._spawned) and asyncio.get_running_loop().time() < until:
-            await asyncio.sleep(0.01)
+        await self.drained(within)
         for task in list(self._spawned):
             task.cancel()
         if self._spawned:

@@ -76,6 +76,7 @@ _SHAPES = (
     _token("gitlab_token", b"glpat-", body=rb"[\w-]", rest=rb"[\w-]{20,}"),
     _token("slack_token", b"xox", body=rb"[\w-]", rest=rb"[abeoprs]-(?:\d-)?[A-Za-z0-9-]{10,}"),
     _token("aws_key_id", b"AKIA", b"ASIA", body=rb"\w", rest=rb"[A-Z2-7]{16}", end=rb"(?!\w)"),
+    _token("ferrule_key", b"frl_", body=rb"[\w-]", rest=rb"[0-9a-f]{8}_[\w-]{20,}"),
     _token("google_key", b"AIza", body=rb"[\w-]", rest=rb"[\w-]{35}", end=rb"(?![\w-])"),
     _token("jwt", b"eyJ", body=rb"[\w.=-]", rest=rb"[\w-]{8,}={0,2}\.eyJ[\w-]{8,}={0,2}\.[\w-]*={0,2}", edge=rb"(?<!-)" + _EDGE),
     _Shape(
@@ -101,7 +102,7 @@ _LONGEST_OPENING = max(map(len, OPENINGS))
 _PREFIXES = frozenset(opening[:end] for opening in OPENINGS for end in range(1, len(opening)))
 _automaton = BytesAhoCorasick(OPENINGS, matchkind=MatchKind.Standard, implementation=Implementation.DFA)
 _HINT = re.compile(
-    rb"[kgbBxKSIy-][-_hleEoIzJB](?:(?<=k[-_])|(?<=gh)[pousr]_|(?<=gl)pat|(?<=b_)pat|(?<=[bB]e)ar|(?<=BE)AR|(?<=xo)x"
+    rb"[kgbBxKSIyf-][-_hleEoIzJBr](?:(?<=k[-_])|(?<=fr)l_|(?<=gh)[pousr]_|(?<=gl)pat|(?<=b_)pat|(?<=[bB]e)ar|(?<=BE)AR|(?<=xo)x"
     rb"|(?<=[KS]I)A|(?<=Iz)a|(?<=yJ)|(?<=-B))"
 )
 """Some letters of every opening that seldom stand together elsewhere."""

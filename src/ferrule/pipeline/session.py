@@ -14,6 +14,7 @@ import msgspec
 from ferrule.contracts.executor import ExecutionFailed, Executor, Run, Support
 from ferrule.contracts.hook import Hook
 from ferrule.contracts.policy import PolicyEngine, Program
+from ferrule.errors import FerruleError
 from ferrule.model.decision import Ruling
 from ferrule.model.failure import BLOCK_CLASSES, Stop
 from ferrule.model.journal import Header, encode
@@ -24,7 +25,7 @@ from ferrule.model.retry import NO_RETRIES, RetryPolicy, RetrySettings
 from ferrule.model.scheduling import DEFAULT_POLICY, Claim, ModifierPolicy, stricter
 from ferrule.model.surface import Surface, SurfaceEntry, principal_key
 from ferrule.model.tool import Tool
-from ferrule.pipeline.arguments import Arguments
+from ferrule.pipeline.arguments import Arguments, Unusable
 from ferrule.pipeline.locks import NO_LOCKS, LockPlan, claim_of, lock_plan
 from ferrule.pipeline.redaction import Mask
 from ferrule.pipeline.retries import retry_policy_of
@@ -199,6 +200,18 @@ class Session:
         self._counts[tool_id], self._counts["*"] = used + 1, total + 1
         return None
 
+    def may_ask(self, entry: SurfaceEntry) -> bool:
+        """True when a call of a tool may have to wait for a person: its definition, or some rule, can want one."""
+        if entry.approval_from or entry.tool.facts.requires_user_interaction:
+            return True
+        if self._engine is None or _refusal(entry) is not None:
+            return False
+        try:
+            fixed = self._engine.program(entry, self.surface.request).fixed
+        except FerruleError:  # then nothing is allowed, and nobody is asked
+            return False
+        return fixed is None or fixed.behavior == "ask"
+
     def nowhere(self, name: str) -> Prepared:
         """The refusal of a name that leads nowhere (AT-91)."""
         name = self._told(str(name).encode("utf-8", "backslashreplace").decode())[:_LONGEST_NAME]  # on record
@@ -258,12 +271,13 @@ class Session:
         wants_context = getattr(run, "wants_context", True)
         is_alone = claim is not None and self.lane.may_slip_alone(claim)
         may_slip = is_alone or (claim is not None and self.lane.may_slip(claim))
+        arguments, validates_output = _schemas(tool, traits)
         return Prepared(
             entry=entry,
             header=self._header(tool.tool_id, name, entry, traits, in_header, self._scheduling(claim, said)),
             tool_id=tool.tool_id,
             is_loaded=entry.standing == "loaded" or entry.is_judged,
-            arguments=Arguments.of(tool),
+            arguments=arguments,
             mask=mask,
             run=run,
             wants_context=wants_context,
@@ -273,7 +287,7 @@ class Session:
             fixed=fixed,
             told_by_header=in_header,
             traits=traits,
-            validates_output=traits.output_validator(tool),
+            validates_output=validates_output,
             support=support,
             upstream=getattr(run, "upstream", "") or tool.tool_id,
             is_repeatable=traits.is_repeatable or getattr(run, "is_repeatable", False),
@@ -370,6 +384,14 @@ class Session:
             scheduling=scheduling,
         )
         return msgspec.Raw(encode(header))
+
+
+def _schemas(tool: Tool, traits: ToolTraits) -> tuple[Arguments, Any]:
+    """What judges a tool's arguments, and its output. Where one of its schemas cannot be used, no call of it runs."""
+    try:
+        return Arguments.of(tool), traits.output_validator(tool)
+    except Exception as error:
+        return Unusable(tool, type(error).__name__), None
 
 
 def _chosen(hooks: tuple[Hook, ...], tool: Tool) -> dict[str, tuple[Hook, ...]] | None:

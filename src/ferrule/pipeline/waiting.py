@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from ferrule.contracts.executor import Waiting
 from ferrule.model.approval import ApprovalRequest, sealed
 from ferrule.model.decision import CLIENT_CHANNEL, Requirement
@@ -42,6 +44,7 @@ def question(
         agent=request.agent,
         channel=request.channel,
         tenant=request.tenant,
+        holder=request.holder or msgspec.UNSET,
         requested_at=services.wall(),
         expires_at=expires_at,
         binding=b"",

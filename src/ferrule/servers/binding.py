@@ -8,6 +8,7 @@ from ferrule.model.approval import SCOPES
 from ferrule.model.nearest import nearest
 from ferrule.model.serving import JwtSettings, ServeSettings
 from ferrule.network.urls import BadUrl, Target, parse_url
+from ferrule.servers.grants import LOCAL, SIGNED
 from ferrule.servers.hosts import EVERYWHERE, LOOPBACK, host_problem, origin_problem
 from ferrule.tokens import FOREIGN
 
@@ -107,8 +108,8 @@ def _problem_of(issuer: JwtSettings) -> str | None:
     for name in (issuer.name, issuer.issuer):
         if FOREIGN in name or not name.isprintable() or name != name.strip():
             return f"{name!r} is no name for an issuer; write it without {FOREIGN} and odd spaces"
-    if issuer.name == "local":
-        return "its name cannot be 'local': that is what keys of this workspace are"
+    if issuer.name in (LOCAL, SIGNED):
+        return f"its name cannot be {issuer.name!r}: that is what keys and signed tokens of this workspace are"
     for ours in issuer.scopes.values():
         if ours not in SCOPES:
             return f"scopes means {ours!r}; {nearest(ours, SCOPES) or 'write ' + ', '.join(SCOPES)}"

@@ -24,11 +24,18 @@ class Caller(msgspec.Struct, frozen=True, cache_hash=True):
     surface_id: str | None = None
     is_operator: bool = False
     """True when it may look at other people's calls, of its own tenant or of all (`oversees`): the admin scope."""
+    holder: str = ""
+    """Whose credential it is, where calls are made for somebody else: `context.user_id` of OXP."""
 
     @property
     def key(self) -> tuple[str, str, str]:
         """Equal for equal callers: tenant, principal, credential."""
         return (self.tenant, self.identity.principal, self.identity.channel)
+
+    @property
+    def sees_all(self) -> bool:
+        """True when it may look at everybody's calls in every tenant."""
+        return self.is_operator and self.identity.tenant is None
 
     def oversees(self, tenant: str) -> bool:
         """True when it may look at everybody's calls in a tenant."""
@@ -51,6 +58,7 @@ class Refused(Exception):
         code: str = "",
         retry_after: float | None = None,
         scopes: tuple[str, ...] = (),
+        detail: str = "",
     ) -> None:
         super().__init__(reason)
         self.status = status
@@ -61,6 +69,8 @@ class Refused(Exception):
         self.retry_after = retry_after
         self.scopes = scopes
         """The scopes that would be enough, all of them; the gate makes the challenge of them (MCP-275)."""
+        self.detail = detail
+        """Why it is refused, for the log alone."""
 
 
 def holds(caller: Caller, scope: str) -> bool:

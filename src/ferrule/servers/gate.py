@@ -6,7 +6,6 @@ credential, so a known caller costs a few microseconds; a change of keys, here o
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Sequence
 from hashlib import blake2s
@@ -28,7 +27,6 @@ from ferrule.servers.metadata import Metadata
 from ferrule.servers.watching import Watch
 from ferrule.tokens import NotValid, is_token
 
-_log = logging.getLogger("ferrule.serve")
 _REMEMBERED = 4096
 _NEVER = float("inf")
 _LOOK_SECONDS = 0.025
@@ -162,8 +160,7 @@ class GuardedGate:
         try:
             verified = await self._issuers.verified(secret, self.metadata.resource(request).audiences)
         except NotTaken as why:
-            _log.info("an access token was refused: %s", why)
-            raise self._invalid(request) from None
+            raise self._invalid(request, f"an access token: {why}") from None
         again_at = min(verified.ends, self._clock() + KEPT_SECONDS)
         return _Known(verified.caller, verified.ends, again_at, _NEVER)
 
@@ -171,7 +168,7 @@ class GuardedGate:
         try:
             held = self._keys.held(secret)
         except NotValid:
-            raise self._invalid(request) from None
+            raise self._invalid(request, self._keys.why_not(secret)) from None
         except AccessError as error:
             raise self._unreadable(error) from None
         return _Known(held.caller, held.ends, held.ends, 0.0, held.token_id)
@@ -180,13 +177,15 @@ class GuardedGate:
         challenge = self.metadata.challenge(request)
         return Refused(401, "a credential is needed: Authorization: Bearer …", challenge=challenge)
 
-    def _invalid(self, request: Request) -> Refused:
+    def _invalid(self, request: Request, detail: str) -> Refused:
         challenge = self.metadata.challenge(request, "invalid_token")
-        return Refused(401, "the credential is not valid here", challenge=challenge, code="invalid_token")
+        return Refused(
+            401, "the credential is not valid here", challenge=challenge, code="invalid_token", detail=detail
+        )
 
     def _unreadable(self, error: AccessError) -> Refused:
-        _log.error("the keys cannot be read, so nobody is let in: %s", error)
-        return Refused(503, "credentials cannot be checked at the moment")
+        detail = f"everybody, since the keys cannot be read: {error}"
+        return Refused(503, "credentials cannot be checked at the moment", detail=detail)
 
     def _malformed(self, request: Request) -> Refused:
         challenge = self.metadata.challenge(request, "invalid_request")

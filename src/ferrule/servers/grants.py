@@ -12,7 +12,9 @@ from ferrule.servers.callers import Caller, Refused
 from ferrule.tokens import Limits
 
 LOCAL = "local"
-"""Where keys of `ferrule key` come from, in grants."""
+"""Where keys of `ferrule key` come from, in grants. Tokens of the shared secret name the same people, so they do, too."""
+SIGNED = "oxp"
+"""Where tokens of `[serve.oxp] jwt_secret_env` come from, in grants."""
 
 
 def granted(

@@ -86,7 +86,8 @@ class Door:
         if host is None:
             raise Refused(400, "a request says which Host it is for", code="malformed_request")
         if host not in self._known_hosts and not self._is_ours(host):
-            raise Refused(421, "this server does not answer to that Host; name it in hosts of [serve]")
+            detail = f"a request for the Host {host.decode('latin-1')[:100]!r}, which [serve] hosts does not name"
+            raise Refused(421, "this server does not answer to that Host; name it in hosts of [serve]", detail=detail)
         if origin is not None:
             return self._cors(origin, host)
         if site is not None and site not in _QUIET_SITES and request.header(b"sec-fetch-mode") != "navigate":
@@ -130,7 +131,8 @@ class Door:
                 (b"vary", b"Origin"),
             )
         else:
-            raise Refused(403, "pages of that origin may not call this server", code="wrong_origin")
+            detail = f"a page of the origin {written[:100]!r}, which [serve] origins does not name"
+            raise Refused(403, "pages of that origin may not call this server", code="wrong_origin", detail=detail)
         if len(self._known_origins) < _REMEMBERED:
             self._known_origins[(origin, host)] = headers
         return headers

@@ -13,7 +13,7 @@ from ferrule.key_use import COARSE_SECONDS
 from ferrule.model.serving import GrantSettings
 from ferrule.servers.callers import Caller
 from ferrule.servers.grants import LOCAL, caller_of, granted
-from ferrule.tokens import Limits, Token
+from ferrule.tokens import Limits, Token, id_in
 
 _log = logging.getLogger("ferrule.serve")
 _NEVER = float("inf")
@@ -46,6 +46,19 @@ class KeyRing:
         """Who comes with a key. Raises AccessError, and Refused."""
         token, ends = self._access.present(secret)
         return Held(self._caller(token), _NEVER if ends is None else ends, token.id)
+
+    def why_not(self, secret: str) -> str:
+        """Why a secret opens nothing, for the log: never the secret."""
+        known = {token.id: token for token in self._access.tokens()}
+        token = known.get(id_in(secret))
+        if token is None:
+            return "a credential that is no key of this workspace ('ferrule key list' shows them)"
+        who = f"the key {token.id} of {token.person}"
+        if token.revoked is not None:
+            return f"{who}, which was revoked at {token.revoked}"
+        if token.is_over(self._clock()):
+            return f"{who}, which expired at {token.expires}"
+        return f"{who}, by a secret that is not its own, or was replaced when it was rotated"
 
     def local_agent(self) -> Caller:
         """Who calls from within this machine, without the network: whoever the environment's token, or the agents', stands for.

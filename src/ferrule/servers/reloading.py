@@ -11,6 +11,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
+from ferrule import definition_files
 from ferrule.app import App
 from ferrule.errors import BuildRefused, FerruleError
 from ferrule.freshness import Stamps, stamps_of
@@ -27,25 +28,43 @@ _log = logging.getLogger("ferrule.serve")
 
 
 class Reloading:
-    """Looks for changes of one workspace until it is closed."""
+    """Looks for changes of one workspace, once it was told to begin, until it is closed."""
 
     def __init__(self, app: App) -> None:
         self._app = app
+        self._task: asyncio.Task[None] | None = None
         self._seen: Stamps | None = None
         self._modules: Stamps | None = None
         self._told = ""
         """The problem that the log has already."""
         self._is_refused = False
         """True while the definitions have mistakes."""
-        self._task = asyncio.create_task(self._forever(), name="ferrule looks for changed definitions")
+
+    async def catch_up(self) -> None:
+        """Take in what changed while nobody looked: since the catalog was built."""
+        await self._look()
+        try:
+            is_stale = await asyncio.to_thread(lambda: definition_files.is_stale(Workspace.open(self._app.root)))
+        except (FerruleError, OSError):  # whoever looks next says what is wrong
+            return
+        if is_stale:
+            await self._rebuild()
+
+    def begin(self, *, after_seconds: float | None = None) -> None:
+        """Look from now on; or catch up after a while, and look from then on."""
+        self._task = asyncio.create_task(self._forever(after_seconds), name="ferrule looks for changed definitions")
 
     async def aclose(self) -> None:
         """Stop looking."""
-        self._task.cancel()
-        with suppress(asyncio.CancelledError):
-            await self._task
+        if self._task is not None:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
 
-    async def _forever(self) -> None:
+    async def _forever(self, after_seconds: float | None) -> None:
+        if after_seconds is not None:
+            await asyncio.sleep(after_seconds)
+            await self.catch_up()
         if find_spec("watchfiles") is None:
             while True:
                 await self._look()

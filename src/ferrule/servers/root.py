@@ -15,6 +15,7 @@ from ferrule.servers.callers import Caller, Refused, demand, holds
 from ferrule.servers.edge import Edge
 from ferrule.servers.hosts import preflight
 from ferrule.servers.metadata import WELL_KNOWN
+from ferrule.servers.refusals import RefusalLog
 
 _log = logging.getLogger("ferrule.serve")
 _REQUEST_ID = re.compile(rb"[!-~]{1,128}")
@@ -39,6 +40,8 @@ class Root:
         """Where everything takes the call scope; other servers ask for what each operation needs."""
         self._calls_path = edge.settings.mcp.path
         self._calls_at_once: CallAtOnce | None = getattr(self._calls, "at_once", None)
+        self._calls_refusal: Callable[[Refused], Answer] | None = getattr(self._calls, "refusal", None)
+        self._refusals = RefusalLog()
         open_endpoints = {
             WELL_KNOWN: edge.gate.metadata.answer,
             f"{WELL_KNOWN}/": edge.gate.metadata.answer,
@@ -82,27 +85,39 @@ class Root:
         for one that was let in and begun already."""
         for_browsers: Sequence[Header] = ()
         answer: Answer | Stream
-        is_refused = True
         try:
             for_browsers = self._edge.gate.admit(request)
             asked = preflight(request) if for_browsers and request.method == "OPTIONS" else None
             answer = asked or await (self._answer(request) if begun is None else begun)
-            is_refused = False
         except ClientGone:
             return None
-        except TooLarge:
-            answer = problem(413, "too_large", "the body has more bytes than are taken here")
-        except Refused as refused:
-            if refused.scopes and not refused.challenge:
-                refused.challenge = self._edge.gate.challenge(request, refused.scopes)
-            answer = refusal(refused)
-        except Exception:  # a mistake of ours: the client learns that there was one, the log what it was
-            _log.exception("%s %r could not be answered", request.method, request.path)
-            answer = problem(500, "internal_error", "the server failed; its log tells why")
-        if is_refused:
-            answer.headers.append((b"x-request-id", request_id_of(request, self._edge).encode()))
+        except Exception as error:
+            answer = self._told(request, error)
         if for_browsers:
             answer.headers.extend(for_browsers)
+        return answer
+
+    def _told(self, request: Request, error: Exception) -> Answer:
+        """What a client is told that is not let in, or not answered."""
+        request_id = request_id_of(request, self._edge)
+        if isinstance(error, TooLarge):
+            error = Refused(413, "the body has more bytes than are taken here", code="too_large")
+        elif not isinstance(
+            error, Refused
+        ):  # a mistake of ours: the client learns that there was one, the log what it was
+            _log.error("%s %r could not be answered (request %s)", request.method, request.path, request_id,
+                       exc_info=error)  # fmt: skip
+            error = Refused(500, "the server failed; its log tells why", code="internal_error")
+        if error.detail:
+            self._refusals.tell(error.detail)
+        if error.scopes and not error.challenge:
+            error.challenge = self._edge.gate.challenge(request, error.scopes)
+        if self._calls_refusal is not None and request.path == self._calls_path:
+            answer = self._calls_refusal(error)
+            answer.headers += _headers_of(error)
+        else:
+            answer = refusal(error, request_id)
+        answer.headers.append((b"x-request-id", request_id.encode()))
         return answer
 
     async def _answer(self, request: Request) -> Answer | Stream:
@@ -118,7 +133,7 @@ class Root:
         if endpoint is None:
             endpoint = self._exact.get(path.rstrip("/"))
         if endpoint is None:
-            return problem(404, "not_found", "there is nothing at this path; /v1/docs tells what there is")
+            raise Refused(404, "there is nothing at this path; /v1/docs tells what there is", code="not_found")
         if request.method != "POST" and (refused := _refused_method(endpoint, request)) is not None:
             return refused
         caller = await self._edge.gate.caller(request)
@@ -152,16 +167,26 @@ def problem(status: int, code: str, detail: str, **more: object) -> Answer:
     return Answer(status, msgspec.json.encode(body), [(b"content-type", b"application/problem+json")])
 
 
-def refusal(refused: Refused) -> Answer:
+def refusal(refused: Refused, request_id: str) -> Answer:
     """What somebody is told who is not let in."""
-    answer = problem(refused.status, refused.code, refused.reason)
-    if refused.challenge:
-        answer.headers.append((b"www-authenticate", refused.challenge.encode("latin-1")))
-    if refused.retry_after is not None:
-        answer.headers.append((b"retry-after", str(max(1, ceil(refused.retry_after))).encode()))
+    answer = problem(refused.status, refused.code, refused.reason, request_id=request_id)
+    answer.headers += _headers_of(refused)
     return answer
+
+
+def _headers_of(refused: Refused) -> list[Header]:
+    headers: list[Header] = []
+    if refused.challenge:
+        headers.append((b"www-authenticate", refused.challenge.encode("latin-1")))
+    if refused.retry_after is not None:
+        headers.append((b"retry-after", str(max(1, ceil(refused.retry_after))).encode()))
+    return headers
 
 
 async def health(request: Request) -> Answer:
     """`GET /health`: the process lives."""
+    if request.method not in ("GET", "HEAD"):
+        answer = problem(405, "method_not_allowed", "it can only be read")
+        answer.headers.append((b"allow", b"GET, HEAD"))
+        return answer
     return Answer(200, b'{"status":"ok"}', [JSON])

@@ -67,8 +67,11 @@ async def serve_http(
         app = await stack.enter_async_context(open_app(path))
         edge = Edge(app, settings, gate, FairTurnstile(settings.limits))
         stack.push_async_callback(edge.aclose)
+        reloading = Reloading(app)
+        stack.push_async_callback(reloading.aclose)
+        await reloading.catch_up()
         if settings.reload:
-            stack.push_async_callback(Reloading(app).aclose)
+            reloading.begin()
         served = root_of(edge)
         server = HttpServer(served.respond, asyncio.get_running_loop(), respond_now=served.respond_now)
         await server.listen(sock=listening, backlog=_AT_ONCE)
@@ -78,8 +81,10 @@ async def serve_http(
             await stopped.wait()
             patience = f"calls in flight get up to {settings.shutdown_seconds:g} s; once more ends them now"
             told = asyncio.get_running_loop().call_later(_SILENT_SECONDS, _log.warning, "stopping: %s", patience)
+            until = asyncio.get_running_loop().time() + settings.shutdown_seconds
             await edge.end_streams()
             await server.aclose(settings.shutdown_seconds)
+            await app.services.live.drained(until - asyncio.get_running_loop().time())  # tasks have no connection
             told.cancel()
 
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import ctypes
 import logging
+import os
 import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 _log = logging.getLogger("ferrule.serve")
 _SOON_SECONDS = 1.0
 """A worker that ends sooner is not begun again at once."""
 _LOOK_SECONDS = 0.2
+_PARENT_DEATH_SIGNAL = 1
+"""PR_SET_PDEATHSIG."""
 
 
 class Workers:
@@ -26,11 +30,14 @@ class Workers:
         self._began: dict[subprocess.Popen[bytes], float] = {}
         self._count = count
         self._is_stopping = False
+        self._tied = _tied_to(os.getpid())
 
     def run(self, grace_seconds: float) -> int:
         """Keep them running until told to stop; gives the exit code."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._stop)
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # with nohup it lives on without its terminal
+            signal.signal(signal.SIGHUP, self._stop)
         for _ in range(self._count):
             self._begin()
         while not self._is_stopping:
@@ -42,7 +49,7 @@ class Workers:
     def _begin(self) -> None:
         number = self._listening.fileno()
         words = [sys.executable, "-m", "ferrule", "serve", *self._arguments, "--workers", "1", "--fd", str(number)]
-        worker = subprocess.Popen(words, pass_fds=[number], start_new_session=True)
+        worker = subprocess.Popen(words, pass_fds=[number], start_new_session=True, preexec_fn=self._tied)
         self._began[worker] = time.monotonic()
 
     def _begin_again(self, worker: subprocess.Popen[bytes]) -> None:
@@ -71,3 +78,17 @@ class Workers:
                 worker.kill()
                 worker.wait()
         return 0
+
+
+def _tied_to(parent: int) -> Callable[[], None]:
+    """What a worker does before it begins: it ends when its parent does, however that ends. Linux can say so; elsewhere a worker
+    outlives a parent that is killed."""
+    prctl = getattr(ctypes.CDLL(None), "prctl", None) if sys.platform == "linux" else None
+
+    def tie() -> None:
+        if prctl is not None:
+            prctl(_PARENT_DEATH_SIGNAL, signal.SIGTERM)
+            if os.getppid() != parent:  # it was gone before
+                os._exit(0)
+
+    return tie

@@ -57,4 +57,4 @@ def _name(written: dict[str, Any]) -> str:
     return next((name for key in _SOURCES if isinstance(name := written.get(key), str) and name), "?")
 
 
-_NAMES = {"aml": _aml, "adl": _adl, "oxp": _oxp, "mcp": _aml}
+_NAMES = {"aml": _aml, "adl": _adl, "oxp": _oxp, "oxp_server": _oxp, "mcp": _aml}

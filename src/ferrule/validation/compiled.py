@@ -17,7 +17,11 @@ _PATTERNS = jsonschema_rs.FancyRegexOptions(backtrack_limit=100_000)
 @lru_cache(maxsize=KEPT)
 def compiled_schema(schema: bytes) -> jsonschema_rs.Validator:
     """The validator of a JSON Schema. Formats are not asserted and nothing is fetched. Raises what jsonschema-rs raises."""
-    value: Any = msgspec.json.decode(schema)
+    return validator_of(msgspec.json.decode(schema))
+
+
+def validator_of(value: Any) -> jsonschema_rs.Validator:
+    """The same for a schema that is read already, and not kept."""
     try:
         return jsonschema_rs.validator_for(value, validate_formats=False, offline=True, pattern_options=_PATTERNS)
     except jsonschema_rs.ValidationError:

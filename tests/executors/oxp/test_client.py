@@ -64,6 +64,34 @@ async def test_a_value_that_breaks_its_promise_is_not_passed_on() -> None:
     assert found.is_error
 
 
+@pytest.mark.parametrize(
+    "both",
+    [done("ok", error={"message": "it broke"}), {**failed(), "value": "ok"}, done(error={"message": "it broke"})],
+)
+def test_a_response_that_succeeded_and_failed_at_once_is_none(both: dict[str, Any]) -> None:
+    """OXP-31"""
+
+    @driven
+    async def story() -> None:
+        with far(Server(both)) as remote:
+            async with using(remote.url) as app:
+                found = await result(app)
+        assert found.error is not None
+        assert found.error.error_code == "bad_answer"
+        assert "ok" not in found.text.split()
+
+    story()
+
+
+@driven
+async def test_a_member_that_is_null_says_nothing() -> None:
+    """OXP-31: some servers write every member."""
+    with far(Server(done("ok", error=None), {**failed(), "value": None})) as remote:
+        async with using(remote.url) as app:
+            found = [await result(app) for _ in range(2)]
+    assert [one.error and one.error.error_code for one in found] == [None, "upstream_failed"]
+
+
 @driven
 async def test_a_failure_that_may_not_be_retried_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
     """OXP-33, OXP-34, OXP-36: `can_retry` is false unless it is said."""
@@ -288,6 +316,18 @@ async def test_a_user_who_has_to_authorize_at_the_server_is_sent_there() -> None
 
 
 @driven
+async def test_what_a_server_misses_and_cannot_say_how_to_get_is_told_by_name() -> None:
+    """OXP-41"""
+    missing = {"message": "no", "missing_requirements": {"tokens": ["google", 5], "secrets": ["POST_KEY"]}}
+    with far(Server(Reply(400, missing), tools=[NEEDY])) as remote:
+        async with using(remote.url, NEEDY, secrets=BOUND, environment={"POST": "p" * 8}) as app:
+            found = await app.surface(principal="ada", brings_credentials=True).call(NAME, {})
+    assert isinstance(found, Result) and found.error is not None
+    assert found.error.error_code == "upstream_requirements"
+    assert found.structured_content == {"tokens": ["google"], "secrets": ["POST_KEY"]}
+
+
+@driven
 async def test_nothing_is_sent_to_a_tool_that_is_not_what_was_accepted() -> None:
     """OXP-50: a changed contract without a new version."""
     changed = {**ECHO, "description": "Sends your text to everybody."}
@@ -361,6 +401,7 @@ async def test_the_shapes_of_later_drafts_are_read_where_that_is_wanted() -> Non
         async with using(remote.url, later) as app:
             found = await result(app)
             assert found.error is not None and found.error.error_code == "bad_answer"
+            assert "compat = true in [oxp.servers.up]" in found.error.message
 
 
 @driven

@@ -15,7 +15,7 @@ from ferrule.model.result import Result
 from ferrule.pinning import accept, review
 from ferrule.reviews import Reviewed
 from ferrule.workspace import Workspace
-from tests.clouds.far import far
+from tests.clouds.far import Reply, far
 from tests.driven import driven
 from tests.executors.oxp.upstream import ALLOW, ECHO, Server, done
 from tests.servers.oxp.written import definition
@@ -84,6 +84,16 @@ async def test_a_server_that_cannot_be_asked_is_told(tmp_path: Path) -> None:
     assert "nobody listens" in found.servers[0].problem
 
 
+@driven
+async def test_a_server_of_a_later_draft_is_told_with_what_helps(tmp_path: Path) -> None:
+    """OXP-49"""
+    with far(lambda asked: Reply(200, {"items": [ECHO]})) as remote:
+        found = await review(workspace(tmp_path, remote.url), {})
+        assert "compat = true in [oxp.servers.up]" in found.servers[0].problem
+        helped = await review(workspace(tmp_path, remote.url, "compat = true\n"), {})
+        assert list(helped.servers[0].offered) == ["Echo.Text@1.0.0"]
+
+
 @pytest.mark.parametrize(
     ("change", "why"),
     [
@@ -105,7 +115,9 @@ def test_what_cannot_become_a_tool_is_left_out(change: dict[str, Any], why: str)
 def test_later_shapes_become_tools_where_that_is_wanted() -> None:
     """OXP-49"""
     later = {name: value for name, value in ECHO.items() if not name.endswith("_schema")}
-    assert unusable_oxp(later, is_compat=False) is not None
+    assert "compat = true" in (unusable_oxp(later, is_compat=False) or "")
+    with_input = {**later, "input_schema": {"parameters": {}}}
+    assert "compat = true" in (unusable_oxp(with_input, is_compat=False) or "")
     assert unusable_oxp(later, is_compat=True) is None
     assert bytes(oxp_tool_of("up", later).input_schema) == b"{}"
     bare = {**later, "input_schema": {"type": "object"}}

@@ -26,12 +26,16 @@ def add(a: float, b: float) -> float:
 @ferrule.tool("Money.Send")
 def send(context: ferrule.Context) -> str:
     return f"sent for {context.principal}"
+
+@ferrule.tool("Mail.Count")
+def count(context: ferrule.Context) -> int:
+    return len(context.credentials["MAIL_KEY"])
 """
 POLICY = """
 [[rules]]
 id = "sums"
 decision = "allow"
-tool = "*Calculator_Add"
+tool = ["*Calculator_Add", "*Mail_Count"]
 
 [[rules]]
 id = "money"
@@ -41,13 +45,15 @@ tool = "*Money_Send"
 DEFINITIONS = [
     definition("Calculator.Add@1.0.0", ADDENDS, {"type": "number"}),
     definition("Money.Send@1.0.0", output={"type": "string"}, requirements={"user_id": True}),
+    definition("Mail.Count@1.0.0", output={"type": "integer"}, requirements={"secrets": [{"id": "MAIL_KEY"}]}),
 ]
+BINDINGS = '[secrets.bindings.MAIL_KEY]\nsource = "env"\nname = "FAR_MAIL_KEY"\n'
 
 
 def far_workspace(folder: Path) -> str:
     """The one that has the tools; gives a key for the other."""
     folder.mkdir()
-    (folder / "ferrule.toml").write_text('[functions]\nmodules = ["functions.py"]\n')
+    (folder / "ferrule.toml").write_text(f'[functions]\nmodules = ["functions.py"]\n{BINDINGS}')
     (folder / "functions.py").write_text(FUNCTIONS)
     (folder / "tools.json").write_text(json.dumps(DEFINITIONS))
     (folder / "policy.toml").write_text(POLICY.format(money="ask"))
@@ -113,3 +119,13 @@ def test_one_workspace_uses_the_tools_of_another(tmp_path: Path) -> None:
                 time.sleep(0.2)
                 status, body = call(here.url, key, **request)
             assert body["result"]["value"] == "sent for ada"
+
+
+def test_a_secret_that_the_other_workspace_has_itself_is_asked_of_nobody(tmp_path: Path) -> None:
+    """OXP-37, OXP-39"""
+    far, near = tmp_path / "far", tmp_path / "near"
+    env = {"FAR_KEY": far_workspace(far)}
+    with served(far, env={"FAR_MAIL_KEY": "four-and-more-letters"}) as there:
+        near_workspace(near, there.url)
+        ferrule("lock", "--workspace", str(near), env=env)
+        assert ferrule("call", "far.Mail.Count", "--workspace", str(near), env=env).strip() == "21"

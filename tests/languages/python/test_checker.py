@@ -17,7 +17,7 @@ from ferrule.languages.python.support.json_text import DecodeError, parsed, writ
 from ferrule.languages.python.support.machines import BeyondError, Machine, Reader
 from ferrule.languages.python.support.patterns import Translation, matches
 from ferrule.validation.compiled import compiled_schema
-from tests.fitting.schemas import arguments, schema_of
+from tests.fitting.schemas import arguments, is_circular, schema_of
 
 _VALUES: tuple[Any, ...] = (
     None,
@@ -151,6 +151,8 @@ def test_each_keyword_means_what_the_validator_says(schema: Any) -> None:
 def test_any_schema_means_what_the_validator_says(seed: int) -> None:
     chance = Random(seed)
     schema = schema_of(chance)
+    if is_circular(schema):
+        return
     try:
         reference = compiled_schema(json.dumps(schema).encode())
         fitting = arguments(schema, 3)

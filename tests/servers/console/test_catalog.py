@@ -62,7 +62,7 @@ async def test_the_catalog_lists_every_tool_with_filters_and_counts(tmp_path: Pa
         assert names(page) == ["refund-order", "shop.add", "shop.hidden", "shop.pay"]
         assert page["sentence"] == "4 tools."
         chips = {chip["label"]: chip for chip in page["chips"]}
-        assert (chips["Reads"]["count"], chips["Needs approval"]["count"]) == (2, 1)
+        assert (chips["Reads"]["count"], chips["Approval by definition"]["count"]) == (2, 1)
         reading = await owner.value(chips["Reads"]["address"].removeprefix("/console"))
         assert names(reading) == ["shop.add", "shop.hidden"]
         assert reading["sentence"] == "2 of 4 tools fit."
@@ -253,3 +253,51 @@ async def test_a_page_learns_that_the_catalog_has_changed(tmp_path: Path) -> Non
         digest = (await owner.value("/catalog"))["digest"]
         assert (await owner.see(f"/parts/catalog?digest={digest}")).body.strip() == b""
         assert b"has changed" in (await owner.see("/parts/catalog?digest=other")).body
+
+
+ASKING = """
+[[rules]]
+id = "adding-asks"
+decision = "ask"
+tool = "add"
+
+[[rules]]
+id = "no-large-sums"
+decision = "deny"
+tool = "pay"
+when = { amount = { above = 100 } }
+
+[[rules]]
+id = "hidden-asks-sometimes"
+decision = "ask"
+tool = "looking"
+when = { far = true }
+"""
+
+
+@ferrule.tool(read_only=True)
+def looking(far: bool) -> str:
+    """Look around."""
+    return ""
+
+
+@driven
+async def test_what_the_policy_asks_a_person_about_is_told_wherever_tools_are_shown(tmp_path: Path) -> None:
+    (tmp_path / "policy.toml").write_text(ASKING)
+    async with serving(tmp_path, tools=(*TOOLS, looking), auth=True, toml='namespace = "shop"') as stand:
+        wanted = {
+            "shop.add": "always asks",
+            "shop.hidden": "none",
+            "shop.looking": "may ask",
+            "shop.pay": "may ask",
+        }
+        for person in (await signed_in(stand), await somebody(stand, "cal", CALL)):
+            rows = (await person.value("/catalog"))["rows"]
+            assert {row["tool_id"]: row["approval"] for row in rows} == wanted
+        cal = await somebody(stand, "cal", CALL)
+        assert "You may use it, and a person is asked first." in text_of(await cal.see("/catalog/shop.add"))
+        assert "whether a person is asked first depends" in text_of(await cal.see("/catalog/shop.looking"))
+        assert "You may use it. " in text_of(await cal.see("/catalog/shop.hidden"))
+        needs = {tool["name"]: tool["asks"] for tool in (await cal.value("/try"))["tools"]}
+        assert needs == {"add": "always", "hidden": "never", "looking": "depends", "pay": "depends"}
+        assert "maybe a person" in text_of(await cal.see("/try"))

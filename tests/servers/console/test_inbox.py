@@ -48,6 +48,31 @@ async def test_the_queue_has_what_needs_me_what_waits_for_others_and_what_was_do
 
 
 @driven
+async def test_the_number_in_the_navigation_is_what_needs_whoever_looks(tmp_path: Path) -> None:
+    async with shop(tmp_path) as here:
+        await here.call("erase", email="J@X.org ", customer_id="c-1")
+        await here.call("pay", amount=7)
+        numbers = {}
+        for who in ("amy", "boss", "oda"):
+            part = await (await here.person(who)).see("/parts/waiting", hx_request="true")
+            numbers[who] = text_of(part)
+        assert numbers == {"amy": "2 waiting for you", "boss": "1 waiting for you", "oda": ""}
+
+
+@driven
+async def test_home_and_the_inbox_name_a_tool_alike(tmp_path: Path) -> None:
+    async with shop(tmp_path) as here:
+        await here.call("pay", amount=7)
+        await here.call("shop.pay", amount=8)
+        amy = await here.person("amy")
+        need = (await amy.value("/inbox"))["queue"]["need"]
+        home = (await amy.value("/"))["waiting"]["items"]
+        shown = {row["id"]: row["name"] for row in need}
+        assert shown == {item["invocation_id"]: item["tool"] for item in home}
+        assert sorted(shown.values()) == ["pay", "shop.pay"]
+
+
+@driven
 async def test_an_item_shows_all_that_a_person_judges_by(tmp_path: Path) -> None:
     async with shop(tmp_path) as here:
         call = await here.call("erase", email="J@X.org ", customer_id="c-1")

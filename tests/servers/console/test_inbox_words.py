@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from ferrule.evidence import Thing, thing_of
+from ferrule.servers.console.call_words import known_as
 from ferrule.servers.console.inbox_answers import Unreadable, answer_form, answer_of
 from ferrule.servers.console.inbox_words import clock, decision, diff, left_out, listed, people, seconds_left
 
@@ -25,6 +26,21 @@ def test_only_lines_that_differ_are_marked() -> None:
 
 def test_a_comma_alone_is_no_difference() -> None:
     assert [row["kind"] for row in diff({"a": 1}, {"a": 1, "b": 2})] == ["", "", "add", ""]
+
+
+@pytest.mark.parametrize(
+    ("tool_id", "called", "shown"),
+    [
+        ("Delivery.BookCourier", "Delivery_BookCourier", "Delivery.BookCourier"),
+        ("Delivery.BookCourier", "Delivery.BookCourier", "Delivery.BookCourier"),
+        ("shop.refund_order", "refund_order", "refund_order"),
+        ("shop.refund_order", "give_back", "shop.refund_order"),
+        ("unknown:nothing", "nothing", "nothing"),
+        ("shop.add", "", "shop.add"),
+    ],
+)
+def test_a_tool_has_one_name_on_every_page(tool_id: str, called: str, shown: str) -> None:
+    assert known_as({"tool_id": tool_id, "tool_name": called}) == shown
 
 
 def test_a_very_long_input_is_cut_and_says_so() -> None:

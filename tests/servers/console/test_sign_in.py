@@ -125,6 +125,15 @@ async def test_what_is_no_token_signs_nobody_in(tmp_path: Path, token: str) -> N
 
 
 @driven
+async def test_the_form_says_where_a_token_is(tmp_path: Path) -> None:
+    async with serving(tmp_path, auth=True) as stand:
+        assert stand.owner()
+        said = text_of(await stand.ask("GET", "/console/login"))
+        assert "or the owner's, which is in .ferrule/keys/owner.token of the workspace" in said
+        assert (tmp_path / ".ferrule/keys/owner.token").read_text().strip() == stand.owner()
+
+
+@driven
 async def test_the_form_is_small_and_a_form(tmp_path: Path) -> None:
     async with serving(tmp_path, auth=True) as stand:
         assert (await sign_in(stand, {"token": "x" * 100_000})).status == 413

@@ -7,6 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from ferrule.model.serving import LimitSettings
+from ferrule.servers.asgi import Request, Stream
 from tests.driven import driven
 from tests.servers.http.api import api, gates
 
@@ -58,6 +60,49 @@ async def test_news_of_a_batch_come_as_events(tmp_path: Path) -> None:
         kinds = [event["event"] for event in events if event["event"] != "progress"]
         assert kinds == ["batch", "result", "waiting", "end"]
         assert json.loads(events[0]["data"])["calls"][0].startswith("inv_")
+
+
+@driven
+async def test_news_of_a_batch_end_when_their_reader_has_waited_enough(tmp_path: Path) -> None:
+    async with api(tmp_path, limits=LimitSettings(calls_at_once=1)) as here:
+        gates["one"] = asyncio.Event()
+        body = {"calls": [{"tool": "steps", "arguments": {"gate": "one"}}]}
+        reply = await here.ask("ada", "POST", "/v1/batches", body, Accept="text/event-stream", Prefer="wait=0")
+        first, *_, last = reply.events()
+        assert (first["event"], last["event"]) == ("batch", "waiting")
+        assert len(json.loads(last["data"])["states"]) == 1
+        gates["one"].set()
+        assert (await here.call("ada", "add", {"a": 1, "b": 1})).status == 200, "the place of the batch is free again"
+
+
+@driven
+async def test_a_batch_whose_stream_nobody_reads_gives_its_place_back(tmp_path: Path) -> None:
+    async with api(tmp_path, limits=LimitSettings(calls_at_once=1)) as here:
+        body = {"calls": [{"tool": "add", "arguments": {"a": 1, "b": 1}}]}
+        said = here.headers(
+            "ada", {"Accept": "text/event-stream", "Content-Type": "application/json", "Host": "localhost"}
+        )
+
+        async def receive() -> dict[str, Any]:
+            return {"type": "http.request", "body": json.dumps(body).encode()}
+
+        headers = [(name.lower().encode(), value.encode()) for name, value in said.items()]
+        scope = {"type": "http", "method": "POST", "path": "/v1/batches", "headers": headers}
+        unread = await here.stand.root.respond(Request(scope, receive))
+        assert isinstance(unread, Stream)
+        await unread.source.aclose()  # type: ignore[attr-defined]  # it is a generator
+        assert (await here.call("ada", "add", {"a": 1, "b": 1})).status == 200
+
+
+@driven
+async def test_a_batch_that_can_never_pass_is_told_so(tmp_path: Path) -> None:
+    async with api(tmp_path, limits=LimitSettings(calls_per_minute=3)) as here:
+        call = {"tool": "add", "arguments": {"a": 1, "b": 1}}
+        reply = await here.ask("ada", "POST", "/v1/batches", {"calls": [call] * 4})
+        assert (reply.status, reply.json()["code"]) == (409, "batch_too_large")
+        assert "retry-after" not in reply.headers
+        assert (await here.ask("ada", "POST", "/v1/batches", {"calls": [call] * 3})).status == 200
+        assert (await here.ask("ada", "POST", "/v1/batches", {"calls": [call] * 3})).status == 429
 
 
 @driven

@@ -51,9 +51,12 @@ async def test_refused_arguments_name_the_member_by_a_pointer(tmp_path: Path) ->
         problem = reply.json()
         assert reply.status == 422
         assert (problem["code"], problem["error_class"]) == ("schema_validation_failed", "schema_validation_failed")
-        assert {"/arguments", "/arguments/a"} == {one["pointer"] for one in problem["errors"]}
+        assert {"/arguments/b", "/arguments/a"} == {one["pointer"] for one in problem["errors"]}
         assert problem["result"]["is_error"] is True
         assert problem["request_id"] == reply.headers["x-request-id"]
+        long = await here.call("ada", "add", {"a": "x" * 70_000})
+        assert [one["pointer"] for one in long.json()["errors"]] == ["/arguments"]  # looked through once, not twice
+        assert "'b' is missing" in long.json()["detail"]
 
 
 @driven
@@ -123,11 +126,18 @@ async def test_one_key_is_one_call(tmp_path: Path) -> None:
         first = await here.call("ada", "pay", {"amount": 1}, Idempotency_Key="k-1")
         again = await here.call("ada", "pay", {"amount": 1}, Idempotency_Key="k-1")
         later = await here.call("ada", "pay", {"amount": 1}, Idempotency_Key="k-1", Prefer="respond-async")
+        assert "idempotency-replayed" not in first.headers
+        assert again.headers["idempotency-replayed"] == later.headers["idempotency-replayed"] == "true"
         calls = {reply.json()["invocation_id"] for reply in (first, again, later)}
         assert len(calls) == 1
         assert later.headers["location"].endswith(calls.pop())
         other = await here.call("ada", "pay", {"amount": 2}, Idempotency_Key="k-1")
         assert (other.status, other.json()["code"]) == (409, "idempotency_conflict")
+        assert "idempotency-replayed" not in other.headers
+        for tool, arguments in (("add", {"a": 1, "b": 1}), ("fail", {})):
+            told = [await here.call("ada", tool, arguments, Idempotency_Key="k-2") for _ in range(2)]
+            assert told[0].body == told[1].body
+            assert [reply.headers.get("idempotency-replayed") for reply in told] == [None, "true"]
         assert (await here.call("bob", "pay", {"amount": 2}, Idempotency_Key="k-1")).status == 202
 
 

@@ -35,6 +35,7 @@ async def test_each_wrong_argument_is_told_at_its_place_in_the_words_of_a_call(t
         called = (await here.call("ada", "add", {"a": "x", "c": 1})).json()
         assert (state["message"], state["code"]) == (called["detail"], called["code"])
         assert all(one["detail"] in called["detail"] for one in state["errors"])
+        assert state["errors"] == called["errors"]
         assert state["decision"] is None
 
 

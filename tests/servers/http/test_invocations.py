@@ -10,6 +10,7 @@ import pytest
 
 import ferrule
 from ferrule.servers.http import tallies
+from ferrule.servers.http.openapi import openapi
 from ferrule.servers.http.tallies import width_for
 from tests.driven import driven
 from tests.servers.http.api import NOBODY, api
@@ -181,6 +182,8 @@ async def test_calls_are_counted_for_those_who_may_see_them(tmp_path: Path) -> N
         assert await tally("oda", "until=2020-01-02T00:00:00Z") == ({}, {"waiting": 1})
         for query in ("standing=failed", "status=failed", "stretches=0", "since=x"):
             assert (await here.ask("oda", "GET", f"/v1/invocations/tally?{query}")).status == 400
+    taken = {one["name"] for one in openapi()["paths"]["/v1/invocations/tally"]["get"]["parameters"]}
+    assert not taken & {"standing", "status"}, "calls are counted by how they stand"
 
 
 @driven
@@ -267,6 +270,11 @@ async def test_the_rows_of_a_call_are_held_against_the_chain(tmp_path: Path) -> 
         assert [row["is_intact"] for row in changed["rows"]] == [True] * (len(rows) - 1) + [False]
         untouched = (await here.ask("oda", "GET", f"/v1/invocations/{other}/chain")).json()
         assert untouched["is_intact"]
+        assert changed["last_seq"] >= untouched["rows"][-1]["seq"]
+        mine = await here.called("ada of acme", "add", {"a": 1, "b": 1})
+        for who, whose in (("ada of acme", mine), ("oda of acme", mine), ("ada", call)):
+            told = (await here.ask(who, "GET", f"/v1/invocations/{whose}/chain")).json()
+            assert (told["is_checked"], told["last_seq"]) == (True, None), "how much others do is not its business"
         for who in ("bob", "oda of acme"):
             assert (await here.ask(who, "GET", f"/v1/invocations/{call}/chain")).status == 404
             assert (await here.ask(who, "GET", f"/v1/invocations/{call}/relatives")).status == 404

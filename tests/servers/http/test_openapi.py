@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 from ferrule.servers.http.openapi import openapi, openapi_bytes
 from ferrule.servers.http.pages import page
 from ferrule.servers.http.routes import ROUTES
+from ferrule.servers.http1.connection import URL_BYTES
 from tests.driven import driven
 from tests.servers.http.api import api
 
@@ -22,6 +24,8 @@ async def test_anybody_may_read_what_the_api_is(tmp_path: Path) -> None:
         assert (document.status, document.body) == (200, openapi_bytes())
         readable = await here.ask("", "GET", "/v1/docs")
         assert readable.headers["content-type"] == "text/html; charset=utf-8"
+        assert b"`" not in readable.body and b"`" in document.body, "names stand in code, not between backticks"
+        assert b"<code>Retry-After</code> says for how long" in readable.body
         assert "script-src" not in readable.headers["content-security-policy"]
         assert readable.headers["content-security-policy"].startswith("default-src 'none'; style-src 'sha256-")
         for path, reply in (("/v1/openapi.json", document), ("/v1/docs", readable)):
@@ -50,6 +54,21 @@ def test_every_reference_in_the_document_leads_somewhere() -> None:
         for step in ref.split("/"):
             place = place[step]
         assert place
+
+
+def test_the_longest_query_that_the_document_allows_is_not_too_long() -> None:
+    for path, operations in openapi()["paths"].items():
+        parameters = [one for one in operations.get("get", {}).get("parameters", ()) if one["in"] == "query"]
+        size = sum(len(f"&{one['name']}=") + 12 * _longest(one["schema"]) for one in parameters)
+        assert size + 4096 < URL_BYTES, path
+
+
+def _longest(schema: dict[str, Any]) -> int:
+    """Characters; each may be written with twelve."""
+    if "enum" in schema:
+        return max(len(str(value)) for value in schema["enum"])
+    is_bounded = schema["type"] != "string" or "pattern" in schema
+    return 60 if is_bounded else int(schema["maxLength"])
 
 
 class _Tags(HTMLParser):

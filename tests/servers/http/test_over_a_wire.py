@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from ferrule.servers.http.openapi import openapi
 from tests.servers.stand import WAIT_SECONDS, Served, served
 
+_GZIP = {"Transfer_Encoding": "gzip, chunked"}
 TOML = '[functions]\nmodules = ["tools.py"]\n[results]\nmax_inline_chars = 1000\n'
 TOOLS = '''
 import ferrule
@@ -93,3 +95,28 @@ def test_the_api_over_a_wire(tmp_path: Path) -> None:
                 last = event(again)
             assert json.loads(last["data"])["result"]["content"][0]["text"] == "paid 5"
             assert again.read() == b""
+
+
+def test_what_never_becomes_a_request_is_a_problem_that_the_document_knows(tmp_path: Path) -> None:
+    (tmp_path / "ferrule.toml").write_text("")
+    responses = openapi()["paths"]["/v1/tools"]["get"]["responses"]
+    with served(tmp_path) as server:
+        for status, query, headers in ((414, "a" * 33_000, {}), (431, "", {"X": "a" * 40_000}), (501, "", _GZIP)):
+            with connected(server, server.token(tmp_path)) as ask:
+                answer = ask("GET", f"/v1/tools?{query}", **headers)
+                problem = json.loads(answer.read())
+                assert (answer.status, problem["status"]) == (status, status)
+                assert (answer.headers["Content-Type"], str(status) in responses) == ("application/problem+json", True)
+                assert problem["request_id"] == answer.headers["X-Request-Id"]
+
+
+def test_a_method_that_nobody_knows_is_not_allowed_where_there_is_something(tmp_path: Path) -> None:
+    (tmp_path / "ferrule.toml").write_text("")
+    with served(tmp_path) as server, connected(server, server.token(tmp_path)) as ask:
+        for method in ("FOO", "get", "PROPFIND"):
+            answer = ask(method, "/v1/tools")
+            assert (answer.status, answer.headers["Allow"]) == (405, "GET, HEAD, OPTIONS")
+            assert json.loads(answer.read())["code"] == "method_not_allowed"
+            assert ask(method, "/v1/nothing").status == 404
+            mcp = ask(method, "/mcp")
+            assert (mcp.status, "POST" in mcp.headers["Allow"]) == (405, True)

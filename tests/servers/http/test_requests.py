@@ -24,10 +24,10 @@ async def test_bodies_that_are_not_as_they_must_be_are_refused(tmp_path: Path) -
         (b'{"tool": "\xff"}', "invalid_json", None),
         (b"[]", "invalid_request", ""),
         (b"null", "invalid_request", ""),
-        (b"{}", "invalid_request", ""),
+        (b"{}", "invalid_request", "/tool"),
         (b'{"tool": 1}', "invalid_request", "/tool"),
         (b'{"tool": ""}', "invalid_request", "/tool"),
-        (b'{"tool": "add", "color": 1}', "invalid_request", ""),
+        (b'{"tool": "add", "color": 1}', "invalid_request", "/color"),
         (b'{"tool": "add", "priority": 1.5}', "invalid_request", "/priority"),
         (b'{"tool": "add", "priority": true}', "invalid_request", "/priority"),
         (b'{"tool": "add", "timeout_seconds": 0}', "invalid_request", "/timeout_seconds"),
@@ -47,6 +47,39 @@ async def test_bodies_that_are_not_as_they_must_be_are_refused(tmp_path: Path) -
                 assert [one["pointer"] for one in problem["errors"]] == [pointer], body[:60]
             assert "Traceback" not in problem["detail"]
         assert (await here.ask("ada", "GET", "/v1/invocations")).json()["items"] == []
+
+
+@driven
+async def test_a_member_that_is_wrong_is_named_with_what_to_write_instead(tmp_path: Path) -> None:
+    cases: tuple[tuple[str, Any, str, str], ...] = (
+        ("calls", {"tool": "add", "args": {}}, "/args", "there is no member 'args' here; did you mean 'arguments'?"),
+        ("calls", {"arguments": {}}, "/tool", "the member 'tool' is missing; add it"),
+        ("calls", {"tool": 7}, "/tool", "'tool' must be a text, and is a whole number"),
+        ("calls", [], "", "it must be an object, and is a list"),
+        ("calls", {"tool": "add", "a/b - at `$.x`": 1}, "/a~1b - at `$.x`", "there is no member 'a/b - at `$.x`' here; known:"),
+        ("batches", {"calls": [{"tol": "add"}]}, "/calls/0/tol", "there is no member 'tol' here; did you mean 'tool'?"),
+        ("calls", {"tool": "add", "z" * 5000: 1}, "", f"there is no member '{'z' * 60}…' here; known: tool, "),
+        ("search", {"query": "x", "zzz": 1}, "/zzz", "there is no member 'zzz' here; known: query, limit"),
+    )  # fmt: skip
+    async with api(tmp_path) as here:
+        for path, body, pointer, said in cases:
+            problem = (await here.ask("ada", "POST", f"/v1/{path}", body)).json()
+            (wrong,) = problem["errors"]
+            assert (wrong["pointer"], problem["code"]) == (pointer, "invalid_request")
+            assert wrong["detail"].startswith(said)
+            assert problem["detail"] == f"the body is not as it must be: {wrong['detail']}"
+        query = (await here.ask("ada", "GET", "/v1/tools?limmit=3")).json()
+        assert query["detail"] == "there is no parameter 'limmit' here; did you mean 'limit'?"
+
+
+@driven
+async def test_what_is_not_there_says_where_to_look(tmp_path: Path) -> None:
+    async with api(tmp_path) as here:
+        assert "/v1/docs tells what there is" in (await here.ask("ada", "GET", "/v1/toolz")).json()["detail"]
+        for path, methods in (("calls", "POST"), ("switches/add", "PUT"), ("tools", "GET"), ("docs", "GET")):
+            reply = await here.ask("ada", "DELETE", f"/v1/{path}")
+            assert reply.status == 405
+            assert reply.json()["detail"] == f"DELETE cannot be done here; this path takes {methods}"
 
 
 @driven
@@ -157,6 +190,37 @@ async def test_headers_that_mean_something_are_taken_strictly(tmp_path: Path) ->
             for wrong in ("", "two words", "x" * 300, "é"):
                 reply = await here.call("ada", "add", {"a": 1, "b": 2}, **{name: wrong})
                 assert (reply.status, reply.json()["code"]) == (400, "invalid_header"), (name, wrong)
+                assert reply.json()["detail"].endswith("visible characters of ASCII, without spaces")
+
+
+@driven
+async def test_a_query_that_is_wrong_is_told_what_would_be_right(tmp_path: Path) -> None:
+    async with api(tmp_path) as here:
+        for query, told in (("limit=0", "the parameter 'limit' takes a whole number >= 1"),
+                            ("limit=x", "the parameter 'limit' takes a whole number"),
+                            ("tool=", "the parameter 'tool' takes a text of length >= 1")):  # fmt: skip
+            assert (await here.ask("ada", "GET", f"/v1/invocations?{query}")).json()["detail"] == told
+
+
+@driven
+async def test_every_problem_names_its_request(tmp_path: Path) -> None:
+    async with api(tmp_path) as here:
+        for status, who, method, path in (
+            (401, "", "GET", "/v1/tools"),
+            (401, "nobody", "GET", "/v1/tools"),
+            (403, "ada", "GET", "/v1/catalog"),
+            (403, "oda of acme", "GET", "/v1/catalog"),
+            (404, "ada", "GET", "/v1/nothing"),
+            (404, "ada", "GET", "/nothing"),
+            (405, "ada", "GET", "/v1/calls"),
+            (405, "", "POST", "/v1/openapi.json"),
+            (400, "", "GET", "/v1/docs?x=1"),
+        ):
+            reply = await here.stand.ask(method, path, headers=here.headers(who, {"X_Request_Id": "mine-3"}))
+            assert (reply.status, reply.json()["request_id"]) == (status, "mine-3"), path
+            assert reply.headers["x-request-id"] == "mine-3"
+        reply = await here.ask("", "GET", "/v1/docs")
+        assert reply.headers["x-request-id"].startswith("req_")
 
 
 @driven

@@ -73,6 +73,25 @@ async def test_a_stream_goes_on_while_a_person_is_asked(tmp_path: Path) -> None:
 
 
 @driven
+async def test_a_stream_is_no_longer_than_its_reader_wants_to_wait(tmp_path: Path) -> None:
+    async with api(tmp_path) as here:
+        for wait in ("wait=0", "wait=1"):
+            reply = await here.call("ada", "pay", {"amount": 3}, Accept=EVENTS, Prefer=wait)
+            assert reply.headers["preference-applied"] == wait
+            events = reply.events()
+            assert (events[0]["event"], events[-1]["event"]) == ("call", "waiting")
+        assert json.loads(events[-1]["data"])["state"] == "awaiting_approval"
+        gates["one"] = asyncio.Event()
+        running = (await here.call("ada", "steps", {"gate": "one"}, Accept=EVENTS, Prefer="wait=1")).events()[-1]
+        assert (running["event"], json.loads(running["data"])["state"]) == ("waiting", "running")
+        gates["one"].set()
+        call = json.loads(running["data"])["invocation_id"]
+        assert (await here.ask("ada", "GET", f"/v1/calls/{call}/events")).events()[-1]["event"] == "result"
+        quick = (await here.call("ada", "add", {"a": 1, "b": 1}, Accept=EVENTS, Prefer="wait=20")).events()
+        assert quick[-1]["event"] == "result"
+
+
+@driven
 async def test_refused_calls_are_told_as_events_too(tmp_path: Path) -> None:
     async with api(tmp_path) as here:
         body = {"tool": "secret_tool"}

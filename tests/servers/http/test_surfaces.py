@@ -96,3 +96,32 @@ async def test_an_unchanged_surface_is_not_sent_twice(tmp_path: Path) -> None:
             assert again.headers["etag"] == first.headers["etag"]
         await here.ask("oda", "PUT", "/v1/switches/shop.add", {"is_on": False})
         assert (await here.ask("ada", "GET", "/v1/tools", If_None_Match=first.headers["etag"])).status == 200
+
+
+@driven
+async def test_a_tool_says_whether_a_rule_asks_a_person(tmp_path: Path) -> None:
+    async with api(tmp_path) as here:
+        rules = """
+            [[rules]]
+            id = "reports-ask"
+            decision = "ask"
+            tool = "report"
+            [[rules]]
+            id = "some-sums-ask"
+            decision = "ask"
+            tool = "add"
+            when = { a = { above = 100 } }
+        """
+        with (tmp_path / "policy.toml").open("a") as policy:
+            policy.write(rules)
+        here.stand.app.reload()
+        listed = (await here.ask("ada", "GET", "/v1/tools")).json()["items"]
+        told = {tool["name"]: (tool["needs_approval"], tool["asks"]) for tool in listed}
+        assert told["report"] == told["pay"] == (True, "always")
+        assert told["add"] == (True, "depends")
+        assert told["fail"] == (False, "never")
+        assert (await here.ask("ada", "GET", "/v1/tools/report")).json()["needs_approval"] is True
+        assert (await here.ask("ada", "GET", "/v1/tools?q=report")).json()["items"][0]["needs_approval"] is True
+        found = (await here.ask("owner", "GET", "/v1/catalog/search")).json()["items"]
+        asks = {tool["name"]: tool["asks"] for tool in found}
+        assert (asks["report"], asks["add"], asks["fail"], asks["secret_tool"]) == ("always", "depends", "never", None)

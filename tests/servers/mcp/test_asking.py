@@ -118,6 +118,18 @@ async def test_a_question_is_an_answer_and_its_answer_another_request(tmp_path: 
         assert last["resultType"] == "complete"
 
 
+@in_loop
+async def test_a_retry_is_asked_again_only_for_what_it_declares_itself(tmp_path: Path) -> None:
+    """MCP-27, MCP-218: what the request before it declared does not count; the call still waits."""
+    async with talking(tmp_path, tools=TOOLS) as client:
+        able(client, FORM)
+        state = (await call(client, "greet"))["requestState"]
+        code, _ = await refusal(able(client, {}), "greet", inputResponses={}, requestState=state)
+        assert code == -32021
+        last = await call(client, "greet", inputResponses={"name": NAMED}, requestState=state)
+        assert last["content"][0]["text"] == "Hello, Ada!"
+
+
 @pytest.mark.parametrize("action", ["accept", "decline", "cancel"])
 @in_loop
 async def test_a_person_may_say_no_or_nothing(tmp_path: Path, action: str) -> None:

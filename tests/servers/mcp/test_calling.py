@@ -258,6 +258,32 @@ async def test_an_approval_that_comes_in_time_is_waited_for(client: Modern) -> N
     assert result["content"][0]["text"] == "paid 7"
 
 
+@ferrule.tool
+def undeclared(what: str) -> str:
+    """Say nothing about itself: only the policy asks a person."""
+    return what
+
+
+RULES = '[[rules]]\nid = "r"\ntool = "undeclared"\ndecision = "{}"\n'
+
+
+@pytest.mark.parametrize(
+    ("policy", "is_listed"), [("", True), (RULES.format("ask"), True), (RULES.format("allow"), False)]
+)
+@in_loop
+async def test_looking_up_is_offered_wherever_something_may_wait(
+    tmp_path: Path, policy: str, *, is_listed: bool
+) -> None:
+    """Also where nothing but a rule, or the mode, asks a person; not where nobody is ever asked."""
+    if policy:
+        (tmp_path / "policy.toml").write_text(policy)
+    async with talking(tmp_path, tools=[undeclared], wait_seconds=0.1) as client:
+        names = [tool["name"] for tool in await client.every("tools/list", "tools")]
+        assert ("ferrule_result" in names) is is_listed
+        result = await client.ask("tools/call", name="undeclared", arguments={"what": "x"})
+        assert ('call ferrule_result with {"invocation_id"' in result["content"][0]["text"]) is is_listed
+
+
 @in_loop
 async def test_nobody_looks_up_the_calls_of_others(tmp_path: Path) -> None:
     """MCP-259, MCP-285: an id is no right; an unknown one and a foreign one are told in the same words."""

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import ferrule
-from tests.servers.mcp.talking import Client, Failed, in_loop, talking
+from tests.servers.mcp.talking import Client, in_loop, talking
 
 TOML = "[surface]\ndefer_above = 2\n"
 
@@ -60,7 +60,13 @@ async def test_what_is_deferred_is_found_loaded_and_called_by_its_name(tmp_path:
 @in_loop
 async def test_one_tool_calls_the_others_and_is_judged_as_they_are(tmp_path: Path) -> None:
     """`call_tool` is another way to write a call: the record, and every decision, is of the tool that was meant."""
-    async with talking(tmp_path, tools=shop(), toml=TOML) as client:
+
+    @ferrule.tool(read_only=True)
+    def more() -> str:
+        """Be there, so that enough is left to be deferred."""
+        return "more"
+
+    async with talking(tmp_path, tools=[*shop(), more], toml=TOML) as client:
         await search(client, "select:ship")
         arguments = {"name": "ship", "arguments": {"order": "9"}}
         called = await client.ask("tools/call", name="call_tool", arguments=arguments)
@@ -70,18 +76,20 @@ async def test_one_tool_calls_the_others_and_is_judged_as_they_are(tmp_path: Pat
         rows = await app.store.rows_before(None, 5, kinds=("call", "ended"))
         assert rows[0].tool.endswith(".ship")
         await app.disable(rows[0].tool, by="test")
-        with pytest.raises(Failed) as failed:
-            await client.ask("tools/call", name="call_tool", arguments=arguments)
-        assert (failed.value.code, str(failed.value)) == (-32602, "Unknown tool: call_tool")
+        for name in ("ship", "none"):  # what may not be used is not told from what is not there
+            gone = await client.ask("tools/call", name="call_tool", arguments={**arguments, "name": name})
+            assert gone["isError"]
+            assert gone["content"][0]["text"].startswith(f"Unknown tool: {name}. ")
 
 
 @pytest.mark.parametrize("arguments", [{}, {"name": 3}, {"name": "ship", "other": 1}, {"arguments": {}}])
 @in_loop
 async def test_a_call_of_nothing_is_refused(tmp_path: Path, arguments: dict[str, Any]) -> None:
+    """MCP-151: what a model filled in is answered to the model."""
     async with talking(tmp_path, tools=shop(), toml=TOML) as client:
-        with pytest.raises(Failed) as failed:
-            await client.ask("tools/call", name="call_tool", arguments=arguments)
-        assert failed.value.code == -32602
+        refused = await client.ask("tools/call", name="call_tool", arguments=arguments)
+        assert refused["isError"]
+        assert "the name of another tool" in refused["content"][0]["text"]
 
 
 @in_loop

@@ -118,11 +118,13 @@ def test_any_bytes_are_read_or_refused(value: bytes) -> None:
         ({b"mcp-name": b"Add"}, True),
         ({b"mcp-name": b" add\t"}, False),
         ({b"mcp-name": b"=?base64?YWRk?="}, False),
+        ({b"mcp-method": b"=?base64?dG9vbHMvY2FsbA==?="}, True),
+        ({b"mcp-protocol-version": b"=?base64?MjAyNi0wNy0yOA==?="}, True),
     ],
-    ids=range(11),
+    ids=range(13),
 )
 def test_headers_agree_with_the_body(changes: dict[bytes, bytes | None], is_refused: bool) -> None:
-    """MCP-56, MCP-57, MCP-58."""
+    """MCP-56, MCP-57, MCP-58, MCP-60: base64 is for names and parameters."""
     headers = {name: value for name, value in {**GOOD, **changes}.items() if value is not None}
     assert refused(lambda: agree_on(headers, "2026-07-28", "tools/call", "add")) is is_refused
 

@@ -106,6 +106,33 @@ def test_the_root_of_a_schema_is_an_object_of_the_latest_draft(schema: Any) -> N
     jsonschema_rs.Draft202012Validator(written)
 
 
+OLD = {
+    "$schema": DRAFT_7,
+    "type": "object",
+    "properties": {"pair": {"items": [{"type": "string"}, {"$ref": "#/definitions/count", "minimum": 9}]}},
+    "dependencies": {"pair": ["reason"]},
+    "definitions": {"count": {"type": "integer"}},
+}
+LATEST = {
+    "type": "object",
+    "properties": {"pair": {"prefixItems": [{"type": "string"}, {"$ref": "#/$defs/count"}]}},
+    "dependentRequired": {"pair": ["reason"]},
+    "$defs": {"count": {"type": "integer"}},
+}
+
+
+def test_a_schema_of_an_older_draft_is_said_in_the_words_of_the_latest() -> None:
+    """MCP-136, MCP-137: a client reads it by 2020-12 and expects what calls are held against."""
+    assert shown(tool(input_schema=raw(OLD)), MODERN)["inputSchema"] == LATEST
+    for revision in (MODERN, S11, S6):
+        assert shown(tool(output_schema=raw(OLD)), revision)["outputSchema"] == LATEST
+    one = tool(
+        output_schema=raw({"$schema": DRAFT_7, "$ref": "#/definitions/a", "definitions": {"a": {"items": [{}]}}})
+    )
+    assert wraps_output(one)
+    assert output_schema(one, MODERN) == {"$ref": "#/$defs/a", "$defs": {"a": {"prefixItems": [{}]}}}
+
+
 def test_a_text_is_a_field_of_an_object() -> None:
     """A tool that takes one text instead of fields can be called all the same."""
     written = shown(tool(input_schema=raw({"type": "string", "maxLength": 9})), MODERN)["inputSchema"]

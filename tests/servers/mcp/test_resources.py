@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from base64 import b64decode
 from pathlib import Path
 from typing import Any
@@ -285,4 +286,10 @@ async def test_results_and_long_addresses_have_pages_too(tmp_path: Path) -> None
         first, second = await stored(client), await stored(client)
         addresses = [one["uri"] for one in await client.every("resources/list", "resources")]
         assert len(addresses) == 5 and addresses[3:] == [second, first]  # the newest first
+        await asyncio.sleep(0.15)
+        third = await stored(client)
+        await asyncio.sleep(0.15)
+        page = await client.ask("resources/list")
+        assert page["ttlMs"] <= 1000  # any call may add to it
+        assert third in [one["uri"] for one in await client.every("resources/list", "resources")]
         assert len(await client.pages("resources/templates/list", "resourceTemplates")) == 1

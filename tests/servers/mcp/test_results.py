@@ -91,6 +91,14 @@ def fails(how: str) -> dict[str, int]:
 
 
 NATIVE = {"source": "mcp", "isError": False, "_meta": {"com.example/trace": [1, 2]}}
+MASKED: dict[str, Any] = {
+    "io.modelcontextprotocol/serverInfo": {"name": "behind", "version": "9"},
+    "com.mcp.more/x": 1,
+    "dev.ferrule/invocation": "inv_theirs",
+    "dev.ferrule/state": "awaiting_approval",
+    "com.example/mcp": 1,
+}
+"""What a server behind us may say of itself."""
 
 
 @ferrule.tool(read_only=True)
@@ -101,7 +109,16 @@ def relayed() -> Output:
     )
 
 
-TOOLS = [relayed, gives, numbers, perhaps, pair, blocks, large, many, fails]
+@ferrule.tool(read_only=True)
+def pretends(fails: bool) -> Output:
+    """Give what another server gave that says who it is."""
+    given = Output("x", content=({"type": "text", "text": "x"},), native_refs=({**NATIVE, "_meta": MASKED},))
+    if fails:
+        raise ExecutionFailed("execution_failed", "it failed", output=given)
+    return given
+
+
+TOOLS = [relayed, pretends, gives, numbers, perhaps, pair, blocks, large, many, fails]
 
 
 async def call(client: Client, revision: str, name: str, **arguments: Any) -> dict[str, Any]:
@@ -284,3 +301,17 @@ async def test_what_another_server_gave_is_passed_on_as_it_came(tmp_path: Path) 
             assert result["_meta"]["com.example/trace"] == [1, 2]
             assert result["_meta"]["dev.ferrule/invocation"].startswith("inv_")
             assert result.get("structuredContent") == (None if revision == S3 else {"a": 1})
+
+
+@in_loop
+async def test_a_server_behind_us_is_not_taken_for_us(tmp_path: Path) -> None:
+    """MCP-14, MCP-105, MCP-107: each name stands once, and who answers is who is asked."""
+    async with talking(tmp_path, tools=TOOLS) as client:
+        for revision in REVISIONS:
+            for fails in (False, True):
+                meta = (await call(client, revision, "pretends", fails=fails))["_meta"]
+                assert meta["dev.ferrule/invocation"] != "inv_theirs"
+                assert "dev.ferrule/state" not in meta and "com.mcp.more/x" not in meta
+                assert meta["com.example/mcp"] == 1
+                assert meta.get("io.modelcontextprotocol/serverInfo", {}).get("name") != "behind"
+                assert ("io.modelcontextprotocol/serverInfo" in meta) is (revision == MODERN)

@@ -107,6 +107,16 @@ async def test_without_sessions_an_old_client_is_told_what_is_served(client: Mod
     reply = await stand.ask("POST", "/mcp", initialize())
     assert (reply.status, reply.json()["error"]["code"], reply.json()["id"]) == (400, -32022, 7)
     assert VERSION in reply.json()["error"]["message"]
+    for version, given, asked in (
+        ("2025-11-25", {}, "2025-11-25"),
+        ("2025-06-18", {"MCP-Protocol-Version": "2025-03-26"}, "2025-06-18"),
+    ):
+        reply = await stand.ask("POST", "/mcp", initialize(version), given)
+        assert reply.json()["error"]["data"] == {"supported": [VERSION], "requested": asked}
+    listing = {"jsonrpc": "2.0", "id": 7, "method": "tools/list"}
+    for given, asked in (({"MCP-Protocol-Version": "2025-06-18"}, "2025-06-18"), ({}, "2025-03-26")):
+        reply = await stand.ask("POST", "/mcp", listing, given)
+        assert reply.json()["error"]["data"]["requested"] == asked
     assert (await stand.ask("GET", "/mcp")).status == 405
     assert (await client.ask("tools/list")).status == 200
 

@@ -504,7 +504,7 @@ async def test_an_idle_session_is_forgotten(tmp_path: Path) -> None:
     """MCP-91: 404 after a while, and nothing is kept; one that is in use stays."""
     async with sessions(tmp_path, session_seconds=100) as stand:
         store, now = endpoint(stand).store, 0.0
-        store._clock = lambda: now
+        store._clock = store._ids._clock = lambda: now
         idle, busy = await begin(stand), await begin(stand)
         own = busy.listen()
         assert await own.begun() == 200

@@ -16,8 +16,10 @@ from typing import Any
 import pytest
 
 from ferrule.access import Access
+from tests.contracts.transports.stand import aml
 from tests.servers.mcp.piping import META, WAIT_SECONDS, PipeClient, piped, workspace
 from tests.servers.mcp.sessioning import ALL, REVISIONS, initialize, message
+from tests.servers.test_serve import TRANSPORT
 
 SHUTDOWN_SECONDS = 2.0
 
@@ -154,6 +156,15 @@ def test_what_cannot_be_read_is_answered_and_forgotten(client: PipeClient) -> No
         (b'{"jsonrpc":"2.0","id":true,"method":"ping"}', -32600, None),
         (b'{"id":"x","method":"ping"}', -32600, "x"),
         (b"[" * 100_000, -32700, None),
+        (
+            rb'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"add","arguments":{"a":"\ud83d"}}}',
+            -32700,
+            7,
+        ),
+        (rb'{"jsonrpc":"2.0","id":8,"method":"ping","params":{"a":"\ud83d"},}', -32700, None),
+        (rb'{"jsonrpc":"2.0","id":"\ud83d","method":"ping"}', -32700, None),
+        (b'{"jsonrpc":"2.0","id":9,"method":"ping","params":{},"params":{}}', -32600, 9),
+        (b'{"jsonrpc":"2.0","id":9,"method":"ping","params":{"id":1},"id":10}', -32600, None),
     ):
         client.write(line + b"\n")
         said = client.next()
@@ -166,6 +177,28 @@ def test_what_cannot_be_read_is_answered_and_forgotten(client: PipeClient) -> No
     client.send(message(id=12345, result={}))
     client.write(json.dumps(message("ping", "crlf")).encode() + b"\r\n")
     assert client.next() == message(id="crlf", result={})
+
+
+def test_an_id_in_use_is_refused_by_its_name(client: PipeClient) -> None:
+    """MCP-17, MCP-18: also where the request is plainly right otherwise."""
+    client.begin()
+    asked = message("tools/call", 5, params={"name": "slow", "arguments": {"seconds": 0.3}})
+    for said in (asked, asked):
+        client.send(said)
+    refused = client.next()
+    assert (refused["id"], refused["error"]["code"]) == (5, -32600)
+    assert client.next()["result"]["content"][0]["text"] == "done"
+
+
+def test_sessions_can_be_switched_off(folder: Path) -> None:
+    """MCP-13: the error names what is served, and what was asked for."""
+    with (folder / "ferrule.toml").open("a") as settings:
+        settings.write("[serve.mcp]\nsessions = false\n")
+    with piped(folder) as client:
+        client.send(initialize("2025-11-25"))
+        error = client.next()["error"]
+        assert error["data"] == {"supported": ["2026-07-28"], "requested": "2025-11-25"}
+        assert client.ask("server/discover", _meta=META)["result"]["supportedVersions"] == ["2026-07-28"]
 
 
 def test_a_line_has_a_bound(folder: Path) -> None:
@@ -241,6 +274,24 @@ def test_changes_are_told(client: PipeClient, folder: Path) -> None:
     last = json.loads(client.lines[-1])
     assert last["id"] == listening
     assert last["result"]["resultType"] == "complete"
+
+
+def test_changed_definitions_are_taken_and_told(tmp_path: Path) -> None:
+    """MCP-153, MCP-163: those that changed since the catalog was built, and those that change meanwhile."""
+    workspace(tmp_path)
+    (tmp_path / "one.tool.md").write_text(aml("one", TRANSPORT))
+    with piped(tmp_path) as client:
+        client.begin()
+        client.close()
+    (tmp_path / "two.tool.md").write_text(aml("two", TRANSPORT))
+    with piped(tmp_path) as client:
+        client.begin()
+        for name in ("two", "three"):
+            (tmp_path / f"{name}.tool.md").write_text(aml(name, TRANSPORT))
+            assert client.next()["method"] == "notifications/tools/list_changed"
+            listed = {tool["name"] for tool in client.ask("tools/list")["result"]["tools"]}
+            assert name in listed and "one" in listed
+        client.close()
 
 
 @pytest.mark.parametrize("how", ["closed", "SIGTERM", "SIGINT"])

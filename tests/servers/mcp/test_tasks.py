@@ -707,4 +707,5 @@ def test_a_task_survives_the_death_of_its_process(tmp_path: Path) -> None:
         task = over_http(second.url, "tasks/get", {"taskId": handle["taskId"]}, capabilities)
         assert task["status"] == "completed"
         assert task["result"]["isError"] is True
-        assert "interrupted" in json.dumps(task["result"])
+        text = task["result"]["content"][0]["text"]
+        assert "interrupted" in text and text.endswith("The same call can be made again.")

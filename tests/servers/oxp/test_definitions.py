@@ -16,7 +16,7 @@ import ferrule
 from ferrule.model.schema import positions
 from ferrule.model.tool import Tool, raw
 from ferrule.validation.inlining import NotInlinable, inlined
-from tests.servers.oxp.desk import desk
+from tests.servers.oxp.desk import BINDINGS, desk
 from tests.servers.oxp.schemas import EXCLUDED, LISTED, fits
 from tests.servers.oxp.written import definition
 
@@ -182,3 +182,25 @@ def test_references_that_explode_are_given_up() -> None:
         definitions[f"d{number}"] = {"anyOf": [ref, ref]}
     with pytest.raises(NotInlinable):
         inlined({"$ref": "#/$defs/d29", "$defs": definitions})
+
+
+def _nothing_done() -> None:
+    """For a definition that only has to be listed."""
+
+
+def test_a_secret_that_is_here_already_is_not_asked_of_callers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """OXP-37, OXP-39: who reads that something is required has to bring it."""
+    monkeypatch.setenv("OXP_TEST_BOUND_KEY", "here already, and long")
+    both = [{"id": "BOUND_KEY"}, {"id": "OTHER_KEY"}]
+    written = [
+        definition("Bound.All@1.0.0", requirements={"secrets": both[:1]}),
+        definition("Bound.Half@1.0.0", requirements={"secrets": both, "user_id": True, "more": 1}),
+        definition("Bound.None@1.0.0", requirements={"secrets": both[1:]}),
+    ]
+    runs = [ferrule.tool(one["id"])(_nothing_done) for one in written]
+    said = {tool["id"]: tool.get("requirements") for tool in listed(tmp_path, runs, written, BINDINGS)}
+    assert said == {
+        "Bound.All@1.0.0": None,
+        "Bound.Half@1.0.0": {"user_id": True, "more": 1, "secrets": both[1:]},
+        "Bound.None@1.0.0": {"secrets": both[1:]},
+    }

@@ -54,6 +54,17 @@ def test_health_needs_no_credential(guarded: Desk) -> None:
     assert guarded.ask("GET", "/oxp/health").status == 200
 
 
+@pytest.mark.parametrize("path", ["/", "/oxp"])
+def test_health_can_only_be_read(tmp_path: Path, path: str) -> None:
+    """OXP-19, OXP-25: at the root of the port, too."""
+    with desk(tmp_path, settings("api-key", path=path), definitions=FEW, tools=[]) as made:
+        health = f"{path.rstrip('/')}/health"
+        assert made.ask("GET", health).status == 200
+        for method in ("POST", "PUT", "DELETE", "PATCH"):
+            reply = made.ask(method, health)
+            assert (reply.status, "GET" in reply.headers["allow"]) == (405, True)
+
+
 @pytest.mark.parametrize("path", ["/oxp/tools", "/oxp/tools/call"])
 def test_without_a_credential_the_answer_is_401_before_anything_else(guarded: Desk, path: str) -> None:
     """OXP-20, OXP-24, OXP-47: also for a body that would be refused."""
@@ -62,6 +73,33 @@ def test_without_a_credential_the_answer_is_401_before_anything_else(guarded: De
     assert reply.status == 401
     assert "www-authenticate" in reply.headers
     assert reply.json()["message"]
+
+
+@pytest.mark.parametrize(
+    ("ways", "message", "challenge"),
+    [
+        (("api-key",), "OXP-API-Key: …", 'OXP-API-Key realm="oxp"'),
+        (("bearer",), "Authorization: Bearer …", 'Bearer realm="oxp"'),
+        (("api-key", "jwt"), "OXP-API-Key: …", 'OXP-API-Key realm="oxp"'),
+        (("api-key", "bearer"), "OXP-API-Key: … or Authorization: Bearer …", 'Bearer realm="oxp", OXP-API-Key realm="oxp"'),
+    ],
+)  # fmt: skip
+def test_a_401_says_which_headers_count(tmp_path: Path, ways: tuple[str, ...], message: str, challenge: str) -> None:
+    """OXP-46, OXP-47: and never what is wrong with a credential."""
+    with desk(tmp_path, settings(*ways), definitions=FEW, tools=[]) as made:
+        none = made.ask("GET", "/oxp/tools")
+        assert (none.status, none.json()["message"]) == (401, f"a credential is needed: {message}")
+        assert none.headers["www-authenticate"] == challenge
+        shown = [{"OXP-API-Key": "wrong"}] if "api-key" in ways else []
+        shown += [{"Authorization": "Bearer wrong"}] if "bearer" in ways else []
+        for headers in shown:
+            wrong = made.ask("GET", "/oxp/tools", headers=headers)
+            assert (wrong.status, wrong.headers["www-authenticate"]) == (401, challenge)
+            assert wrong.json()["message"] == f"the credential is not valid here; this takes {message}"
+        other = {"Authorization": "Bearer x"} if "bearer" not in ways else {"Authorization": "Basic x"}
+        assert made.ask("GET", "/oxp/tools", headers=other).json() == none.json(), (
+            "a header that does not count is none"
+        )
 
 
 def test_a_key_of_the_workspace_comes_in(guarded: Desk) -> None:
@@ -168,6 +206,29 @@ def test_a_secret_that_is_named_and_not_set_keeps_the_server_from_starting(tmp_p
     named = settings("jwt", jwt_secret_env="OXP_TEST_NOT_SET")
     with pytest.raises(SettingsError, match="OXP_TEST_NOT_SET"), desk(tmp_path, named, definitions=FEW, tools=[]):
         pass
+
+
+def test_a_way_in_without_its_secret_is_told_at_the_start(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """OXP-45, OXP-46: where it is the only one, nobody could come in."""
+    with (
+        pytest.raises(SettingsError, match="jwt_secret_env"),
+        desk(tmp_path, settings("jwt"), definitions=FEW, tools=[]),
+    ):
+        pass
+    with desk(tmp_path, settings("jwt", "api-key"), definitions=FEW, tools=[]):
+        assert "jwt_secret_env" in caplog.text
+    caplog.clear()
+    with desk(tmp_path, ServeSettings(), definitions=FEW, tools=[]):
+        assert "jwt_secret_env" not in caplog.text
+
+
+def test_a_key_where_keys_do_not_count_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """OXP-46"""
+    monkeypatch.setenv(ENV, SECRET)
+    with desk(tmp_path, settings("jwt", jwt_secret_env=ENV), definitions=FEW, tools=[]) as made:
+        stray = {"OXP-API-Key": made.stand.token()}
+        assert made.ask("GET", "/oxp/tools", headers=stray).status == 401
+        assert made.ask("GET", "/oxp/tools", headers={**stray, **signed({"exp": soon()})}).status == 200
 
 
 def test_a_short_secret_is_warned_of(

@@ -44,6 +44,11 @@ class Connections:
             del self._open[key]
             self._end(connection)
 
+    def give_up(self) -> None:
+        """Wait no longer for those that are being opened: closing would, and some servers never answer."""
+        for opening in self._opening.values():
+            opening.cancel()
+
     async def aclose(self) -> None:
         """End all of them. Programs that were started for them are gone afterwards."""
         self._is_closed = True

@@ -80,8 +80,10 @@ def read_answer(label: str, tool_id: str, fetched: Fetched, *, is_compat: bool) 
     response = _response(fetched.body, is_compat=is_compat)
     if response is None or (not response.success and response.error is None):
         raise bad_answer(label, "a response without what it has to say")
+    is_empty = response.value is msgspec.UNSET or response.value is None
+    if response.error is not None and (response.success or not is_empty):  # a member that is null says nothing
+        raise bad_answer(label, "a response that succeeded and failed at once")
     if response.success:
-        is_empty = response.value is msgspec.UNSET or response.value is None
         return Output(EMPTY if is_empty else response.value)
     assert response.error is not None
     return _failure(label, tool_id, response.error)
@@ -163,9 +165,9 @@ def _unmet(label: str, missing: dict[str, Any]) -> ExecutionFailed:
         if isinstance(one, dict) and isinstance(one.get("id"), str)
     ]
     told: dict[str, Any] = {"authorization": challenges} if challenges else {}
-    secrets = missing.get("secrets")
-    if isinstance(secrets, list):
-        told["secrets"] = [one for one in secrets if isinstance(one, str)]
+    for name in ("tokens", "secrets"):
+        if isinstance(ids := missing.get(name), list):
+            told[name] = [one for one in ids if isinstance(one, str)]
     if missing.get("user_id"):
         told["user_id"] = True
     where = " ".join(one["url"] for one in challenges if "url" in one)

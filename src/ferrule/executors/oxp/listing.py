@@ -49,7 +49,10 @@ class Listings:
         body = json_object(fetched.body)
         listed: Any = body.get("tools", body.get("items") if upstream.is_compat else None)
         if not isinstance(listed, list):
-            raise bad_answer(upstream.label, "a list of tools without `tools`")
+            what = "a list of tools without `tools`"
+            if isinstance(body.get("items"), list):
+                what += f"; later drafts have it under `items`, which compat = true in [oxp.servers.{upstream.server_id}] takes"
+            raise bad_answer(upstream.label, what)
         return tuple(one for one in listed if isinstance(one, dict))
 
     async def demand_unchanged(self, upstream: Upstream, accepted: Native, context: Context) -> None:

@@ -87,7 +87,10 @@ async def _after_all(call: Call, services: Services) -> Committed | None:
 
 
 def untold(call: Call, services: Services, error: LedgerError) -> None:
-    """The call ended, but its end is not on record: nobody may take it for a success (promise 2)."""
+    """The call ended, but its end is not on record: nobody may take it for a success (promise 2). Once it can be written, a
+    person is asked how it ended."""
+    if call.recorded is not None:
+        services.live.unrecorded.add(call.invocation_id)
     call.stop = Stop(
         "dependency_unavailable" if not call.has_run else "execution_failed",
         f"how the call ended could not be recorded, so it is not told; look at 'ferrule pending' later: {error}",

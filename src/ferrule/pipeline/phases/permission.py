@@ -105,6 +105,7 @@ def _asked(call: Call, ruling: Ruling, services: Services) -> Park:
         agent=request.agent,
         channel=request.channel,
         tenant=request.tenant,
+        holder=request.holder or msgspec.UNSET,
         requested_at=now,
         expires_at=expires_at,
         binding=_binding(call, services, expires_at),

@@ -40,6 +40,7 @@ async def _checked(call: Call, services: Services) -> Stop | Replay | None:
         if step is not None:
             return step
     if prepared.unready is not None:
+        call.key = None  # nothing ran and nobody judged it, so that the key stays free; the same below
         return prepared.unready
     if prepared.preflight is None:
         return None
@@ -55,8 +56,12 @@ async def _checked(call: Call, services: Services) -> Stop | Replay | None:
         if isawaitable(problem):
             problem = await problem
     except ExecutionFailed as failed:
+        call.key = None
         return Stop(failed.error_class, failed.message, failed.code, failed.retry_after, failed.native_error_ref)
-    return None if problem is None else Stop("invalid_arguments", str(problem))
+    if problem is None:
+        return None
+    call.key = None
+    return Stop("invalid_arguments", str(problem))
 
 
 def _copy(call: Call) -> Any:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from ferrule.contracts.rule import Subject
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.rules.agent_tool.records import record_of, schemas_of
-from ferrule.validation.soundness import schema_defects
+from ferrule.validation.usability import call_defects
 
 _INPUTS = ("schema", "model_input_schema", "runtime_input_schema")
 _OUTPUTS = ("structured_schema", "output_schema")
@@ -61,7 +61,8 @@ class MissingOutputContract:
 class UnsoundSchema:
     """Schemas of contracts and interfaces are valid JSON Schemas: AT-22 for input, AT-23 for output, AT-31 for interfaces.
 
-    Why: a schema that does not compile cannot check anything.
+    Why: a schema that does not compile cannot check anything. One of an unknown dialect, or with references to other documents,
+    does not: nothing is fetched.
     Bad:  {"type": "strng"}
     Good: {"type": "string"}
     """
@@ -76,7 +77,7 @@ class UnsoundSchema:
         for rule, keys in ((self.code, _INPUTS), (MissingOutputContract.code, _OUTPUTS)):
             for path, schema in schemas_of(subject, keys):
                 holder = "AT-31" if path[0] not in ("input_contract", "output_contract") else rule
-                for defect in schema_defects(schema) if schema else ():
+                for defect in call_defects(schema) if schema else ():
                     yield Finding(holder, path + defect.path, defect.sentence(), hint=defect.hint)
 
 

@@ -9,14 +9,14 @@ from ferrule.contracts.expect import show
 from ferrule.contracts.rule import Subject
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.rules.oxp.schemas import Placed, parameters_of, pruned, schemas_of
-from ferrule.validation.soundness import schema_defects
+from ferrule.validation.usability import call_defects
 
 
 class UnsoundSchema:
     """`parameters` and `output_schema` are valid JSON Schemas, and the type of `parameters`, if given, is object.
 
     Why: a schema that does not compile cannot check a call. Without `$schema`, what draft 2020-12 or draft-07 accepts
-    is accepted.
+    is accepted; one that names an unknown dialect is not.
     Bad:  {"type": "strng"}
     Good: {"type": "string"}
     """
@@ -39,5 +39,5 @@ class UnsoundSchema:
 
     def _defects(self, placed: Placed, excluded: frozenset[tuple[str | int, ...]]) -> Iterator[Finding]:
         schema = pruned(placed.schema, excluded, placed.path) if excluded else placed.schema
-        for defect in schema_defects(schema) if schema else ():
+        for defect in call_defects(schema) if schema else ():
             yield Finding(self.code, placed.path + defect.path, defect.sentence(), hint=defect.hint)

@@ -103,3 +103,11 @@ def several(count: int, one: str, more: str = "") -> str:
 def listed(words: list[str]) -> str:
     """`a, b and c`"""
     return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
+
+
+def known_as(call: Mapping[str, Any]) -> str:
+    """The name by which every page shows the tool of a call: its own, as the catalog has it, with its namespace unless it was
+    called without. Clients that take no dots say it in another way, which nobody looks for."""
+    tool_id, name = str(call["tool_id"] or ""), str(call["tool_name"] or "")
+    is_plain = tool_id.endswith((f".{name}", f"/{name}"))
+    return name if name and (not tool_id or is_plain or tool_id.startswith("unknown:")) else tool_id

@@ -12,6 +12,7 @@ from ferrule.servers.console.page import Page
 from ferrule.servers.console.rendering import count, query
 from ferrule.servers.console.tool_page import show_tool, switch
 from ferrule.servers.console.tool_words import (
+    ASKS,
     CATALOG,
     DIALECTS,
     RUNS_ON,
@@ -33,7 +34,7 @@ _CHIPS: tuple[tuple[str, str, str], ...] = (
     ("risk", "high", "High risk"),
     ("risk", "medium", "Medium risk"),
     ("risk", "low", "Low risk"),
-    ("approval", "required", "Needs approval"),
+    ("approval", "required", "Approval by definition"),
     ("switch", "off", "Turned off"),
     ("findings", "errors", "With errors"),
     ("findings", "warnings", "With warnings"),
@@ -126,6 +127,12 @@ def _option(facet: str, value: str, number: int, wanted: Mapping[str, str]) -> d
     return {"value": value, "label": label, "count": number, "is_chosen": wanted.get(facet) == value}
 
 
+def _approval(tool: Mapping[str, Any]) -> str:
+    if tool["asks"] is None:  # nobody without an agent calls it
+        return "required" if tool["approval_required"] else "–"
+    return ASKS[tool["asks"]]
+
+
 def _row(tool: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "tool_id": tool["tool_id"],
@@ -142,7 +149,7 @@ def _row(tool: Mapping[str, Any]) -> dict[str, Any]:
         "owner": tool["owner"],
         "version": tool["version"],
         "lifecycle": tool["lifecycle"],
-        "approval_required": tool["approval_required"],
+        "approval": _approval(tool),
         "is_on": tool["is_on"],
         "tokens": tool["tokens"],
         "errors": tool["errors"],
@@ -208,7 +215,7 @@ def _own_row(tool: Mapping[str, Any]) -> dict[str, Any]:
         "effect": effect_of(tool["facts"]),
         "version": tool["version"],
         "is_deferred": tool["standing"] == "deferred",
-        "approval_required": tool["needs_approval"],
+        "approval": ASKS[tool["asks"]],
     }
 
 

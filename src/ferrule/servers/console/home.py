@@ -10,6 +10,7 @@ from typing import Any
 from ferrule.model.approval import ADMIN, APPROVE
 from ferrule.servers.asgi import Answer
 from ferrule.servers.callers import Refused
+from ferrule.servers.console.call_words import known_as
 from ferrule.servers.console.page import Page
 from ferrule.servers.console.rendering import count, readable, took
 from ferrule.servers.console.view import View
@@ -304,7 +305,7 @@ def _left(at: str | None, view: View) -> int | None:
 def _item(item: dict[str, Any], view: View) -> dict[str, Any]:
     return {
         "invocation_id": item["invocation_id"],
-        "tool": item["tool_id"],
+        "tool": known_as(item),
         "risk": item["risk"],
         "who": item["agent"] or item["principal"],
         "needs": needs(item),
@@ -414,9 +415,14 @@ def newer_calls(number: int) -> str:
 
 
 def _call(item: dict[str, Any]) -> dict[str, Any]:
-    kept = ("invocation_id", "at", "tool_name", "agent", "principal", "decision")
+    kept = ("invocation_id", "at", "agent", "principal", "decision")
     status = "denied" if item["standing"] == "refused" else item["standing"]
-    shown = {"status": status, "took": _time(item["duration_ms"]), "input": readable(item["input"])}
+    shown = {
+        "tool": known_as(item),
+        "status": status,
+        "took": _time(item["duration_ms"]),
+        "input": readable(item["input"]),
+    }
     return {**{name: item[name] for name in kept}, **shown}
 
 

@@ -17,6 +17,7 @@ from ferrule.model.lifecycle import TERMINAL
 from ferrule.servers.asgi import Answer
 from ferrule.servers.callers import Refused
 from ferrule.servers.console import inbox_words as words
+from ferrule.servers.console.call_words import known_as
 from ferrule.servers.console.inbox_answers import PREFIX, Unreadable, answer_form, answer_of
 from ferrule.servers.console.page import Page
 from ferrule.servers.console.view import NO_STORE, View
@@ -185,6 +186,7 @@ async def _item(
         edit = edit if text is None else await _checked(view, call, text)
     return {
         "id": call,
+        "name": known_as(review),
         "stamp": words.stamp(review),
         "seen": item["seen"] if item is not None else "",
         "mode": chosen,

@@ -10,6 +10,8 @@ from datetime import datetime
 from difflib import SequenceMatcher
 from typing import Any
 
+from ferrule.servers.console.call_words import known_as
+
 _MOST_LINES = 1500
 _MOST_PAIRS = 60_000
 """Pairs of equal lines, one of each value, up to which the best match is looked for: that takes long where lines repeat."""
@@ -72,7 +74,7 @@ def waiting_row(item: dict[str, Any], me: str, now: float) -> dict[str, Any]:
     left = seconds_left(item["expires_at"], now)
     return {
         "id": item["invocation_id"],
-        "name": item["tool_name"] or item["tool_id"],
+        "name": known_as(item),
         "risk": item["risk"],
         "left": left,
         "clock": clock(left),
@@ -112,7 +114,7 @@ def decided_row(item: dict[str, Any], me: str) -> dict[str, Any]:
     """A row of the queue for a call that was decided."""
     return {
         "id": item["invocation_id"],
-        "name": item["tool_name"] or item["tool_id"],
+        "name": known_as(item),
         "risk": item["risk"],
         "left": None,
         "clock": "",
@@ -142,7 +144,7 @@ def median_minutes(items: Sequence[dict[str, Any]]) -> float | None:
 
 def sentence(review: dict[str, Any], me: str) -> str:
     """The one sentence that a reader who stops after it is not misled by."""
-    title, outcome = review["tool_title"] or review["tool_name"], review["outcome"]
+    title, outcome = review["tool_title"] or known_as(review), review["outcome"]
     if outcome != "waiting":
         return _what_became(review, me)
     if review["purpose"] == "outcome":
@@ -159,7 +161,7 @@ def _what_became(review: dict[str, Any], me: str) -> str:
     said = decision(review["outcome"], list(dict.fromkeys(by)), me)
     is_edited = any(each["is_edit"] for each in review["signatures"])
     said += ", with a changed input" if is_edited and review["outcome"] == "approved" else ""
-    name = review["tool_title"] or review["tool_name"]
+    name = review["tool_title"] or known_as(review)
     if review["outcome"] in ("approved", "answered"):
         return f"{name}: {said}. {_STANDS.get(review['state'], 'It goes on.')}"
     return f"{name}: {said}."
@@ -185,7 +187,7 @@ def hint(review: dict[str, Any]) -> str:
     if review["purpose"] == "outcome":
         return "The process that ran it is gone. Find out whether it acted, then say so here; nothing runs again by itself."
     if review["purpose"] == "input":
-        return f"Asked by {review['tool_name']} for {review['principal']}. The call goes on with your answer."
+        return f"Asked by {known_as(review)} for {review['principal']}. The call goes on with your answer."
     return "Nothing has run."
 
 

@@ -10,6 +10,7 @@ from ferrule.servers.asgi import Answer, Stream
 from ferrule.servers.console.call_words import (
     Story,
     caller_of,
+    known_as,
     microseconds,
     now_micros,
     state_of,
@@ -61,7 +62,7 @@ async def _told(view: View, story: dict[str, Any]) -> dict[str, Any]:
     return {
         "id": call,
         "story": story,
-        "tool": story["tool_name"],
+        "tool": known_as(story),
         "caller": caller_of(brief),
         "stands": state_of(brief),
         "risk_level": story["requests"][-1]["risk"] if story.get("requests") else "",

@@ -14,6 +14,7 @@ from ferrule.servers.console.call_words import (
     caller_of,
     decision_of,
     duration_of,
+    known_as,
     now_micros,
     state_of,
 )
@@ -180,7 +181,7 @@ def row_of(call: Mapping[str, Any], now: int) -> dict[str, Any]:
         "seq": call["seq"],
         "state": state_of(call),
         "is_open": call["duration_ms"] is None and call["standing"] in _OPEN,
-        "tool": call["tool_name"],
+        "tool": known_as(call),
         "input": readable(call["input"]),
         "caller": caller_of(call),
         "decision": decision_of(call),

@@ -15,7 +15,7 @@ _MOST_FOUND = 8
 
 
 async def waiting(view: View) -> Answer:
-    """`GET /console/parts/waiting`: how many calls wait for a person."""
+    """`GET /console/parts/waiting`: how many calls wait for whoever looks."""
     return view.fragment("waiting_count.html", waiting_count=await view.waiting())
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ferrule.servers.console.call_words import Story, listed
+from ferrule.servers.console.call_words import Story, known_as, listed
 from ferrule.servers.console.rendering import took
 
 _LONGEST = 300
@@ -16,7 +16,7 @@ def sentence_of(story: Story, standing: str, total: float, work: float) -> dict[
     """`lead`: the sentence; `rest`: how long it took; `kind` and `symbol`: how it looks. Times in microseconds."""
     who = story["agent"] or story["principal"]
     behalf = f" for {story['principal']}" if story["agent"] and story["agent"] != story["principal"] else ""
-    parts = [f"{who} called {story['tool_name']}{behalf}", *_decided(story), _ended(story, standing)]
+    parts = [f"{who} called {known_as(story)}{behalf}", *_decided(story), _ended(story, standing)]
     lead = "; ".join(part for part in parts if part)
     lead = lead if len(lead) <= _LONGEST else f"{lead[: _LONGEST - 1]}…"
     has_person = bool(story.get("answers")) or standing in ("waiting", "unknown")

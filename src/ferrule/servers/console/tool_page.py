@@ -331,4 +331,11 @@ async def _own(view: View) -> Answer:
 def _own_sentence(tool: Mapping[str, Any]) -> str:
     if tool["standing"] == "deferred":
         return "You can find it by search; its schema is shown once it is selected."
-    return "You may use it, and a person is asked first." if tool["needs_approval"] else "You may use it."
+    return _OWN[tool["asks"]]
+
+
+_OWN = {
+    "always": "You may use it, and a person is asked first.",
+    "depends": "You may use it; whether a person is asked first depends on the call.",
+    "never": "You may use it.",
+}

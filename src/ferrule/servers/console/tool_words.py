@@ -37,6 +37,8 @@ RUNS_ON = {
     "message-queue": "queue",
     "human": "a person",
 }
+ASKS = {"always": "always asks", "depends": "may ask", "never": "none"}
+"""Whether calls of a tool wait for a person."""
 ACCESS = {"allowed": "ok", "asks": "wait", "denied": "deny", "hidden": "off"}
 """The state that is shown for each answer."""
 

@@ -15,6 +15,7 @@ import msgspec
 from ferrule.access import AGENT_FILE, KEYS_FOLDER
 from ferrule.model.approval import CALL
 from ferrule.servers.asgi import EVENTS, JSON, NO_CACHE, Answer, Stream
+from ferrule.servers.console.call_words import known_as
 from ferrule.servers.console.forms import form_of
 from ferrule.servers.console.page import Page
 from ferrule.servers.console.rendering import part
@@ -71,8 +72,9 @@ async def _recent(view: View) -> list[str]:
 
 
 def _brief(tool: Mapping[str, Any]) -> dict[str, Any]:
-    words = ("name", "title", "description", "standing", "needs_approval")
-    return {**{word: tool[word] for word in words}, "does": does(tool["facts"])}
+    words = ("name", "title", "description", "standing", "needs_approval", "asks")
+    name = known_as({"tool_id": tool["tool_id"], "tool_name": tool["name"]})
+    return {**{word: tool[word] for word in words}, "known_as": name, "does": does(tool["facts"])}
 
 
 def does(facts: Mapping[str, Any]) -> str:

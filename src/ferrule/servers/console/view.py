@@ -11,6 +11,7 @@ from ferrule.model.approval import ADMIN, APPROVE, CALL
 from ferrule.servers.asgi import JSON, Answer, Header, Request
 from ferrule.servers.callers import Caller, holds
 from ferrule.servers.console.api import Api
+from ferrule.servers.console.inbox_words import may_answer
 from ferrule.servers.console.rendering import rendered
 from ferrule.servers.edge import Edge
 
@@ -89,10 +90,10 @@ class View:
         return Answer(303, b"", [(b"location", in_header(address)), NO_STORE])
 
     async def waiting(self) -> int | None:
-        """How many calls wait for a person; None for whoever may not know."""
+        """How many calls wait for whoever looks; None for somebody who has no inbox."""
         if not (self.may(APPROVE) or self.may(ADMIN)):
             return None
-        return len((await self.api.get("/approvals"))["items"])
+        return sum(may_answer(item) for item in (await self.api.get("/approvals"))["items"])
 
     def _allowed(self) -> dict[str, bool]:
         return {"may_call": self.may(CALL), "may_approve": self.may(APPROVE), "may_admin": self.may(ADMIN)}

@@ -16,19 +16,26 @@ from ferrule.servers.http.route import EVENT_TYPE, Field, Route
 from ferrule.surface_handle import SurfaceHandle
 
 RUN = Field(
-    "Ferrule-Run", "The piece of agent work that calls belong to; limits of tools count per run.", "[!-~]{1,200}"
+    "Ferrule-Run",
+    "The piece of agent work that calls belong to; limits of tools count per run.",
+    "[!-~]{1,200}",
+    "1 to 200 visible characters of ASCII, without spaces",
 )
 KEY = Field(
     "Idempotency-Key",
     "Calls of one tool with the same key and the same arguments are one call, with one effect and one answer.",
     "[!-~]{1,255}",
+    "1 to 255 visible characters of ASCII, without spaces",
 )
 PREFER = Field(
     "Prefer",
     "`respond-async`: answer at once, with where to look. `wait=N`: wait at most N seconds for the end (RFC 7240).",
 )
 LAST_EVENT = Field(
-    "Last-Event-ID", "The id of the last event that was seen; the stream goes on after it.", "[0-9]{1,9}|end"
+    "Last-Event-ID",
+    "The id of the last event that was seen; the stream goes on after it.",
+    "[0-9]{1,9}|end",
+    "a number of at most 9 digits, or `end`",
 )
 
 Body = TypeVar("Body", bound=msgspec.Struct)
@@ -101,8 +108,10 @@ class Ask:
         if not values:
             return None
         text = values[0].decode("latin-1").strip(" \t")
-        if len(values) > 1 or not field.fits(text):
-            raise Problem(400, "invalid_header", f"the header {field.name} cannot be used as it is written")
+        if len(values) > 1:
+            raise Problem(400, "invalid_header", f"the header {field.name} is given twice")
+        if not field.fits(text):
+            raise Problem(400, "invalid_header", f"the header {field.name} takes {field.takes}")
         return text
 
     @property

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Generator
-from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -20,18 +19,13 @@ from ferrule.servers.http.problems import Problem
 from ferrule.servers.http.reply import NO_STORE, Replied, Reply
 from ferrule.servers.http.route import LINES_TYPE
 from ferrule.servers.http.says import Record, says
+from ferrule.servers.http.times import Time, moment
 from ferrule.stores.sqlite.raw import SqliteSource
 from ferrule.workspace import Workspace
 
 _CHUNK = 256 * 1024
 _Row = Annotated[int, msgspec.Meta(ge=1, le=10**15)]
 _Word = Annotated[str, msgspec.Meta(min_length=1, max_length=300)]
-_Moment = Annotated[
-    str,
-    msgspec.Meta(
-        pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?(Z|[+-][0-9]{2}:[0-9]{2})?)?$"
-    ),
-]
 
 
 class LedgerHead(msgspec.Struct, kw_only=True):
@@ -74,8 +68,8 @@ class ExportQuery(msgspec.Struct, kw_only=True, rename={"first": "from", "last":
         "rows"
     )
     payloads: Annotated[bool, says("With rows: inputs and results too, as the ledger has them.")] = False
-    since: Annotated[_Moment | None, says("Only rows from this moment on, RFC 3339.")] = None
-    until: Annotated[_Moment | None, says("Only rows before this moment.")] = None
+    since: Annotated[Time | None, says("Only rows from this moment on, RFC 3339.")] = None
+    until: Annotated[Time | None, says("Only rows before this moment.")] = None
     tool: Annotated[_Word | None, says("With calls: only those of this tool id.")] = None
     principal: Annotated[_Word | None, says("With calls: only those on behalf of this one.")] = None
 
@@ -126,7 +120,7 @@ async def export_audit(ask: Ask) -> Replied:
 async def _range(paths: LedgerPaths, wanted: ExportQuery) -> tuple[int, int | None]:
     """The rows that are meant, by their numbers and by their time. Raises Problem."""
     first, last = wanted.first or 0, wanted.last
-    since, until = _moment("since", wanted.since), _moment("until", wanted.until)
+    since, until = moment("since", wanted.since), moment("until", wanted.until)
     if since is None and until is None:
         return first, last
     try:
@@ -135,17 +129,6 @@ async def _range(paths: LedgerPaths, wanted: ExportQuery) -> tuple[int, int | No
         raise Problem(409, "cannot_be_exported", plain(paths, error)) from None
     ends = [one for one in (last, end) if one is not None]
     return max(first, begin), min(ends) if ends else None
-
-
-def _moment(name: str, text: str | None) -> int | None:
-    """Microseconds since 1970. Raises Problem."""
-    if text is None:
-        return None
-    try:
-        at = datetime.fromisoformat(text)
-        return int((at if at.tzinfo is not None else at.replace(tzinfo=UTC)).timestamp() * 1_000_000)
-    except (ValueError, OverflowError):
-        raise Problem(409, "cannot_be_exported", f"there is no such moment as {name!r} says") from None
 
 
 def _filter(wanted: ExportQuery) -> Callable[[dict[str, Any]], bool] | None:

@@ -13,9 +13,10 @@ from ferrule.model.result import Pending, Result
 from ferrule.model.scheduling import OrderingPolicy, SiblingPolicy
 from ferrule.servers.asgi import EVENTS, Stream
 from ferrule.servers.http.ask import Ask
-from ferrule.servers.http.calls import CallOptionsBody, key_for, load
-from ferrule.servers.http.events import END, event
+from ferrule.servers.http.calls import CallOptionsBody, applied, key_for, load
+from ferrule.servers.http.events import END, bounded, event
 from ferrule.servers.http.outcomes import CallState, seen, state_of
+from ferrule.servers.http.problems import Problem
 from ferrule.servers.http.reply import NO_STORE, Replied, Reply
 from ferrule.servers.http.says import says, whole
 from ferrule.surface_handle import SurfaceHandle
@@ -69,22 +70,25 @@ async def make_batch(ask: Ask) -> Replied:
         leave()
         raise
     if ask.wants_events:
-        source = ask.background.stream(ask.caller, ask.request, _events(ask, surface, run, leave))
-        return Stream(200, source, (EVENTS, NO_STORE))
+        events = _events(surface, run, _gathered(ask, run, leave), preference.wait)
+        source = ask.background.stream(ask.caller, ask.request, events)
+        return Stream(200, source, (EVENTS, NO_STORE, *applied(preference)))
     ending = ask.background.keep(run.ended())
     ending.add_done_callback(lambda _: leave())
     most = ask.edge.settings.limits.request_seconds
     patience = min(most, preference.wait) if preference.wait is not None else 0.0 if preference.is_async else most
     await asyncio.wait({ending}, timeout=patience)
     state = _state(surface, run, ending.result() if ending.done() else None)
-    applied = preference.applied
-    headers = ((b"preference-applied", applied.encode()),) if applied else ()
-    return Reply(state, 202 if state.is_pending else 200, headers)
+    return Reply(state, 202 if state.is_pending else 200, applied(preference))
 
 
 async def _turn(ask: Ask, count: int) -> Callable[[], None]:
     """A place for a batch. Each of its calls counts towards what its principal may do in a minute; places are not collected
-    one by one, since two batches that do that could wait for each other."""
+    one by one, since two batches that do that could wait for each other. Raises Problem for one that never gets all of them."""
+    most = ask.edge.settings.limits.calls_per_minute
+    if most and count > most:
+        detail = f"a batch of {count} calls never gets through: {most} calls in a minute are taken; send smaller ones"
+        raise Problem(409, "batch_too_large", detail)
     for _ in range(count - 1):
         (await ask.edge.turnstile.enter(ask.caller))()
     return await ask.edge.turnstile.enter(ask.caller)
@@ -128,8 +132,8 @@ def _seen(surface: SurfaceHandle, run: BatchRun, number: int, outcome: Result | 
     return seen(surface.surface, run.requests[number].name, outcome)
 
 
-async def _events(ask: Ask, surface: SurfaceHandle, run: BatchRun, leave: Any) -> AsyncIterator[bytes]:
-    """News of a batch as they come. Its calls go on when nobody listens any more: each can be followed by itself."""
+def _gathered(ask: Ask, run: BatchRun, leave: Callable[[], None]) -> asyncio.Queue[Update | None]:
+    """The news of a batch as they come, and None at its end. They are gathered whoever reads them, or does not."""
     news: asyncio.Queue[Update | None] = asyncio.Queue()
 
     async def gather() -> None:
@@ -141,7 +145,24 @@ async def _events(ask: Ask, surface: SurfaceHandle, run: BatchRun, leave: Any) -
             leave()
 
     ask.background.keep(gather())
+    return news
+
+
+async def _events(
+    surface: SurfaceHandle, run: BatchRun, news: asyncio.Queue[Update | None], wait: float | None
+) -> AsyncIterator[bytes]:
+    """A batch as events. Its calls go on when nobody listens any more: each can be followed by itself."""
+
+    async def still() -> bytes:
+        return event("waiting", {"batch_id": run.batch_id, "states": run.states()})
+
     yield event("batch", {"batch_id": run.batch_id, "calls": list(run.invocation_ids)})
+    told = _told(surface, run, news)
+    async for said in told if wait is None else bounded(told, wait, still):
+        yield said
+
+
+async def _told(surface: SurfaceHandle, run: BatchRun, news: asyncio.Queue[Update | None]) -> AsyncIterator[bytes]:
     while (update := await news.get()) is not None:
         if update.progress is not None:
             yield event("progress", {"index": update.index, **update.progress.to_record()})

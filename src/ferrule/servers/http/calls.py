@@ -14,7 +14,7 @@ from ferrule.model.result import Pending, Result
 from ferrule.pipeline.live import Cancel
 from ferrule.servers.asgi import EVENTS, Answer, Header, Stream
 from ferrule.servers.http.ask import KEY, LAST_EVENT, Ask
-from ferrule.servers.http.events import call_events, first_event
+from ferrule.servers.http.events import END, bounded, call_events, event, first_event
 from ferrule.servers.http.outcomes import refused, seen, state_of
 from ferrule.servers.http.problems import Problem, not_found
 from ferrule.servers.http.reading import UNSAID, Preference
@@ -26,6 +26,8 @@ from ferrule.surface_handle import SurfaceHandle
 _UNDECIDED = frozenset({"planned", "selected", "arguments_ready", "pre_hooks_running"})
 """States in which a call may still turn out to be another one's duplicate."""
 _DECIDED_SECONDS = 2.0
+_REPLAYED: Header = (b"idempotency-replayed", b"true")
+"""Of an answer that another request with the same key had before."""
 Asked = Literal["elicitation", "elicitation.url", "sampling", "sampling.tools", "roots"]
 
 
@@ -139,7 +141,8 @@ async def make_call(ask: Ask) -> Replied:
     }
     arguments = body.written_arguments
     leave = await ask.edge.turnstile.enter(ask.caller)
-    if preference == UNSAID and not ask.wants_events and _is_quick(surface, body.tool):
+    key = said["idempotency_key"]
+    if preference == UNSAID and not ask.wants_events and key is None and _is_quick(surface, body.tool):
         try:
             return _reply(surface, body, await surface.call(body.tool, arguments, **said), preference)
         finally:
@@ -154,9 +157,10 @@ async def make_call(ask: Ask) -> Replied:
     if ask.wants_events:
         return _stream(ask, surface, body.tool, run, ending)
     outcome = await _outcome(ask, surface, run, ending, preference)
-    if said["idempotency_key"] is not None and isinstance(outcome, Pending) and not ending.done():
+    if key is not None and isinstance(outcome, Pending) and not ending.done():
         outcome = await _decided(run, ending) or outcome
-    return _reply(surface, body, outcome, preference)
+    is_replayed = outcome.invocation_id != run.invocation_ids[0]
+    return _reply(surface, body, outcome, preference, (_REPLAYED,) if is_replayed else ())
 
 
 def _is_quick(surface: SurfaceHandle, name: str) -> bool:
@@ -166,15 +170,23 @@ def _is_quick(surface: SurfaceHandle, name: str) -> bool:
     return isinstance(prepared.run, InlineRun)
 
 
-def _reply(surface: SurfaceHandle, body: CallBody, outcome: Result | Pending, preference: Preference) -> Reply:
-    """What a client is told of its call. Raises Problem for one that was refused."""
+def _reply(
+    surface: SurfaceHandle,
+    body: CallBody,
+    outcome: Result | Pending,
+    preference: Preference,
+    more: tuple[Header, ...] = (),
+) -> Reply:
+    """What a client is told of its call; `more`: headers. Raises Problem for one that was refused."""
     outcome = seen(surface.surface, body.tool, outcome)
     if isinstance(outcome, Pending):
-        return waiting_reply(outcome, preference)
-    problem = refused(outcome, surface.surface, body.tool, body.written_arguments)
+        waiting = waiting_reply(outcome, preference)
+        return msgspec.structs.replace(waiting, headers=(*waiting.headers, *more))
+    problem = refused(outcome, surface, body.tool, body.written_arguments)
     if problem is not None:
+        problem.headers += more
         raise problem
-    return Reply(state_of(outcome), headers=(_location(outcome.invocation_id, b"content-location"),))
+    return Reply(state_of(outcome), headers=(_location(outcome.invocation_id, b"content-location"), *more))
 
 
 async def _ended(run: BatchRun) -> Result | Pending:
@@ -222,19 +234,23 @@ def _location(invocation_id: str, name: bytes = b"location") -> Header:
 
 def waiting_reply(pending: Pending, preference: Preference) -> Reply:
     """202: it has not ended, and where to look."""
-    applied = preference.applied
     headers = (
         _location(pending.invocation_id),
         (b"retry-after", b"1" if pending.state in ("queued", "running") else b"5"),
-        *([(b"preference-applied", applied.encode())] if applied else []),
+        *applied(preference),
     )
     return Reply(state_of(pending), 202, headers)
+
+
+def applied(preference: Preference) -> tuple[Header, ...]:
+    """What was done as the client would like it."""
+    return ((b"preference-applied", preference.applied.encode()),) if preference.applied else ()
 
 
 def _stream(
     ask: Ask, surface: SurfaceHandle, name: str, run: BatchRun, ending: asyncio.Task[Result | Pending]
 ) -> Stream:
-    invocation_id = run.invocation_ids[0]
+    invocation_id, preference = run.invocation_ids[0], ask.preference
 
     async def final() -> Result | Pending | None:
         outcome = await asyncio.shield(ending)
@@ -242,13 +258,22 @@ def _stream(
             outcome = await surface.result(outcome.invocation_id) or outcome
         return seen(surface.surface, name, outcome)
 
+    async def still() -> bytes:
+        outcome = await ask.edge.app.result(invocation_id)
+        if isinstance(outcome, Result):
+            return event("result", state_of(seen(surface.surface, name, outcome)), END)
+        waiting = Pending(invocation_id=invocation_id, state=run.states()[0], message="it has not ended yet")
+        return event("waiting", state_of(outcome or waiting))
+
     async def events() -> AsyncIterator[bytes]:
         yield first_event(invocation_id)
-        async for event in call_events(ask.edge.app, invocation_id, 0, final):
-            yield event
+        news = call_events(ask.edge.app, invocation_id, 0, final)
+        async for said in news if preference.wait is None else bounded(news, preference.wait, still):
+            yield said
 
     source = ask.background.stream(ask.caller, ask.request, events())
-    return Stream(200, source, (EVENTS, NO_STORE, _location(invocation_id, b"content-location")))
+    headers = (EVENTS, NO_STORE, _location(invocation_id, b"content-location"), *applied(preference))
+    return Stream(200, source, headers)
 
 
 async def get_call(ask: Ask) -> Replied:

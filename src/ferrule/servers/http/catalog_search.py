@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -11,8 +12,10 @@ from ferrule.executors.transports import transport_of
 from ferrule.findings import Checked
 from ferrule.model.diagnostic import Severity
 from ferrule.servers.http.ask import Ask
+from ferrule.servers.http.asking import Asks, asks_of
 from ferrule.servers.http.bookcase import bookcase
 from ferrule.servers.http.catalog import CatalogTool, off_ids, told_tool
+from ferrule.servers.http.reach import surface_of_anybody
 from ferrule.servers.http.reply import Replied, Reply, link_header, next_link
 from ferrule.servers.http.says import Limit, says
 
@@ -50,7 +53,14 @@ class FoundTool(CatalogTool, kw_only=True):
     effect: Annotated[str, says("`reads`, `writes`, `destroys`, or `depends` on its input.")]
     is_effect_inferred: Annotated[bool, says("True when nobody stated it and the cautious default holds.")]
     asks_person: Annotated[bool, says("True when a person answers each call.")]
-    approval_required: bool
+    approval_required: Annotated[bool, says("True when the definition itself wants a person to agree.")]
+    asks: Annotated[
+        Asks | None,
+        says(
+            "Whether calls with a key that names no agent wait for a person: `always`, `depends` (on the call) or `never`; "
+            "null where they are refused."
+        ),
+    ]
     is_on: bool
     is_deferred: Annotated[bool, says("True when its definition wants it found by search, not shown from the start.")]
     runs_on: Annotated[str | None, says("The transport its definition names.")]
@@ -89,11 +99,12 @@ async def search_catalog(ask: Ask) -> Replied:
         skip=skip,
         count=wanted.limit,
     )
+    asking = await _asking(ask, [shown.listed.tool.tool_id for shown in found.page])
     state = CatalogFound(
         digest=shelf.digest,
         total=len(shelf.tools),
         matched=found.matched,
-        items=[_item(shown, off, checked) for shown in found.page],
+        items=[_item(shown, off, checked, asking.get(shown.listed.tool.tool_id)) for shown in found.page],
         counts={facet: dict(counts) for facet, counts in found.counts.items()},
         is_checked=checked is not None,
     )
@@ -103,11 +114,20 @@ async def search_catalog(ask: Ask) -> Replied:
     return Reply(state, headers=(link_header(state.next),))
 
 
+async def _asking(ask: Ask, tool_ids: Iterable[str]) -> dict[str, Asks | None]:
+    """Whether calls of these tools wait for a person."""
+    surface = await surface_of_anybody(ask)
+    entries = {} if surface is None else surface.entries
+    found = {tool_id: entries[tool_id] for tool_id in tool_ids if tool_id in entries}
+    engine = ask.edge.app.policy
+    return {} if surface is None else {name: asks_of(surface, entry, engine) for name, entry in found.items()}
+
+
 def _filters(wanted: CatalogSearchQuery) -> dict[Facet, str]:
     return {facet: value for facet in FACETS if (value := getattr(wanted, facet)) is not None}
 
 
-def _item(shown: Shown, off: set[str], checked: Checked | None) -> FoundTool:
+def _item(shown: Shown, off: set[str], checked: Checked | None, asks: Asks | None) -> FoundTool:
     tool = shown.listed.tool
     return FoundTool(
         **told_tool(shown.listed),
@@ -116,6 +136,7 @@ def _item(shown: Shown, off: set[str], checked: Checked | None) -> FoundTool:
         is_effect_inferred=_is_inferred(shown),
         asks_person=tool.facts.requires_user_interaction,
         approval_required=tool.approval_required,
+        asks=asks,
         is_on=tool.tool_id not in off,
         is_deferred=tool.lifecycle == "deferred",
         runs_on=transport_of(tool),

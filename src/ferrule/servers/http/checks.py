@@ -10,8 +10,8 @@ from ferrule.model.decision import Ruling
 from ferrule.pipeline.checking import Checked
 from ferrule.servers.http.ask import Ask
 from ferrule.servers.http.calls import load
-from ferrule.servers.http.outcomes import is_unseen
-from ferrule.servers.http.problems import Member, escaped, not_found
+from ferrule.servers.http.outcomes import is_unseen, members_of
+from ferrule.servers.http.problems import Member, not_found
 from ferrule.servers.http.reply import Replied, Reply
 from ferrule.servers.http.says import Name, says
 
@@ -78,10 +78,7 @@ def _state_of(checked: Checked) -> CheckState:
         error_class=stop.error_class if stop is not None else None,
         code=(stop.code or stop.error_class) if stop is not None else None,
         message=stop.message if stop is not None else "",
-        errors=[
-            Member("".join(f"/{escaped(step)}" for step in ("arguments", *complaint.path)), complaint.text)
-            for complaint in checked.complaints
-        ],
+        errors=members_of(checked.complaints),
         changed_fields=list(checked.changed_fields),
         decision=_ruling_of(checked.ruling) if checked.ruling is not None else None,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 
 from ferrule.errors import FerruleError
 from ferrule.model.approval import Identity
@@ -40,7 +40,15 @@ class HttpEndpoint:
     def open_paths(self) -> dict[str, OpenEndpoint]:
         """The paths that take no credential."""
         routes = {f"{PREFIX}{route.path}": self.open for route in ROUTES if route.is_open}
-        return {f"{PREFIX}/openapi.json": openapi_document, f"{PREFIX}/docs": reference_page, **routes}
+        pages = {"/openapi.json": openapi_document, "/docs": reference_page}
+        return {**{f"{PREFIX}{path}": self._page(page) for path, page in pages.items()}, **routes}
+
+    def _page(self, page: OpenEndpoint) -> OpenEndpoint:
+        async def answer(request: Request) -> Answer | Stream:
+            request_id = request_id_of(request, self._edge)
+            return await self._told(request, page(request), request_id)
+
+        return answer
 
     async def open(self, request: Request) -> Answer | Stream:
         """Answer one request of anybody."""
@@ -49,8 +57,12 @@ class HttpEndpoint:
     async def __call__(self, request: Request, caller: Caller) -> Answer | Stream:
         """Answer one request of an authenticated caller."""
         request_id = request_id_of(request, self._edge)
+        return await self._told(request, self._answer(request, caller, request_id), request_id)
+
+    async def _told(self, request: Request, work: Awaitable[Answer | Stream], request_id: str) -> Answer | Stream:
+        """An answer, whatever goes wrong with it."""
         try:
-            answer = await self._answer(request, caller, request_id)
+            answer = await work
         except ClientGone:
             raise
         except TooLarge:
@@ -60,7 +72,7 @@ class HttpEndpoint:
         except Refused as refused:
             if refused.scopes and not refused.challenge:
                 refused.challenge = self._edge.gate.challenge(request, refused.scopes)
-            answer = refusal(refused)
+            answer = refusal(refused, request_id)
         except FerruleError as error:
             answer = self._failed(error, request, request_id)
         except Exception:
@@ -87,14 +99,13 @@ class HttpEndpoint:
         """What a route says, and whether that carries an ETag."""
         match = self._router.find(request.path.removeprefix(PREFIX))
         if match is None:
-            raise not_found("there is nothing at this path")
+            raise not_found("there is nothing at this path; /v1/docs tells what there is")
         method = "GET" if request.method == "HEAD" else request.method
         if method == "OPTIONS":
             return Answer(204, b"", [(b"allow", _allowed(match.routes))]), False
         route = match.routes.get(method)
         if route is None:
-            allow = (b"allow", _allowed(match.routes))
-            raise Problem(405, "method_not_allowed", f"{request.method[:20]} cannot be done here", headers=[allow])
+            raise _not_allowed(request, match.routes)
         _demand(route, caller)
         if accepted(request, route.produces) is None:
             raise Problem(406, "not_acceptable", f"this is given as {' or '.join(route.produces)}")
@@ -125,6 +136,11 @@ class HttpEndpoint:
 def _allowed(routes: Mapping[str, Route]) -> bytes:
     methods = [*routes, *(["HEAD"] if "GET" in routes else []), "OPTIONS"]
     return ", ".join(methods).encode()
+
+
+def _not_allowed(request: Request, routes: Mapping[str, Route]) -> Problem:
+    detail = f"{request.method[:20]} cannot be done here; this path takes {' and '.join(routes)}"
+    return Problem(405, "method_not_allowed", detail, headers=[(b"allow", _allowed(routes))])
 
 
 def _demand(route: Route, caller: Caller) -> None:

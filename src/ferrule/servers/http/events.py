@@ -5,6 +5,7 @@ A stream that breaks is taken up again with the last id that was seen (`Last-Eve
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
@@ -28,6 +29,33 @@ def event(name: str, data: Any, event_id: str = "") -> bytes:
 def first_event(invocation_id: str) -> bytes:
     """Which call this is about, and where to take the stream up again."""
     return event("call", {"invocation_id": invocation_id, "events": f"/v1/calls/{invocation_id}/events"}, "0")
+
+
+async def bounded(
+    events: AsyncIterator[bytes], seconds: float, still: Callable[[], Awaitable[bytes]]
+) -> AsyncIterator[bytes]:
+    """Events for so long as their reader wants to wait. `still`: gives the last one, where there would be more."""
+    loop = asyncio.get_running_loop()
+    until = loop.time() + seconds
+    part: asyncio.Future[bytes | None] = asyncio.ensure_future(_next(events))
+    try:
+        while (await asyncio.wait({part}, timeout=max(0.0, until - loop.time())))[0]:
+            given = part.result()
+            if given is None:
+                return
+            yield given
+            part = asyncio.ensure_future(_next(events))
+        yield await still()
+    finally:
+        part.cancel()
+        await asyncio.gather(part, return_exceptions=True)
+        close = getattr(events, "aclose", None)
+        if close is not None:
+            await close()
+
+
+async def _next(events: AsyncIterator[bytes]) -> bytes | None:
+    return await anext(events, None)
 
 
 async def call_events(

@@ -15,33 +15,25 @@ from ferrule.contracts.store import CallsWanted, Store
 from ferrule.history.standing import ENDED_STATES, OPEN_STATES, STANDINGS, Standing, ended_as, standing_of
 from ferrule.model.lifecycle import STATES, TERMINAL
 from ferrule.model.surface import Surface
-from ferrule.model.timestamps import parse_iso
 from ferrule.past_calls import Page, Rows, page_of_calls, page_of_open_calls
 from ferrule.servers.callers import Caller
 from ferrule.servers.http.ask import Ask
 from ferrule.servers.http.outcomes import is_unseen
 from ferrule.servers.http.problems import Problem
 from ferrule.servers.http.says import says
+from ferrule.servers.http.times import Time, moment
 
 Word = Annotated[str, msgspec.Meta(min_length=1, max_length=300)]
-Time = Annotated[str, msgspec.Meta(min_length=1, max_length=40)]
 Row = Annotated[int, msgspec.Meta(ge=1, le=10**15)]
 _ID = re.compile("inv_[0-9a-f]{24}")
 _LONGEST_INPUT = 100_000
 """Bytes of an input in which words are looked for."""
 
 
-class CallQuery(msgspec.Struct, kw_only=True):
-    """Which calls."""
+class CallFilter(msgspec.Struct, kw_only=True):
+    """Which calls, however they stand."""
 
     tool: Annotated[Word | None, says("Only calls of this tool: its id, or its name alone.")] = None
-    status: Annotated[
-        Annotated[str, msgspec.Meta(extra_json_schema={"enum": list(STATES)})] | None, says("Only calls in this state.")
-    ] = None
-    standing: Annotated[
-        Annotated[str, msgspec.Meta(extra_json_schema={"enum": list(STANDINGS)})] | None,
-        says("Only calls that stand like this, in one of eight words for all states."),
-    ] = None
     principal: Annotated[Word | None, says("Only calls on behalf of this one.")] = None
     tenant: Annotated[Word | None, says("Only calls of this tenant.")] = None
     agent: Annotated[Word | None, says("Only calls by this agent.")] = None
@@ -52,6 +44,18 @@ class CallQuery(msgspec.Struct, kw_only=True):
     since: Annotated[Time | None, says("Only calls that came on record at this time (RFC 3339) or later.")] = None
     until: Annotated[Time | None, says("Only calls that came on record before this time (RFC 3339).")] = None
     after: Annotated[Row | None, says("Only calls that began after this row of the ledger.")] = None
+
+
+class CallQuery(CallFilter, kw_only=True):
+    """Which calls."""
+
+    status: Annotated[
+        Annotated[str, msgspec.Meta(extra_json_schema={"enum": list(STATES)})] | None, says("Only calls in this state.")
+    ] = None
+    standing: Annotated[
+        Annotated[str, msgspec.Meta(extra_json_schema={"enum": list(STANDINGS)})] | None,
+        says("Only calls that stand like this, in one of eight words for all states."),
+    ] = None
 
 
 class Looking:
@@ -71,11 +75,7 @@ class Looking:
         """True when everybody's calls are looked for, by what the ledger knows without reading them."""
         wanted = self.wanted
         narrow = (wanted.principal, wanted.tenant, wanted.agent, wanted.run, wanted.words, wanted.status)
-        return self._sees_all and not any(narrow)
-
-    @property
-    def _sees_all(self) -> bool:
-        return self.caller.is_operator and self.caller.identity.tenant is None
+        return self.caller.sees_all and not any(narrow)
 
     async def page(self, cursor: int | None, count: int) -> Page:
         """Some calls that fit."""
@@ -172,13 +172,3 @@ async def looking(ask: Ask, wanted: CallQuery, surface: Surface | None) -> Looki
     since, until = moment("since", wanted.since), moment("until", wanted.until)
     after = max(wanted.after or 0, 0 if since is None else await store.seq_at(since) - 1)
     return Looking(ask, wanted, surface, (after, None if until is None else await store.seq_at(until)))
-
-
-def moment(name: str, text: str | None) -> int | None:
-    """A time in a query, in microseconds since 1970. Raises Problem."""
-    if text is None:
-        return None
-    try:
-        return parse_iso(text)
-    except (ValueError, OverflowError):
-        raise Problem(400, "invalid_query", f"the parameter {name!r} takes a time as RFC 3339 writes it") from None

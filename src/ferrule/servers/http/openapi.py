@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from ferrule.servers.http.ask import KEY
 from ferrule.servers.http.problems import ProblemDetails
 from ferrule.servers.http.route import EVENT_TYPE, JSON_TYPE, Field, Route
 from ferrule.servers.http.routes import ROUTES
@@ -26,18 +27,24 @@ _WORDS = {
     404: "It is not there, or not the caller's to know of.",
     405: "The method cannot be used here.",
     406: "It cannot be given in a form the client takes.",
+    408: "The request took too long to arrive.",
     409: "It cannot be done as things stand.",
     410: "Its bytes are no longer kept.",
     413: "The body has more bytes than are taken.",
+    414: "The path and the query have more bytes than are taken.",
     415: "The body is not application/json.",
     416: "There are no such bytes.",
     421: "The request is for another host.",
     422: "What was sent does not fit what the tool wants.",
     429: "The caller has to slow down; `Retry-After` says for how long.",
+    431: "The headers are more, or have more bytes, than are taken.",
     500: "The server failed; its log tells why.",
+    501: "The body comes in a transfer encoding other than chunks.",
     503: "The server cannot do it now; `Retry-After` says when to try again.",
 }
-_EVERYWHERE = (400, 401, 403, 406, 413, 421, 429, 500, 503)
+_DOOR = (400, 408, 414, 431, 501, 503)
+"""What is said before there is a request: by the reader of HTTP itself (`http1.answer_text`)."""
+_EVERYWHERE = (*_DOOR, 401, 403, 406, 413, 421, 429, 500)
 _PARTS = {
     "invocation_id": Field("invocation_id", "A call.", "[!-~]{1,100}"),
     "batch_id": Field("batch_id", "A batch.", "[!-~]{1,100}"),
@@ -47,6 +54,10 @@ _PARTS = {
 }
 _HEADERS: dict[str, dict[str, Any]] = {
     "X-Request-Id": {"description": "Names this request in the server's log.", "schema": {"type": "string"}},
+    "Idempotency-Replayed": {
+        "description": "`true` where another request with the same `Idempotency-Key` had this answer before.",
+        "schema": {"type": "string"},
+    },
     "ETag": {"description": "Names this very answer, for `If-None-Match`.", "schema": {"type": "string"}},
     "Link": {"description": 'The next page, with `rel="next"`.', "schema": {"type": "string"}},
     "Location": {"description": "Where to look.", "schema": {"type": "string"}},
@@ -163,6 +174,7 @@ def _responses(route: Route, known: dict[Any, dict[str, Any]]) -> dict[str, Any]
 
 def _success(route: Route, status: int, known: dict[Any, dict[str, Any]]) -> dict[str, Any]:
     names = ["X-Request-Id", *(["ETag"] if route.is_tagged else []), *(["Location"] if status == 202 else [])]
+    names += ["Idempotency-Replayed"] if KEY in route.headers else []
     query = route.query.__struct_fields__ if route.query is not None else ()
     found: dict[str, Any] = {
         "description": _WORDS[status],

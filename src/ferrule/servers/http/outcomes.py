@@ -6,22 +6,23 @@ again.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 import msgspec
 
-from ferrule.errors import FerruleError
 from ferrule.model.failure import Stop, tool_error
-from ferrule.model.internal_fields import model_schema
 from ferrule.model.result import Pending, Result
 from ferrule.model.surface import Surface
 from ferrule.model.timestamps import iso
+from ferrule.pipeline.complaints import Complaint
 from ferrule.servers.http.problems import CONFLICT_CODES, STATUSES, Member, Problem, escaped
 from ferrule.servers.http.says import Record, ResultOrNone, says
-from ferrule.validation.compiled import compiled_schema
+from ferrule.surface_handle import SurfaceHandle
 
-_EXPLAINED = 8192
-_MOST_MEMBERS = 20
+_MOST_MEMBERS = 50
+_EXPLAINED = 64 * 1024
+"""Longer arguments are not gone through a second time for it: the detail says what is wrong with them."""
 
 
 class CallState(msgspec.Struct, kw_only=True):
@@ -87,7 +88,7 @@ def seen(surface: Surface, name: str, outcome: Result | Pending) -> Result | Pen
     return outcome
 
 
-def refused(result: Result, surface: Surface, name: str, arguments: bytes) -> Problem | None:
+def refused(result: Result, handle: SurfaceHandle, name: str, arguments: bytes) -> Problem | None:
     """The problem that a refused call is; None for a call that was made, however it ended."""
     error = result.error
     status = None if error is None else STATUSES.get(error.error_class)
@@ -97,7 +98,7 @@ def refused(result: Result, surface: Surface, name: str, arguments: bytes) -> Pr
         status = 409
     more: dict[str, Any] = {}
     if error.error_class == "schema_validation_failed":
-        more["errors"] = _misfits(surface, name, arguments)
+        more["errors"] = _misfits(handle, name, arguments)
     return Problem(
         status,
         error.error_code,
@@ -109,19 +110,18 @@ def refused(result: Result, surface: Surface, name: str, arguments: bytes) -> Pr
     )
 
 
-def _misfits(surface: Surface, name: str, arguments: bytes) -> list[Member]:
-    """Where arguments do not fit their schema. Only places and rules are told, no values: those may be secret."""
-    entry = surface.find(name)
-    if entry is None or entry.standing != "loaded" or len(arguments) > _EXPLAINED:
-        return [Member("/arguments", "they do not fit the tool's schema")]
-    try:
-        value = msgspec.json.decode(arguments)
-        found = []
-        for error in compiled_schema(bytes(model_schema(entry.tool))).iter_errors(value):
-            pointer = "".join(f"/{escaped(step)}" for step in ("arguments", *error.instance_path))
-            found.append(Member(pointer, f"does not fit {str(error.schema_path[-1])!r} of the schema"))
-            if len(found) == _MOST_MEMBERS:
-                break
-    except (msgspec.MsgspecError, RecursionError, ValueError, FerruleError):
-        found = []
-    return found or [Member("/arguments", "they do not fit the tool's schema")]
+def _misfits(handle: SurfaceHandle, name: str, arguments: bytes) -> list[Member]:
+    """Where arguments do not fit their schema, as a check of the same call tells it."""
+    session = handle.session
+    prepared = session.prepared.get(name) or session.find(name)
+    judge = prepared.arguments if len(arguments) <= _EXPLAINED else None
+    found = [] if judge is None else judge.misfits(arguments, _MOST_MEMBERS)
+    return members_of(found) or [Member("/arguments", "they do not fit the tool's schema")]
+
+
+def members_of(complaints: Iterable[Complaint]) -> list[Member]:
+    """Wrong arguments, as members of the request that has them."""
+    return [
+        Member("".join(f"/{escaped(step)}" for step in ("arguments", *complaint.path)), complaint.text)
+        for complaint in complaints
+    ]

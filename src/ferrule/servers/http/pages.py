@@ -4,6 +4,7 @@ elsewhere."""
 from __future__ import annotations
 
 import hashlib
+import re
 from base64 import b64encode
 from collections.abc import Iterator
 from functools import cache
@@ -34,12 +35,12 @@ _POLICY = f"default-src 'none'; style-src 'sha256-{_HASH}'; base-uri 'none'; for
 
 
 async def openapi_document(request: Request) -> Answer:
-    """`GET /v1/openapi.json`"""
+    """`GET /v1/openapi.json`. Raises Problem."""
     return _page(request, openapi_bytes(), JSON_TYPE, [JSON])
 
 
 async def reference_page(request: Request) -> Answer:
-    """`GET /v1/docs`"""
+    """`GET /v1/docs`. Raises Problem."""
     headers = [
         (b"content-type", b"text/html; charset=utf-8"),
         (b"content-security-policy", _POLICY.encode()),
@@ -49,18 +50,16 @@ async def reference_page(request: Request) -> Answer:
 
 
 def _page(request: Request, body: bytes, kind: str, headers: list[tuple[bytes, bytes]]) -> Answer:
-    try:
-        if request.method == "OPTIONS":
-            return Answer(204, b"", [(b"allow", b"GET, HEAD, OPTIONS")])
-        if request.method not in ("GET", "HEAD"):
-            raise Problem(405, "method_not_allowed", "it can only be read", headers=[(b"allow", b"GET, HEAD, OPTIONS")])
-        query_of(pairs_of(request.query), None)
-        if accepted(request, (kind,)) is None:
-            raise Problem(406, "not_acceptable", f"this is given as {kind}")
-    except Problem as problem:
-        return problem.answer("")
+    if request.method == "OPTIONS":
+        return Answer(204, b"", [(b"allow", b"GET, HEAD, OPTIONS")])
+    if request.method not in ("GET", "HEAD"):
+        detail = f"{request.method[:20]} cannot be done here; this path takes GET"
+        raise Problem(405, "method_not_allowed", detail, headers=[(b"allow", b"GET, HEAD, OPTIONS")])
+    query_of(pairs_of(request.query), None)
+    if accepted(request, (kind,)) is None:
+        raise Problem(406, "not_acceptable", f"this is given as {kind}")
     tag = etag_of(body)
-    said = [*headers, (b"etag", tag), (b"cache-control", b"no-cache"), (b"x-content-type-options", b"nosniff")]
+    said = [*headers, (b"etag", tag), (b"cache-control", b"no-cache")]
     if has_tag(request, tag):
         return Answer(304, b"", said)
     return Answer(200, body, said)
@@ -77,7 +76,7 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
     yield f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(info["title"])} HTTP API</title>'
     yield f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{_STYLE}</style></head><body>'
     yield f"<h1>{escape(info['title'])} HTTP API <small>{escape(info['version'])}</small></h1>"
-    yield f'<p>{escape(info["description"])}</p><p><a href="/v1/openapi.json">OpenAPI document</a></p>'
+    yield f'<p>{_said(info["description"])}</p><p><a href="/v1/openapi.json">OpenAPI document</a></p>'
     for tag in document["tags"]:
         yield f"<h2>{escape(tag['name'])}</h2>"
         for path, operations in document["paths"].items():
@@ -92,9 +91,9 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
 
 def _operation(method: str, path: str, operation: dict[str, Any]) -> Iterator[str]:
     yield f'<details id="{escape(operation["operationId"])}"><summary><span class="method">{escape(method.upper())}</span>'
-    yield f'<code>{escape(path)}</code><span class="says">{escape(operation["summary"])}</span></summary>'
+    yield f'<code>{escape(path)}</code><span class="says">{_said(operation["summary"])}</span></summary>'
     for paragraph in operation["description"].split("\n\n"):
-        yield f"<p>{escape(paragraph)}</p>"
+        yield f"<p>{_said(paragraph)}</p>"
     if operation["parameters"]:
         yield "<table><tr><th>Parameter</th><th>In</th><th>Type</th><th>Meaning</th></tr>"
         for one in operation["parameters"]:
@@ -102,7 +101,7 @@ def _operation(method: str, path: str, operation: dict[str, Any]) -> Iterator[st
                 f"<code>{escape(one['name'])}</code>",
                 escape(one["in"]),
                 _type(one["schema"]),
-                escape(one["description"]),
+                _said(one["description"]),
             )
         yield "</table>"
     body = operation.get("requestBody")
@@ -117,19 +116,24 @@ def _operation(method: str, path: str, operation: dict[str, Any]) -> Iterator[st
             f"{_type(content['schema'])} <code>{escape(kind)}</code>"
             for kind, content in response.get("content", {}).items()
         )
-        yield _row(escape(status), given, escape(response["description"]))
+        yield _row(escape(status), given, _said(response["description"]))
     yield "</table></details>"
 
 
 def _shape(name: str, schema: dict[str, Any]) -> Iterator[str]:
     yield f'<details id="{escape(name)}"><summary><code>{escape(name)}</code>'
-    yield f'<span class="says">{escape(schema.get("description", ""))}</span></summary>'
+    yield f'<span class="says">{_said(schema.get("description", ""))}</span></summary>'
     yield "<table><tr><th>Member</th><th>Type</th><th>Meaning</th></tr>"
     required = schema.get("required", ())
     for member, about in schema.get("properties", {}).items():
         star = "" if member in required else " <small>optional</small>"
-        yield _row(f"<code>{escape(member)}</code>{star}", _type(about), escape(about.get("description", "")))
+        yield _row(f"<code>{escape(member)}</code>{star}", _type(about), _said(about.get("description", "")))
     yield "</table></details>"
+
+
+def _said(text: str) -> str:
+    """A text of the document, where names stand between backticks."""
+    return re.sub("`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
 def _row(*cells: str) -> str:

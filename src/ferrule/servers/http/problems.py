@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -88,19 +87,6 @@ class Problem(Exception):
 def not_found(what: str = "nothing of yours is at this path") -> Problem:
     """What is not there, and what is somebody else's: told alike."""
     return Problem(404, "not_found", what)
-
-
-def wrong_member(error: msgspec.ValidationError) -> Problem:
-    """A body that does not have the shape it must have."""
-    text, _, place = str(error).partition(" - at ")
-    pointer = pointer_of(place)
-    return Problem(400, "invalid_request", f"the body is not as it must be: {text}", errors=[Member(pointer, text)])
-
-
-def pointer_of(place: str) -> str:
-    """A JSON pointer for a place as msgspec tells it: `` `$.calls[2].tool` ``."""
-    steps = re.findall(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]", place.strip("`").removeprefix("$"))
-    return "".join(f"/{escaped(name or number)}" for name, number in steps)
 
 
 def escaped(step: str | int) -> str:

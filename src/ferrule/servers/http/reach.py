@@ -263,6 +263,13 @@ async def _look(ask: Ask, one: Subject, principal: str = "", tenant: str = "") -
     return known, None
 
 
+async def surface_of_anybody(ask: Ask) -> Surface | None:
+    """What a key that names no agent, role or surface reaches now; None when that is nothing."""
+    anybody = subject(ask.edge.app.catalog, "none", "")
+    known = None if anybody is None else (await _look(ask, anybody))[0]
+    return None if known is None else known.surface
+
+
 def _described(ask: Ask, one: Subject, known: _Known | None, problem: str | None, keys: int) -> SubjectState:
     if known is not None:
         known.count(ask.edge.app.policy)

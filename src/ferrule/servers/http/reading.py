@@ -8,13 +8,16 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
+from ferrule.model.nearest import nearest
 from ferrule.pipeline.hostile import repeated_name
 from ferrule.servers.asgi import Request
-from ferrule.servers.http.problems import Member, Problem, wrong_member
+from ferrule.servers.http.misshapen import misshapen
+from ferrule.servers.http.problems import Member, Problem
 from ferrule.servers.nesting import is_deeper, no_garbage
 
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
 _MOST_PARAMETERS = 50
+_TAKEN = {"int": "a whole number", "str": "a text", "bool": "true or false"}
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 Shape = TypeVar("Shape", bound=msgspec.Struct)
@@ -36,8 +39,8 @@ def query_of(pairs: list[tuple[str, str]], shape: type[Shape] | None) -> Shape |
     found: dict[str, Any] = {}
     for name, text in pairs:
         if name not in kinds:
-            known = f"; known: {', '.join(kinds)}" if kinds else ""
-            raise Problem(400, "unknown_parameter", f"there is no parameter {name[:60]!r} here{known}")
+            hint = nearest(name, kinds) or (f"known: {', '.join(kinds)}" if kinds else "leave it out")
+            raise Problem(400, "unknown_parameter", f"there is no parameter {name[:60]!r} here; {hint}")
         if name in found:
             raise Problem(400, "invalid_query", f"the parameter {name!r} is given twice")
         found[name] = _value(name, text, kinds[name])
@@ -46,9 +49,15 @@ def query_of(pairs: list[tuple[str, str]], shape: type[Shape] | None) -> Shape |
     try:
         return msgspec.convert(found, shape)
     except msgspec.ValidationError as error:
-        text, _, place = str(error).partition(" - at ")
-        name = place.strip("`").removeprefix("$.") or "query"
-        raise Problem(400, "invalid_query", f"the parameter {name!r} cannot be {text[:1].lower()}{text[1:]}") from None
+        raise _wrong_parameter(error) from None
+
+
+def _wrong_parameter(error: msgspec.ValidationError) -> Problem:
+    text, _, place = str(error).partition(" - at ")
+    name = place.strip("`").removeprefix("$.") or "query"
+    wanted = re.fullmatch(r"Expected `(int|str|bool)`(.*)", text, re.DOTALL)
+    told = f"takes {_TAKEN[wanted[1]]}{wanted[2]}" if wanted else f"is not as it must be: {text}"
+    return Problem(400, "invalid_query", f"the parameter {name!r} {told}")
 
 
 def _value(name: str, text: str, kind: type) -> Any:
@@ -58,8 +67,7 @@ def _value(name: str, text: str, kind: type) -> Any:
         return int(text)
     if kind is str:
         return text
-    wanted = "true or false" if kind is bool else "a whole number"
-    raise Problem(400, "invalid_query", f"the parameter {name!r} takes {wanted}")
+    raise Problem(400, "invalid_query", f"the parameter {name!r} takes {_TAKEN[kind.__name__]}")
 
 
 def _kinds(shape: type[msgspec.Struct]) -> dict[str, type]:
@@ -103,7 +111,7 @@ async def body_of(request: Request, shape: type[Shape], *, limit: int, depth: in
             refuse_doubles(body)
         return found
     except msgspec.ValidationError as error:
-        raise wrong_member(error) from None
+        raise misshapen(error, shape) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise Problem(400, "invalid_json", f"the body is not JSON: {error}") from None
     except RecursionError:

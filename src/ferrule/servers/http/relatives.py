@@ -53,7 +53,9 @@ class ChainState(msgspec.Struct, kw_only=True):
     is_intact: Annotated[bool, says("True when no row that was checked is other than it was written.")]
     rows: list[ChainRow]
     unchecked: Annotated[int, says("Rows of the call that were too many to check here.")]
-    last_seq: Annotated[int, says("The last row of the ledger.")]
+    last_seq: Annotated[
+        int | None, says("The last row of the ledger. Only for who sees all of it: it tells how much others do.")
+    ]
 
 
 async def list_relatives(ask: Ask) -> Replied:
@@ -101,7 +103,7 @@ async def check_chain(ask: Ask) -> Replied:
     if not is_hidden_from(surface, rows):
         mine = sorted([*rows, *await app.store.news_of(ask.invocation_id)], key=lambda row: row.seq)
     ledger = ledger_paths(Workspace.open(app.root)).ledger
-    last = await app.store.rows_before(None, 1)
+    last = await app.store.rows_before(None, 1) if ask.caller.sees_all else None
     checks: list[RowCheck] = []
     is_there = ledger.is_file()
     if is_there:
@@ -112,7 +114,7 @@ async def check_chain(ask: Ask) -> Replied:
         is_intact=is_there and not missing and all(check.is_intact is not False for check in checks),
         rows=[_row(check) for check in checks],
         unchecked=max(0, len(mine) - _MOST_CHECKED),
-        last_seq=last[0].seq if last else 0,
+        last_seq=None if last is None else last[0].seq if last else 0,
     )
     return Reply(state, is_final=False)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import msgspec
@@ -20,10 +19,11 @@ from ferrule.model.timestamps import MICROSECONDS, iso
 from ferrule.pipeline.tool_facts import is_input_fixed
 from ferrule.servers.http.approvals import ApprovalItem, demand_inbox, inbox_of
 from ferrule.servers.http.ask import Ask
-from ferrule.servers.http.problems import Problem, not_found
+from ferrule.servers.http.problems import not_found
 from ferrule.servers.http.reply import Replied, Reply
 from ferrule.servers.http.says import Limit, Record, says
 from ferrule.servers.http.sight import owner_in, sees
+from ferrule.servers.http.times import Time, moment
 
 _DAY_SECONDS = 24 * 3600
 _RESULT_CHARS = 600
@@ -106,7 +106,7 @@ class DecidedQuery(msgspec.Struct, kw_only=True):
     """Which decisions."""
 
     since: Annotated[
-        Annotated[str, msgspec.Meta(max_length=40, extra_json_schema={"format": "date-time"})] | None,
+        Time | None,
         says("Only what was decided since then (RFC 3339); without it, in the last 24 hours."),
     ] = None
     limit: Limit = 50
@@ -249,17 +249,10 @@ async def list_decided(ask: Ask) -> Replied:
     def is_wanted(rows: Sequence[StoredEntry]) -> bool:
         return tenant in (None, owner_in(rows).tenant)
 
-    since = app.services.now() - _DAY_SECONDS * MICROSECONDS if wanted.since is None else _moment(wanted.since)
+    since = moment("since", wanted.since)
+    since = app.services.now() - _DAY_SECONDS * MICROSECONDS if since is None else since
     found = await decisions_of(app.store).since(since, is_wanted, wanted.limit)
     return Reply(DecidedList(items=[_decided(each) for each in found]))
-
-
-def _moment(text: str) -> int:
-    try:
-        at = datetime.fromisoformat(text)
-        return round((at if at.tzinfo is not None else at.replace(tzinfo=UTC)).timestamp() * MICROSECONDS)
-    except (ValueError, OverflowError):
-        raise Problem(400, "invalid_query", "the parameter 'since' takes a time as in RFC 3339") from None
 
 
 def _decided(each: DecidedCall) -> DecidedItem:

@@ -28,6 +28,8 @@ class Field(msgspec.Struct, frozen=True):
     says: str
     pattern: str = ""
     """What all of it must look like; empty: anything. Written so that every dialect of regular expressions agrees."""
+    takes: str = ""
+    """The same in words."""
     key: bytes = b""
     """A header's name as requests have it."""
 

@@ -10,10 +10,12 @@ import msgspec
 from ferrule.model.internal_fields import model_schema
 from ferrule.model.surface import SearchResult, Surface, SurfaceEntry
 from ferrule.servers.http.ask import Ask
+from ferrule.servers.http.asking import Asks, asks_caller
 from ferrule.servers.http.problems import not_found
 from ferrule.servers.http.reply import Replied, Reply, link_header, next_link
 from ferrule.servers.http.says import Limit, Name, Record, says, whole
 from ferrule.surface.search import SHARED_INDEXES
+from ferrule.surface_handle import SurfaceHandle
 
 Standing = Literal["loaded", "deferred"]
 
@@ -41,8 +43,10 @@ class ToolBrief(msgspec.Struct, kw_only=True):
     description: str
     standing: Annotated[Standing, says("`deferred`: it has to be selected before it can be called.")]
     needs_approval: Annotated[
-        bool, says("True when its definition, a role, an agent or a rule wants a person to agree.")
+        bool,
+        says("True when a call may have to wait for a person: its definition, a role, an agent or a rule wants one."),
     ]
+    asks: Annotated[Asks, says("Whether calls wait for a person: `always`, `depends` (on the call) or `never`.")]
     facts: Annotated[Record, says("What it may do: `is_read_only`, `is_destructive`, …")]
 
 
@@ -140,12 +144,12 @@ async def list_tools(ask: Ask) -> Replied:
     wanted, handle = ask.query(ToolQuery), await ask.surface()
     if wanted.q:
         found = looked_for(handle.surface, wanted.q, wanted.limit, wanted.standing)
-        return Reply(ToolPage(items=[brief_of(handle.surface, entry) for entry in found]))
+        return Reply(ToolPage(items=[brief_of(ask, handle, entry) for entry in found]))
     entries = [entry for entry in _offered(handle.surface) if wanted.standing in (None, entry.standing)]
     after = wanted.cursor
     rest = entries if after is None else [entry for entry in entries if entry.tool.tool_id > after]
     page = rest[: wanted.limit]
-    items = [brief_of(handle.surface, entry) for entry in page]
+    items = [brief_of(ask, handle, entry) for entry in page]
     if len(rest) <= wanted.limit:
         return Reply(ToolPage(items=items))
     address = next_link("/v1/tools", ask.pairs, page[-1].tool.tool_id)
@@ -173,7 +177,7 @@ async def get_tool(ask: Ask) -> Replied:
     entry = handle.surface.find(ask.parts["tool"])
     if entry is None or not entry.is_visible:
         raise not_found(f"there is no tool {ask.parts['tool'][:200]!r} here; GET /v1/tools lists yours")
-    return Reply(shown(handle.surface, entry))
+    return Reply(shown(ask, handle, entry))
 
 
 async def search_tools(ask: Ask) -> Replied:
@@ -188,21 +192,21 @@ async def select_tools(ask: Ask) -> Replied:
     names, handle = ask.body(SelectionBody).tools, await ask.surface()
     surface = handle.select(names)
     found = {name: surface.find(name) for name in dict.fromkeys(names)}
-    items = [shown(surface, entry) for entry in found.values() if entry is not None and entry.is_visible]
+    items = [shown(ask, handle, entry) for entry in found.values() if entry is not None and entry.is_visible]
     missing = [name for name, entry in found.items() if entry is None or not entry.is_visible]
     return Reply(Selection(items=items, missing=missing))
 
 
-def brief_of(surface: Surface, entry: SurfaceEntry) -> ToolBrief:
+def brief_of(ask: Ask, handle: SurfaceHandle, entry: SurfaceEntry) -> ToolBrief:
     """A tool in a list."""
-    return ToolBrief(**_brief(surface, entry))
+    return ToolBrief(**_brief(ask, handle, entry))
 
 
-def shown(surface: Surface, entry: SurfaceEntry) -> ToolState:
+def shown(ask: Ask, handle: SurfaceHandle, entry: SurfaceEntry) -> ToolState:
     """A tool by itself. Nothing of a deferred schema is shown (AT-180)."""
     tool, is_loaded = entry.tool, entry.standing == "loaded"
     return ToolState(
-        **_brief(surface, entry),
+        **_brief(ask, handle, entry),
         digest=entry.digest if is_loaded else None,
         input_schema=model_schema(tool) if is_loaded else None,
         output_schema=tool.output_schema if is_loaded else None,
@@ -212,17 +216,18 @@ def shown(surface: Surface, entry: SurfaceEntry) -> ToolState:
     )
 
 
-def _brief(surface: Surface, entry: SurfaceEntry) -> dict[str, Any]:
-    tool = entry.tool
+def _brief(ask: Ask, handle: SurfaceHandle, entry: SurfaceEntry) -> dict[str, Any]:
+    tool, asks = entry.tool, asks_caller(handle, entry, ask.edge.app.policy)
     facts = tool.facts
     return {
-        "name": surface.shown_name(entry),
+        "name": handle.surface.shown_name(entry),
         "tool_id": tool.tool_id,
         "version": tool.version,
         "title": tool.title,
         "description": tool.description,
         "standing": entry.standing,
-        "needs_approval": bool(entry.approval_from),
+        "needs_approval": asks != "never",
+        "asks": asks,
         "facts": {
             "is_read_only": facts.is_read_only,
             "is_concurrency_safe": facts.is_concurrency_safe,

@@ -17,10 +17,10 @@ from ferrule.model.timestamps import iso
 from ferrule.past_calls import after_last, page_of_calls, page_of_open_calls
 from ferrule.servers.http.ask import Ask
 from ferrule.servers.http.invocations import own_surface
-from ferrule.servers.http.looking import CallQuery, Looking, looking, moment
-from ferrule.servers.http.problems import Problem
+from ferrule.servers.http.looking import CallFilter, CallQuery, Looking, looking
 from ferrule.servers.http.reply import Replied, Reply
 from ferrule.servers.http.says import says
+from ferrule.servers.http.times import moment
 
 _DAY = 24 * 3600 * 1_000_000
 _MOST_ROWS = 100_000
@@ -33,7 +33,7 @@ _WIDTHS = tuple(
 )
 
 
-class TallyQuery(CallQuery, kw_only=True):
+class TallyQuery(CallFilter, kw_only=True):
     """Which calls, and in how many stretches of time."""
 
     stretches: Annotated[
@@ -64,15 +64,14 @@ class Tally(msgspec.Struct, kw_only=True):
 async def tally_invocations(ask: Ask) -> Replied:
     """How many calls stand how."""
     query, surface = ask.query(TallyQuery), await own_surface(ask)
-    if query.standing is not None or query.status is not None:
-        raise Problem(400, "invalid_query", "calls are counted by how they stand; leave 'standing' and 'status' out")
     now = time.time_ns() // 1000
     until = moment("until", query.until) or now
     since = moment("since", query.since)
     oldest = await ask.edge.app.store.rows_after(0, 1)
     since = max(until - _DAY if since is None else since, oldest[0].at if oldest else 0)
     since = min(since, until)
-    search = await looking(ask, msgspec.structs.replace(query, since=iso(max(since, 0))), surface)
+    filters = {name: getattr(query, name) for name in CallFilter.__struct_fields__}
+    search = await looking(ask, CallQuery(**{**filters, "since": iso(max(since, 0))}), surface)
     width = width_for(until - since, query.stretches)
     open_now = await _open(search)
     counted = await _counted_by_ledger(search, width) if search.is_whole else await _read(search, width)

@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 import http
+import logging
 from collections.abc import Iterable
+from typing import Any
 
+from ferrule.clock import Clock, id_maker
 from ferrule.servers.asgi import Answer, Header
+from ferrule.servers.root import problem
 
 _STATUS = {
     status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in http.HTTPStatus
 }  # fmt: skip
+_REFUSALS: dict[int, tuple[Any, ...]] = {
+    400: ("malformed_request", "the request cannot be read: it is no HTTP/1.1, or can be read in two ways"),
+    408: ("too_slow", "the request took too long to arrive"),
+    414: ("target_too_long", "the path and the query have more bytes than are taken here"),
+    431: ("head_too_large", "the headers are more, or have more bytes, than are taken here"),
+    501: ("unknown_transfer_encoding", "a body comes with its length, or in chunks and not coded otherwise"),
+    503: ("too_many_connections", "there are too many connections", (b"retry-after", b"5")),
+}
+"""Code, words and headers, by status."""
+_new_id = id_maker(Clock())
+_log = logging.getLogger("ferrule.serve")
 
 
 def head_text(status: int, headers: Iterable[Header]) -> bytearray:
@@ -31,7 +46,11 @@ def whole_text(answer: Answer, *, is_bodiless: bool, is_kept: bool) -> bytearray
     return head
 
 
-def plain_text(status: int, text: bytes) -> bytes:
-    """An answer in a few words, the last of its connection."""
-    headers = ((b"content-type", b"text/plain"), (b"content-length", b"%d" % len(text)), (b"connection", b"close"))
-    return bytes(head_text(status, headers) + b"\r\n" + text)
+def refusal_text(status: int) -> bytes:
+    """What is said of something that never became a request: problem details, the last answer of its connection."""
+    code, detail, *more = _REFUSALS.get(status, _REFUSALS[400])
+    request_id = _new_id("req")
+    answer = problem(status, code, detail, request_id=request_id)
+    answer.headers += [(b"x-request-id", request_id.encode()), *more]
+    _log.debug("a connection was answered with %d: %s (request %s)", status, detail, request_id)
+    return bytes(whole_text(answer, is_bodiless=False, is_kept=False))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
 from contextvars import copy_context
@@ -14,7 +15,7 @@ import httptools
 
 from ferrule.pipeline.own_task import begun
 from ferrule.servers.asgi import Answer, Header, Request, Stream
-from ferrule.servers.http1.answer_text import head_text, plain_text, whole_text
+from ferrule.servers.http1.answer_text import head_text, refusal_text, whole_text
 from ferrule.servers.http1.heads import Head, remember
 from ferrule.servers.http1.request import Http1Request
 from ferrule.servers.http1.targets import is_addressed, known_target, target_of
@@ -27,11 +28,17 @@ RespondNow = Callable[[Request], Given]
 done."""
 
 _HEAD_SECONDS, _BODY_SECONDS, _READING_SECONDS, _IDLE_SECONDS = 15.0, 60.0, 60.0, 75.0
-_MOST_HEADERS, _HEAD_BYTES, _URL_BYTES = 100, 32 * 1024, 8 * 1024
+_MOST_HEADERS, _HEAD_BYTES = 100, 32 * 1024
+URL_BYTES = 32 * 1024
+"""Of a target. Every query that the HTTP API's document allows fits in, whatever its letters."""
 _LINE_BYTES = 64 * 1024
 _HELD_BYTES = 64 * 1024
 """What is taken of a body before anybody wants it: nobody's bytes are held before it is known whose they are."""
 _FRAMING = (b"content-length", b"transfer-encoding")
+_METHODS = frozenset([b"GET", b"HEAD", b"POST", b"PUT", b"PATCH", b"DELETE", b"OPTIONS", b"CONNECT", b"TRACE", b"PRI"])
+"""What the parser is left alone with. With the last one HTTP/2 begins, and it is right to refuse that."""
+_METHOD_BYTES = 32
+_TOKEN = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _PIPELINED = _IN_A_ROW = 16
 _LINGER_SECONDS, _LINGER_BYTES = 2.0, 8 * 1024**2
 """What is still taken, and thrown away, of a client that is not listened to any more: closing at once while it sends would
@@ -68,6 +75,8 @@ class Connection(asyncio.BufferedProtocol):
         self._transport: Any = None
         self.scope: dict[str, Any] = {}
         self._url = b""
+        self._method = ""
+        """The method of the request whose head is being read, where the parser is not told it."""
         self._headers: list[Header] = []
         self._unread_bytes = 0
         """What came since a head or a body got further: the parser keeps a line of any length until it ends."""
@@ -99,7 +108,7 @@ class Connection(asyncio.BufferedProtocol):
                       "scheme": "https" if transport.get_extra_info("sslcontext") else "http"}  # fmt: skip
         self.until = self._loop.time() + _HEAD_SECONDS
         if not self._server.take(self):
-            transport.write(plain_text(503, b"there are too many connections"))  # type: ignore[attr-defined]
+            transport.write(refusal_text(503))  # type: ignore[attr-defined]
             transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -169,6 +178,8 @@ class Connection(asyncio.BufferedProtocol):
 
     def _feed(self, data: bytes) -> None:
         was_between = self._is_between
+        if was_between:
+            data = self._readable(data)
         try:
             self._parser.feed_data(data)
             if was_between and self._is_between:
@@ -188,6 +199,15 @@ class Connection(asyncio.BufferedProtocol):
             except httptools.HttpParserUpgrade as upgrade:
                 rest = rest[upgrade.args[0] :]
 
+    def _readable(self, data: bytes) -> bytes:
+        """The parser takes a method that it does not know for no HTTP. What a path can be asked for is not its to say: it is
+        given one that it knows, and reads all the rest as strictly as ever."""
+        method = data[: max(0, data.find(b" ", 0, _METHOD_BYTES + 1))]
+        if method in _METHODS or not _TOKEN.fullmatch(method):
+            return data
+        self._method = method.decode("ascii")
+        return b"POST" + data[len(method) :]
+
     def eof_received(self) -> bool:
         """A client that closes its half has gone: nobody waits for a long answer that way."""
         return False
@@ -202,7 +222,7 @@ class Connection(asyncio.BufferedProtocol):
     def on_url(self, url: bytes) -> None:
         """A part of its target."""
         self._url += url
-        if len(self._url) > _URL_BYTES:
+        if len(self._url) > URL_BYTES:
             self._fail(414)
 
     def on_header(self, name: bytes, value: bytes) -> None:
@@ -230,8 +250,10 @@ class Connection(asyncio.BufferedProtocol):
         if sum(map(len, chain.from_iterable(headers))) > _HEAD_BYTES:
             self._fail(431)
         self._headers, self._unread_bytes = [], 0  # what follows the body is no header: nobody looked at it on the way
-        request = Http1Request(self, parser.get_method().decode("ascii"), path, query, headers)
-        request.is_kept = parser.should_keep_alive() and not self._server.is_closing
+        unknown, self._method = self._method, ""
+        request = Http1Request(self, unknown or parser.get_method().decode("ascii"), path, query, headers)
+        # Whoever speaks strangely begins anew: what is remembered of a connection is what the parser was told.
+        request.is_kept = parser.should_keep_alive() and not self._server.is_closing and not unknown
         for name, value in headers:
             if name == b"expect":
                 request.expects = value.lower() == b"100-continue"
@@ -369,7 +391,7 @@ class Connection(asyncio.BufferedProtocol):
                 self._write_whole(request, answer, is_kept)
                 if self._drained is not None:
                     await self._drained
-            if not is_kept:
+            if not is_kept or self._server.is_closing:  # a stream may have outlived its server's wish to go on
                 self._end(is_silent=request.is_complete)
             else:
                 self._rest()
@@ -453,7 +475,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _give_up(self, status: int) -> None:
         """Say that what came cannot be read, and listen no more."""
-        self.write(plain_text(status, b"the request cannot be read"))
+        self.write(refusal_text(status))
         self._end(is_silent=False)
 
     def _end(self, *, is_silent: bool) -> None:
@@ -476,7 +498,7 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.close()  # idle
         else:
             if self._drained is None and self._current is None:
-                self.write(plain_text(408, b"the request took too long to arrive"))
+                self.write(refusal_text(408))
             self._transport.abort() if self._drained is not None else self._transport.close()
 
     def finish(self) -> None:

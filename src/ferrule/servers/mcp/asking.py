@@ -118,6 +118,9 @@ async def gone_on(
             if problem_with(request, answer) is None:
                 answers[key] = answer
     if answers.keys() != requests.keys():
+        missing = undeclared(requests, exchange.client)
+        if missing:  # the request before this one declared more
+            raise lacking(missing)
         return input_required(server, exchange, method, salient, pending)
     outcome = await _given(server, exchange, method, pending, answers)
     if outcome is None:

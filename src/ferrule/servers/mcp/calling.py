@@ -20,11 +20,19 @@ from ferrule.pipeline.call import CallOptions
 from ferrule.pipeline.session import Prepared
 from ferrule.servers.callers import Caller
 from ferrule.servers.mcp import approving, asking
-from ferrule.servers.mcp.deferred import target_of
+from ferrule.servers.mcp.deferred import Misdirected, Target, misdirected, target_of
 from ferrule.servers.mcp.exchange import Exchange
 from ferrule.servers.mcp.headers import agree_on_parameters
 from ferrule.servers.mcp.lookup import LOOKUP, how_to_look_up, look_up
-from ferrule.servers.mcp.results import Shape, call_result, refuse_protocol_errors, shape_of, unknown, waiting_result
+from ferrule.servers.mcp.results import (
+    Shape,
+    call_result,
+    refuse_protocol_errors,
+    shape_of,
+    text_result,
+    unknown,
+    waiting_result,
+)
 from ferrule.servers.mcp.server import McpServer, failure, params_of
 from ferrule.servers.mcp.state import salient
 from ferrule.servers.mcp.tasks import handle, knows_tasks, use_of, waited
@@ -65,6 +73,8 @@ class Callee(msgspec.Struct, frozen=True):
     """True when it never waits for anything: it need not become a task."""
     is_plain: bool
     """True when it is quick, and its calls are told by their name and arguments alone."""
+    through: str = ""
+    """The name that `call_tool` was given for it; empty where it is called itself."""
 
 
 async def call_tool(server: McpServer, exchange: Exchange, params: bytes) -> bytes | dict[str, Any]:
@@ -89,7 +99,10 @@ async def called(server: McpServer, exchange: Exchange, asked: CallParams) -> by
         if asked.name == LOOKUP and exchange.surface.surface.find(LOOKUP) is None:
             return await look_up(server, exchange, arguments)
         await exchange.surface.refresh()
-        found = await _found(server, exchange, asked.name, arguments)
+        try:
+            found = await _found(server, exchange, asked.name, arguments)
+        except Misdirected as why:
+            return text_result(server, exchange, str(why), is_error=True)
         if found is None:
             raise unknown(asked.name)
         callee, arguments = found
@@ -185,13 +198,13 @@ async def _found(server: McpServer, exchange: Exchange, name: str, arguments: by
         return None
     session = exchange.surface.session
     prepared = session.find(target.name)
-    callee = _callee(target.name, prepared)
-    if target.arguments is arguments and prepared.is_loaded and prepared.refusal is None:
+    callee = _callee(target, prepared)
+    if not target.through and prepared.is_loaded and prepared.refusal is None:
         session.views.setdefault(CALLS, {})[name] = callee
     return callee, target.arguments
 
 
-def _callee(name: str, prepared: Prepared) -> Callee:
+def _callee(target: Target, prepared: Prepared) -> Callee:
     entry = prepared.entry
     assert entry is not None
     try:
@@ -200,7 +213,8 @@ def _callee(name: str, prepared: Prepared) -> Callee:
         headers = ()
     is_quick = isinstance(prepared.run, InlineRun) and prepared.traits.task != "required"
     asks = prepared.wants_context
-    return Callee(name, prepared, shape_of(prepared), headers, asks, is_quick, is_quick and not asks and not headers)
+    is_plain = is_quick and not asks and not headers
+    return Callee(target.name, prepared, shape_of(prepared), headers, asks, is_quick, is_plain, through=target.through)
 
 
 async def _carried(
@@ -279,6 +293,8 @@ async def _told(
     if isinstance(outcome, Pending):
         return waiting_result(server, exchange, outcome, how_to_look_up(exchange, outcome))
     if outcome.error is not None and not _is_known(exchange, callee):
+        if callee.through:
+            return text_result(server, exchange, str(misdirected(callee.through)), is_error=True)
         raise unknown(asked.name)
     refuse_protocol_errors(exchange, outcome, asked.name)
     return call_result(server, exchange.revision, outcome, callee.shape)

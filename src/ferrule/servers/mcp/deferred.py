@@ -18,7 +18,6 @@ from ferrule.servers.mcp.exchange import Exchange
 from ferrule.servers.mcp.projection import ALWAYS_LOAD
 from ferrule.servers.mcp.server import McpServer
 from ferrule.servers.mcp.views import lists_all, of
-from ferrule.servers.mcp.wire import INVALID_PARAMS, RpcError
 from ferrule.surface_handle import SurfaceHandle
 
 _DESCRIPTION = (
@@ -43,6 +42,10 @@ class _Wrapped(msgspec.Struct, forbid_unknown_fields=True):
     arguments: msgspec.Raw = msgspec.Raw(b"{}")
 
 
+class Misdirected(Exception):
+    """`call_tool` was called in a way that means no tool. The message is for the model (MCP-151)."""
+
+
 class Target(NamedTuple):
     """What a call means."""
 
@@ -50,6 +53,13 @@ class Target(NamedTuple):
     """The tool, as the caller's surface knows it."""
     arguments: bytes
     entry: SurfaceEntry
+    through: str = ""
+    """The name that `call_tool` was given for it; empty for a tool that was called itself."""
+
+
+def misdirected(name: str) -> Misdirected:
+    """`call_tool` was given the name of a tool that is not there, or that the caller may not know of."""
+    return Misdirected(f"Unknown tool: {name[:200]}. search_tools finds tools by what they do.")
 
 
 def call_tool_shown(name: str, revision: str) -> dict[str, Any]:
@@ -64,32 +74,32 @@ async def target_of(server: McpServer, exchange: Exchange, name: str, arguments:
     """The tool that a call means and its arguments; None for a name that leads to nothing the caller may know of.
 
     A deferred tool whose schema the caller was shown is loaded on the way. One that was not stays as it is: calling it gives
-    `schema_not_loaded`, which says what to do. Raises RpcError for a `call_tool` that does not say what to call.
+    `schema_not_loaded`, which says what to do. Raises Misdirected for a `call_tool` that means no tool.
     """
     handle = exchange.surface
     view = of(exchange, server.settings)
-    if name == view.call_tool and name:
+    is_wrapped = name == view.call_tool and bool(name)
+    if is_wrapped:
         name, arguments = _unwrapped(arguments)
     meant = view.names.meant(name)
     if meant is None:
+        if is_wrapped:
+            raise misdirected(name)
         return None
     entry = handle.surface.find(meant)
     assert entry is not None  # a view shows nothing that its surface does not have
     if entry.standing == "deferred":
         await _load(server, exchange, handle, entry)
         entry = handle.surface.find(meant) or entry
-    return Target(meant, arguments, entry)
+    return Target(meant, arguments, entry, name if is_wrapped else "")
 
 
 def _unwrapped(arguments: bytes) -> tuple[str, bytes]:
     try:
         wrapped = msgspec.json.decode(arguments, type=_Wrapped)
-    except msgspec.ValidationError as error:
-        raise RpcError(
-            INVALID_PARAMS, f"the arguments of this tool name another one and its arguments: {error}"
-        ) from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise RpcError(INVALID_PARAMS, "the arguments cannot be read") from None
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        why = f": {error}" if isinstance(error, msgspec.ValidationError) else ""
+        raise Misdirected(f"The arguments are the name of another tool and its arguments, as an object{why}") from None
     return wrapped.name, bytes(wrapped.arguments)
 
 

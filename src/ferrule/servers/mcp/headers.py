@@ -45,13 +45,20 @@ def doubled(given: Sequence[Header]) -> bytes | None:
     return next((n for n in names if (n in _ROUTES or n.startswith(PARAM)) and names.count(n) > 1), None)
 
 
-def text_of(name: bytes, value: bytes) -> str:
-    """What a header says, decoded where it is marked as base64 (MCP-59, MCP-60, MCP-62). Raises RpcError."""
+def plain_text_of(name: bytes, value: bytes) -> str:
+    """What a header says, as it stands there: methods and versions are never marked as base64. Raises RpcError."""
     value = value.strip(b" \t")
     if not _VISIBLE.fullmatch(value):
         raise mismatch(f"the header {name.decode('latin-1')} holds characters that no header has")
+    return value.decode("ascii")
+
+
+def text_of(name: bytes, value: bytes) -> str:
+    """What a header says, decoded where it is marked as base64 (MCP-59, MCP-60, MCP-62). Raises RpcError."""
+    plain = plain_text_of(name, value)
+    value = plain.encode()
     if not (value.startswith(_PREFIX) and value.endswith(_SUFFIX) and len(value) >= len(_PREFIX) + len(_SUFFIX)):
-        return value.decode("ascii")
+        return plain
     written = value[len(_PREFIX) : -len(_SUFFIX)]
     try:
         data = b64decode(written, validate=True)
@@ -77,12 +84,12 @@ def agree_on(headers: Mapping[bytes, bytes], version: str, method: str, name: An
     said = headers.get(VERSION)
     if said is None:
         raise mismatch("the header MCP-Protocol-Version is missing")
-    if said != version.encode() and text_of(VERSION, said) != version:
+    if said != version.encode() and plain_text_of(VERSION, said) != version:
         raise mismatch("the header MCP-Protocol-Version and params._meta name different versions")
     said = headers.get(METHOD)
     if said is None:
         raise mismatch("the header Mcp-Method is missing")
-    if said != method.encode() and text_of(METHOD, said) != method:
+    if said != method.encode() and plain_text_of(METHOD, said) != method:
         raise mismatch("the header Mcp-Method and the method are different")
     if type(name) is str:
         said = headers.get(NAME)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from ferrule.servers.asgi import JSON, Answer, Request, Stream
-from ferrule.servers.callers import Caller
+from ferrule.servers.callers import Caller, Refused
 from ferrule.servers.edge import Edge
 from ferrule.servers.mcp.accepting import accepted_by, is_json
 from ferrule.servers.mcp.headers import METHOD, VERSION, doubled, mismatch
@@ -16,18 +16,21 @@ from ferrule.servers.mcp.methods import METHODS
 from ferrule.servers.mcp.modern import answer_modern, called_at_once
 from ferrule.servers.mcp.server import McpServer
 from ferrule.servers.mcp.session_http import SessionEndpoint
+from ferrule.servers.mcp.session_methods import sessionless
 from ferrule.servers.mcp.sse import Accepted
 from ferrule.servers.mcp.wire import (
+    INTERNAL_ERROR,
     INVALID_REQUEST,
     META_VERSION,
     SESSIONED,
-    SUPPORTED,
-    UNSUPPORTED_VERSION,
+    Message,
     RpcError,
     decoded,
     error_text,
 )
 
+_CODES = {400: INVALID_REQUEST, 413: INVALID_REQUEST, 500: INTERNAL_ERROR}
+"""Of what is refused before it is looked at. Other codes are the status: outside of what JSON-RPC and MCP reserve (MCP-126)."""
 _SESSIONED = frozenset(version.encode() for version in SESSIONED)
 _MARK = META_VERSION.encode()
 
@@ -84,8 +87,14 @@ class McpEndpoint:
         if is_modern:
             return await answer_modern(self.server, request, headers, caller, body, accepted)
         if self.sessions is None:
-            return _refused(_unserved(version), body)
+            return _unserved(version, body)
         return await self.sessions(request, caller)
+
+    def refusal(self, refused: Refused) -> Answer:
+        """What a client is told that is not let in: an error that its library shows (MCP-12)."""
+        code = _CODES.get(refused.status, refused.status)
+        error = RpcError(code, refused.reason, {"code": refused.code})
+        return Answer(refused.status, error_text(None, error), [JSON])
 
     def at_once(self, request: Request, caller: Caller) -> Answer | Awaitable[Answer | Stream] | None:
         """Answer a plain call: gives the answer, or what is left to be awaited for it. None when nothing was done."""
@@ -156,11 +165,14 @@ def _version_in(body: bytes) -> object:
     return params.meta.version if params is not None and params.meta is not None else None
 
 
-def _unserved(version: bytes | None) -> RpcError:
-    """The answer to a client of the revisions with sessions where they are switched off: it shows the message (MCP-13)."""
-    asked = version.decode("latin-1") if version is not None else SESSIONED[-1]
-    message = f"only version {', '.join(SUPPORTED)} of the protocol is served here, without sessions"
-    return RpcError(UNSUPPORTED_VERSION, message, {"supported": list(SUPPORTED), "requested": asked[:200]})
+def _unserved(version: bytes | None, body: bytes) -> Answer:
+    """The answer to a client of the revisions with sessions, where they are switched off."""
+    try:
+        message = decoded(body)
+    except RpcError:
+        message = Message()
+    spoken = version.decode("latin-1") if version is not None else SESSIONED[-1]
+    return _refused(sessionless(message, spoken), body)
 
 
 def _refused(error: RpcError, body: bytes = b"") -> Answer:
@@ -172,5 +184,5 @@ def _refused(error: RpcError, body: bytes = b"") -> Answer:
             request_id = message.readable_id
             _ = message.kind
         except RpcError as unreadable:
-            error = unreadable
+            error, request_id = unreadable, request_id or unreadable.request_id
     return Answer(error.status, error_text(request_id, error), [JSON])

@@ -62,6 +62,8 @@ class Kind(NamedTuple):
 
     method: str
     member: str
+    longest_ms: int | None = None
+    """For how long it may be kept at most, where more than changes of the workspace changes it."""
 
 
 TOOLS = Kind("tools/list", "tools")
@@ -139,7 +141,11 @@ class Lists:
             position = Position(kind.method, self._scope(exchange), fingerprint[:8], end, mark(items[end - 1][0]))
             rest["nextCursor"] = self._cursors.text(position)
         if exchange.is_modern:
-            rest |= {"ttlMs": self._server.settings.ttl_ms, "cacheScope": "private"}
+            ttl_ms = self._server.settings.ttl_ms
+            rest |= {
+                "ttlMs": ttl_ms if kind.longest_ms is None else min(ttl_ms, kind.longest_ms),
+                "cacheScope": "private",
+            }
         rest = self._server.completed(exchange, rest)
         members = b",".join(text for _, text in items[start:end])
         tail = encode(rest)[1:] if rest else b"}"

@@ -5,19 +5,21 @@ It is the server's own, reads only, and knows nothing but the caller's own calls
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Annotated, Any
 
 import msgspec
 
 from ferrule.model.result import Pending
 from ferrule.model.surface import SurfaceEntry
+from ferrule.pipeline.session import Session
 from ferrule.servers.mcp.exchange import Exchange
 from ferrule.servers.mcp.results import BARE, call_result, text_result, waiting_result
 from ferrule.servers.mcp.server import McpServer
 
 LOOKUP = "ferrule_result"
 _MOST_SECONDS = 60.0
+_FEW = 200
+"""So many tools are held against the rules; of more it counts that they may act at all."""
 _DESCRIPTION = (
     "Gives the result of a call of yours that had not ended when you were told so: it waited for a person, or took long. Give"
     " the invocation id you were told. Nothing is called again."
@@ -43,11 +45,15 @@ class _Asked(msgspec.Struct, forbid_unknown_fields=True):
     wait_seconds: Annotated[float, msgspec.Meta(ge=0, le=_MOST_SECONDS)] = 0.0
 
 
-def is_needed(entries: Iterable[SurfaceEntry]) -> bool:
-    """True when calls of these tools may have to wait for somebody."""
-    return any(
-        entry.is_visible and (entry.approval_from or entry.tool.facts.requires_user_interaction) for entry in entries
-    )
+def is_needed(session: Session) -> bool:
+    """True when calls of a surface's tools may have to wait for somebody."""
+    visible = [entry for entry in session.surface.entries.values() if entry.is_visible]
+    return any(map(session.may_ask, visible[:_FEW])) or any(map(_may_act, visible[_FEW:]))
+
+
+def _may_act(entry: SurfaceEntry) -> bool:
+    facts = entry.tool.facts
+    return bool(entry.approval_from) or facts.requires_user_interaction or facts.is_read_only is not True
 
 
 def lookup_shown(revision: str) -> dict[str, Any]:
@@ -74,6 +80,6 @@ async def look_up(server: McpServer, exchange: Exchange, arguments: bytes) -> by
 def how_to_look_up(exchange: Exchange, pending: Pending) -> str:
     """What a model is told to do for a result that is not there yet."""
     call = pending.invocation_id
-    if is_needed(exchange.surface.surface.entries.values()):
+    if is_needed(exchange.surface.session):
         return f'call {LOOKUP} with {{"invocation_id": "{call}"}}, or have a person run \'ferrule result {call}\'.'
     return f"have a person run 'ferrule result {call}'."

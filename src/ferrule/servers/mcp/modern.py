@@ -18,7 +18,7 @@ from ferrule.servers.asgi import JSON, Answer, ClientGone, Request
 from ferrule.servers.callers import Caller
 from ferrule.servers.mcp.calling import Begun, answered_at_once, finished
 from ferrule.servers.mcp.exchange import IDEMPOTENCY_KEY, RUN, Back, Exchange
-from ferrule.servers.mcp.headers import METHOD, NAME, NAMED_BY, VERSION, agree_on, text_of
+from ferrule.servers.mcp.headers import METHOD, NAME, NAMED_BY, VERSION, agree_on, plain_text_of
 from ferrule.servers.mcp.http_back import HttpBack, patience_of
 from ferrule.servers.mcp.plain_calls import LONGEST_RUN, Call, PlainMeta, plain_call
 from ferrule.servers.mcp.server import Answered, McpServer
@@ -40,21 +40,20 @@ from ferrule.servers.mcp.wire import (
     client_of,
     decoded,
     error_text,
-    refuse_doubles,
+    id_of,
+    refuse_doubled_params,
 )
 from ferrule.surface_handle import SurfaceHandle
 
 _log = logging.getLogger("ferrule.mcp")
 _WITHOUT_META = f"params._meta has to say {META_VERSION} and {META_CAPABILITIES}"
-_UNSET = msgspec.UNSET
 
 
 class _Params(msgspec.Struct, gc=False):
-    meta: msgspec.Raw | msgspec.UnsetType = msgspec.field(default=_UNSET, name="_meta")
+    meta: msgspec.Raw | msgspec.UnsetType = msgspec.field(default=msgspec.UNSET, name="_meta")
     name: Any = None
     uri: Any = None
     task_id: Any = msgspec.field(default=None, name="taskId")
-    arguments: msgspec.Raw | msgspec.UnsetType = _UNSET
 
 
 class _Meta(msgspec.Struct, gc=False):
@@ -131,7 +130,7 @@ def checked(message: Message) -> Said:
     """What a request says about itself, on a wire without headers (MCP-35). Raises RpcError."""
     said = said_in(message)
     refuse_unserved(said.meta.version)
-    _refuse_doubles(message, said)
+    refuse_doubled_params(message)
     return said
 
 
@@ -185,7 +184,7 @@ async def answer_modern(
             name = None  # what is there still has to agree
         agree_on(headers, said.meta.version, message.method, name)
         refuse_unserved(said.meta.version)
-        _refuse_doubles(message, said)
+        refuse_doubled_params(message)
         if not accepted.events and message.method == "subscriptions/listen":
             raise RpcError(INVALID_REQUEST, "its answer is a stream of events, which Accept excludes", status=406)
         surface = await server.edge.surface(caller, said.run_id, "mcp")
@@ -281,29 +280,12 @@ def _nothing(request_id: RequestId | None, error: FerruleError) -> Answer:
 
 def refused(message: Message | None, error: RpcError) -> Answer:
     """An error before anything was done. It is JSON, so that a client that tries eras learns which this is (MCP-12)."""
-    request_id = message.readable_id if message is not None else None
-    return Answer(error.status, error_text(request_id, error), [JSON])
+    return Answer(error.status, error_text(id_of(message, error), error), [JSON])
 
 
 def _unasked(headers: Mapping[bytes, bytes], kind: str) -> Answer:
     """What is no request: notifications are taken and mean nothing here (MCP-66); responses have nothing to answer (MCP-23)."""
     if kind == "response":
         return refused(None, RpcError(INVALID_REQUEST, "nothing was asked that this could answer"))
-    refuse_unserved(text_of(VERSION, headers.get(VERSION, b"")))
+    refuse_unserved(plain_text_of(VERSION, headers.get(VERSION, b"")))
     return Answer(202)
-
-
-def _refuse_doubles(message: Message, said: Said) -> None:
-    """Raises RpcError for parameters that say something twice."""
-    params, meta = bytes(message.params), bytes(said.raw_meta)  # type: ignore[arg-type]  # a request with `_meta` has them
-    names = params.count(b'"name"')
-    if (
-        (names > 1 and names != 1 + meta.count(b'"name"'))
-        or params.count(b'"_meta"') > 1
-        or params.count(b'"arguments"') > 1
-        or 92 in params
-        or message.method != "tools/call"
-    ):
-        refuse_doubles(params, said.params.arguments)
-    else:
-        refuse_doubles(meta, _UNSET)

@@ -11,10 +11,10 @@ import msgspec
 
 from ferrule.model.tool import Tool
 from ferrule.servers.mcp.wire import MODERN
+from ferrule.validation.latest_draft import latest_draft
 
 MEMBER = "result"
 """What a value is called that is no object, in the revisions that know nothing else."""
-_LATEST_DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _SHARED = ("$defs", "definitions")
 _MOST_STEPS = 16
 
@@ -26,8 +26,6 @@ def output_schema(tool: Tool, revision: str) -> Any:
     written = _read(tool.output_schema)
     if written is None:
         return None
-    if written.get("$schema") not in (None, _LATEST_DRAFT):
-        written = {key: value for key, value in written.items() if key != "$schema"}
     if revision == MODERN:
         return written
     if _is_object(written, written):
@@ -42,9 +40,10 @@ def wraps_output(tool: Tool) -> bool:
 
 
 def _read(schema: msgspec.Raw) -> dict[str, Any] | None:
-    """A schema as it is written; None for what is no object, or nested without end."""
+    """A schema in the words of 2020-12 (MCP-136); None for what is no object, or nested without end."""
     try:
-        written = msgspec.json.decode(schema)
+        renewed = latest_draft(bytes(schema))
+        written = msgspec.json.decode(schema) if renewed is None else renewed
     except RecursionError:
         return None
     return written if isinstance(written, dict) else None

@@ -8,11 +8,13 @@ from __future__ import annotations
 import asyncio
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 _READ_BYTES = 64 * 1024
 _MOST_UNSENT = 4 * 1024**2
 """Bytes that may wait to be written before no more lines are taken."""
+_ENOUGH = 16
+"""So many lines are written without waiting for the others of the turn: the client works on them meanwhile."""
 
 
 class Pipe:
@@ -34,7 +36,7 @@ class Pipe:
         self._is_paused = False
         self._is_flush_due = False
         self._ready: list[bytes] = []
-        self._unsent = b""
+        self._unsent = bytearray()
         self._waiters: list[asyncio.Future[None]] = []
         self.is_plain_file = stat.S_ISREG(os.fstat(read_from).st_mode) or not _can_be_watched(read_from)
         self.ended = asyncio.Event()
@@ -48,9 +50,15 @@ class Pipe:
     def send(self, text: bytes) -> None:
         """Write one line. What is written in the same turn is written together."""
         self._ready.append(text)
-        if not self._is_taking and not self._is_flush_due:
+        if len(self._ready) >= _ENOUGH:
+            self.flush()
+        elif not self._is_taking and not self._is_flush_due:
             self._is_flush_due = True
             self._loop.call_soon(self.flush)
+
+    def room(self) -> Awaitable[None] | None:
+        """None while there is room for more; else what to wait for before more is answered."""
+        return self.drained() if len(self._unsent) > _MOST_UNSENT and not self.ended.is_set() else None
 
     async def drained(self) -> None:
         """Wait until not much is left to be written."""
@@ -141,23 +149,24 @@ class Pipe:
         self._ready = []
         if self._unsent:
             self._unsent += data
-        else:
-            self._unsent = self._written(data)
-            if self._unsent:
-                self._loop.add_writer(self._write_to, self._writable)
+            return
+        written = self._written(data)
+        if written < len(data):
+            self._unsent += memoryview(data)[written:]
+            self._loop.add_writer(self._write_to, self._writable)
 
-    def _written(self, data: bytes) -> bytes:
-        """Write as much as is taken; gives the rest."""
+    def _written(self, data: bytes | bytearray) -> int:
+        """Write as much as is taken; gives how much that was. What nobody reads any more counts as written."""
         try:
-            return data[os.write(self._write_to, data) :]
+            return os.write(self._write_to, data)
         except (BlockingIOError, InterruptedError):
-            return data
-        except OSError:  # nobody reads any more
+            return 0
+        except OSError:
             self.ended.set()
-            return b""
+            return len(data)
 
     def _writable(self) -> None:
-        self._unsent = self._written(self._unsent)
+        del self._unsent[: self._written(self._unsent)]  # from the front: what is left is not copied
         if not self._unsent:
             self._loop.remove_writer(self._write_to)
         if len(self._unsent) > _MOST_UNSENT // 2 and not self.ended.is_set():

@@ -81,7 +81,7 @@ def _plain_meta(raw: bytes) -> PlainMeta | None:
     if capabilities[:1] != b"{" or (said.run is not None and len(said.run) > LONGEST_RUN):
         return None
     try:
-        refuse_doubles(raw, msgspec.UNSET)
+        refuse_doubles(raw)
         client = client_of(capabilities)
     except (RpcError, msgspec.MsgspecError, RecursionError):
         return None
@@ -124,6 +124,6 @@ def plain_line(body: bytes, depth: int) -> tuple[Call, PlainMeta] | None:
         return None
     # Without escapes, quotes count texts: any member beside the usual ones, or one of them twice, makes more of them.
     quotes = meta.quotes + (18 if params.arguments is NO_ARGUMENTS else 20 + arguments.count(b'"'))
-    if body.count(b'"') != (quotes + 2 if type(call.id) is str else quotes):
+    if not params.name or body.count(b'"') != (quotes + 2 if type(call.id) is str else quotes):
         return None
     return call, meta

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from contextvars import copy_context
 from typing import Any, NamedTuple
 
@@ -38,12 +38,15 @@ class Relay:
         jobs_in: Callable[[bytes | None], Iterable[Job]],
         waits: Callable[[Job, asyncio.Task[bytes]], None],
         paused: Callable[[], None],
+        room: Callable[[], Awaitable[None] | None],
     ) -> None:
         """`jobs_in` gives the requests of a line, and does the rest of it; `waits` is told of one that takes its time, and by
-        which task; `paused` is called when there is nothing left to take."""
+        which task; `paused` is called when there is nothing left to take; `room` gives what to wait for while the client does not
+        read what it asked for."""
         self._jobs_in = jobs_in
         self._waits = waits
         self._paused = paused
+        self._room = room
         self._loop = asyncio.get_running_loop()
         self._lines: deque[bytes | None] = deque()
         self._jobs: deque[Job] = deque()
@@ -90,6 +93,10 @@ class Relay:
                 self._waits(job, task)
                 return await rest_in(context, work, waited)
             if lines:
+                full = self._room()
+                if full is not None:
+                    await full
+                    continue
                 jobs.extend(self._jobs_in(lines.popleft()))
             else:
                 self._paused()

@@ -24,7 +24,7 @@ from ferrule.servers.mcp.reading import MISFIT, UNKNOWN, Asks, Unreadable, expos
 from ferrule.servers.mcp.server import McpServer, params_of
 from ferrule.servers.mcp.wire import INVALID_PARAMS, RESOURCE_NOT_FOUND, RpcError, encode
 
-RESOURCES = Kind("resources/list", "resources")
+RESOURCES = Kind("resources/list", "resources", longest_ms=1000)  # any call may add a stored result
 TEMPLATES = Kind("resources/templates/list", "resourceTemplates")
 _STORED = {
     "uriTemplate": stored.TEMPLATE,

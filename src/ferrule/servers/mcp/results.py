@@ -19,7 +19,7 @@ from ferrule.servers.mcp.blocks import OLDEST, STORED, Block, is_plain, projecte
 from ferrule.servers.mcp.exchange import Exchange
 from ferrule.servers.mcp.output_schemas import MEMBER, wraps_output
 from ferrule.servers.mcp.server import McpServer
-from ferrule.servers.mcp.wire import INVALID_PARAMS, MISSING_CAPABILITY, MODERN, OWN, RpcError, encode
+from ferrule.servers.mcp.wire import INVALID_PARAMS, MISSING_CAPABILITY, MODERN, OWN, RpcError, encode, is_reserved
 
 INVOCATION = OWN + "invocation"
 """In `_meta` of a result: the call, as the ledger and its people know it."""
@@ -72,7 +72,7 @@ def call_result(server: McpServer, revision: str, result: Result, shape: Shape) 
     """The result of a call that ended, as JSON."""
     if result.error is not None:
         return _failed(server, revision, result, result.error)
-    blocks, meta = result.content, result.native_meta
+    blocks, meta = result.content, _passed_on(result.native_meta)
     if result.model_facing_content is not None:  # not the tool's own words any more, so nothing is said beside them
         blocks, meta = result.model_facing_content, None
     value = result.structured_content
@@ -153,6 +153,12 @@ def written(
     return b'{"content":%b%b,"_meta":{%b}}' % (content, rest, own)
 
 
+def _passed_on(meta: dict[str, Any] | None) -> dict[str, Any] | None:
+    """What a server behind us said beside its result, without names that are the protocol's or ours: those speak of whoever
+    answers, and that is this server (MCP-14, MCP-105)."""
+    return meta and {name: said for name, said in meta.items() if not (name.startswith(OWN) or is_reserved(name))}
+
+
 def encoded(value: Any) -> bytes:
     """JSON of anything a result holds, numbers past 64 bits too."""
     try:
@@ -199,7 +205,7 @@ def _failed(server: McpServer, revision: str, result: Result, error: ToolError) 
         shown[0] = {**shown[0], "text": f"{error.message}\n\n{words}"}
     else:  # what it achieved comes after what went wrong
         shown.insert(0, {"type": "text", "text": f"{error.message}\n\n{words}"})
-    native = result.native_meta if result.model_facing_content is None else None
+    native = _passed_on(result.native_meta) if result.model_facing_content is None else None
     meta = {**(native or {}), ERROR: facts(error)}
     return written(server, revision, encode(shown), b',"isError":true', result.invocation_id, meta)
 

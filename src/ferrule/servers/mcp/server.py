@@ -24,6 +24,7 @@ from ferrule.servers.mcp.wire import (
     RpcError,
     encode,
     error_text,
+    refuse_doubled_params,
     result_text,
 )
 
@@ -84,6 +85,11 @@ class McpServer:
         if method is None:
             error = RpcError(METHOD_NOT_FOUND, f"there is no method {message.method[:200]!r}")
             return Answered(error_text(exchange.request_id, error), error.status)
+        if not exchange.is_modern:  # there it was looked at before, in the order of its checks
+            try:
+                refuse_doubled_params(message)
+            except RpcError as error:
+                return Answered(error_text(exchange.request_id, error), error.status)
         params = b"{}" if message.params is msgspec.UNSET else bytes(message.params)
         return await self.answered(exchange, message.method, method.handle(self, exchange, params))
 

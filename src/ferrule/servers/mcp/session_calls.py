@@ -45,7 +45,8 @@ def plain_call(body: bytes) -> PlainCall | None:
     # Without escapes, quotes count texts: any member beside the usual ones, or one of them twice, makes more of them.
     arguments = call.params.arguments
     quotes = _QUOTES if arguments is NO_ARGUMENTS else _QUOTES + 2 + bytes(arguments).count(b'"')
-    return call if body.count(b'"') == (quotes + 2 if type(call.id) is str else quotes) else None
+    is_plain = call.params.name and body.count(b'"') == (quotes + 2 if type(call.id) is str else quotes)
+    return call if is_plain else None
 
 
 async def answer_plain(

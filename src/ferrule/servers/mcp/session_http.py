@@ -25,7 +25,17 @@ from ferrule.servers.mcp.session_store import HttpSession, SessionStore
 from ferrule.servers.mcp.sse import HEADERS
 from ferrule.servers.mcp.streams import FROM_THE_BEGINNING, Carried, EventStream
 from ferrule.servers.mcp.subscriptions import follow_changes
-from ferrule.servers.mcp.wire import INVALID_REQUEST, Message, RpcError, decoded, encode, error_text, result_text
+from ferrule.servers.mcp.wire import (
+    INVALID_REQUEST,
+    Message,
+    RequestId,
+    RpcError,
+    decoded,
+    encode,
+    error_text,
+    id_of,
+    result_text,
+)
 from ferrule.surface_handle import SurfaceHandle
 
 SESSION = b"mcp-session-id"
@@ -39,8 +49,9 @@ class SessionEndpoint:
     def __init__(self, server: McpServer) -> None:
         self.server = server
         app = server.app
-        ids = SessionIds(app.services.sealing.secret, app.root)
-        self.store = SessionStore(server.edge.settings, lambda: app.new_id("run"), ids)
+        settings = server.edge.settings
+        ids = SessionIds(app.services.sealing.secret, app.root, idle_seconds=settings.mcp.session_seconds)
+        self.store = SessionStore(settings, lambda: app.new_id("run"), ids)
         server.edge.ending.append(self.store.end_streams)
         server.edge.closing.append(self.store.aclose)
 
@@ -62,7 +73,7 @@ class SessionEndpoint:
         body = await request.body(limits.body_bytes)
         call = plain_call(body)
         if call is not None:
-            session = self._session(request, caller)
+            session = self._session(request, caller, call.id)
             if isinstance(session, Answer):
                 return session
             surface = session.handle(caller)
@@ -76,7 +87,7 @@ class SessionEndpoint:
             kind = message.kind
             if kind == "request" and message.method == "initialize":
                 return await self._begun(caller, message)
-            session = self._session(request, caller)
+            session = self._session(request, caller, message.readable_id)
             if isinstance(session, Answer):
                 return session
             if kind == "request":
@@ -84,7 +95,7 @@ class SessionEndpoint:
             _take(session, message, kind)
             return Answer(202)
         except RpcError as error:
-            return _refused(message.readable_id if message is not None else None, error)
+            return _refused(id_of(message, error), error)
 
     def at_once(self, request: Request, caller: Caller, body: bytes) -> Answer | Awaitable[Answer | Stream] | None:
         """Answer a plain call whose client takes JSON: gives the answer, or what is left to be awaited for it. None when nothing
@@ -215,16 +226,16 @@ class SessionEndpoint:
         self.store.delete(session)
         return Answer(200)
 
-    def _session(self, request: Request, caller: Caller) -> HttpSession | Answer:
+    def _session(self, request: Request, caller: Caller, request_id: RequestId | None = None) -> HttpSession | Answer:
         """The session a request names, or why there is none (MCP-74, MCP-75)."""
         named = request.header(SESSION)
         if not named:
-            return _refused(
-                None, RpcError(INVALID_REQUEST, "the header Mcp-Session-Id is missing; initialize gives one")
-            )
+            message = "the header Mcp-Session-Id is missing; initialize gives one"
+            return _refused(request_id, RpcError(INVALID_REQUEST, message))
         session = self.store.find(named, caller)
         if session is None:
-            return _refused(None, RpcError(INVALID_REQUEST, "there is no such session; initialize again", status=404))
+            message = "there is no such session; initialize again"
+            return _refused(request_id, RpcError(INVALID_REQUEST, message, status=404))
         return session
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import msgspec
@@ -10,7 +11,15 @@ from ferrule.servers.mcp.discovery import capabilities_of, instructions_of
 from ferrule.servers.mcp.exchange import Exchange
 from ferrule.servers.mcp.server import McpServer, params_of
 from ferrule.servers.mcp.telling import level_named
-from ferrule.servers.mcp.wire import SESSIONED, Message, features_of
+from ferrule.servers.mcp.wire import (
+    SESSIONED,
+    SUPPORTED,
+    UNSUPPORTED_VERSION,
+    Message,
+    RpcError,
+    features_of,
+    refuse_doubled_params,
+)
 
 _TITLE_SINCE, _ALL_SINCE = "2025-06-18", "2025-11-25"
 
@@ -26,6 +35,13 @@ class _Initialize(msgspec.Struct, gc=False):
     client_info: _Client = msgspec.field(name="clientInfo")
 
 
+class _Handshake(msgspec.Struct, gc=False):
+    version: str = msgspec.field(name="protocolVersion")
+
+
+_read_handshake = msgspec.json.Decoder(_Handshake).decode
+
+
 class Agreed(NamedTuple):
     """What a client and the server agree on when a session begins."""
 
@@ -35,10 +51,21 @@ class Agreed(NamedTuple):
 
 def agreed(message: Message) -> Agreed:
     """Read `initialize`. Raises RpcError (MCP-92)."""
+    refuse_doubled_params(message)
     params = bytes(message.params) if isinstance(message.params, msgspec.Raw) else b"{}"
     asked: _Initialize = params_of(params, _Initialize)
     revision = asked.protocol_version if asked.protocol_version in SESSIONED else SESSIONED[0]
     return Agreed(revision, _offered(revision, asked.capabilities))
+
+
+def sessionless(message: Message, version: str = SESSIONED[-1]) -> RpcError:
+    """The answer to a client of the revisions with sessions where they are switched off: it shows the message (MCP-13).
+    `version`: what it speaks, where its message does not say it as `initialize` does."""
+    if message.method == "initialize" and isinstance(message.params, msgspec.Raw):
+        with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            version = _read_handshake(message.params).version
+    text = f"only version {', '.join(SUPPORTED)} of the protocol is served here, without sessions"
+    return RpcError(UNSUPPORTED_VERSION, text, {"supported": list(SUPPORTED), "requested": version[:200]})
 
 
 def _offered(revision: str, capabilities: dict[str, Any]) -> frozenset[str]:

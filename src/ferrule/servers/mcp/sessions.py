@@ -23,6 +23,8 @@ from ferrule.servers.mcp.wire import (
     RequestId,
     RpcError,
     notification_text,
+    refuse_doubled_params,
+    refuse_doubles,
     request_text,
 )
 from ferrule.surface_handle import SurfaceHandle
@@ -102,10 +104,11 @@ class Underway:
             return
         try:
             if isinstance(message.result, msgspec.Raw):
+                refuse_doubles(bytes(message.result))
                 answer.set_result(msgspec.json.decode(message.result))
             else:
                 answer.set_exception(_error_of(message.error))
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        except (RpcError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             answer.set_exception(RpcError(INTERNAL_ERROR, "the client's answer cannot be read"))
 
     def aclose(self) -> list[asyncio.Task[Any]]:
@@ -228,6 +231,7 @@ def cancelled_id(message: Message) -> Any:
     """The request that `notifications/cancelled` is about; None when it does not say so."""
     try:
         raw = message.params
+        refuse_doubled_params(message)
         return msgspec.json.decode(raw, type=_Cancelled).request_id if isinstance(raw, msgspec.Raw) else None
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except (RpcError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None

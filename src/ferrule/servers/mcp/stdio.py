@@ -25,7 +25,7 @@ from ferrule.servers.mcp.plain_calls import Call, PlainMeta, plain_line
 from ferrule.servers.mcp.relay import Answer, Job, Relay
 from ferrule.servers.mcp.server import McpServer
 from ferrule.servers.mcp.session_calls import PlainCall, answer_plain, exchange_of, plain_call
-from ferrule.servers.mcp.session_methods import agreed, initialized
+from ferrule.servers.mcp.session_methods import agreed, initialized, sessionless
 from ferrule.servers.mcp.sessions import Session, Underway, cancelled_id
 from ferrule.servers.mcp.subscriptions import follow_changes
 from ferrule.servers.mcp.wire import (
@@ -40,6 +40,7 @@ from ferrule.servers.mcp.wire import (
     decoded,
     encode,
     error_text,
+    id_of,
     result_text,
 )
 from ferrule.surface_handle import SurfaceHandle
@@ -66,7 +67,7 @@ class StdioConversation:
         """Of both eras: they share the pipe."""
         self._session: Session | None = None
         self._told_only = _ToldOnly(self)
-        self._relay = Relay(self._jobs_in, self._waits, pipe.flush)
+        self._relay = Relay(self._jobs_in, self._waits, pipe.flush, pipe.room)
 
     def begin(self) -> None:
         """Answer from now on."""
@@ -97,7 +98,7 @@ class StdioConversation:
         except RpcError as error:
             is_silent = message is not None and type(message.method) is str and message.id is msgspec.UNSET
             if not is_silent:  # a notification gets no response, whatever is wrong with it (MCP-19)
-                self._send(error_text(message.readable_id if message is not None else None, error))
+                self._send(error_text(id_of(message, error), error))
             return []
 
     def _jobs_of(self, line: bytes) -> list[Job]:
@@ -115,7 +116,9 @@ class StdioConversation:
     def _refuse_in_use(self, request_id: RequestId) -> None:
         """Two requests that cannot be told apart are not answered (MCP-17). Raises RpcError."""
         if self.underway.has(request_id):
-            raise RpcError(INVALID_REQUEST, "a request with this id is being answered")
+            error = RpcError(INVALID_REQUEST, "a request with this id is being answered")
+            error.request_id = request_id
+            raise error
 
     def _waits(self, job: Job, task: asyncio.Task[bytes]) -> None:
         """A request takes its time. Every one can be cancelled, but not the handshake (MCP-94)."""
@@ -155,6 +158,8 @@ class StdioConversation:
             if message.method == "server/discover" or _is_modern(message):
                 return await self._modern(message)
             if message.method == "initialize":
+                if not self._server.settings.sessions:
+                    raise sessionless(message)
                 return await self._initialize(message)
             session = self._session
             if session is None:

@@ -29,6 +29,7 @@ from ferrule.servers.mcp.methods import METHODS
 from ferrule.servers.mcp.pipe import Pipe
 from ferrule.servers.mcp.server import McpServer
 from ferrule.servers.mcp.stdio import StdioConversation
+from ferrule.servers.reloading import Reloading
 from ferrule.servers.turnstile import FairTurnstile
 from ferrule.workspace import Workspace
 
@@ -36,6 +37,8 @@ _GRACE_SECONDS = 0.5
 """For what is being answered when the client closes the pipe."""
 _PATIENCE_SECONDS = 0.5
 """For tools that do not stop when they are told to."""
+_LOOK_AFTER_SECONDS = 0.5
+"""Whoever starts a server waits for its first answer; changed definitions come after it, and the client is told of them."""
 
 
 class Claimed(NamedTuple):
@@ -83,10 +86,14 @@ async def serve_stdio(path: str | Path, settings: ServeSettings, begun: Callable
         caller = _caller(Access(root), settings)
         edge = Edge(app, settings, NoGate(), FairTurnstile(settings.limits))
         conversation = StdioConversation(McpServer(edge, METHODS), caller, pipe, lambda: app.new_id("run"))
+        reloading = Reloading(app)
         with _told_to_stop(pipe.ended):
             begun()
             conversation.begin()
+            if settings.reload:
+                reloading.begin(after_seconds=_LOOK_AFTER_SECONDS)
             await pipe.ended.wait()
+            await reloading.aclose()
             await edge.aclose()
             await conversation.finished(_GRACE_SECONDS)
             await conversation.aclose()

@@ -23,7 +23,7 @@ MOST_BYTES = 4 * 1024**2
 """Of one read; the rest is read by ranges."""
 _ROWS_LOOKED_AT = 400
 _MOST_LISTED = 50
-_FRESH_SECONDS = 2.0
+_FRESH_SECONDS = 0.1
 _KEPT_LISTS = 256
 _TEXTS = ("application/json", "application/xml", "application/yaml", "application/javascript", "application/sql")
 _TEXT_ENDINGS = ("+json", "+xml", "+yaml")

@@ -30,7 +30,8 @@ DEFER_EXTENSION = "dev.ferrule/defer-loading"
 class View:
     """One surface, as MCP shows it."""
 
-    def __init__(self, surface: Surface, settings: McpSettings) -> None:
+    def __init__(self, surface: Surface, settings: McpSettings, *, may_wait: bool) -> None:
+        """`may_wait`: whether calls of its tools may have to wait for somebody."""
         self.surface = surface
         self.scope = scope_of(surface.request)
         self.instructions: str | None = None
@@ -57,7 +58,7 @@ class View:
                 self.deferred.append(entry)
             elif entry.standing == "loaded" and entry.tool.exposed_as is not None:
                 self._expose(entry)
-        self.needs_lookup = is_needed(surface.entries.values()) and self.names.is_free(LOOKUP)
+        self.needs_lookup = may_wait and self.names.is_free(LOOKUP)
         """True when calls may have to be asked about later."""
         self.call_tool = next((name for name in CALL_TOOL_NAMES if self.names.is_free(name)), "")
         """The name of the tool that calls others; empty when nothing needs it."""
@@ -108,7 +109,7 @@ def view_of(handle: SurfaceHandle, settings: McpSettings, *, is_modern: bool) ->
     if view is None:
         surface = session.surface
         plain = without_selection(surface) if is_modern else surface
-        made = View(plain, settings)
+        made = View(plain, settings, may_wait=is_needed(session))
         view = views[name] = made
         if plain is surface and not surface.request.selected:
             views["mcp"] = views["mcp in a session"] = made

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext, suppress
 from typing import Any, Literal
 
 import msgspec
@@ -42,6 +43,12 @@ _STATUS = {METHOD_NOT_FOUND: 404, PARSE_ERROR: 400, INVALID_REQUEST: 400, HEADER
            UNSUPPORTED_VERSION: 400}  # fmt: skip
 
 
+def is_reserved(name: str) -> bool:
+    """True for a name in `_meta` that is the protocol's: the second label of its prefix says so (MCP-107)."""
+    labels = name.partition("/")[0].split(".") if "/" in name else ()
+    return len(labels) > 1 and labels[1] in ("modelcontextprotocol", "mcp")
+
+
 class RpcError(Exception):
     """An error that is answered. The message is for the client: no paths, no secrets, no traces (MCP-289)."""
 
@@ -52,6 +59,16 @@ class RpcError(Exception):
         self.data = data
         self.status = status or _STATUS.get(code, 200)
         """The HTTP status in the modern revision, while nothing was sent; sessions answer 200 (MCP-76)."""
+        self.request_id: RequestId | None = None
+        """Of a message that cannot be taken, where its id can be read all the same (MCP-18)."""
+
+
+class SaidTwice(RpcError):
+    """An object has a member twice: readers would not agree on what it says."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(INVALID_REQUEST, f"{name[:60]!r} is said twice")
+        self.name = name
 
 
 class Message(msgspec.Struct, gc=False):
@@ -88,6 +105,14 @@ _decode = msgspec.json.Decoder(Message).decode
 DEPTH = 128
 """How deep a message may be nested, unless the settings say otherwise."""
 _NO_JSON = "this is no JSON"
+_HALF = b"\\ud"
+"""How half a character is written."""
+_TWO_NAMES = 4
+"""Quotes: with fewer of them nothing is said twice."""
+_SPACE = 64
+"""How far from its name a value is looked for."""
+_LARGE = 16 * 1024
+_NOTHING = nullcontext()
 
 
 def decoded(body: bytes, depth: int = DEPTH) -> Message:
@@ -101,10 +126,38 @@ def decoded(body: bytes, depth: int = DEPTH) -> Message:
     except msgspec.ValidationError:
         raise _no_message(body) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise RpcError(PARSE_ERROR, _NO_JSON) from None
+        raise _no_json(body) from None
     if 92 in body or body.count(b'"id"') > 1 or body.count(b'"method"') > 1 or body.count(b'"params"') > 1:
-        refuse_doubles(body, message.params)
+        try:
+            refuse_doubles(body, "params", message.params)
+        except SaidTwice as error:
+            error.request_id = message.readable_id if error.name != "id" else None
+            raise
     return message
+
+
+def _no_json(body: bytes) -> RpcError:
+    """What is wrong with a body that cannot be read. Half a character is allowed by JSON's grammar, and by no encoding: whoever
+    sent it learns that, under the id that it gave."""
+    error = RpcError(PARSE_ERROR, _NO_JSON)
+    if _HALF not in body.lower():
+        return error
+    try:
+        with no_garbage(body):
+            said = json.loads(body, parse_constant=float.fromhex)
+    except (ValueError, RecursionError):
+        return error
+    error.message = "a text holds half a character: a surrogate without its other half"
+    if isinstance(said, dict):
+        with suppress(UnicodeEncodeError):  # it may be the id that holds it
+            encode(said.get("id"))
+            error.request_id = Message(id=said.get("id")).readable_id
+    return error
+
+
+def id_of(message: Message | None, error: RpcError) -> RequestId | None:
+    """The id that an error names: that of the message, if it was read at all."""
+    return error.request_id if message is None else message.readable_id
 
 
 def _no_message(body: bytes) -> RpcError:
@@ -116,18 +169,56 @@ def _no_message(body: bytes) -> RpcError:
     return RpcError(INVALID_REQUEST, "a message is one JSON object")
 
 
-def refuse_doubles(text: bytes, apart: msgspec.Raw | msgspec.UnsetType) -> None:
-    """Raises RpcError (-32600) for an object that has a member twice: readers would not agree on what it says. `apart`: the
-    member whose inside somebody else looks at."""
-    if not isinstance(apart, msgspec.UnsetType):
-        text = text.replace(bytes(apart), b"0", 1)
-    try:
-        with no_garbage(text):
-            json.loads(text, object_pairs_hook=_distinct)
-    except _TwiceError as error:
-        raise RpcError(INVALID_REQUEST, f"{str(error)[:60]!r} is said twice") from None
-    except (ValueError, RecursionError):  # the other reader took it, so this is about the reading, not about names
+def refuse_doubled_params(message: Message) -> None:
+    """Raises RpcError (-32600) for parameters that say something twice. What a tool is called with is looked at by its call."""
+    params = message.params
+    if isinstance(params, msgspec.UnsetType):
         return
+    text = bytes(params)
+    if text.count(b'"') >= _TWO_NAMES:
+        is_call = message.method == "tools/call" and b'"arguments"' in text
+        refuse_doubles(text, "arguments", _arguments(params) if is_call else msgspec.UNSET)
+
+
+class _Arguments(msgspec.Struct, gc=False):
+    arguments: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+_read_arguments = msgspec.json.Decoder(_Arguments).decode
+
+
+def _arguments(params: msgspec.Raw) -> msgspec.Raw | msgspec.UnsetType:
+    try:
+        return _read_arguments(params).arguments
+    except (msgspec.MsgspecError, RecursionError):
+        return msgspec.UNSET
+
+
+def refuse_doubles(text: bytes, name: str = "", apart: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET) -> None:
+    """Raises SaidTwice for an object that has a member twice. `apart`: the value of the member `name`, whose inside somebody else
+    looks at."""
+    if not isinstance(apart, msgspec.UnsetType):
+        text = _without(text, b'"%b"' % name.encode(), bytes(apart))
+    try:
+        with no_garbage(text) if len(text) > _LARGE else _NOTHING:
+            _look_for_doubles(text.decode())
+    except _TwiceError as error:
+        raise SaidTwice(str(error)) from None
+    except (ValueError, RecursionError):  # in a member that nobody has read yet
+        raise RpcError(PARSE_ERROR, _NO_JSON) from None
+
+
+def _without(text: bytes, name: bytes, value: bytes) -> bytes:
+    """A text with `0` for the object or list that a member has. Names that are written with escapes are not found: then all of
+    it stays, as it does for any other value."""
+    at = text.find(name) if value[:1] in (b"{", b"[") else -1
+    while at >= 0:
+        after = text[at + len(name) : at + len(name) + _SPACE]
+        begins = at + len(name) + len(after) - len(after.lstrip(b" \t\r\n:"))
+        if b":" in text[at + len(name) : begins] and text.startswith(value, begins):
+            return b"%b0%b" % (text[:begins], text[begins + len(value) :])
+        at = text.find(name, at + 1)
+    return text
 
 
 class _TwiceError(Exception):
@@ -142,6 +233,9 @@ def _distinct(pairs: list[tuple[str, Any]]) -> None:
         if name in seen:
             raise _TwiceError(name)
         seen.add(name)
+
+
+_look_for_doubles = json.JSONDecoder(object_pairs_hook=_distinct, parse_int=len, parse_float=len, strict=False).decode
 
 
 def id_text(request_id: RequestId) -> bytes:

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from ferrule.errors import FerruleError
+from ferrule.errors import FerruleError, SurfaceError
 from ferrule.model.handed import Handed
 from ferrule.model.result import Pending, Result
 from ferrule.pipeline.call import CallOptions
@@ -19,7 +19,7 @@ from ferrule.servers.callers import Caller
 from ferrule.servers.edge import Edge
 from ferrule.servers.oxp import outcomes
 from ferrule.servers.oxp.complaints import parameter_errors
-from ferrule.servers.oxp.door import is_principal
+from ferrule.servers.oxp.door import is_principal, refused_credential
 from ferrule.servers.oxp.ids import read_ref
 from ferrule.servers.oxp.requirements import met
 from ferrule.servers.oxp.shelf import Item, Shelf, Shelves
@@ -79,7 +79,7 @@ class Calling:
             raise BadRequest(f"there is no tool {request.tool_id}")
         return item, await met(self._app, item.entry.tool, behalf, request.context, check_url)
 
-    def _behalf(self, caller: Caller, user_id: str | None) -> Caller:
+    def _behalf(self, caller: Caller, user_id: str) -> Caller:
         """On whose behalf a call is made: the user it names, of the credential's own tenant. Raises BadRequest."""
         if not user_id or user_id == caller.identity.principal:
             return caller
@@ -87,13 +87,20 @@ class Calling:
             raise BadRequest("`context.user_id` is no name for a user")
         if self._edge.settings.oxp.users == "own":
             raise BadRequest("this credential may not call on behalf of that user")
-        identity = msgspec.structs.replace(caller.identity, principal=user_id, groups=frozenset())
-        return msgspec.structs.replace(caller, identity=identity, is_operator=False)
+        identity, holder = caller.identity, caller.identity.principal
+        identity = msgspec.structs.replace(identity, principal=user_id, groups=frozenset())
+        return msgspec.structs.replace(caller, identity=identity, is_operator=False, holder=holder)
 
     async def shelf(self, caller: Caller) -> Shelf:
-        """The tools that a caller has. Raises BadRequest when nobody can tell now."""
+        """The tools that a caller has. Raises Refused (401) for a credential whose agent, role or surface the catalog does not
+        have, and BadRequest when nobody can tell now."""
         try:
             return await self._shelves.of(caller)
+        except SurfaceError as error:
+            _log.warning(
+                "%s came by %s and has no surface: %s", caller.identity.principal, caller.identity.channel, error
+            )
+            raise refused_credential("there are no tools for this credential; ask whoever gave it to you") from None
         except FerruleError as error:
             _log.warning("a surface for %s cannot be made: %s", caller.identity.principal, error)
             raise BadRequest("the server is temporarily unavailable; try again later") from None
@@ -136,7 +143,7 @@ class Calling:
         refusal = outcomes.refused(outcome)
         if refusal is not None:
             raise refusal
-        if outcomes.is_about_input(outcome):
+        if await outcomes.is_about_input(outcome, self._app.store):
             return outcomes.invalid_input(outcome.error.message, parameter_errors(tool, bytes(request.input)))
         return self._wrapped(outcomes.failed(call_id, tool, outcome), is_bare)
 

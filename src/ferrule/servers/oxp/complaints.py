@@ -29,14 +29,13 @@ def parameter_errors(tool: Tool, written: bytes) -> dict[str, str]:
         complaints = Complaints(tool.name, SchemaView(msgspec.json.decode(schema)), Mask.of(tool), internal)
     except Exception:  # it only explains: a schema or an input that nobody can read is told of already
         return {}
-    found: dict[str, list[Any]] = {}
+    found: dict[str, dict[str, None]] = {}
     for error in errors[:_MOST]:
+        told = complaints.each([error], _MOST)
         for name in _parameters(error):
-            found.setdefault(name, []).append(error)
-    return {
-        name: complaints.of(those).partition(": ")[2].strip("\n- ") or "it does not fit"
-        for name, those in found.items()
-    }
+            own = [one.text for one in told if one.path[:1] == (name,)] or [one.text for one in told]
+            found.setdefault(name, {}).update(dict.fromkeys(own or ["it does not fit"]))
+    return {name: "\n".join(texts) for name, texts in found.items()}
 
 
 def _parameters(error: Any) -> list[str]:

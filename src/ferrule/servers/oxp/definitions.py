@@ -1,6 +1,7 @@
 """Tools as OXP definitions: those written in OXP as they are, all others in its words (OXP-1 to OXP-18).
 
-What a definition says does not depend on who asks; its id and name do, for they must not be anybody else's (`shelf.py`).
+What a definition says does not depend on who asks; its id and name do, for they must not be anybody else's (`shelf.py`). What it
+requires is listed as far as callers have to bring it (`requirements.py`).
 """
 
 from __future__ import annotations
@@ -40,9 +41,10 @@ class Projected(msgspec.Struct, frozen=True, kw_only=True):
     parameters: dict[str, Any]
     output_schema: dict[str, Any] | None
     requirements: dict[str, Any] | None
+    """As they were written."""
 
-    def definition(self, tool_part: str, name: str) -> dict[str, Any]:
-        """The whole definition, under this id and name."""
+    def definition(self, tool_part: str, name: str, requirements: dict[str, Any] | None) -> dict[str, Any]:
+        """The whole definition, under this id and name, with what is left to its callers of its requirements."""
         written: dict[str, Any] = {
             "id": f"{tool_part}@{self.version}",
             "name": name,
@@ -51,7 +53,7 @@ class Projected(msgspec.Struct, frozen=True, kw_only=True):
             "input_schema": {"parameters": self.parameters},
             "output_schema": self.output_schema,
         }
-        return written if self.requirements is None else {**written, "requirements": self.requirements}
+        return written if requirements is None else {**written, "requirements": requirements}
 
 
 def projected(tool: Tool) -> Projected:

@@ -20,8 +20,11 @@ from ferrule.model.serving import OxpSettings
 from ferrule.servers.asgi import Request
 from ferrule.servers.callers import Caller, Refused, holds
 from ferrule.servers.edge import Edge
+from ferrule.servers.grants import LOCAL, SIGNED, caller_of, granted
+from ferrule.tokens import Limits
 
 API_KEY = b"oxp-api-key"
+BEARER = 'Bearer realm="oxp"'
 ANYBODY = Caller(Identity("local", "oxp:open", frozenset({CALL})))
 _SHORTEST_SECRET = 32
 _PASSED_ON = (429, 503)
@@ -36,14 +39,16 @@ class Door:
     """Lets callers in, in the ways that `[serve.oxp] auth` names."""
 
     def __init__(self, edge: Edge, environment: Mapping[str, str] | None = None) -> None:
-        """Raises SettingsError for a secret that is named and not there."""
+        """Raises SettingsError for a secret that is named and not there, or has to be named for anybody to come in."""
         settings = edge.settings.oxp
         self._edge = edge
         self._settings = settings
         self._is_open = "none" in settings.auth or not edge.settings.auth
-        self._secret = "" if "jwt" not in settings.auth else _shared_secret(
+        self._secret = "" if self._is_open or "jwt" not in settings.auth else _shared_secret(
             settings, os.environ if environment is None else environment
         )  # fmt: skip
+        self._takes_keys = "api-key" in settings.auth
+        self._takes_tokens = "bearer" in settings.auth or bool(self._secret)
 
     async def caller(self, request: Request) -> Caller:
         """Who calls. Raises Refused (401)."""
@@ -51,13 +56,33 @@ class Door:
             return ANYBODY
         caller = await self._known(request)
         if caller is None:
-            raise Refused(401, "a valid credential is needed", challenge='Bearer realm="oxp"')
+            raise self._refused(is_shown=self._shows_one(request))
         return caller
 
+    def _shows_one(self, request: Request) -> bool:
+        """True when a request has a header that could let somebody in here."""
+        if self._takes_keys and request.header(API_KEY) is not None:
+            return True
+        return self._takes_tokens and (request.header(b"authorization") or "").lower().startswith("bearer ")
+
+    def _refused(self, *, is_shown: bool) -> Refused:
+        """What somebody is told who does not come in: the headers that count here, and never what is wrong with theirs."""
+        ways = ["OXP-API-Key: …"] if self._takes_keys else []
+        ways += ["Authorization: Bearer …"] if self._takes_tokens else []
+        wanted = " or ".join(ways)
+        reason = (
+            f"the credential is not valid here; this takes {wanted}"
+            if is_shown
+            else f"a credential is needed: {wanted}"
+        )
+        challenges = [BEARER] if self._takes_tokens else []
+        challenges += ['OXP-API-Key realm="oxp"'] if self._takes_keys else []
+        return refused_credential(reason, ", ".join(challenges))
+
     async def _known(self, request: Request) -> Caller | None:
-        key = request.header(API_KEY)
+        key = request.header(API_KEY) if self._takes_keys else None
         if key is not None:
-            return await self._with_token(_bearing(request, key)) if "api-key" in self._settings.auth else None
+            return await self._with_token(_bearing(request, key))
         scheme, _, token = (request.header(b"authorization") or "").partition(" ")
         token = token.strip()
         if scheme.lower() != "bearer" or not token:
@@ -90,15 +115,28 @@ class Door:
             return None
         if not _is_for(claims.get("aud"), self._settings.jwt_audiences):
             return None
-        subject = claims.get("sub")
-        principal = subject if isinstance(subject, str) and is_principal(subject) else _SIGNER
-        return Caller(Identity(principal, "oxp:jwt", frozenset({CALL})))
+        subject = claims.get("sub", _SIGNER)
+        return self._granted(subject) if isinstance(subject, str) and is_principal(subject) else None
+
+    def _granted(self, principal: str) -> Caller | None:
+        """What whoever signed a token becomes here; None when a grant refuses them."""
+        groups: frozenset[str] = frozenset()
+        try:
+            bound = granted(self._edge.settings.grants, principal, groups, Limits(), (SIGNED, LOCAL))
+        except Refused:
+            return None
+        return caller_of(principal, "oxp:jwt", frozenset({CALL}), groups, bound, is_local=False)
 
     def _claims(self, token: str) -> dict[str, Any]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", jwt.InsecureKeyLengthWarning)  # told once, when the server starts
             claims: dict[str, Any] = jwt.decode(token, self._secret, algorithms=["HS256"], options=_OPTIONS)
         return claims
+
+
+def refused_credential(reason: str, challenge: str = BEARER) -> Refused:
+    """The refusal of whoever may not call with what they showed."""
+    return Refused(401, reason, challenge=challenge)
 
 
 def is_principal(text: str) -> bool:
@@ -116,6 +154,15 @@ def _is_for(audience: Any, allowed: tuple[str, ...]) -> bool:
 
 def _shared_secret(settings: OxpSettings, environment: Mapping[str, str]) -> str:
     if not settings.jwt_secret_env:
+        if set(settings.auth) == {"jwt"}:
+            raise SettingsError(
+                "[serve.oxp] auth takes tokens of a shared secret alone, and none is named, so nobody could come in; name the"
+                " environment variable that holds it in jwt_secret_env, or add api-key to auth"
+            )
+        if settings.auth != OxpSettings().auth:  # somebody wrote it
+            _log.warning(
+                "[serve.oxp] auth names jwt, and jwt_secret_env no secret, so that no such token comes in; name one"
+            )
         return ""
     secret = environment.get(settings.jwt_secret_env, "")
     if not secret:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from ferrule.contracts.executor import ExecutionFailed
+from ferrule.contracts.store import Store
+from ferrule.errors import LedgerError
 from ferrule.executors.definition import error_codes
 from ferrule.model.failure import ErrorClass, ToolError
 from ferrule.model.result import Pending, Result
@@ -48,9 +50,18 @@ def refused(result: Result) -> BadRequest | None:
     return BadRequest(error.message) if error.error_class in _BEFORE else None
 
 
-def is_about_input(result: Result) -> bool:
-    """True when the input does not fit the tool's schema, so that nothing ran (OXP-24)."""
-    return result.error is not None and result.error.error_class == "schema_validation_failed"
+async def is_about_input(result: Result, store: Store) -> bool:
+    """True when the input was refused before anything ran: by the tool's schema, or by its own check (OXP-24)."""
+    error = result.error
+    if error is None or error.error_class != "invalid_arguments":
+        return error is not None and error.error_class == "schema_validation_failed"
+    if error.error_code == "input_mutation_failed":  # a hook's doing
+        return False
+    try:
+        rows = await store.rows_of(result.invocation_id)
+    except LedgerError:
+        return False
+    return [row.outcome for row in rows] == ["validation_failed"]  # a tool that ran, and says the same, has failed
 
 
 def succeeded(call_id: str, result: Result, value: Any) -> dict[str, Any]:

@@ -35,11 +35,14 @@ async def met(app: App, tool: Tool, caller: Caller, context: CallContext, check_
     lacking = [provider for provider in required.authorization if provider not in tokens]
     unauthorized = [one for one in lacking if not _has_token(app, one, required.authorization[one], caller)]
     missing: dict[str, Any] = {}
-    if unauthorized:
-        missing["authorization"] = [
-            await _challenge(app, provider, required.authorization[provider], caller, check_url)
-            for provider in unauthorized
-        ]
+    challenges = {
+        provider: await _challenge(app, provider, required.authorization[provider], caller, check_url)
+        for provider in unauthorized
+    }
+    if known := [challenge for challenge in challenges.values() if challenge is not None]:
+        missing["authorization"] = known
+    if unknown := [provider for provider, challenge in challenges.items() if challenge is None]:
+        missing["tokens"] = unknown  # a challenge without its url would be none (OXP-41)
     if absent := sorted(unbound - secrets.keys()):
         missing["secrets"] = absent
     if required.user_id and not context.user_id:
@@ -50,6 +53,18 @@ async def met(app: App, tool: Tool, caller: Caller, context: CallContext, check_
         )
     brought = {name: tokens[name] for name in required.authorization if name in tokens}
     return Handed(brought | {name: secrets[name] for name in sorted(unbound)})
+
+
+def asked_for(app: App, tool: Tool, written: dict[str, Any] | None) -> dict[str, Any] | None:
+    """What a definition says that its callers have to bring: what it requires, without the secrets that are here already. None
+    when nothing is left."""
+    required = requirements_of(tool)
+    if written is None or not required.secrets:
+        return written
+    bound = required.secrets - _unbound(app, tool, required)
+    left = [one for one in written["secrets"] if not isinstance(one, dict) or one.get("id") not in bound]
+    others = {name: value for name, value in written.items() if name != "secrets"}
+    return {**others, **({"secrets": left} if left else {})} or None
 
 
 def _unbound(app: App, tool: Tool, required: Requirements) -> frozenset[str]:
@@ -69,13 +84,13 @@ def _has_token(app: App, provider: str, scopes: Iterable[str], caller: Caller) -
 
 async def _challenge(
     app: App, provider: str, scopes: Iterable[str], caller: Caller, check_url: Callable[[str], str]
-) -> dict[str, Any]:
-    """Where the user is sent; only the provider's id where nobody here knows that."""
+) -> dict[str, Any] | None:
+    """Where the user is sent; None where nobody here knows that."""
     try:
         begun = await app.authorizations.begin(provider, caller.identity.principal, tuple(scopes), tenant=caller.tenant)
     except (ExecutionFailed, SettingsError) as problem:
         _log.info("no authorization at %r can be begun: %s", provider, problem)
-        return {"id": provider}
+        return None
     return {**begun.to_record(), "check_url": check_url(begun.state)}
 
 

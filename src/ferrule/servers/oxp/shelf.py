@@ -10,7 +10,7 @@ import hashlib
 import logging
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ferrule.app import App
 from ferrule.model.surface import SurfaceEntry
@@ -18,6 +18,7 @@ from ferrule.pipeline.session import Session
 from ferrule.servers.callers import Caller
 from ferrule.servers.oxp.definitions import LONGEST_NAME, Projected, projected
 from ferrule.servers.oxp.ids import ToolRef, number, part, resolved
+from ferrule.servers.oxp.requirements import asked_for
 from ferrule.servers.oxp.wire import SCHEMA, encoded
 from ferrule.surface_handle import SurfaceHandle
 from ferrule.validation.inlining import NotInlinable
@@ -79,7 +80,7 @@ class Shelf:
         known = self._listing.get(is_compat)
         if known is None:
             tools = [
-                item.projected.definition(tool, self._names[tool])
+                self._definition(tool, item)
                 for tool in sorted(self._items)
                 for _, item in sorted(self._items[tool].items(), key=lambda pair: number(pair[0]))
                 if item.is_listed
@@ -87,6 +88,10 @@ class Shelf:
             known = encoded({"$schema": SCHEMA, "tools": tools, **({"items": tools} if is_compat else {})})
             self._listing[is_compat] = known
         return known
+
+    def _definition(self, tool: str, item: Item) -> dict[str, Any]:
+        left = asked_for(self._app, item.entry.tool, item.projected.requirements)
+        return item.projected.definition(tool, self._names[tool], left)
 
     async def refresh(self) -> None:
         """Look again, if anything changed. Raises FerruleError."""
@@ -125,6 +130,7 @@ class Shelf:
             pins=pins,
             defer_above=_ALL,
             brings_credentials=True,
+            holder=caller.holder,
         )
         _load(handle)
         return handle

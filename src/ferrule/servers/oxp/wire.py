@@ -49,7 +49,7 @@ class CallContext(msgspec.Struct, gc=False):
 
     authorization: tuple[Token, ...] = ()
     secrets: tuple[Secret, ...] = ()
-    user_id: str | None = None
+    user_id: str = ""
 
     def __repr__(self) -> str:
         return "CallContext(…)"  # it holds secrets, and tracebacks print it
@@ -92,7 +92,9 @@ def demand_json(content_type: str | None, *, is_optional: bool = False) -> None:
 def read_list(body: bytes, header: str | None) -> None:
     """The body of `GET /tools`, which says nothing but the version. Raises BadRequest."""
     if body.strip():
-        demand_version(_decoded(_decode_list, body).schema, header)
+        asked: _List = _decoded(_decode_list, body)
+        _demand_tame(body)
+        demand_version(asked.schema, header)
     else:
         demand_version(msgspec.UNSET, header)
 

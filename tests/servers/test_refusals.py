@@ -1,0 +1,54 @@
+"""Whoever is refused learns nothing; the log tells why, and nobody floods it."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from ferrule.access import Access
+from ferrule.model.approval import CALL
+from ferrule.model.serving import ServeSettings
+from ferrule.servers.refusals import RefusalLog
+from tests.driven import driven
+from tests.servers.stand import serving
+
+
+def test_a_reason_is_told_once_a_minute_and_not_too_many_are(caplog: pytest.LogCaptureFixture) -> None:
+    now = [0.0]
+    told = RefusalLog(lambda: now[0])
+    for _ in range(3):
+        told.tell("the key abc, which was revoked")
+    assert caplog.text.count("abc") == 1
+    now[0] = 61.0
+    told.tell("the key abc, which was revoked")
+    assert caplog.text.count("abc") == 2
+    for number in range(1000):
+        told.tell(f"a Host {number}\n\x1b[31m")
+    assert len(caplog.records) <= 66
+    assert "\x1b" not in caplog.text
+
+
+@driven
+async def test_the_log_tells_why_a_key_is_refused(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async with serving(tmp_path, settings=ServeSettings()) as stand:
+        access = Access(tmp_path)
+        owner = access.local_owner()
+        token, secret = access.add(owner, "bob", [CALL])
+        changed, newer = access.add(owner, "eve", [CALL])
+
+        async def refused(bearer: str) -> None:
+            reply = await stand.ask("POST", "/mcp", b"{}", {"Authorization": f"Bearer {bearer}"})
+            assert reply.status == 401
+            assert reply.json()["error"]["message"] == "the credential is not valid here"
+
+        with caplog.at_level(logging.WARNING, "ferrule.serve"):
+            access.revoke(owner, token.id)
+            await refused(secret)
+            assert f"the key {token.id} of bob, which was revoked" in caplog.text
+            await refused(newer[:-3] + "xyz")
+            assert f"the key {changed.id} of eve, by a secret that is not its own" in caplog.text
+            await refused("frl_0000_nothing")
+            assert "a credential that is no key of this workspace" in caplog.text
+        assert secret not in caplog.text and newer not in caplog.text
