@@ -6,7 +6,7 @@ import asyncio
 import logging
 import re
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from contextvars import copy_context
 from itertools import chain
 from typing import Any, Protocol
@@ -40,6 +40,8 @@ _METHODS = frozenset([b"GET", b"HEAD", b"POST", b"PUT", b"PATCH", b"DELETE", b"O
 _METHOD_BYTES = 32
 _TOKEN = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _PIPELINED = _IN_A_ROW = 16
+_TOGETHER_BYTES = 64 * 1024
+"""Of answers that wait to be written with others; more are written at once."""
 _LINGER_SECONDS, _LINGER_BYTES = 2.0, 8 * 1024**2
 """What is still taken, and thrown away, of a client that is not listened to any more: closing at once while it sends would
 take the answer away from it."""
@@ -62,6 +64,9 @@ class Host(Protocol):
 
     def let_go(self, connection: Connection) -> None:
         """A connection is over."""
+
+    def enlist(self, connection: Connection) -> None:
+        """Have what a connection asks answered in the next turn."""
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -90,6 +95,8 @@ class Connection(asyncio.BufferedProtocol):
         self._waiting: deque[Http1Request] = deque()
         self._current: Http1Request | None = None
         self._task: asyncio.Task[None] | None = None
+        self._answers = bytearray()
+        """What was answered in this turn and is not written yet."""
         self._is_body_wanted = False
         self._is_reading = True
         self._drained: asyncio.Future[None] | None = None
@@ -159,7 +166,7 @@ class Connection(asyncio.BufferedProtocol):
                 self._refuse(self._failure or 400)
                 return
         if self._current is None and self._waiting:
-            self._next()
+            self._server.enlist(self)
         if len(self._waiting) > _PIPELINED:
             self._pause()
 
@@ -298,7 +305,9 @@ class Connection(asyncio.BufferedProtocol):
         self._resume()
 
     def write(self, data: bytes | bytearray) -> None:
-        """Send bytes."""
+        """Send bytes, after what was answered before."""
+        if self._answers:
+            data, self._answers = self._answers + data, bytearray()
         if not self._transport.is_closing():
             self._transport.write(data)
 
@@ -307,7 +316,7 @@ class Connection(asyncio.BufferedProtocol):
         if self._parser is not None:
             self._transport.abort()
 
-    def _next(self) -> None:
+    def answer(self) -> None:
         """Answer requests as long as they are answered at once; what has to wait becomes a task. After a few it is the others'
         turn, however many were sent."""
         for _ in range(_IN_A_ROW):
@@ -315,18 +324,28 @@ class Connection(asyncio.BufferedProtocol):
                 break
             request = self._current = self._waiting.popleft()
             given = self._given_now(request)
-            if isinstance(given, Answer) and self._is_over(request, given):
-                continue
-            work = self._caught_up() if isinstance(given, Answer) else self._answered(request, given)
-            started = begun(work, self._loop)
-            if isinstance(started, asyncio.Task):
-                self._task = started
-                started.add_done_callback(self._ended)
+            if isinstance(given, Answer):
+                self._keep(request, given)
+            else:
+                self._begin(self._answered(request, given))
         else:
             if self._waiting:
-                self._loop.call_soon(self._next)
+                self._server.enlist(self)
         if len(self._waiting) <= _PIPELINED:
             self._resume()
+
+    def flush(self) -> None:
+        """Write what was answered. A client that does not keep up is waited for before it is answered again."""
+        if self._answers:
+            self.write(b"")
+            if self._drained is not None and self._task is None:
+                self._begin(self._caught_up(self._drained))
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        started = begun(work, self._loop)
+        if isinstance(started, asyncio.Task):
+            self._task = started
+            started.add_done_callback(self._ended)
 
     def task_of(self, request: Http1Request) -> asyncio.Task[None] | None:
         """The task that answers a request, if it is this one's turn and it had to wait for something."""
@@ -338,7 +357,12 @@ class Connection(asyncio.BufferedProtocol):
             _log.error("a connection failed", exc_info=task.exception())
             self.drop()
         elif not self._transport.is_closing():
-            self._next()
+            self._go_on()
+
+    def _go_on(self) -> None:
+        """Answer what waits, out of turn."""
+        self.answer()
+        self.flush()
 
     def _given_now(self, request: Http1Request) -> Given:
         """What can be said at once to a request whose head is known."""
@@ -347,26 +371,18 @@ class Connection(asyncio.BufferedProtocol):
             return None
         return copy_context().run(server.respond_now, request)
 
-    def _is_over(self, request: Http1Request, answer: Answer) -> bool:
-        """Write an answer that was given at once; False when its client has to be waited for."""
-        if self._transport.is_closing():
-            self._current = None
-            return True
-        self._write_whole(request, answer, is_kept=True)
-        if self._drained is not None:
-            return False
+    def _keep(self, request: Http1Request, answer: Answer) -> None:
+        """Take an answer that was given at once: it is written with the others of this turn."""
         self._current = None
+        self._answers += whole_text(answer, is_bodiless=request.method == "HEAD", is_kept=True)
         self._rest()
-        return True
+        if len(self._answers) > _TOGETHER_BYTES:
+            self.flush()
 
-    async def _caught_up(self) -> None:
+    async def _caught_up(self, drained: asyncio.Future[None]) -> None:
         """Wait until a client has read what was written to it."""
-        try:
-            if self._drained is not None:
-                await self._drained
-            self._rest()
-        finally:
-            self._current = None
+        await drained
+        self._rest()
 
     def _rest(self) -> None:
         """A request is answered: its client may be idle now, for a while."""
@@ -399,7 +415,7 @@ class Connection(asyncio.BufferedProtocol):
             self._current = None
 
     def _write_whole(self, request: Http1Request, answer: Answer, is_kept: bool) -> None:
-        self._transport.write(whole_text(answer, is_bodiless=request.method == "HEAD", is_kept=is_kept))
+        self.write(whole_text(answer, is_bodiless=request.method == "HEAD", is_kept=is_kept))
 
     def begin(self, request: Http1Request, status: int, headers: Iterable[Header]) -> None:
         """Begin an answer in parts. HTTP/1.0 knows its end by that of the connection."""
@@ -469,7 +485,7 @@ class Connection(asyncio.BufferedProtocol):
                 self._waiting.remove(broken)
         self._last()
         if self._current is None and self._waiting:
-            self._next()
+            self._go_on()
         elif self._current is None:
             self._give_up(status)
 
@@ -494,8 +510,8 @@ class Connection(asyncio.BufferedProtocol):
         """The client has been too slow."""
         if self._left_bytes:
             self._transport.abort()
-        elif self._current is None and not self._waiting and self._incoming is None and not self._headers:
-            self._transport.close()  # idle
+        elif self.is_idle and self._incoming is None and not self._headers:
+            self._transport.close()
         else:
             if self._drained is None and self._current is None:
                 self.write(refusal_text(408))
@@ -509,8 +525,8 @@ class Connection(asyncio.BufferedProtocol):
 
     @property
     def is_idle(self) -> bool:
-        """True while it has asked nothing that is not answered."""
-        return self._current is None and not self._waiting
+        """True while it has asked nothing that is not answered, and has taken its answers."""
+        return self._current is None and not self._waiting and self._drained is None
 
     def abort(self) -> None:
         """End now."""
