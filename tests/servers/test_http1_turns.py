@@ -1,0 +1,122 @@
+"""Answers that are given at once: those of a turn are written together, in order, and only to clients who take them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import asynccontextmanager, suppress
+
+import pytest
+
+from ferrule.servers.asgi import Answer, Request
+from ferrule.servers.http1.server import HttpServer
+
+WAIT = 20.0
+LARGE = b"x" * 200_000
+
+
+class Kitchen:
+    """Answers some paths at once, and others when they are let go on."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.goes_on = asyncio.Event()
+
+    async def respond(self, request: Request) -> Answer:
+        if request.path == "/later":
+            await self.goes_on.wait()
+        return Answer(200, request.path.encode())
+
+    def respond_now(self, request: Request) -> Answer | Awaitable[Answer | None] | None:
+        self.asked.append(request.path)
+        if request.path == "/broken":
+            raise RuntimeError("a mistake of ours")
+        if request.path == "/later":
+            return self.respond(request)
+        return Answer(200, LARGE if request.path == "/large" else request.path.encode())
+
+
+class Client:
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader, self.writer = reader, writer
+
+    def ask(self, path: str) -> None:
+        self.writer.write(f"GET {path} HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n".encode())
+
+    async def answer(self) -> bytes:
+        head = await asyncio.wait_for(self.reader.readuntil(b"\r\n\r\n"), WAIT)
+        length = int(head.partition(b"content-length: ")[2].split(b"\r\n")[0])
+        return await asyncio.wait_for(self.reader.readexactly(length), WAIT)
+
+
+@asynccontextmanager
+async def serving(count: int = 1) -> AsyncIterator[tuple[Kitchen, list[Client]]]:
+    kitchen = Kitchen()
+    server = HttpServer(kitchen.respond, asyncio.get_running_loop(), respond_now=kitchen.respond_now)
+    await server.listen(host="127.0.0.1", port=0)
+    port = server._listening[0].sockets[0].getsockname()[1]
+    clients = [Client(*await asyncio.open_connection("127.0.0.1", port)) for _ in range(count)]
+    try:
+        yield kitchen, clients
+    finally:
+        for client in clients:
+            client.writer.close()
+        await server.aclose(1)
+        for client in clients:
+            with suppress(OSError):
+                await client.writer.wait_closed()
+
+
+async def seen(kitchen: Kitchen, count: int) -> None:
+    async with asyncio.timeout(WAIT):
+        while len(kitchen.asked) < count:
+            await asyncio.sleep(0.005)
+
+
+def test_what_is_asked_while_another_answer_is_waited_for_is_answered_in_order() -> None:
+    async def story() -> None:
+        async with serving() as (kitchen, [client]):
+            client.ask("/later")
+            await seen(kitchen, 1)
+            for _ in range(5):
+                client.ask("/now")
+                await asyncio.sleep(0.02)  # each in a packet of its own
+            assert kitchen.asked == ["/later"]
+            kitchen.goes_on.set()
+            assert [await client.answer() for _ in range(6)] == [b"/later", *[b"/now"] * 5]
+            assert kitchen.asked == ["/later", *["/now"] * 5]
+
+    asyncio.run(story())
+
+
+def test_a_client_that_does_not_read_is_not_answered_until_it_does() -> None:
+    async def story() -> None:
+        async with serving() as (kitchen, [client]):
+            asked = 0
+            while asked < 200 and len(kitchen.asked) > asked - 10:
+                client.ask("/large")
+                asked += 1
+                await asyncio.sleep(0.005)
+            assert asked < 200, "answers were made that nobody takes"
+            answered = len(kitchen.asked)
+            await asyncio.sleep(0.1)
+            assert len(kitchen.asked) == answered
+            assert [len(await client.answer()) for _ in range(asked)] == [len(LARGE)] * asked
+
+    asyncio.run(story())
+
+
+def test_a_mistake_in_one_connection_does_not_touch_the_others_of_its_turn(caplog: pytest.LogCaptureFixture) -> None:
+    async def story() -> None:
+        async with serving(9) as (_, clients):
+            for number, client in enumerate(clients):
+                client.ask("/broken" if number == 4 else "/now")
+            broken, others = clients[4], clients[:4] + clients[5:]
+            assert [await client.answer() for client in others] == [b"/now"] * 8
+            with pytest.raises((asyncio.IncompleteReadError, ConnectionError)):
+                await broken.answer()
+
+    with caplog.at_level(logging.ERROR, "ferrule.serve"):
+        asyncio.run(story())
+    assert [record.message for record in caplog.records] == ["a connection failed"]
