@@ -64,7 +64,7 @@ async def answers(pieces: list[bytes], *, remembers: bool) -> tuple[bytes, bool,
     connection, wire = Connection(server), Wire()
     connection.connection_made(wire)  # type: ignore[arg-type]
     known = 0
-    recognized = connection._is_known
+    recognized = connection.reader.is_known
 
     def is_known(data: bytes) -> bool:
         nonlocal known
@@ -72,7 +72,7 @@ async def answers(pieces: list[bytes], *, remembers: bool) -> tuple[bytes, bool,
         known += found
         return found
 
-    connection._is_known = is_known  # type: ignore[method-assign]
+    connection.reader.is_known = is_known  # type: ignore[method-assign]
     for piece in pieces:
         if not wire.is_closed:
             connection.data_received(piece)
@@ -155,6 +155,6 @@ def test_few_heads_are_remembered() -> None:
         for piece in pieces:
             connection.data_received(piece)
             await asyncio.sleep(0)
-        return len(connection._heads)
+        return len(connection.reader.heads)
 
     assert asyncio.run(held()) == 2

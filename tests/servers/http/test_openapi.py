@@ -10,7 +10,7 @@ from typing import Any
 from ferrule.servers.http.openapi import openapi, openapi_bytes
 from ferrule.servers.http.pages import page
 from ferrule.servers.http.routes import ROUTES
-from ferrule.servers.http1.connection import URL_BYTES
+from ferrule.servers.http1.reading import URL_BYTES
 from tests.driven import driven
 from tests.servers.http.api import api
 

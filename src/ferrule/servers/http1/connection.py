@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from contextvars import copy_context
-from itertools import chain
 from typing import Any, Protocol
 
-import httptools
-
-from ferrule.pipeline.own_task import begun
+from ferrule.pipeline import own_task
 from ferrule.servers.asgi import Answer, Header, Request, Stream
 from ferrule.servers.http1.answer_text import head_text, refusal_text, whole_text
-from ferrule.servers.http1.heads import Head, remember
+from ferrule.servers.http1.reading import Reader, Unreadable
 from ferrule.servers.http1.request import Http1Request
-from ferrule.servers.http1.targets import is_addressed, known_target, target_of
 
 Respond = Callable[[Request], Awaitable[Answer | Stream | None]]
 """Answers a request; None when its client went away."""
@@ -28,17 +23,8 @@ RespondNow = Callable[[Request], Given]
 done."""
 
 _HEAD_SECONDS, _BODY_SECONDS, _READING_SECONDS, _IDLE_SECONDS = 15.0, 60.0, 60.0, 75.0
-_MOST_HEADERS, _HEAD_BYTES = 100, 32 * 1024
-URL_BYTES = 32 * 1024
-"""Of a target. Every query that the HTTP API's document allows fits in, whatever its letters."""
-_LINE_BYTES = 64 * 1024
 _HELD_BYTES = 64 * 1024
 """What is taken of a body before anybody wants it: nobody's bytes are held before it is known whose they are."""
-_FRAMING = (b"content-length", b"transfer-encoding")
-_METHODS = frozenset([b"GET", b"HEAD", b"POST", b"PUT", b"PATCH", b"DELETE", b"OPTIONS", b"CONNECT", b"TRACE", b"PRI"])
-"""What the parser is left alone with. With the last one HTTP/2 begins, and it is right to refuse that."""
-_METHOD_BYTES = 32
-_TOKEN = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _PIPELINED = _IN_A_ROW = 16
 _TOGETHER_BYTES = 64 * 1024
 """Of answers that wait to be written with others; more are written at once."""
@@ -76,22 +62,9 @@ class Connection(asyncio.BufferedProtocol):
         self._server = server
         self._buffer = server.buffer
         self._loop = server.loop
-        self._parser: Any = httptools.HttpRequestParser(self)
+        self.reader = Reader(self)
         self._transport: Any = None
         self.scope: dict[str, Any] = {}
-        self._url = b""
-        self._method = ""
-        """The method of the request whose head is being read, where the parser is not told it."""
-        self._headers: list[Header] = []
-        self._unread_bytes = 0
-        """What came since a head or a body got further: the parser keeps a line of any length until it ends."""
-        self._is_between = True
-        """True while the parser stands between two requests."""
-        self._heads: dict[bytes, Head] = {}
-        self._incoming: Http1Request | None = None
-        """The request whose body is being read."""
-        self._declined: Http1Request | None = None
-        """The request that asked for another protocol, until its body is read in this one."""
         self._waiting: deque[Http1Request] = deque()
         self._current: Http1Request | None = None
         self._task: asyncio.Task[None] | None = None
@@ -101,6 +74,7 @@ class Connection(asyncio.BufferedProtocol):
         self._is_reading = True
         self._drained: asyncio.Future[None] | None = None
         self._failure = 0
+        self._is_over = False
         self._left_bytes = 0
         """What is still thrown away before the connection ends, while it is being ended."""
         self.until = _NEVER
@@ -121,11 +95,11 @@ class Connection(asyncio.BufferedProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """The client is gone."""
         self._server.let_go(self)
-        for request in (*self._waiting, *filter(None, (self._current, self._incoming))):
+        for request in (*self._waiting, *filter(None, (self._current, self.reader.incoming))):
             request.lose()
         self._waiting.clear()
-        # It and its parser and requests know each other: what is let go of here need not wait for the collector.
-        self._parser = self._incoming = self._declined = None
+        self.reader.close()
+        self._is_over = True
         self.resume_writing()
 
     def pause_writing(self) -> None:
@@ -156,145 +130,48 @@ class Connection(asyncio.BufferedProtocol):
             if self._left_bytes < 0 and self._current is None:
                 self._transport.abort()
             return
-        if not (self._is_between and self._heads and self._is_known(data)):
-            self._unread_bytes += len(data)
-            try:
-                self._feed(data)
-                if self._unread_bytes > _LINE_BYTES:
-                    self._fail(431)
-            except httptools.HttpParserError:
-                self._refuse(self._failure or 400)
-                return
+        try:
+            self.reader.take(data)
+        except Unreadable as problem:
+            self._refuse(problem.status)
+            return
         if self._current is None and self._waiting:
             self._server.enlist(self)
         if len(self._waiting) > _PIPELINED:
             self._pause()
 
-    def _is_known(self, data: bytes) -> bool:
-        """True for a whole request whose head was read before: it is taken, and the parser need not see it."""
-        end = data.find(b"\r\n\r\n") + 4
-        head = self._heads.get(data[:end])
-        if head is None or len(data) - end != head.length:
-            return False
-        request = Http1Request(self, head.method, head.path, head.query, head.headers, head.seen)
-        request.is_kept = not self._server.is_closing
-        request.of_known_head(data[end:])
-        self._waiting.append(request)
-        self.until = _NEVER
-        return True
-
-    def _feed(self, data: bytes) -> None:
-        was_between = self._is_between
-        if was_between:
-            data = self._readable(data)
-        try:
-            self._parser.feed_data(data)
-            if was_between and self._is_between:
-                remember(self._heads, data, self._waiting[-1] if self._waiting else None)
-            return
-        except httptools.HttpParserUpgrade as upgrade:
-            rest = memoryview(data)[upgrade.args[0] :]
-        # Nothing is upgraded to here. The parser left the body for another protocol, so another parser reads it.
-        while True:
-            request = self._declined = self._waiting[-1]
-            framing = [b"%b: %b\r\n" % each for each in request.headers if each[0] in _FRAMING]
-            self._parser = httptools.HttpRequestParser(self)
-            self._parser.feed_data(b"POST / HTTP/1.1\r\n%b\r\n" % b"".join(framing))
-            try:
-                self._parser.feed_data(rest)
-                return
-            except httptools.HttpParserUpgrade as upgrade:
-                rest = rest[upgrade.args[0] :]
-
-    def _readable(self, data: bytes) -> bytes:
-        """The parser takes a method that it does not know for no HTTP. What a path can be asked for is not its to say: it is
-        given one that it knows, and reads all the rest as strictly as ever."""
-        method = data[: max(0, data.find(b" ", 0, _METHOD_BYTES + 1))]
-        if method in _METHODS or not _TOKEN.fullmatch(method):
-            return data
-        self._method = method.decode("ascii")
-        return b"POST" + data[len(method) :]
-
     def eof_received(self) -> bool:
         """A client that closes its half has gone: nobody waits for a long answer that way."""
         return False
 
-    # The parser
+    # The reader
 
-    def on_message_begin(self) -> None:
-        """Another request."""
-        self._url, self._headers, self._unread_bytes = b"", [], 0
-        self._is_between = False
+    @property
+    def is_kept(self) -> bool:
+        """False when it ends with the next answer, whatever its client says."""
+        return not self._server.is_closing
 
-    def on_url(self, url: bytes) -> None:
-        """A part of its target."""
-        self._url += url
-        if len(self._url) > URL_BYTES:
-            self._fail(414)
+    def came(self, request: Http1Request) -> None:
+        """A request has come, and its body with it."""
+        self._waiting.append(request)
+        self.until = _NEVER
 
-    def on_header(self, name: bytes, value: bytes) -> None:
-        """A header."""
-        headers = self._headers
-        headers.append((name.lower(), value))
-        if len(headers) > _MOST_HEADERS:
-            self._fail(431)
-
-    def on_headers_complete(self) -> None:
-        """The head is whole."""
-        if self._declined is not None:
-            self._incoming, self._declined = self._declined, None
-            self._incoming.is_complete = False
-            return
-        try:
-            url = self._url
-            path, query, elsewhere = target_of(url) if b"?" in url else known_target(url)
-        except (httptools.HttpParserInvalidURLError, UnicodeDecodeError):
-            self._fail(400)
-            return
-        parser, headers = self._parser, self._headers
-        if elsewhere is not None and not is_addressed(elsewhere, headers):
-            self._fail(400)
-        if sum(map(len, chain.from_iterable(headers))) > _HEAD_BYTES:
-            self._fail(431)
-        self._headers, self._unread_bytes = [], 0  # what follows the body is no header: nobody looked at it on the way
-        unknown, self._method = self._method, ""
-        request = Http1Request(self, unknown or parser.get_method().decode("ascii"), path, query, headers)
-        # Whoever speaks strangely begins anew: what is remembered of a connection is what the parser was told.
-        request.is_kept = parser.should_keep_alive() and not self._server.is_closing and not unknown
-        for name, value in headers:
-            if name == b"expect":
-                request.expects = value.lower() == b"100-continue"
-            elif name == b"transfer-encoding" and value.lower() != b"chunked":
-                self._fail(501)
-        if parser.get_http_version() == "1.0":
-            request.is_kept = request.is_chunked = request.expects = False
-        self._incoming = request
+    def begun(self, request: Http1Request) -> None:
+        """The head of a request is whole."""
         self._is_body_wanted = False
         self._waiting.append(request)
         if self._current is None:
             self.until = self._loop.time() + _BODY_SECONDS
 
-    def on_body(self, body: bytes) -> None:
-        """A part of the body."""
-        self._unread_bytes = 0
-        if self._incoming is not None and self._incoming.put(body) > _HELD_BYTES and not self._is_body_wanted:
+    def holds(self, size: int) -> None:
+        """So much of the body of the last request waits to be taken."""
+        if size > _HELD_BYTES and not self._is_body_wanted:
             self._pause()
 
-    def on_message_complete(self) -> None:
-        """The body is whole."""
-        request, self._incoming = self._incoming, None
-        self._unread_bytes = 0
-        self._is_between = request is not None and request.is_kept
-        if self._headers:
-            self._headers = []
-        if request is not None:
-            request.complete()
-            if request is self._current or self._waiting:
-                self.until = _NEVER
-
-    def _fail(self, status: int) -> None:
-        self._failure = status
-        raise httptools.HttpParserError
+    def complete(self, request: Http1Request) -> None:
+        """The body of a request is whole."""
+        if request is self._current or self._waiting:
+            self.until = _NEVER
 
     # Answering
 
@@ -313,7 +190,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def drop(self) -> None:
         """End the connection at once, unless it has ended: asyncio does not take that in Python 3.11."""
-        if self._parser is not None:
+        if not self._is_over:
             self._transport.abort()
 
     def answer(self) -> None:
@@ -342,7 +219,7 @@ class Connection(asyncio.BufferedProtocol):
                 self._begin(self._caught_up(self._drained))
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
-        started = begun(work, self._loop)
+        started = own_task.begun(work, self._loop)
         if isinstance(started, asyncio.Task):
             self._task = started
             started.add_done_callback(self._ended)
@@ -386,7 +263,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _rest(self) -> None:
         """A request is answered: its client may be idle now, for a while."""
-        if self._incoming is None and not self._waiting:
+        if self.reader.incoming is None and not self._waiting:
             self.until = self._loop.time() + _IDLE_SECONDS
 
     async def _answered(self, request: Http1Request, given: Awaitable[Answer | Stream | None] | None) -> None:
@@ -478,7 +355,7 @@ class Connection(asyncio.BufferedProtocol):
     def _refuse(self, status: int) -> None:
         """What came is no HTTP, or too much of it. Requests that came whole before it are answered, and nothing else is."""
         self._failure = status
-        broken, self._incoming = self._incoming, None
+        broken, self.reader.incoming = self.reader.incoming, None
         if broken is not None:
             broken.lose()
             if broken in self._waiting:
@@ -510,7 +387,7 @@ class Connection(asyncio.BufferedProtocol):
         """The client has been too slow."""
         if self._left_bytes:
             self._transport.abort()
-        elif self.is_idle and self._incoming is None and not self._headers:
+        elif self.is_idle and self.reader.incoming is None and not self.reader.headers:
             self._transport.close()
         else:
             if self._drained is None and self._current is None:
