@@ -13,6 +13,7 @@ from ferrule.model.serving import ServeSettings
 from ferrule.servers.asgi import Header, Request
 from ferrule.servers.callers import Caller, Refused
 from ferrule.servers.metadata import Metadata
+from ferrule.servers.refusals import RefusalLog
 from ferrule.surface_handle import SurfaceHandle
 
 _SURFACES_KEPT = 1024
@@ -60,6 +61,7 @@ class Edge:
         self.settings = settings
         self.gate = gate
         self.turnstile = turnstile
+        self.refusals = RefusalLog()
         self.began_at = app.services.now()
         """When this process began to serve: microseconds since 1970."""
         self._surfaces: dict[tuple[Caller, str, str], SurfaceHandle] = {}

@@ -28,7 +28,8 @@ def granted(
         if not _fits(grant, principal, groups, said.tenant, origins):
             continue
         if grant.refuse:
-            raise Refused(403, "this credential may not be used here")
+            detail = f"{principal}, whom a grant of [[serve.grants]] refuses"
+            raise Refused(403, "this credential may not be used here", detail=detail)
         return Limits(
             tenant=said.tenant or grant.tenant or None,
             agent=said.agent or grant.agent or None,

@@ -24,7 +24,9 @@ class RefusalLog:
         self._told: dict[str, float] = {}
 
     def tell(self, reason: str) -> None:
-        """Somebody was refused."""
+        """Somebody was refused. Without a reason, as for want of a credential, there is nothing to tell."""
+        if not reason:
+            return
         now = self._clock()
         reason = reason.encode("ascii", "backslashreplace").decode()[:_LONGEST]
         if now < self._told.get(reason, 0.0):

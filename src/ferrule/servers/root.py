@@ -15,7 +15,6 @@ from ferrule.servers.callers import Caller, Refused, demand, holds
 from ferrule.servers.edge import Edge
 from ferrule.servers.hosts import preflight
 from ferrule.servers.metadata import WELL_KNOWN
-from ferrule.servers.refusals import RefusalLog
 
 _log = logging.getLogger("ferrule.serve")
 _REQUEST_ID = re.compile(rb"[!-~]{1,128}")
@@ -41,7 +40,6 @@ class Root:
         self._calls_path = edge.settings.mcp.path
         self._calls_at_once: CallAtOnce | None = getattr(self._calls, "at_once", None)
         self._calls_refusal: Callable[[Refused], Answer] | None = getattr(self._calls, "refusal", None)
-        self._refusals = RefusalLog()
         open_endpoints = {
             WELL_KNOWN: edge.gate.metadata.answer,
             f"{WELL_KNOWN}/": edge.gate.metadata.answer,
@@ -108,8 +106,7 @@ class Root:
             _log.error("%s %r could not be answered (request %s)", request.method, request.path, request_id,
                        exc_info=error)  # fmt: skip
             error = Refused(500, "the server failed; its log tells why", code="internal_error")
-        if error.detail:
-            self._refusals.tell(error.detail)
+        self._edge.refusals.tell(error.detail)
         if error.scopes and not error.challenge:
             error.challenge = self._edge.gate.challenge(request, error.scopes)
         if self._calls_refusal is not None and request.path == self._calls_path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import logging
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,9 +13,10 @@ from typing import Any
 import jwt
 import pytest
 
-from ferrule.access import OWNER_FILE
+from ferrule.access import OWNER_FILE, Access
 from ferrule.errors import SettingsError
 from ferrule.model.serving import OxpSettings, ServeSettings
+from ferrule.servers.refusals import RefusalLog
 from tests.servers.oxp.desk import Desk, desk
 from tests.servers.oxp.written import definition
 
@@ -125,8 +127,6 @@ def test_a_wrong_key_is_not_made_good_by_a_right_token(guarded: Desk) -> None:
 def test_a_token_that_may_not_call_does_not_come_in(tmp_path: Path) -> None:
     """OXP-47: whoever only approves makes no calls."""
     with desk(tmp_path, settings("api-key"), definitions=FEW, tools=[]) as made:
-        from ferrule.access import Access  # noqa: PLC0415
-
         access = Access(made.stand.app.root)
         owner = access.local_owner()
         _, secret = access.add(owner, "grace", ["approve"])
@@ -170,6 +170,36 @@ def test_only_one_algorithm_counts(guarded: Desk) -> None:
         {"Authorization": "Basic dTpw"},
     ]
     assert [guarded.ask("GET", "/oxp/tools", headers=headers).status for headers in shown] == [401] * len(shown)
+
+
+def test_the_log_tells_why_a_credential_is_refused(guarded: Desk, caplog: pytest.LogCaptureFixture) -> None:
+    """OXP-47: once a minute for each reason, and whoever is refused learns nothing of it."""
+    access = Access(guarded.stand.app.root)
+    owner = access.local_owner()
+    revoked, secret = access.add(owner, "bob", ["call"])
+    access.revoke(owner, revoked.id)
+    _, approves = access.add(owner, "grace", ["approve"])
+    guarded.stand.edge.refusals = RefusalLog()
+    shown = [
+        ({"OXP-API-Key": secret}, f"the key {revoked.id} of bob, which was revoked"),
+        ({"Authorization": f"Bearer {secret}"}, f"the key {revoked.id} of bob, which was revoked"),
+        ({"OXP-API-Key": approves}, "grace by token:"),
+        (signed({"exp": soon(-5)}), "a token of the shared secret: Signature has expired"),
+        (signed({"exp": soon(), "aud": "there"}), "its aud is none of [serve.oxp] jwt_audiences"),
+        (signed({"exp": soon(7200)}), "it ends later than [serve.oxp] jwt_max_seconds allows"),
+        (signed({"exp": soon(), "sub": "group:all"}), "its sub is no name"),
+    ]
+    with caplog.at_level(logging.WARNING, "ferrule.serve"):
+        for headers, why in shown:
+            replies = [guarded.ask("GET", "/oxp/tools", headers=headers) for _ in range(2)]
+            assert {reply.status for reply in replies} == {401}
+            assert {reply.json()["message"].partition(";")[0] for reply in replies} == {
+                "the credential is not valid here"
+            }
+            assert caplog.text.count(why) == 1, why
+        guarded.ask("GET", "/oxp/tools")
+    assert len(caplog.records) == len(shown) - 1
+    assert not any(word in caplog.text for word in (secret, approves, SECRET))
 
 
 def test_a_signed_token_says_who_calls(guarded: Desk) -> None:
@@ -244,10 +274,11 @@ def test_a_short_secret_is_warned_of(
     assert "fewer than 32 bytes" in caplog.text
 
 
-def test_a_credential_that_speaks_only_for_itself(tmp_path: Path) -> None:
+def test_a_credential_that_speaks_only_for_itself(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """OXP-40: `users = "own"` lets nobody name another user."""
     with desk(tmp_path, settings("api-key", users="own")) as made:
         key = {"OXP-API-Key": made.stand.token()}
         assert made.call(key, tool_id="Users.Whoami", context={"user_id": "ada"}).status == 400
+        assert "refused: agents on behalf of 'ada', which [serve.oxp] users" in caplog.text
         own = made.call(key, tool_id="Users.Whoami", context={"user_id": "agents"})
         assert own.json()["result"]["value"] == "agents"

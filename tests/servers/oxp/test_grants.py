@@ -68,11 +68,12 @@ def listed(made: Desk, shown: dict[str, str]) -> set[str]:
     return {tool["id"] for tool in made.ask("GET", "/oxp/tools", headers=shown).json()["tools"]}
 
 
-def test_whom_a_grant_refuses_does_not_come_in_by_any_credential(made: Desk) -> None:
+def test_whom_a_grant_refuses_does_not_come_in_by_any_credential(made: Desk, caplog: pytest.LogCaptureFixture) -> None:
     """OXP-45, OXP-47"""
     shown = [token("mallory"), key(made, "mallory"), token("oxp-only"), token("somebody"), key(made, "oxp-only")]
     assert [made.ask("GET", "/oxp/tools", headers=one).status for one in shown] == [401, 401, 401, 200, 200]
     assert made.call(token("mallory"), tool_id="Doorbell.Ring").status == 401
+    assert "refused: mallory, whom a grant of [[serve.grants]] refuses" in caplog.text
 
 
 @pytest.mark.parametrize("name", ["ann", "eve"])

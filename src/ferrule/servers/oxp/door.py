@@ -1,6 +1,7 @@
 """Who calls over OXP: an API key, a token signed with a shared secret, a token of the other servers, or nobody in particular.
 
-Several ways may be open at once (OXP-46). Whatever is wrong with a credential, the answer is 401 and gives nothing away (OXP-47).
+Several ways may be open at once (OXP-46). Whatever is wrong with a credential, the answer is 401 and gives nothing away (OXP-47);
+the log tells why.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from ferrule.servers.asgi import Request
 from ferrule.servers.callers import Caller, Refused, holds
 from ferrule.servers.edge import Edge
 from ferrule.servers.grants import LOCAL, SIGNED, caller_of, granted
-from ferrule.tokens import Limits
+from ferrule.servers.jwt_gate import NotTaken
+from ferrule.tokens import Limits, is_token
 
 API_KEY = b"oxp-api-key"
 BEARER = 'Bearer realm="oxp"'
@@ -54,10 +56,10 @@ class Door:
         """Who calls. Raises Refused (401)."""
         if self._is_open:  # a header is not even looked at (OXP-43)
             return ANYBODY
-        caller = await self._known(request)
-        if caller is None:
-            raise self._refused(is_shown=self._shows_one(request))
-        return caller
+        try:
+            return await self._known(request)
+        except NotTaken as why:
+            raise self._refused(str(why), is_shown=self._shows_one(request)) from None
 
     def _shows_one(self, request: Request) -> bool:
         """True when a request has a header that could let somebody in here."""
@@ -65,8 +67,9 @@ class Door:
             return True
         return self._takes_tokens and (request.header(b"authorization") or "").lower().startswith("bearer ")
 
-    def _refused(self, *, is_shown: bool) -> Refused:
-        """What somebody is told who does not come in: the headers that count here, and never what is wrong with theirs."""
+    def _refused(self, why: str, *, is_shown: bool) -> Refused:
+        """What somebody is told who does not come in: the headers that count here, and never what is wrong with theirs. `why` is
+        for the log."""
         ways = ["OXP-API-Key: …"] if self._takes_keys else []
         ways += ["Authorization: Bearer …"] if self._takes_tokens else []
         wanted = " or ".join(ways)
@@ -77,54 +80,67 @@ class Door:
         )
         challenges = [BEARER] if self._takes_tokens else []
         challenges += ['OXP-API-Key realm="oxp"'] if self._takes_keys else []
-        return refused_credential(reason, ", ".join(challenges))
+        return refused_credential(reason, ", ".join(challenges), detail=why)
 
-    async def _known(self, request: Request) -> Caller | None:
+    async def _known(self, request: Request) -> Caller:
+        """Who shows a credential. Raises NotTaken, and Refused for what is not about the credential."""
         key = request.header(API_KEY) if self._takes_keys else None
         if key is not None:
             return await self._with_token(_bearing(request, key))
         scheme, _, token = (request.header(b"authorization") or "").partition(" ")
         token = token.strip()
         if scheme.lower() != "bearer" or not token:
-            return None
-        signed = self._signed(token) if self._secret else None
-        if signed is not None:
-            return signed
-        return await self._with_token(request) if "bearer" in self._settings.auth else None
+            raise NotTaken
+        takes_others, wrong = "bearer" in self._settings.auth, list[str]()
+        if self._secret and not (takes_others and is_token(token)):
+            try:
+                return self._signed(token)
+            except NotTaken as why:
+                wrong.append(f"a token of the shared secret: {why}")
+        if takes_others:
+            try:
+                return await self._with_token(request)
+            except NotTaken as why:
+                wrong.append(str(why))
+        raise NotTaken("; ".join(wrong))
 
-    async def _with_token(self, request: Request) -> Caller | None:
-        """The caller with a token that the other servers take, too."""
+    async def _with_token(self, request: Request) -> Caller:
+        """The caller with a token that the other servers take, too. Raises NotTaken, and Refused."""
         try:
             caller = await self._edge.gate.caller(request)
         except Refused as refused:
             if refused.status in _PASSED_ON:
                 raise
-            return None
-        return caller if holds(caller, CALL) else None
+            raise NotTaken(refused.detail) from None
+        if not holds(caller, CALL):
+            raise NotTaken(f"{caller.identity.principal} by {caller.identity.channel}, which has no scope to call")
+        return caller
 
-    def _signed(self, token: str) -> Caller | None:
-        """The caller with a token of the shared secret (OXP-45); None when it is not one, or not a valid one."""
+    def _signed(self, token: str) -> Caller:
+        """The caller with a token of the shared secret (OXP-45). Raises NotTaken when it is not one, or not a valid one."""
         try:
             claims = self._claims(token)
-        except (jwt.InvalidTokenError, ValueError, TypeError, OverflowError, RecursionError):
-            return None
+        except (jwt.InvalidTokenError, ValueError, TypeError, OverflowError, RecursionError) as error:
+            raise NotTaken(str(error)) from None
         if (
             not isinstance(claims.get("exp"), int | float)
             or claims["exp"] - time.time() > self._settings.jwt_max_seconds
         ):
-            return None
+            raise NotTaken("it ends later than [serve.oxp] jwt_max_seconds allows")
         if not _is_for(claims.get("aud"), self._settings.jwt_audiences):
-            return None
+            raise NotTaken("its aud is none of [serve.oxp] jwt_audiences")
         subject = claims.get("sub", _SIGNER)
-        return self._granted(subject) if isinstance(subject, str) and is_principal(subject) else None
+        if not isinstance(subject, str) or not is_principal(subject):
+            raise NotTaken("its sub is no name")
+        return self._granted(subject)
 
-    def _granted(self, principal: str) -> Caller | None:
-        """What whoever signed a token becomes here; None when a grant refuses them."""
+    def _granted(self, principal: str) -> Caller:
+        """What whoever signed a token becomes here. Raises NotTaken when a grant refuses them."""
         groups: frozenset[str] = frozenset()
         try:
             bound = granted(self._edge.settings.grants, principal, groups, Limits(), (SIGNED, LOCAL))
-        except Refused:
-            return None
+        except Refused as refused:
+            raise NotTaken(refused.detail) from None
         return caller_of(principal, "oxp:jwt", frozenset({CALL}), groups, bound, is_local=False)
 
     def _claims(self, token: str) -> dict[str, Any]:
@@ -134,9 +150,9 @@ class Door:
         return claims
 
 
-def refused_credential(reason: str, challenge: str = BEARER) -> Refused:
-    """The refusal of whoever may not call with what they showed."""
-    return Refused(401, reason, challenge=challenge)
+def refused_credential(reason: str, challenge: str = BEARER, detail: str = "") -> Refused:
+    """The refusal of whoever may not call with what they showed. `detail`: why, for the log alone."""
+    return Refused(401, reason, challenge=challenge, detail=detail)
 
 
 def is_principal(text: str) -> bool:
