@@ -23,6 +23,7 @@ from ferrule.key_use import KeyUse, locked
 from ferrule.keyfile import read_private, replace_private
 from ferrule.model.approval import ADMIN, APPROVE, CALL, Identity
 from ferrule.tokens import (
+    CHANNEL,
     Limits,
     NotValid,
     Token,
@@ -37,6 +38,7 @@ from ferrule.tokens import (
     new_secret,
     new_token,
     stamp,
+    why_ended,
 )
 
 KEYS_FOLDER = ".ferrule/keys"
@@ -92,6 +94,13 @@ class Access:
         if ends is not None and ends <= self._clock():
             raise NotValid
         return Presented(token, ends)
+
+    def why_ended(self, channel: str, now: float) -> str | None:
+        """Why nothing runs any more that came by a channel: its key was revoked, has expired or is gone. None when it may run,
+        and for channels without a key. Raises AccessError when the tokens cannot be read."""
+        if not channel.startswith(CHANNEL):
+            return None
+        return why_ended(channel, {} if self.state() is None else self._tokens(), now)
 
     def local_owner(self) -> Identity:
         """Whoever runs a command here: FERRULE_TOKEN where it is set, else the owner's token. Raises AccessError."""

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from ferrule.access import Access
 from ferrule.app import App, Parts
 from ferrule.approval.check import unsatisfied
-from ferrule.approval.inbox import Accept
+from ferrule.approval.inbox import Accept, WhyEnded
 from ferrule.approval.key import KEY_FILE, ApprovalKey
 from ferrule.approval.notices import Notices, Recipient
 from ferrule.builtins.executor import BuiltinExecutor
@@ -51,7 +52,7 @@ from ferrule.locking.oxp_tools import imported_oxp_tools
 from ferrule.locking.tools import imported_tools
 from ferrule.model.approval import Identity
 from ferrule.model.redaction import RedactionSettings
-from ferrule.model.timestamps import iso
+from ferrule.model.timestamps import MICROSECONDS, iso
 from ferrule.model.tool import Tool
 from ferrule.notifiers.builtin import GROUP as NOTIFIER_GROUP
 from ferrule.notifiers.builtin import NOTIFIERS
@@ -326,6 +327,7 @@ def _parts(
         root=workspace.root,
         surface_settings=settings.surface,
         accept_rule=_accepting(workspace, clock, store),
+        why_ended=_ended_keys(workspace),
         outside=outside,
         tends=tends,
         notices=notices,
@@ -333,6 +335,12 @@ def _parts(
         closing=(notices.aclose, *(hook.aclose for hook in around_calls if hasattr(hook, "aclose"))),
         fired=fired,
     )
+
+
+def _ended_keys(workspace: Workspace) -> WhyEnded:
+    """Tells by the workspace's keys which calls came with one that has ended."""
+    access = Access(workspace.root)
+    return lambda channel, now: access.why_ended(channel, now / MICROSECONDS)
 
 
 def _missing(tool: Tool, outside: Outside, settings: Settings, executors: Sequence[Executor]) -> Collection[str]:

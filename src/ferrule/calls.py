@@ -13,9 +13,10 @@ from typing import NamedTuple
 import msgspec
 
 from ferrule.approval.check import is_genuine
+from ferrule.approval.inbox import WhyEnded
 from ferrule.approval.sweep import expired, lapsed
 from ferrule.contracts.store import Condition, Store
-from ferrule.errors import FerruleError, LedgerDamaged, LedgerError, SurfaceError
+from ferrule.errors import AccessError, FerruleError, LedgerDamaged, LedgerError, SurfaceError
 from ferrule.model.approval import Answer, is_sealed
 from ferrule.model.cancellation import Cancellation
 from ferrule.model.decision import Decision, Ruling
@@ -48,11 +49,16 @@ class Calls:
     """The calls of one ledger, seen from one process."""
 
     def __init__(
-        self, store: Store, services: Services, session_for: Callable[[SurfaceRequest], Awaitable[Session]]
+        self,
+        store: Store,
+        services: Services,
+        session_for: Callable[[SurfaceRequest], Awaitable[Session]],
+        why_ended: WhyEnded = lambda channel, now: None,
     ) -> None:
         self._store = store
         self._services = services
         self._session_for = session_for
+        self._why_ended = why_ended
 
     async def result(self, call_id: str, wait: float | None = None, caller: SurfaceRequest | None = None) -> Answered:
         """How a call ended, or what it waits for; None when there is no such call (of this caller's)."""
@@ -126,11 +132,15 @@ class Calls:
         try:
             past = past_of(place.rows, self._services)
             _refuse_forged(past, self._services.sealing.secret)
+            self._refuse_ended(past)
             session = await self._session_for(past.context)
             if not handed.keys() >= set(past.notes.get("handed", ())):
                 return _answer(place)
             call = revived(call_id, past, open_call, session, self._services)
             told = max((row.news().sequence for row in await self._store.news_of(call_id)), default=0)
+        except AccessError as error:  # nobody knows whether its key still counts: it goes on waiting
+            _log.warning("call %s does not go on yet: %s", call_id, error)
+            return _answer(place)
         except (ValueError, SurfaceError) as error:
             return await self.end(call_id, _cannot_go_on(error)) or _answer(await self._place(call_id))
         prepared = session.find(call.tool_name)
@@ -142,6 +152,13 @@ class Calls:
         count_on(call, self._services, told, past.notes, past.request)
         is_received = past.request is not None and past.request.purpose == "input"
         return await self.settled(await run_call(call, self._services, RECEIVED if is_received else APPROVED))
+
+    def _refuse_ended(self, past: Past) -> None:
+        """Raises _KeyEnded for a call that came with a key which has ended meanwhile, and AccessError when nobody can tell."""
+        asked = past.request  # sealed, which the rest of the past is not
+        why = self._why_ended(past.context.channel if asked is None else asked.channel, self._services.wall())
+        if why is not None:
+            raise _KeyEnded(why)
 
     async def cancel(
         self, call_id: str, cancel: Cancel, *, caller: SurfaceRequest | None = None, within: float = 1.0
@@ -341,6 +358,10 @@ class Place(NamedTuple):
 Answered = Result | Pending | None
 
 
+class _KeyEnded(ValueError):
+    """The key that a call came with has ended while it waited."""
+
+
 def _is_same(of: SurfaceRequest | Header, caller: SurfaceRequest) -> bool:
     """True when both stand for the same principal of the same tenant: nobody learns anything about other people's calls."""
     return (of.principal, of.tenant) == (caller.principal, caller.tenant)
@@ -403,6 +424,8 @@ def _answer(place: Place) -> Answered:
 
 def _cannot_go_on(error: Exception) -> Stop:
     """Nothing that is answered may wait for ever, and nothing runs that is not what was answered."""
+    if isinstance(error, _KeyEnded):
+        return Stop("policy_blocked", f"{error}, so the call does not go on", "key_ended")
     if isinstance(error, SurfaceError):
         return Stop("policy_blocked", f"the caller's surface cannot be made again: {error}", "surface_gone")
     message = "what the ledger holds of the call was changed, so it does not run; 'ferrule audit verify' tells more"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 import secrets
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -17,7 +18,10 @@ from ferrule.model.nearest import nearest
 
 FOREIGN = "|"
 """Stands between an issuer and its subject in the names of people from elsewhere; no local name has it."""
+CHANNEL = "token:"
+"""Begins the channel of what came with a token; its id follows, which stays the same when it is rotated."""
 _PREFIX = "frl"
+_ID = re.compile(r"[0-9a-f]{8}")
 
 
 class NotValid(AccessError):
@@ -67,7 +71,7 @@ class Token(Limits, frozen=True, kw_only=True):
     def identity(self) -> Identity:
         """Who comes with it."""
         return Identity(
-            self.person, f"token:{self.id}", frozenset(self.scopes), frozenset(self.groups), tenant=self.tenant
+            self.person, f"{CHANNEL}{self.id}", frozenset(self.scopes), frozenset(self.groups), tenant=self.tenant
         )
 
     def ends(self, digest: str) -> float | None:
@@ -81,7 +85,15 @@ class Token(Limits, frozen=True, kw_only=True):
 
     def is_over(self, now: float) -> bool:
         """True when it opens nothing any more."""
-        return self.revoked is not None or (self.expires is not None and moment(self.expires) <= now)
+        return self.why_over(now) is not None
+
+    def why_over(self, now: float) -> str | None:
+        """What ended it: `was revoked at …`; None while it opens something."""
+        if self.revoked is not None:
+            return f"was revoked at {self.revoked}"
+        if self.expires is not None and moment(self.expires) <= now:
+            return f"expired at {self.expires}"
+        return None
 
 
 class TokenFile(msgspec.Struct, frozen=True):
@@ -121,6 +133,19 @@ def id_in(secret: str) -> str:
     """The id of the token that a secret says it belongs to; empty when it says none."""
     parts = secret.split("_", 2)
     return parts[1] if len(parts) == 3 and parts[0] == _PREFIX else ""
+
+
+def why_ended(channel: str, tokens: Mapping[str, Token], now: float) -> str | None:
+    """Why nothing runs any more that came by a channel: its key has ended. None for any other, and for channels without one:
+    whoever calls from Python may name theirs as they like."""
+    if not channel.startswith(CHANNEL):
+        return None
+    key = channel.removeprefix(CHANNEL)
+    token = tokens.get(key)
+    if token is None:
+        return f"the key {key} that it came with is no longer there" if _ID.fullmatch(key) else None
+    over = token.why_over(now)
+    return None if over is None else f"the key {key} of {token.person} that it came with {over}"
 
 
 def is_token(text: str) -> bool:

@@ -49,6 +49,14 @@ def test_a_card_says_why_the_reader_cannot_answer() -> None:
     assert "you       cannot approve it: agents came by token:agent" in card(waiting(AGENT))
 
 
+def test_a_card_says_that_the_key_of_a_call_has_ended() -> None:
+    ended = msgspec.structs.replace(waiting(), will_not_run="the key 5b1f09c2 of bob that it came with expired at noon")
+    told = (
+        "ended     the key 5b1f09c2 of bob that it came with expired at noon; it does not go on, whoever answers it\n"
+    )
+    assert told in card(ended)
+
+
 def test_a_card_shows_which_answers_a_tool_takes() -> None:
     text = card(msgspec.structs.replace(waiting(), answer_schema={"enum": ["savings", "giro\x1b[2J"]}))
     assert '  answer    {"enum": ["savings", "giro\\u001b[2J"]}\n' in text

@@ -60,6 +60,10 @@ MaskAnswer: TypeAlias = Callable[[bytes, dict[str, Any]], bytes]
 TellDelegated: TypeAlias = Callable[[ApprovalRequest, Delegation], None]
 """Tells people that a task was handed on to them."""
 
+WhyEnded: TypeAlias = Callable[[str, int], str | None]
+"""Why nothing runs any more that came by a channel: its key has ended at this time (microseconds since 1970). None when it may
+run. Raises AccessError when nobody can tell."""
+
 _log = logging.getLogger("ferrule.inbox")
 
 
@@ -116,6 +120,7 @@ class Inbox:
         told: Told = lambda value, also=(): value,
         mask_answer: MaskAnswer = lambda given, schema: given,
         tell_delegated: TellDelegated = lambda request, delegation: None,
+        why_ended: WhyEnded = lambda channel, now: None,
     ) -> None:
         self._store = store
         self._keys = keys
@@ -130,6 +135,7 @@ class Inbox:
         self._told = told
         self._mask_answer = mask_answer
         self._tell_delegated = tell_delegated
+        self._why_ended = why_ended
 
     async def pending(self) -> list[Waiting]:
         """What waits for a person, oldest first: of this identity's tenant, or of all. Without the approve or admin scope:
@@ -416,7 +422,18 @@ class Inbox:
 
     def _item(self, question: Question) -> Waiting:
         says = self._describe(question.request.tool_id) or question.request.tool_title
-        return item(question, self._keys, self._identity, now=self._now(question), says=says)
+        now = self._now(question)
+        will_not_run = self._will_not_run(question.request, now)
+        return item(question, self._keys, self._identity, now=now, says=says, will_not_run=will_not_run)
+
+    def _will_not_run(self, request: ApprovalRequest, now: int) -> str | None:
+        """Why a call does not go on whatever is answered; None when nothing is known against it."""
+        if request.purpose == "outcome":  # it has run
+            return None
+        try:
+            return self._why_ended(request.channel, now)
+        except AccessError as error:
+            return f"it is not known whether the key that it came with still counts: {error}"
 
     def _now(self, question: Question) -> int:
         """The clock, or the ledger's latest time where the clock was set back."""

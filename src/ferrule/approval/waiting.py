@@ -47,6 +47,8 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True):
     """The name the tool was called by."""
     ways: dict[str, str | None] = {}
     """The ways to answer it, each with why whoever looks cannot take it; None where they can."""
+    will_not_run: str | None = None
+    """Why it does not go on whatever is answered: the key it came with has ended. None when nothing is known against it."""
 
     @property
     def people_missing(self) -> int:
@@ -91,6 +93,7 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True):
             "seen": self.binding.hex(),
             "why_not": self.why_not,
             "ways": self.ways,
+            "will_not_run": self.will_not_run,
             "damage": self.damage,
         }
 
@@ -202,7 +205,15 @@ def objected(question: Question, identity: Identity) -> Objection | None:
     return objection(standing, name=identity.principal, channel=identity.channel, groups=identity.groups)
 
 
-def item(question: Question, key: ApprovalKey, identity: Identity, *, now: int, says: str) -> Waiting:
+def item(
+    question: Question,
+    key: ApprovalKey,
+    identity: Identity,
+    *,
+    now: int,
+    says: str,
+    will_not_run: str | None = None,
+) -> Waiting:
     """The question as an item of the inbox."""
     request = question.request
     damage = question.damage(key)
@@ -229,6 +240,7 @@ def item(question: Question, key: ApprovalKey, identity: Identity, *, now: int, 
         delegations=question.delegations,
         tool_name=question.tool_name,
         ways={way: _told(error, None if way == "reject" else damage) for way, error in ways.items()},
+        will_not_run=will_not_run,
     )
 
 

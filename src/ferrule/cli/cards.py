@@ -55,6 +55,8 @@ def _fields(waiting: Waiting) -> Iterator[tuple[str, str]]:
         yield f"rule {place}", f"{rule}\n(suggested; --accept-rule {place} takes it into the policy)"
     if waiting.damage is not None:
         yield "DAMAGED", f"{waiting.damage}; 'ferrule audit verify' tells more"
+    elif waiting.will_not_run is not None:
+        yield "ended", f"{waiting.will_not_run}; it does not go on, whoever answers it"
     elif waiting.why_not is not None:
         verb = "answer" if request.purpose == "input" else "approve"
         yield "you", f"cannot {verb} it: {waiting.why_not}"

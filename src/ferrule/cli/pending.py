@@ -61,7 +61,7 @@ async def _changed(desk: Desk, before: list[Waiting]) -> list[Waiting]:
 
 def _state(item: Waiting) -> tuple[object, ...]:
     request, counts = item.request, (len(item.approvals), len(item.delegations))
-    return request.invocation_id, request.requested_at, item.state, item.binding, counts
+    return request.invocation_id, request.requested_at, item.state, item.binding, counts, item.will_not_run
 
 
 def show(items: list[Waiting], as_json: bool) -> None:

@@ -123,6 +123,7 @@ CODES: dict[ErrorClass, dict[str, str]] = {
         "tool_disabled": "an operator switched it off while the call waited",
         "call_limit_reached": "the run has used up its calls",
         "surface_gone": "the caller's surface cannot be made again",
+        "key_ended": "the key that the call came with was revoked, expired or removed while it waited",
         "record_changed": "the ledger's rows of a waiting call do not agree",
     },
     "sibling_canceled": {"dependency_pending": "what it depends on waits for a person, so it was not begun"},

@@ -54,10 +54,9 @@ class KeyRing:
         if token is None:
             return "a credential that is no key of this workspace ('ferrule key list' shows them)"
         who = f"the key {token.id} of {token.person}"
-        if token.revoked is not None:
-            return f"{who}, which was revoked at {token.revoked}"
-        if token.is_over(self._clock()):
-            return f"{who}, which expired at {token.expires}"
+        over = token.why_over(self._clock())
+        if over is not None:
+            return f"{who}, which {over}"
         return f"{who}, by a secret that is not its own, or was replaced when it was rotated"
 
     def local_agent(self) -> Caller:

@@ -8,6 +8,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+from ferrule.access import Access
+from ferrule.tokens import id_in
 from tests.driven import driven
 from tests.servers.console.browsing import text_of
 from tests.servers.console.waiting import Shop, form_of, gates, other_pay, shop
@@ -493,3 +495,22 @@ async def test_the_twin_of_a_page_is_json(tmp_path: Path) -> None:
         value: Any = json.loads((await (await here.person("boss")).see(f"/inbox/{call}?format=json")).body)
         assert value["item"]["review"]["input"] == {"amount": 7}
         assert value["current"] == call
+
+
+@driven
+async def test_a_call_whose_key_has_ended_can_only_be_rejected(tmp_path: Path) -> None:
+    async with shop(tmp_path) as here:
+        paid, asked = await here.call("pay", amount=7), await here.call("ask_shelf", question="Where?")
+        amy = await here.person("amy")
+        access, key = Access(tmp_path), id_in(here.key("bot"))
+        stamps = [(await amy.value(f"/inbox/{call}"))["item"]["stamp"] for call in (paid, asked)]
+        access.revoke(access.local_owner(), key)
+        for call, way, stamp in ((paid, "approve", stamps[0]), (asked, "answer", stamps[1])):
+            item = (await amy.value(f"/inbox/{call}"))["item"]
+            assert item["ways"][way].startswith(f"the key {key} of bot that it came with was revoked at ")
+            assert (item["ways"]["reject"], item["stamp"] == stamp) == (None, False)
+            assert "so it does not go on" in text_of(await amy.see(f"/inbox/{call}"))
+        await here.ask("amy", "POST", f"/v1/approvals/{paid}/approve", {})
+        page = text_of(await amy.see(f"/inbox/{paid}"))
+        assert "approved by you. It did not run all the same." in page
+        assert f"the key {key} of bot" in page

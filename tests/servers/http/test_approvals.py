@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ferrule.access import Access
+from ferrule.tokens import id_in
 from tests.driven import driven
 from tests.servers.http.api import NOBODY, api
 
@@ -115,3 +117,19 @@ async def test_wrong_ways_to_answer_are_clear(tmp_path: Path) -> None:
         ):
             reply = await here.ask("amy", "POST", f"/v1/approvals/{call}/{way}", body)
             assert (reply.status, reply.json()["code"]) == (409, "cannot_be_answered")
+
+
+@driven
+async def test_whoever_answers_learns_that_the_key_of_a_call_has_ended(tmp_path: Path) -> None:
+    """A key that was revoked while its call waited has nothing run any more, whoever approves it."""
+    async with api(tmp_path) as here:
+        call = await here.called("ada", "pay", {"amount": 7})
+        item = (await here.ask("amy", "GET", f"/v1/approvals/{call}")).json()
+        assert item["will_not_run"] is None
+        access, key = Access(tmp_path), id_in(here.secrets["ada"])
+        access.revoke(access.local_owner(), key)
+        item = (await here.ask("amy", "GET", f"/v1/approvals/{call}")).json()
+        assert item["will_not_run"].startswith(f"the key {key} of ada that it came with was revoked at 2")
+        done = (await here.ask("amy", "POST", f"/v1/approvals/{call}/approve", {"seen": item["seen"]})).json()
+        assert done["call"]["result"]["error"]["error_code"] == "key_ended"
+        assert "does not go on" in done["call"]["result"]["error"]["message"]

@@ -24,6 +24,8 @@ from ferrule.servers.console.view import NO_STORE, View
 from ferrule.servers.http.problems import Problem, problem_of
 
 _MODES = ("edit", "reject", "delegate")
+_YES = ("approve", "edit", "answer")
+"""What lets a call go on."""
 _MOST_ROWS = 100
 _TEXTS = (
     ("reason", "Reason or comment"),
@@ -225,6 +227,9 @@ def _ways(review: dict[str, Any]) -> dict[str, str | None]:
     if not review["is_definition_current"]:
         gone = "the definition of the tool is another one now, so an approval would be void"
         ways |= {way: ways[way] or gone for way in ("approve", "edit") if way in ways}
+    ended = review["item"]["will_not_run"]
+    if ended is not None:
+        ways |= {way: ways[way] or f"{ended}, so it does not go on" for way in _YES if way in ways}
     return ways
 
 

@@ -173,6 +173,7 @@ _STANDS = {
     "timed_out": "It ran out of time.",
     "canceled": "It was canceled.",
     "denied": "It was denied all the same.",
+    "blocked": "It did not run all the same.",
     "running": "It runs now; its end appears here.",
     "approved": "It is about to run; its end appears here.",
     "awaiting_approval": "It waits for more people.",
@@ -312,7 +313,8 @@ def stamp(review: dict[str, Any]) -> str:
     """Another one whenever anything that the page shows of an item is another."""
     item = review["item"] or {}
     said = [review["outcome"], review["state"], review["signatures"], review["input"], review["is_definition_current"],
-            review["result_text"], review["error"], item.get("seen"), item.get("ways"), item.get("assignees")]  # fmt: skip
+            review["result_text"], review["error"], item.get("seen"), item.get("ways"), item.get("assignees"),
+            item.get("will_not_run")]  # fmt: skip
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
 
 

@@ -61,6 +61,11 @@ class ApprovalItem(msgspec.Struct, kw_only=True):
         says("The ways to answer it: `approve`, `edit`, `reject`, `answer`, `delegate`, `settle`; each with why whoever looks "
              "cannot take it, null where they can."),
     ]  # fmt: skip
+    will_not_run: Annotated[
+        str | None,
+        says("Why it ends without going on, whatever is answered: the key it came with was revoked, has expired or is gone. Null "
+             "when nothing is known against it."),
+    ]  # fmt: skip
     damage: str | None
 
 
