@@ -40,6 +40,8 @@ GOES_ON = frozenset({"approved"})
 """States in which a call only waits for a process that can run it."""
 WAITS = frozenset({"awaiting_approval", "approved", "needs_input"})
 """States in which a call holds no process: it can be ended by anybody who may."""
+HELD = frozenset({"queued", "running"})
+"""States in which a process has a call: nobody else ends it while that process lives."""
 _FOREVER = 1 << 62
 _LOOKS = 5
 _log = logging.getLogger("ferrule.calls")
@@ -69,7 +71,7 @@ class Calls:
             is_theirs = caller is None or _is_same(live.call.session.surface.request, caller)
             found = Pending(invocation_id=call_id, state=live.call.state, message="it has not ended yet")
         else:
-            if place.open is not None and place.open.state == "running" and live is None:
+            if place.open is not None and place.open.state in HELD and live is None:
                 place = await self._perhaps_lost(place.open, place)
             is_theirs, found = _is_of(place.rows, caller), _answer(place)
         if not is_theirs:
@@ -240,7 +242,7 @@ class Calls:
         """End a waiting call, with a record as full as any other's. None when it did not wait any more, or when its last row is
         not the one of this number."""
         place = await self._place(call_id)
-        if place.open is None or place.open.state == "running" or seq not in (None, place.open.seq):
+        if place.open is None or place.open.state in HELD or seq not in (None, place.open.seq):
             return None
         call = self._to_end(place.open, place.rows)
         if abort_reason is not None:
@@ -267,7 +269,7 @@ class Calls:
         unrecorded = self._services.live.unrecorded
         for call_id in sorted(unrecorded):
             opened = await self._store.find_open(call_id)
-            if opened is not None and opened.state == "running":
+            if opened is not None and opened.state in HELD:
                 try:
                     await self._find_out(opened, "the ledger could not be written when it ended")
                 except LedgerError:
@@ -295,13 +297,18 @@ class Calls:
         return done
 
     async def _recover(self, abandoned: OpenCall) -> None:
-        await self._find_out(abandoned, "the process that ran it ended before it did")
+        await self._find_out(abandoned, "the process that had it ended before it did")
 
     async def _find_out(self, lost: OpenCall, why: str) -> None:
         place = await self._place(lost.call)
         if place.open is None or place.open.seq != lost.seq:
             return  # another process was quicker
         call = self._to_end(place.open, place.rows)
+        if place.open.state == "queued":
+            message = f"{why}; its turn had not come, so nothing ran, and it can be called again"
+            stop = Stop("execution_failed", message, "interrupted", recoverability="retry")
+            await stop_call(call, self._services, stop)
+            return
         call.has_run = True
         if call.prepared.traits.is_read_only:
             message = f"{why}; it only read, so it can be called again"

@@ -138,7 +138,7 @@ CODES: dict[ErrorClass, dict[str, str]] = {
         "internal_error": "a mistake in Ferrule or in an executor; the log has it",
         "deadlock": "a tool called another that would wait for what the first one holds",
         "result_mapping_failed": "the tool gave something else than it promises",
-        "interrupted": "the process ended while a reading tool ran",
+        "interrupted": "the process ended while a reading tool ran, or before the call's turn came",
         "outcome_settled": "a person found out that it did not happen",
         "outcome_not_recorded": "it ran, and how it ended could not be recorded",
     },

@@ -25,7 +25,7 @@ Kind = Literal[
     "call",  # a whole call, terminal
     "parked",  # a call waits for a person
     "answered",  # a person answered
-    "started",  # an action is about to run
+    "started",  # an action is about to run, or a call that takes long runs or waits for its turn
     "ended",  # a call that had rows before reached its end
     "unknown",  # a crash left the outcome unknown; a person has to say
     "catalog",  # another catalog was adopted

@@ -43,5 +43,6 @@ _WAITS_FOR = {
     "awaiting_approval": "it waits for an approval ('ferrule pending' shows it)",
     "needs_input": "it waits for a person ('ferrule pending' shows it)",
     "approved": "it is approved and about to run",
+    "queued": "it waits for its turn",
     "running": "it is running",
 }

@@ -23,7 +23,7 @@ _REPEATED = 8
 def inputs_of(call: Call, services: Services) -> Payload:
     """The inputs since the last row, without what must not be stored. None stands for "as the one before"."""
     recorded, prepared = call.recorded, call.prepared
-    if recorded is not None and (recorded.mark_state == "running" or prepared.entry is None):
+    if recorded is not None and (recorded.mark_state in ("queued", "running") or prepared.entry is None):
         return Payload()  # rows before this one have them; and a tool that is gone cannot say what to mask
     if len(call.model_input) > MAX_BYTES:
         return Payload(left_out(call.model_input))

@@ -11,10 +11,11 @@ from ferrule.pipeline.call import Call
 
 
 def take(call: Call) -> Stop | None:
-    """Count a call that has no rows yet in its session's run; gives the stop when that is used up."""
+    """Count a call in its session's run that neither ran nor waited for a person; gives the stop when that is used up."""
     entry, surface = call.prepared.entry, call.session.surface
     assert entry is not None  # resolve_tool stopped the call otherwise
-    if call.recorded is not None or surface.request.is_shared_run:
+    is_counted = call.recorded is not None and call.recorded.mark_state != "queued"
+    if is_counted or surface.request.is_shared_run:
         return None
     limit, total = entry.max_calls_per_run, surface.max_tool_calls
     if limit is None and total is None:

@@ -12,7 +12,7 @@ from ferrule.contracts.store import Condition
 from ferrule.errors import LedgerError
 from ferrule.model.decision import Decision
 from ferrule.model.journal import HookRun, StoredEntry
-from ferrule.pipeline.call import Call
+from ferrule.pipeline.call import NO_OPTIONS, Call
 from ferrule.pipeline.live import Cancel, InFlight, Live
 from ferrule.pipeline.rows import surfaced_row
 from ferrule.pipeline.services import Services
@@ -105,11 +105,13 @@ class Pulse:
 
 
 async def surface_call(live: Live) -> None:
-    """Write, durably, that a call runs which would otherwise be recorded behind its answer. Raises LedgerError."""
+    """Write, durably, that a call runs which would otherwise be recorded behind its answer, or that one waits for its turn.
+    Nothing is written of one that takes the short way when its turn comes, nor when its key is another's. Raises LedgerError."""
     call, services = live.call, live.services
     if call.surfacing is not None:
         await uncancelled(asyncio.wait({call.surfacing}))
-    if call.recorded is not None or call.surfacing is not None or live.stage != "running":
+    is_queued = live.stage == "queued" and call.state == "queued" and call.options is not NO_OPTIONS
+    if call.recorded is not None or call.surfacing is not None or not (is_queued or live.stage == "running"):
         return
     if call.state == "partial_result":
         call.enter("running")
@@ -117,10 +119,11 @@ async def surface_call(live: Live) -> None:
     states, phases, told = call.states, call.phases, (call.decisions, call.hooks, call.new_mutations)
     is_written = False
     try:
-        committed = await services.store.commit(surfaced_row(call, services), Condition(states=frozenset()))
+        condition = Condition(states=frozenset(), key_is_free=is_queued and call.key is not None)
+        committed = await services.store.commit(surfaced_row(call, services), condition)
         if committed.outcome == "written":
             is_written = True
-            _go_on_after(call, committed.seq, told)
+            _go_on_after(call, committed.seq, "queued" if is_queued else "running", told)
     finally:
         if not is_written:
             call.states, call.phases = [*states, *call.states], [*phases, *call.phases]
@@ -128,12 +131,14 @@ async def surface_call(live: Live) -> None:
         done.set_result(None)
 
 
-def _go_on_after(call: Call, seq: int, told: tuple[tuple[Decision, ...], tuple[HookRun, ...], int]) -> None:
+def _go_on_after(
+    call: Call, seq: int, mark_state: str, told: tuple[tuple[Decision, ...], tuple[HookRun, ...], int]
+) -> None:
     """What happened while the row was on its way belongs to the next one."""
     states, phases = call.states, call.phases
     decisions, hooks = call.decisions[len(told[0]) :], call.hooks[len(told[1]) :]
     mutations = call.new_mutations - told[2]
-    call.has_rows(seq, "running")
+    call.has_rows(seq, mark_state)
     call.states, call.phases = states, phases
     call.decisions, call.hooks, call.new_mutations = decisions, hooks, mutations
 

@@ -14,12 +14,12 @@ from ferrule.pipeline.services import Services
 from ferrule.pipeline.untold import without_secrets
 
 _EMIT_TERMINAL = PHASES.index("emit_terminal")
-_EXECUTE = PHASES.index("execute")
+_SCHEDULE, _EXECUTE = PHASES.index("schedule"), PHASES.index("execute")
 
 
-def started_row(call: Call, services: Services, *, is_counted: bool) -> Entry:
-    """Before an action runs."""
-    mark = _mark(call, "running")
+def started_row(call: Call, services: Services, *, is_counted: bool, state: str = "running") -> Entry:
+    """Before an action runs. `state`: `queued` when that is not before its turn."""
+    mark = _mark(call, state)
     mark.owner = services.store.instance
     if is_counted:
         mark.counted_run = call.session.surface.request.run_id
@@ -27,17 +27,19 @@ def started_row(call: Call, services: Services, *, is_counted: bool) -> Entry:
 
 
 def surfaced_row(call: Call, services: Services) -> Entry:
-    """While a call runs that would be recorded behind its answer, and takes long: so that others can see and cancel it."""
-    _with_passed_over(call.phases)
-    entry = started_row(call, services, is_counted=False)
+    """While a call runs that would be recorded behind its answer, or waits for its turn, and takes long: so that others can see
+    and cancel it."""
+    is_queued = call.state == "queued"
+    _with_passed_over(call.phases, _SCHEDULE if is_queued else _EXECUTE)
+    entry = started_row(call, services, is_counted=False, state="queued" if is_queued else "running")
     call.states, call.phases = [], []  # what happens from now on belongs to the next row
     return entry
 
 
-def _with_passed_over(phases: list[int]) -> None:
-    """Put in the phases that had nothing to do: they end with the one before."""
+def _with_passed_over(phases: list[int], until: int) -> None:
+    """Put in the phases before one that had nothing to do: they end with the one before."""
     last = phases[-1] if phases else 0
-    phases += [last >> 4 << 4 | number for number in range((last & 15) + 1, _EXECUTE)]
+    phases += [last >> 4 << 4 | number for number in range((last & 15) + 1, until)]
 
 
 def parked_row(call: Call, services: Services, park: Park) -> Entry:

@@ -16,10 +16,17 @@ import msgspec
 import pytest
 
 import ferrule
+from ferrule.assembly import LEDGER_PUBLIC
+from ferrule.compiler.seal import trusted_keys
 from ferrule.contracts.executor import Context, Output
+from ferrule.custody.check import verify_ledger
 from ferrule.errors import BindingError
+from ferrule.history.story import story_of
 from ferrule.model.approval import APPROVE, CALL, Identity
+from ferrule.model.lifecycle import PHASES
+from ferrule.model.result import Pending
 from ferrule.model.serving import LimitSettings, McpSettings, ServeSettings
+from ferrule.pipeline.live import Cancel
 from ferrule.servers.callers import Caller
 from ferrule.servers.mcp.task_ids import task_for, task_named
 from ferrule.servers.mcp.task_inputs import asked_in, keep
@@ -28,6 +35,7 @@ from ferrule.servers.mcp.wire import TASKS, decoded
 from tests.servers.mcp.modern_client import body, headers, meta
 from tests.servers.mcp.published import check
 from tests.servers.mcp.talking import WAIT_SECONDS, Client, Failed, talking
+from tests.servers.mcp.test_calling import ONCE
 from tests.servers.stand import served, serving
 
 KNOWS = frozenset({TASKS, "elicitation"})
@@ -39,6 +47,8 @@ METHODS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("tasks/cancel", {}),
 )
 GATES: dict[str, asyncio.Event] = {}
+STARTED: list[str] = []
+WRITES = '[[rules]]\nid = "w"\ndecision = "allow"\ntool = "write"\nreason = "harmless"\n'
 
 
 def gate(name: str) -> asyncio.Event:
@@ -123,13 +133,29 @@ async def _then_wait(state: bytes, answer: dict[str, Any], context: Context) -> 
     return text("asked, waited")
 
 
-TOOLS = [wait, quick, fail, patient, wants_roots, two_rounds, act, ask_then_wait]
+@ferrule.tool(read_only=True)
+async def alone(until: str) -> Any:
+    """Waits until somebody opens a gate, and nothing beside it."""
+    STARTED.append(until)
+    await gate(until).wait()
+    return text(f"{until} is open")
+
+
+@ferrule.tool(task="required")
+async def write(what: str) -> Any:
+    """Writes."""
+    STARTED.append(what)
+    return text(f"wrote {what}")
+
+
+TOOLS = [wait, quick, fail, patient, wants_roots, two_rounds, act, ask_then_wait, alone, write]
 Play = Callable[[Client], Awaitable[None]]
 
 
 @asynccontextmanager
 async def opened(folder: Path, after: float = 0.05, **settings: Any) -> AsyncIterator[Client]:
     GATES.clear()
+    STARTED.clear()
     async with talking(folder, tools=TOOLS, toml='namespace = "t"\n', task_after_seconds=after, **settings) as client:
         client.features = KNOWS
         yield client
@@ -569,6 +595,155 @@ def test_whoever_listens_hears_what_becomes_of_a_task(tmp_path: Path) -> None:
     play(tmp_path, story)
 
 
+@pytest.mark.parametrize("name", ["alone", "write"])
+def test_a_call_that_waits_for_its_turn_is_a_task_already(tmp_path: Path, name: str) -> None:
+    """MCP-244, MCP-245, AT-161: its client is not kept, every process knows of it, and it runs once, when its turn comes."""
+    (tmp_path / "policy.toml").write_text(WRITES)
+    arguments = {"until": "b"} if name == "alone" else {"what": "b"}
+
+    async def story(client: Client) -> None:
+        first = await call(client, "alone", until="a")
+        handle = await call(client, name, **arguments)
+        check_task(handle)
+        assert (handle["resultType"], STARTED) == ("task", ["a"])
+        call_id = _invocation(client, handle)
+        async with ferrule.open(tmp_path, tools=TOOLS, tends=False) as elsewhere:
+            seen = await elsewhere.result(call_id)
+            assert isinstance(seen, Pending)
+            assert (seen.state, seen.message) == ("queued", "it waits for its turn")
+        working = await client.ask("tasks/get", taskId=handle["taskId"])
+        assert (working["status"], working["statusMessage"]) == ("working", "it waits for its turn")
+        gate("a").set()
+        gate("b").set()
+        done = await settled(client, handle["taskId"])
+        assert done["result"]["content"][0]["text"] in ("b is open", "wrote b")
+        await settled(client, first["taskId"])
+        rows = await client.server.app.store.rows_of(call_id)
+        assert [(row.kind, row.outcome) for row in rows] == [
+            ("started", "queued"), ("started", "running"), ("ended", "succeeded")
+        ]  # fmt: skip
+        told = story_of(rows, await client.server.app.store.news_of(call_id))
+        assert [run.phase for run in told.phases if run.is_run] == list(PHASES)
+        assert STARTED == ["a", "b"]
+
+    play(tmp_path, story)
+    _verified(tmp_path)
+
+
+def test_a_task_that_waits_for_its_turn_can_be_canceled_from_elsewhere(tmp_path: Path) -> None:
+    """MCP-251: nothing ran."""
+
+    async def story(client: Client) -> None:
+        first = await call(client, "alone", until="a")
+        here, there = [await call(client, "alone", until=name) for name in ("b", "c")]
+        await client.ask("tasks/cancel", taskId=here["taskId"])
+        async with ferrule.open(tmp_path, tools=TOOLS, tends=False) as elsewhere:
+            await elsewhere.cancel(_invocation(client, there), by="ada", within=WAIT_SECONDS)
+        for handle in (here, there):
+            assert (await settled(client, handle["taskId"]))["status"] == "cancelled"
+        gate("a").set()
+        await settled(client, first["taskId"])
+        assert STARTED == ["a"]
+
+    play(tmp_path, story)
+    _verified(tmp_path)
+
+
+@pytest.mark.parametrize("end", ["its turn", "a cancellation"])
+def test_what_ends_the_wait_while_its_row_is_on_the_way_comes_after_that(tmp_path: Path, end: str) -> None:
+    """MCP-245: rows come in order, whatever is quicker."""
+
+    async def story(client: Client) -> None:
+        first = await call(client, "alone", until="a")
+        store = client.server.app.store
+        commit, held = store.commit, asyncio.Event()
+
+        async def late(entry: Any, *rest: Any) -> Any:
+            if entry.outcome == "queued":
+                held.set()
+                await asyncio.sleep(0.3)
+            return await commit(entry, *rest)
+
+        store.commit = late  # type: ignore[method-assign, assignment]
+        asked = asyncio.create_task(call(client, "alone", until="b"))
+        await held.wait()
+        if end == "its turn":
+            gate("a").set()
+            gate("b").set()
+        else:
+            live = next(live for live in client.server.app.services.live.calls.values() if live.stage == "queued")
+            live.ask_to_stop(Cancel(by="ada"))
+        answer = await asked
+        if answer["resultType"] == "task":
+            task = await settled(client, answer["taskId"])
+            assert task["status"] == ("completed" if end == "its turn" else "cancelled")
+        gate("a").set()
+        await settled(client, first["taskId"])
+        assert (["a", "b"] if end == "its turn" else ["a"]) == STARTED
+
+    play(tmp_path, story)
+    _verified(tmp_path)
+
+
+def test_a_call_that_waits_for_its_turn_is_counted_in_its_run_all_the_same(tmp_path: Path) -> None:
+    """AML-102: a row before its turn is no way around the limit of a run."""
+    (tmp_path / "policy.toml").write_text(WRITES.replace("write", "once"))
+    (tmp_path / "once.tool.md").write_text(ONCE)
+
+    @ferrule.tool("once")
+    async def once() -> dict[str, str]:
+        return {"ok": "yes"}
+
+    async def main() -> None:
+        GATES.clear()
+        async with talking(tmp_path, tools=[alone, once], task_after_seconds=0.05) as client:
+            client.features = KNOWS
+            await call(client, "alone", until="a")
+            handles = [await call(client, "once") for _ in range(2)]
+            gate("a").set()
+            told = [(await settled(client, handle["taskId"]))["result"] for handle in handles]
+            assert [one.get("isError", False) for one in told] == [False, True]
+            assert "may be called at most 1 times in one run" in told[1]["content"][0]["text"]
+
+    asyncio.run(main())
+
+
+def test_a_key_is_taken_before_the_turn_of_its_call_comes(tmp_path: Path) -> None:
+    """Whoever repeats the call meanwhile gets the handle of the first one, and it runs once."""
+    (tmp_path / "policy.toml").write_text(WRITES)
+
+    async def keyed(client: Client) -> Any:
+        exchange = await client.exchange()
+        exchange.idempotency_key = "k"
+        asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+                 "params": {"name": "write", "arguments": {"what": "b"}}}  # fmt: skip
+        return json.loads((await client.server.answer(exchange, decoded(json.dumps(asked).encode()))).text)["result"]
+
+    async def story(client: Client) -> None:
+        await call(client, "alone", until="a")
+        handle = await keyed(client)
+        again = await keyed(client)
+        assert again["taskId"] == handle["taskId"]
+        gate("a").set()
+        assert (await settled(client, handle["taskId"]))["result"]["content"][0]["text"] == "wrote b"
+        assert STARTED == ["a", "b"]
+
+    play(tmp_path, story)
+    _verified(tmp_path)
+
+
+def _invocation(client: Client, handle: dict[str, Any]) -> str:
+    services = client.server.app.services
+    ref = task_named(services.sealing.secret, client.caller, handle["taskId"], services.wall())
+    assert ref is not None
+    return ref.invocation_id
+
+
+def _verified(folder: Path) -> None:
+    verdict = verify_ledger(folder / ".ferrule" / "ledger.db", trusted_keys(folder / LEDGER_PUBLIC))
+    assert not verdict.findings
+
+
 def over_http(url: str, method: str, params: dict[str, Any], capabilities: dict[str, Any]) -> Any:
     """The result of one request to a real server."""
     whole = body(method, {**params, "_meta": meta(capabilities)})
@@ -699,8 +874,10 @@ def test_a_task_survives_the_death_of_its_process(tmp_path: Path) -> None:
     (tmp_path / "f.py").write_text(SLEEPER)
     capabilities: dict[str, Any] = {"extensions": {TASKS: {}}}
     with served(tmp_path, "--no-auth") as first:
-        handle = over_http(first.url, "tools/call", {"name": "sleeper", "arguments": {}}, capabilities)
-        assert handle["resultType"] == "task"
+        handle, waits = (
+            over_http(first.url, "tools/call", {"name": "sleeper", "arguments": {}}, capabilities) for _ in range(2)
+        )
+        assert handle["resultType"] == waits["resultType"] == "task"
         os.kill(first.process.pid, signal.SIGKILL)
         first.process.wait(WAIT_SECONDS)
     with served(tmp_path, "--no-auth") as second:
@@ -709,3 +886,6 @@ def test_a_task_survives_the_death_of_its_process(tmp_path: Path) -> None:
         assert task["result"]["isError"] is True
         text = task["result"]["content"][0]["text"]
         assert "interrupted" in text and text.endswith("The same call can be made again.")
+        task = over_http(second.url, "tasks/get", {"taskId": waits["taskId"]}, capabilities)
+        text = task["result"]["content"][0]["text"]
+        assert "its turn had not come, so nothing ran" in text and text.endswith("The same call can be made again.")

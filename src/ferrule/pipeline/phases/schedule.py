@@ -23,6 +23,7 @@ from ferrule.pipeline.rows import started_row
 from ferrule.pipeline.scheduler import Deadlock, Place, QueueFull, QueueLeft
 from ferrule.pipeline.services import Services
 from ferrule.pipeline.supervise import stopped_by
+from ferrule.pipeline.uncancelled import uncancelled
 
 
 def schedule(call: Call, services: Services) -> Stop | Awaitable[Stop | Replay | Again | None] | None:
@@ -129,6 +130,10 @@ async def _in_turn(call: Call, services: Services, place: Place) -> Stop | Repla
     except TimeoutError:
         return stopped_by(call, Cancel("timeout", "its turn did not come in time"))
     live.stage = "opening"
+    if (
+        call.surfacing is not None
+    ):  # a row that says that it waits is on its way to the disk; the next one comes after it
+        await uncancelled(asyncio.wait({call.surfacing}))
     waited = round((call.offset() - since) / 1e6, 3)
     call.notes = {**call.notes, "scheduler": {**call.notes.get("scheduler", {}), "waited_ms": waited}}
     asked = call.recorded.request if call.recorded is not None else None

@@ -96,16 +96,18 @@ class Held:
 
 
 async def _is_kept(server: McpServer, call: str, going: asyncio.Task[Any]) -> bool:
-    """True as soon as the ledger has the call, so that every process finds it (MCP-245); also when it has ended first."""
-    live = server.app.services.live
+    """True as soon as the ledger has the call, so that every process finds it (MCP-245); also when it has ended first. One that
+    waits for its turn is written once at most: what keeps it out then, another call with its key, does so until its turn."""
+    live, was_queued = server.app.services.live, False
     while not going.done():
-        running = live.calls.get(call)
-        if running is not None and running.stage == "running":
+        found = live.calls.get(call)
+        if found is not None and (found.stage == "running" or (found.stage == "queued" and not was_queued)):
+            was_queued = found.stage == "queued"
             try:
-                await surface_call(running)
+                await surface_call(found)
             except LedgerError:
                 return False  # nobody else could find it: it is waited for
-            if running.call.recorded is not None:
+            if found.call.recorded is not None:
                 return True
         await asyncio.wait({going}, timeout=_LOOK_SECONDS)
     return True
