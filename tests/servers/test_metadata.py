@@ -46,7 +46,12 @@ async def test_the_documents_name_the_public_address_whatever_host_is_asked(tmp_
                 "resource_name": "Ferrule",
             }
     assert (await got(tmp_path, settings, f"{WELL_KNOWN}/other")).status == 404
-    assert (await got(tmp_path, settings, WELL_KNOWN, "POST")).status == 405
+    refused = await got(tmp_path, settings, WELL_KNOWN, "POST")
+    assert (refused.status, refused.headers["allow"], refused.json()["code"]) == (
+        405,
+        "GET, HEAD",
+        "method_not_allowed",
+    )
     assert (await got(tmp_path, settings, WELL_KNOWN, host="evil.com")).status == 421
 
 

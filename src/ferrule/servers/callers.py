@@ -59,6 +59,7 @@ class Refused(Exception):
         retry_after: float | None = None,
         scopes: tuple[str, ...] = (),
         detail: str = "",
+        allow: str = "",
     ) -> None:
         super().__init__(reason)
         self.status = status
@@ -71,6 +72,8 @@ class Refused(Exception):
         """The scopes that would be enough, all of them; the gate makes the challenge of them (MCP-275)."""
         self.detail = detail
         """Why it is refused, for the log alone."""
+        self.allow = allow
+        """The methods that would be taken, for `Allow`."""
 
 
 def holds(caller: Caller, scope: str) -> bool:

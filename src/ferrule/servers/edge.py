@@ -39,6 +39,9 @@ class Gate(Protocol):
     def challenge(self, request: Request, scopes: Sequence[str]) -> str:
         """For `WWW-Authenticate`, when a caller's credential lacks scopes."""
 
+    def problem(self) -> str | None:
+        """Why nobody can be let in, for the log; None when the door can be used."""
+
     async def aclose(self) -> None:
         """Let go of everything."""
 

@@ -141,6 +141,15 @@ class GuardedGate:
         """What a caller is told whose credential is good, but not for this."""
         return self.metadata.challenge(request, "insufficient_scope", scopes)
 
+    def problem(self) -> str | None:
+        """Why the keys cannot be read. Where there are issuers as well, damaged keys keep out only those who come with one."""
+        try:
+            if self._keys.state() is not None and self._issuers is None:
+                self._keys.demand_readable()
+        except AccessError as error:
+            return str(error)
+        return None
+
     async def aclose(self) -> None:
         """Let go of everything."""
         self._watch.close()
@@ -212,6 +221,10 @@ class OpenGate:
     def challenge(self, request: Request, scopes: Sequence[str]) -> str:
         """Nothing would help."""
         return 'Bearer realm="ferrule"'
+
+    def problem(self) -> str | None:
+        """None: no credential is looked at."""
+        return None
 
     async def aclose(self) -> None:
         """Nothing is held."""

@@ -47,6 +47,10 @@ class KeyRing:
         token, ends = self._access.present(secret)
         return Held(self._caller(token), _NEVER if ends is None else ends, token.id)
 
+    def demand_readable(self) -> None:
+        """Raises AccessError when the keys cannot be read."""
+        self._access.tokens()
+
     def why_not(self, secret: str) -> str:
         """Why a secret opens nothing, for the log: never the secret."""
         known = {token.id: token for token in self._access.tokens()}

@@ -68,7 +68,7 @@ class Metadata:
         if not self._issuers:
             raise Refused(404, "there is no authorization server; keys of 'ferrule key' count", code="not_found")
         if request.method not in ("GET", "HEAD"):
-            return Answer(405, b"", [(b"allow", b"GET, HEAD")])
+            raise Refused(405, "this path takes GET", code="method_not_allowed", allow="GET, HEAD")
         resource = self.resource(request)
         own = parse_url(resource.metadata_url).path
         if request.path.rstrip("/") not in (WELL_KNOWN, WELL_KNOWN + self._path.rstrip("/"), own):

@@ -17,7 +17,7 @@ _log = logging.getLogger("ferrule.serve")
 
 
 def readiness(edge: Edge) -> OpenEndpoint:
-    """Ready means: the ledger can be read, the policy can be used, and the process is not about to stop."""
+    """Ready means: the keys and the ledger can be read, the policy can be used, and the process is not about to stop."""
 
     async def ready(request: Request) -> Answer:
         problem = await _problem(edge)
@@ -30,6 +30,9 @@ def readiness(edge: Edge) -> OpenEndpoint:
 async def _problem(edge: Edge) -> str | None:
     if edge.is_closing:
         return "stopping"
+    if (problem := edge.gate.problem()) is not None:
+        _log.warning("not ready: the keys cannot be read: %s", problem)
+        return "the keys cannot be read"
     try:
         await asyncio.wait_for(edge.app.store.rows_before(None, 1), _SECONDS)
     except Exception as error:  # whatever it is, calls would meet it too; strangers are told no more than that

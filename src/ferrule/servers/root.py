@@ -17,6 +17,7 @@ from ferrule.servers.hosts import preflight
 from ferrule.servers.metadata import WELL_KNOWN
 
 _log = logging.getLogger("ferrule.serve")
+_READING = "GET, HEAD, OPTIONS"
 _REQUEST_ID = re.compile(rb"[!-~]{1,128}")
 
 Endpoint = Callable[[Request, Caller], Awaitable[Answer | Stream]]
@@ -177,13 +178,25 @@ def _headers_of(refused: Refused) -> list[Header]:
         headers.append((b"www-authenticate", refused.challenge.encode("latin-1")))
     if refused.retry_after is not None:
         headers.append((b"retry-after", str(max(1, ceil(refused.retry_after))).encode()))
+    if refused.allow:
+        headers.append((b"allow", refused.allow.encode()))
     return headers
+
+
+def only_read(read: OpenEndpoint) -> OpenEndpoint:
+    """An endpoint for anybody that takes no method but those that read."""
+
+    async def answer(request: Request) -> Answer | Stream:
+        if request.method == "OPTIONS":
+            return Answer(204, b"", [(b"allow", _READING.encode())])
+        if request.method not in ("GET", "HEAD"):
+            reason = f"{request.method[:20]} cannot be done here; this path takes GET"
+            raise Refused(405, reason, code="method_not_allowed", allow=_READING)
+        return await read(request)
+
+    return answer
 
 
 async def health(request: Request) -> Answer:
     """`GET /health`: the process lives."""
-    if request.method not in ("GET", "HEAD"):
-        answer = problem(405, "method_not_allowed", "it can only be read")
-        answer.headers.append((b"allow", b"GET, HEAD"))
-        return answer
     return Answer(200, b'{"status":"ok"}', [JSON])

@@ -24,7 +24,7 @@ from ferrule.servers.mcp.http import McpEndpoint
 from ferrule.servers.oxp.endpoint import OxpEndpoint
 from ferrule.servers.readiness import readiness
 from ferrule.servers.reloading import Reloading
-from ferrule.servers.root import Root, health
+from ferrule.servers.root import Root, health, only_read
 from ferrule.servers.turnstile import FairTurnstile
 from ferrule.settings import load_settings
 from ferrule.workspace import Workspace
@@ -46,8 +46,8 @@ def root_of(edge: Edge) -> Root:
         edge,
         {settings.mcp.path: McpEndpoint(edge), "/v1/": api},
         {
-            "/health": health,
-            "/ready": readiness(edge),
+            "/health": only_read(health),
+            "/ready": only_read(readiness(edge)),
             **api.open_paths(),
             **OxpEndpoint(edge).paths(),
             **ConsoleEntry(edge, api).paths(),

@@ -131,6 +131,10 @@ class NoGate:
         """Nobody comes by HTTP."""
         return ""
 
+    def problem(self) -> str | None:
+        """Nobody comes by HTTP."""
+        return None
+
     async def aclose(self) -> None:
         """Nothing is held."""
 
