@@ -37,7 +37,7 @@ def test_a_check_of_one_aml_file_loads_nothing_heavy(workspace: Path, tmp_path: 
     alone.mkdir()
     (workspace / "tools" / "send-reply.tool.md").rename(alone / "send-reply.tool.md")
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=alone)
-    assert ran.stdout == "1 file, 1 tool: no problems\n"
+    assert ran.stdout == "1 tool in 1 file: no problems\n"
     heavy = {"rich", "cryptography", "yaml", "jsonschema_rs", "importlib.metadata", "asyncio", "multiprocessing"}
     assert not set(ran.stderr.split()) & heavy
 

@@ -63,8 +63,20 @@ def test_list_names_the_files_it_cannot_read(workspace: Path) -> None:
     (workspace / "tools" / "send-reply.tool.md").write_text("---\ntool_id: [\n---\n")
     ran = ferrule("list", folder=workspace)
     assert ran.code == 0
-    assert "4 tools\n" in ran.out
+    assert "\n4 tools" in ran.out
     assert ran.err.startswith("ferrule: tools/send-reply.tool.md cannot be read, so it is not listed")
+
+
+def test_list_counts_tools_and_says_what_it_does_not_count(workspace: Path) -> None:
+    """`ferrule serve` counts functions as well, which only a running module shows."""
+    last = ferrule("list", folder=workspace).out.split("\n")[-2]
+    assert last == "5 tools; functions that no definition describes are not in this list"
+    assert ferrule("list", "--dialect", "oxp", folder=workspace).out.endswith("\n1 tool\n")
+    text = next(
+        file.read_text() for file in (workspace / "tools").glob("*.json") if "Text.Translate@" in file.read_text()
+    )
+    (workspace / "tools" / "newer.json").write_text(text.replace("1.0.0", "2.0.0"))
+    assert ferrule("list", "--dialect", "oxp", folder=workspace).out.endswith("\n1 tool in 2 versions\n")
 
 
 def test_list_lines_columns_up_and_cuts_nothing_in_a_pipe(workspace: Path) -> None:

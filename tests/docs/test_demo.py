@@ -82,7 +82,7 @@ def test_the_story_can_be_told_twice(
         assert demo.main(copied) == 0, capfd.readouterr().out
         told = capfd.readouterr().out
         for words in (
-            "17 files, 12 tools: no problems",
+            "12 tools in 17 files: no problems",
             '"state": "delivered"',
             "waiting: ",
             "the call succeeded",

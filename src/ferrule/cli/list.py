@@ -19,6 +19,8 @@ from ferrule.workspace import Workspace
 _HEADINGS = ("namespace", "tool", "version", "dialect", "kind", "lifecycle", "what it does")
 _BOLD, _RED, _GREEN, _YELLOW = "\x1b[1m", "\x1b[31m", "\x1b[32m", "\x1b[33m"
 _LIFECYCLE_STYLES = {"available": _GREEN, "draft": _YELLOW, "deprecated": _YELLOW, "disabled": _RED}
+_BESIDE = "; functions that no definition describes are not in this list"
+"""No module runs for a list."""
 _DIALECTS = click.Choice([*DIALECTS])
 
 
@@ -40,7 +42,8 @@ def command(
     as_json: bool,
 ) -> None:
     """List the tools of the workspace around PATH (by default: here)."""
-    shelf = shelf_of(Workspace.open(path))
+    workspace = Workspace.open(path)
+    shelf = shelf_of(workspace)
     entries = [
         entry
         for entry in shelf.entries
@@ -54,6 +57,8 @@ def command(
         click.echo(json.dumps([_as_dict(entry) for entry in entries], indent=2, ensure_ascii=False))
         return
     _print(entries)
+    beside = _BESIDE if workspace.settings.functions.modules and len(entries) == len(shelf.entries) else ""
+    click.echo(f"{_counted(entries)}{beside}" if entries else "no tools found")
     for file in shelf.unreadable:
         click.echo(f"ferrule: {cleaned(file)} cannot be read, so it is not listed; 'ferrule check' tells why", err=True)
 
@@ -87,8 +92,13 @@ def _print(entries: list[Entry]) -> None:
         if in_colour:
             cells = [_styled(text, style) for text, style in zip(cells, _styles(entries, number), strict=True)]
         sys.stdout.write("  ".join(cells).rstrip() + "\n")
-    noun = "tool" if len(entries) == 1 else "tools"
-    sys.stdout.write(f"{len(entries):,} {noun}\n" if entries else "no tools found\n")
+
+
+def _counted(entries: list[Entry]) -> str:
+    """How many tools, and how many rows they have where that is something else."""
+    tools = len({entry.outline.tool_id for entry in entries})
+    told = f"{tools:,} tool{'' if tools == 1 else 's'}"
+    return told if tools == len(entries) else f"{told} in {len(entries):,} versions"
 
 
 def _row(entry: Entry) -> tuple[str, ...]:

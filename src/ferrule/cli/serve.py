@@ -141,7 +141,7 @@ def _serve(workspace: Workspace, settings: ServeSettings, options: dict[str, Any
     place = _place(workspace, settings, serving.address_of(settings, listening))
     notes: list[Note] = []
 
-    def begun(tools: int) -> None:
+    def begun(tools: str) -> None:
         _settled()
         if not is_worker:
             at = serving.local_address(listening)
@@ -157,7 +157,7 @@ def _serve(workspace: Workspace, settings: ServeSettings, options: dict[str, Any
                 listening, _again(workspace, options), settings.workers
             )
             Access(workspace.root).tokens()  # made at the first start, so that they are there when somebody is told so
-            begun(-1)
+            begun("")
             code: int = workers.run(settings.shutdown_seconds)
             return code
         run_command(serving.serve_http(workspace.root, settings, listening, begun))
@@ -224,11 +224,10 @@ def _told_json(place: Place, settings: ServeSettings, at: str) -> str:
                        "listening": at, "pid": os.getpid()})  # fmt: skip
 
 
-def _told(place: Place, settings: ServeSettings, tools: int, at: str) -> str:
-    counted = "" if tools < 0 else f", {tools} tool{'s' * (tools != 1)}"
+def _told(place: Place, settings: ServeSettings, tools: str, at: str) -> str:
     by = f" by {settings.workers} processes" if settings.workers > 1 else ""
     lines = [
-        f"Serving {place.name}{counted}{by}. Ctrl-C stops.",
+        f"Serving {place.name}{f', {tools}' if tools else ''}{by}. Ctrl-C stops.",
         "",
         f"  Console  {_console(place)}",
         f"  MCP      {place.mcp}",

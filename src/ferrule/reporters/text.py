@@ -61,7 +61,7 @@ def _block(diagnostic: Diagnostic, lines: list[str], width: int, paint: Paint) -
 def _closing(summary: Summary, paint: Paint) -> str:
     if not summary.files:
         return "no definitions found"
-    scope = f"{_count(summary.files, 'file')}, {_count(summary.tools, 'tool')}"
+    scope = f"{_count(summary.tools, 'tool')} in {_count(summary.files, 'file')}"
     if not (summary.errors or summary.warnings or summary.infos):
         return paint(f"{scope}: no problems", _GOOD)
     parts = []

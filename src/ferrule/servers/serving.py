@@ -25,6 +25,7 @@ from ferrule.servers.oxp.endpoint import OxpEndpoint
 from ferrule.servers.readiness import readiness
 from ferrule.servers.reloading import Reloading
 from ferrule.servers.root import Root, health, only_read
+from ferrule.servers.tool_count import counted
 from ferrule.servers.turnstile import FairTurnstile
 from ferrule.settings import load_settings
 from ferrule.workspace import Workspace
@@ -56,9 +57,9 @@ def root_of(edge: Edge) -> Root:
 
 
 async def serve_http(
-    path: str | Path, settings: ServeSettings, listening: socket.socket, begun: Callable[[int], None]
+    path: str | Path, settings: ServeSettings, listening: socket.socket, begun: Callable[[str], None]
 ) -> None:
-    """Serve a workspace until told to stop. `begun` is told how many tools there are, once clients can connect."""
+    """Serve a workspace until told to stop. `begun` is told how many tools there are, in words, once clients can connect."""
     root = Workspace.open(path).root
     access = Access(root)
     access.tokens()  # made at the first start
@@ -77,7 +78,7 @@ async def serve_http(
         await server.listen(sock=listening, backlog=_AT_ONCE)
         listening.listen(_BACKLOG)
         with told_to_stop() as stopped:
-            begun(len(app.catalog.preferred()))
+            begun(counted(app))
             await stopped.wait()
             patience = f"calls in flight get up to {settings.shutdown_seconds:g} s; once more ends them now"
             told = asyncio.get_running_loop().call_later(_SILENT_SECONDS, _log.warning, "stopping: %s", patience)

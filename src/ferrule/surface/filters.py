@@ -59,13 +59,17 @@ def _excluded(reason: HoldReason, detail: str) -> Hold:
     return Hold("excluded", reason, detail)
 
 
+def is_usable(tool: Tool, readiness: Readiness | None) -> bool:
+    """True when a tool's lifecycle lets it be called, or this process switches it on."""
+    if tool.lifecycle in _USABLE:
+        return True
+    return tool.lifecycle == "disabled" and readiness is not None and readiness.is_switched_on(tool)
+
+
 def lifecycle(subject: Subject) -> Hold | None:
     """Draft, retired and unknown lifecycles are removed; `disabled` may come back (AT-11, AT-13, AT-17)."""
     state = subject.tool.lifecycle
-    if state in _USABLE:
-        return None
-    readiness = subject.context.readiness
-    if state == "disabled" and readiness is not None and readiness.is_switched_on(subject.tool):
+    if is_usable(subject.tool, subject.context.readiness):
         return None
     if state == "disabled":
         return _blocked("feature_disabled", f"its definition is disabled; {_activation(subject.tool)} and build again")
