@@ -288,9 +288,21 @@ def test_what_an_imported_oxp_tool_requires_is_told_by_name_and_with_the_place_f
 
     (one,) = asyncio.run(story())
     assert one.told == (
-        "it needs 'POST_KEY', 'google', which is not set; say where secrets are in [secrets.bindings], and who gives tokens in"
-        " [oauth.ID]"
+        "it needs 'POST_KEY', 'google', which is not set; say where secrets are in [secrets.bindings] and set them"
+        " there, and who gives tokens in [oauth.ID]; callers over OXP may bring both"
     )
+
+
+def test_a_tool_without_its_function_and_its_secret_is_told_to_lack_both(tmp_path: Path) -> None:
+    """A call is told of the secret, and sends its caller to the doctor."""
+    folder = _workspace(tmp_path)
+    needy = {**ECHO, "requirements": {"secrets": [{"id": "POST_KEY"}]}}
+    (folder / "echo.json").write_bytes(msgspec.json.encode(needy))
+    told = _looked_over(folder)["Echo.Text"].told
+    assert told.startswith("no function is bound to it") and "; besides, it needs 'POST_KEY', which is not set" in told
+    with (folder / "ferrule.toml").open("a", encoding="utf-8") as file:
+        file.write('[secrets.bindings]\nPOST_KEY = { source = "env", name = "HOME" }\n')
+    assert "POST_KEY" not in _looked_over(folder)["Echo.Text"].told
 
 
 def test_an_oxp_server_that_refuses_our_credential_is_told_in_its_own_words_alone() -> None:

@@ -113,9 +113,11 @@ class Doctor:
         if tool.lifecycle in _OFF and not (readiness is not None and readiness.is_switched_on(tool)):
             return "off", _OFF[tool.lifecycle]
         executor = self._app.executor_of(tool)
+        lacking = self._lacking(tool)
         if executor is None:
-            raise _unreachable(tool)
-        self._demand_credentials(tool)
+            raise _unreachable(tool, lacking)
+        if lacking:
+            raise ExecutionFailed("credential_missing", lacking, code="credential_missing")
         run = executor.prepare(tool)
         probe = getattr(run, "probe", None)
         if probe is None:
@@ -131,16 +133,13 @@ class Doctor:
             f"a function is bound to it, so [mcp.programs.{named}] does not run it; take the function away if it should"
         )
 
-    def _demand_credentials(self, tool: Tool) -> None:
-        """Raises ExecutionFailed when something is known to be missing, before anybody is asked."""
+    def _lacking(self, tool: Tool) -> str:
+        """Which credentials are known to be missing, before anybody is asked; empty when none are."""
         readiness = self._app.readiness
         names = credential_names(tool, availability(tool))
         missing = readiness.missing_credentials(tool, names) if readiness is not None else ()
-        if missing:
-            shown = ", ".join(map(repr, sorted(missing)))
-            raise ExecutionFailed(
-                "credential_missing", f"it needs {shown}, which is not set; {_advice(tool)}", code="credential_missing"
-            )
+        shown = ", ".join(map(repr, sorted(missing)))
+        return f"it needs {shown}, which is not set; {_advice(tool)}" if missing else ""
 
     async def _probed(self, tool: Tool, run: Any) -> str:
         upstream = getattr(run, "upstream", "")
@@ -195,22 +194,27 @@ _UNPROVEN = {
 }
 
 
-def _unreachable(tool: Tool) -> ExecutionFailed:
+def _unreachable(tool: Tool, lacking: str) -> ExecutionFailed:
+    """A call would be told of the credentials first, so both are told."""
+    also = f"; besides, {lacking}" if lacking else ""
     if tool.tool_kind == "function" or tool.dialect in ("oxp", "adl"):
         return ExecutionFailed(
             "setup_required",
             f"no function is bound to it; name one in [functions] bind, or write @ferrule.tool({tool.tool_id!r}) above it,"
-            " or name the program that runs it in [mcp.programs]",
+            f" or name the program that runs it in [mcp.programs]{also}",
             code="function_unbound",
         )
     return ExecutionFailed(
-        "capability_gap", f"nothing here runs tools of kind {tool.tool_kind!r}; install an executor for it"
+        "capability_gap", f"nothing here runs tools of kind {tool.tool_kind!r}; install an executor for it{also}"
     )
 
 
 def _advice(tool: Tool) -> str:
     if tool.dialect in _REQUIRING:
-        return "say where secrets are in [secrets.bindings], and who gives tokens in [oauth.ID]"
+        return (
+            "say where secrets are in [secrets.bindings] and set them there, and who gives tokens in [oauth.ID]; callers over"
+            " OXP may bring both"
+        )
     return "set it in the environment or in .env"
 
 

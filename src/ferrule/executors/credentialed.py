@@ -49,6 +49,19 @@ def credentialed(
     return CredentialedRun(run, tool, required, delegation()) if required.is_anything else run
 
 
+def demand_authorized(name: str, required: Requirements, users: UserTokens | None, context: Context) -> None:
+    """Raises ExecutionFailed when the user has not authorized what a tool requires. They are not sent anywhere."""
+    for provider, scopes in required.authorization.items():
+        why = users.problem(provider, context.principal, scopes, tenant=context.tenant) if users else "nobody can"
+        if why:
+            raise ExecutionFailed(
+                "credential_missing",
+                f"tool {name!r} needs an authorization of {context.principal!r} at {provider!r}; {why}: run"
+                f" 'ferrule connect {provider}'",
+                code="authorization_required",
+            )
+
+
 class CredentialedRun:
     """A function's runner, with credentials before it."""
 
@@ -83,16 +96,7 @@ class CredentialedRun:
         """Whether everything it requires is there. The function is not called, and no user is sent anywhere."""
         for ref in self._refs({}).values():
             await self._given.vault.secret(ref, context)
-        for provider, scopes in self._required.authorization.items():
-            users = self._given.users
-            why = users.problem(provider, context.principal, scopes, tenant=context.tenant) if users else "nobody can"
-            if why:
-                raise ExecutionFailed(
-                    "credential_missing",
-                    f"tool {self._name!r} needs an authorization of {context.principal!r} at {provider!r}; {why}: run"
-                    f" 'ferrule connect {provider}'",
-                    code="authorization_required",
-                )
+        demand_authorized(self._name, self._required, self._given.users, context)
         return "a function is bound to it, and everything it requires is there"
 
     async def _credentials(self, context: Context) -> dict[str, str]:

@@ -11,6 +11,7 @@ import jwt
 import pytest
 
 from ferrule.contracts.executor import Context
+from ferrule.doctor import Doctor
 from ferrule.model.credentials import SecretRef
 from ferrule.model.handed import Handed
 from ferrule.model.oauth import OAuthProvider
@@ -381,6 +382,20 @@ async def test_a_probe_tells_whether_it_would_work() -> None:
             server.health = 503
             with pytest.raises(Exception, match="not well"):
                 await run.probe(Context("probe", "ada", None, ""))
+    assert server.calls == []
+
+
+@driven
+async def test_a_probe_tells_of_an_authorization_that_a_call_would_miss() -> None:
+    """OXP-38, OXP-41"""
+    google = OAuthProvider(client_id="c", authorization_url="https://id.example/a", token_url="https://id.example/t")
+    with far(server := Server(done("ok"), tools=[NEEDY])) as remote:
+        async with using(
+            remote.url, NEEDY, secrets=BOUND, environment={"POST": "p" * 8}, oauth={"google": google}
+        ) as app:
+            (one,) = await Doctor(app, principal="ada", seconds=5.0).examine(app.catalog.preferred())
+    assert (one.health, one.code) == ("broken", "authorization_required")
+    assert "ferrule connect google" in one.told
     assert server.calls == []
 
 

@@ -83,7 +83,7 @@ class OxpRun:
         return await self._unless_aborted(context, self._run(arguments, context))
 
     async def probe(self, context: Context) -> str:
-        """Whether the server is well, and has the tool as accepted."""
+        """Whether the server is well, has the tool as accepted, and can be given what the tool requires."""
         fetched = await reach(
             self._around.client,
             self._server.label,
@@ -98,6 +98,7 @@ class OxpRun:
             )
         self._listings.forget(self._server)
         await self._listings.demand_unchanged(self._server, self._accepted, context)
+        await self._required.demand(context)
         return f"{self._server.label} is well; the tool is there and as accepted"
 
     async def _run(self, arguments: dict[str, Any], context: Context) -> Output:

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from ferrule.contracts.executor import Context, ExecutionFailed
+from ferrule.executors.credentialed import demand_authorized
 from ferrule.executors.surroundings import Surroundings
 from ferrule.model.requirements import Requirements, read_requirements
 from ferrule.model.tool import Tool
@@ -50,6 +51,11 @@ class RequirementContext:
                 )
             found["user_id"] = context.principal
         return found
+
+    async def demand(self, context: Context) -> None:
+        """Raises ExecutionFailed when something is not there. No user is sent anywhere."""
+        await self._secrets(context)
+        demand_authorized(self._name, self._required, self._around.users, context)
 
     async def _secrets(self, context: Context) -> dict[str, str]:
         bindings, found = self._around.bindings, {}
