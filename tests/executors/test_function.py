@@ -120,8 +120,8 @@ def test_a_result_without_a_json_form_is_the_authors_failure() -> None:
     assert (caught.value.error_class, caught.value.code) == ("execution_failed", "result_mapping_failed")
 
 
-def test_an_exceptions_text_reaches_neither_model_nor_log(caplog: pytest.LogCaptureFixture) -> None:
-    """AT-245: it may hold a secret; where it happened is in the log."""
+def test_an_exceptions_text_reaches_the_log_and_no_model(caplog: pytest.LogCaptureFixture) -> None:
+    """AT-245: it may hold a secret; where it happened is in the log, too."""
 
     @tool(inline=True)
     def leak(card: str) -> None:
@@ -132,8 +132,20 @@ def test_an_exceptions_text_reaches_neither_model_nor_log(caplog: pytest.LogCapt
         prepared(leak)({"card": "4111"}, context())
     assert caught.value.message == "tool 'leak' failed (KeyError): the details are in the log"
     assert caught.value.native_error_ref == "python:KeyError"
-    assert "4111" not in caplog.text
+    assert "tool 'leak' failed: KeyError: '4111'\n" in caplog.text
     assert "raise KeyError(card)" in caplog.text
+
+
+def test_a_text_that_is_too_long_for_the_log_is_left_out_whole(caplog: pytest.LogCaptureFixture) -> None:
+    @tool(inline=True)
+    def long() -> None:
+        """Say much."""
+        raise ValueError("blah" * 2000)
+
+    with caplog.at_level(logging.INFO, "ferrule.tools"), pytest.raises(ExecutionFailed):
+        prepared(long)({}, context())
+    assert "tool 'long' failed: ValueError (8,012 characters, left out)\n" in caplog.text
+    assert "blahblah" not in caplog.text
 
 
 def test_canceling_an_async_function_reaches_it() -> None:

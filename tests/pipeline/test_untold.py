@@ -332,6 +332,25 @@ async def test_log_lines_of_a_tool_have_none_of_its_own_secrets() -> None:
 
 
 @played
+async def test_what_a_function_raised_is_logged_without_secrets(caplog: pytest.LogCaptureFixture) -> None:
+    """AT-84: known secrets, and what is secret for this call alone."""
+
+    @tool(read_only=True, sensitive=("card",))
+    def pay(card: str) -> str:
+        """Pay."""
+        raise KeyError(f"{card} with {SECRET}, at the till")
+
+    release = guard_logs(KNOWN)
+    try:
+        async with guarded(pay) as on:
+            await on.call("pay", {"card": "4111-2222-3333"})
+    finally:
+        release()
+    assert "tool 'pay' failed: KeyError: '[REDACTED] with [REDACTED], at the till'" in caplog.text
+    assert "4111" not in caplog.text and SECRET not in caplog.text
+
+
+@played
 async def test_a_stream_of_crumbs_is_looked_through_in_pieces() -> None:
     """However small the chunks are, looking through them costs no more."""
     looked: list[int] = []

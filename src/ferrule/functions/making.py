@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-import traceback
 from collections.abc import Awaitable, Callable, Hashable
 from contextlib import AsyncContextDecorator, ContextDecorator, asynccontextmanager, contextmanager, suppress
 from typing import Any
 
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.functions.factories import Factory
+from ferrule.functions.raised import told, where
 from ferrule.functions.threads import Threads
 
 MAKING_SECONDS = 60.0
@@ -49,8 +49,7 @@ class Maker:
             raise
         except _RAISED as error:
             kind = type(error).__qualname__
-            frames = "".join(traceback.format_tb(error.__traceback__)).rstrip()
-            _log.error("the service %r could not be made (%s)\n%s", service, kind, frames)
+            _log.error("the service %r could not be made: %s\n%s", service, told(error), where(error))
             _log.debug("the service %r could not be made", service, exc_info=error)
             message = f"the service {service!r} could not be made: its factory {factory.label} failed ({kind})"
             raise ExecutionFailed("setup_required", message) from error

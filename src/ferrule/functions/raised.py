@@ -1,4 +1,5 @@
-"""From what a function raised to an error class: one table. The text of a foreign exception goes nowhere but a debug log."""
+"""From what a function raised to an error class: one table. The text of a foreign exception goes nowhere but the log, where
+secrets are taken out of every line."""
 
 from __future__ import annotations
 
@@ -13,6 +14,8 @@ from ferrule.functions.failure import ToolFailed
 from ferrule.model.failure import ErrorClass
 
 _log = logging.getLogger("ferrule.tools")
+_LONGEST = 4_000
+"""Lines of functions in processes of their own are cut; this and the name of a tool stand before that."""
 
 RAISED: tuple[tuple[type[BaseException], ErrorClass], ...] = (
     (TimeoutError, "timeout"),
@@ -47,14 +50,20 @@ def fail(error: BaseException, tool: str) -> NoReturn:
         ) from error
     kind = type(error).__qualname__
     error_class = next(found for raised, found in RAISED if isinstance(error, raised))
-    _report(error, tool, kind)
+    _log.error("tool %r failed: %s\n%s", tool, told(error), where(error))
+    _log.debug("tool %r failed", tool, exc_info=error)
     telling = _TELLING.get(error_class, "the details are in the log")
     message = f"tool {tool!r} failed ({kind}): {telling}"
     raise ExecutionFailed(error_class, message, native_error_ref=f"python:{kind}") from error
 
 
-def _report(error: BaseException, tool: str, kind: str) -> None:
-    """Where it happened, without the exception's text: that may hold an argument."""
-    frames = "".join(traceback.format_tb(error.__traceback__))
-    _log.error("tool %r failed (%s)\n%s", tool, kind, frames.rstrip())
-    _log.debug("tool %r failed", tool, exc_info=error)
+def told(error: BaseException) -> str:
+    """The type and the text of an exception, for the log. A text that is too long for it is left out whole: half a secret would
+    not be found there."""
+    text = "".join(traceback.format_exception_only(error)).rstrip()
+    return text if len(text) <= _LONGEST else f"{type(error).__qualname__} ({len(text):,} characters, left out)"
+
+
+def where(error: BaseException) -> str:
+    """Where an exception was raised, for the log."""
+    return "".join(traceback.format_tb(error.__traceback__)).rstrip()
