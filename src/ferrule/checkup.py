@@ -34,7 +34,7 @@ from ferrule.model.nearest import nearest
 from ferrule.model.outline import ToolOutline
 from ferrule.model.surface import DEFAULT_TENANT
 from ferrule.parts import parts
-from ferrule.premises import broken_line, cached_tools, line, premises, providers, sandbox
+from ferrule.premises import bound_names, broken_line, cached_tools, line, premises, providers, sandbox
 from ferrule.surface.catalogs import EmptyCatalog, SealedCatalog
 from ferrule.workspace import Workspace, show_path
 
@@ -95,6 +95,7 @@ async def look_over(
                     *await providers(app, seconds),
                     *await sandbox(workspace, chosen),
                     *cached_tools(workspace, app),
+                    *bound_names(workspace, app),
                 ]
     except WorkspaceError:
         raise  # a tool was named that is not there

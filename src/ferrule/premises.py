@@ -13,6 +13,7 @@ from pathlib import Path
 from ferrule.access import KEYS_FOLDER
 from ferrule.app import App
 from ferrule.assembly import is_stale
+from ferrule.bound_names import keys_of, unknown_names
 from ferrule.contracts.catalog import Listed
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.credentials.oauth import FOLDER as TOKENS_FOLDER
@@ -80,6 +81,16 @@ def cached_tools(workspace: Workspace, app: App) -> Iterator[Examined]:
             hint = nearest(name, known) or "'ferrule list' shows them"
             told = f"[cache] tools names {name!r}, and there is no such tool; {hint}"
             yield line("cache", "warned", told, "cache")
+
+
+def bound_names(workspace: Workspace, app: App) -> Iterator[Examined]:
+    """What keys and `[[serve.grants]]` name in vain."""
+
+    def known(kind: str) -> Iterator[str]:
+        return (record.record_id for record in app.catalog.records(kind))
+
+    for told in unknown_names((known,), workspace.settings.serve.grants, keys_of(workspace.root)):
+        yield line("grants", "warned", told, "grants")
 
 
 def _built(workspace: Workspace, env: Mapping[str, str]) -> Iterator[Examined]:

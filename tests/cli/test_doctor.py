@@ -227,6 +227,24 @@ def test_only_named_tools_are_told(tmp_path: Path, http_port: int) -> None:
     assert unknown.code == 2 and "no tool 'fin'" in unknown.err
 
 
+def test_roles_that_grants_and_keys_name_in_vain_are_told_once(tmp_path: Path) -> None:
+    write_workspace(tmp_path / "shop")
+    settings = tmp_path / "shop" / "ferrule.toml"
+    granted = [("a", "support-rol"), ("b", "support-rol"), ("c", "support-role")]
+    grants = "".join(f'\n[[serve.grants]]\ngroup = "{group}"\nrole = "{role}"\n' for group, role in granted)
+    settings.write_text(settings.read_text() + grants)
+    assert ferrule("key", "add", "bot", "--role", "support-rol", folder=tmp_path / "shop").code == 0
+    (told,) = [line for line in ferrule("doctor", folder=tmp_path / "shop").out.split("\n") if "no role" in line]
+    assert "no role 'support-rol' in the catalog, and [[serve.grants]] and the key " in told
+    assert told.endswith("of bot name it: whoever comes by that is refused; did you mean 'support-role'? it has the roles"
+                         " support-role")  # fmt: skip
+
+
+def test_a_workspace_that_binds_nobody_is_told_nothing_of_roles(tmp_path: Path) -> None:
+    write_workspace(tmp_path / "shop")
+    assert "grants" not in ferrule("doctor", folder=tmp_path / "shop").out
+
+
 def test_a_name_in_cache_tools_that_no_tool_has_is_told(tmp_path: Path) -> None:
     write_workspace(tmp_path / "shop")
     settings = tmp_path / "shop" / "ferrule.toml"

@@ -54,6 +54,16 @@ def test_a_key_for_a_role_that_is_not_there_is_made_and_told_of(tmp_path: Path) 
     assert "there is no agent 'nobody' in the catalog" in made.err
     assert Access(tmp_path).authenticate(made.out.strip()).principal == "bot"
     assert "note:" not in key(tmp_path, "add", "other", "--role", "support-role").err
+    assert "note:" not in key(tmp_path, "add", "third", "--agent", "reporter").err  # of an ADL file
+
+
+def test_a_key_for_a_role_that_is_not_built_yet_goes_by_the_definitions(tmp_path: Path) -> None:
+    assert ferrule("init", ".", folder=tmp_path).code == 0
+    told = key(tmp_path, "add", "bot", "--role", "support-rol", "--surface", "desk").err
+    assert "no role 'support-rol' in the catalog" in told
+    assert "did you mean 'support-role'? it has the roles support-role" in told
+    assert "no surface 'desk' in the catalog, so the key is refused until there is; it has" in told
+    assert "note:" not in key(tmp_path, "add", "other", "--role", "support-role").err
 
 
 def test_a_token_that_has_ended_is_told_by_its_place(tmp_path: Path) -> None:

@@ -111,6 +111,19 @@ def test_the_first_start_makes_tokens_and_an_agent_can_call(tmp_path: Path) -> N
         until(is_unready)
 
 
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_roles_that_nothing_defines_are_told_once_at_the_start(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], workers: str
+) -> None:
+    grants = "".join(f'[[serve.grants]]\ngroup = "{group}"\nrole = "clerk"\n' for group in ("a", "b"))
+    with served(workspace(tmp_path, grants), "--workers", workers):
+        pass
+    assert (
+        capfd.readouterr().err.count("warning: there is no role 'clerk' in the catalog, and [[serve.grants]] names")
+        == 1
+    )
+
+
 def test_a_polite_stop_lets_a_call_end_and_takes_no_more(tmp_path: Path) -> None:
     with served(workspace(tmp_path)) as server:
         token = server.token(tmp_path)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable
 from datetime import UTC, datetime
 from importlib import import_module
 
@@ -15,10 +14,7 @@ import msgspec
 from ferrule.access import Access
 from ferrule.cli.existing import existing_workspace
 from ferrule.cli.options import json_option, workspace_option
-from ferrule.errors import FerruleError
 from ferrule.model.approval import CALL, SCOPES
-from ferrule.model.catalog import Catalog
-from ferrule.model.nearest import nearest
 from ferrule.tokens import Limits, Token, stamp
 from ferrule.workspace import Workspace
 
@@ -94,7 +90,7 @@ def add(
     ends = None if expires is None else stamp(expires)
     limits = Limits(tenant=tenant, agent=agent, role=role, surface=surface, expires=ends)
     token, secret = access.add(access.local_owner(), name, scopes, groups, limits)
-    for kind, bound_to in (("agent", agent), ("role", role)):
+    for kind, bound_to in (("agent", agent), ("role", role), ("surface", surface)):
         if bound_to is not None:
             _note_unknown(workspace, kind, bound_to)
     _show(token, secret, as_json, f"{_word()} {token.id} of {token.person}; it is shown this once:")
@@ -150,17 +146,12 @@ def revoke(key: str, path: str) -> None:
 
 
 def _note_unknown(workspace: Workspace, kind: str, name: str) -> None:
-    """Tell of an agent or role that the catalog does not have: the key may be made before it, and is of no use until then."""
-    load: Callable[[Workspace], Catalog] = import_module("ferrule.releases").load_catalog
-    try:
-        known = sorted({record.record_id for record in load(workspace).records(kind)})
-    except FerruleError:  # not built yet, or not readable: who serves is told
-        return
-    if name not in known:
-        said = nearest(name, known) or (f"it has {', '.join(known)}" if known else f"it has no {kind}s")
-        click.echo(
-            f"note: there is no {kind} {name!r} in the catalog, so the key is refused until there is; {said}", err=True
-        )
+    """Tell of what the catalog does not have: the key may be made before it, and is of no use until then."""
+    names = import_module("ferrule.bound_names")
+    hint: str = names.hint_for(kind, name, names.names_here(workspace))
+    if hint:
+        told = f"there is no {kind} {name!r} in the catalog, so the key is refused until there is; {hint}"
+        click.echo(f"note: {told}", err=True)
 
 
 def _word() -> str:

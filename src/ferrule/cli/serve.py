@@ -134,7 +134,7 @@ def _serve(workspace: Workspace, settings: ServeSettings, options: dict[str, Any
     if problem is not None:
         raise SettingsError(problem)
     is_worker = options["fd"] is not None
-    for warning in () if is_worker else binding.bind_warnings(settings):
+    for warning in () if is_worker else (*binding.bind_warnings(settings), *_unknown(workspace, settings)):
         click.echo(f"warning: {warning}", err=True)
     _without_holes()
     listening = serving.bound(settings, options["fd"])
@@ -162,6 +162,15 @@ def _serve(workspace: Workspace, settings: ServeSettings, options: dict[str, Any
             return code
         run_command(serving.serve_http(workspace.root, settings, listening, begun))
     return 0
+
+
+def _unknown(workspace: Workspace, settings: ServeSettings) -> list[str]:
+    """What keys and grants name, and the workspace does not have."""
+    names = import_module("ferrule.bound_names")
+    if not settings.auth:
+        return []
+    found: list[str] = names.unknown_names(names.names_here(workspace), settings.grants, names.keys_of(workspace.root))
+    return found
 
 
 def _said(options: dict[str, Any]) -> dict[str, Any]:
