@@ -150,19 +150,57 @@ def test_completion_prints_a_script_for_each_shell(shell: str, tmp_path: Path) -
     assert f"_FERRULE_COMPLETE={shell}_complete" in ran.out
 
 
-def test_completion_completes_commands_options_rules_and_tools(workspace: Path) -> None:
-    def offered(words: str) -> list[str]:
-        environment = {
+def offered(folder: Path, words: str) -> list[str]:
+    """What a shell is told to offer."""
+    ran = ferrule(
+        folder=folder,
+        environment={
             "_FERRULE_COMPLETE": "bash_complete",
             "COMP_WORDS": words,
             "COMP_CWORD": str(len(words.split(" ")) - 1),
-        }
-        answers = ferrule(folder=workspace, environment=environment).out.split()
-        return [answer.partition(",")[2] for answer in answers]
+        },
+    )
+    assert (ran.code, ran.err) == (0, "")
+    return [answer.partition(",")[2] for answer in ran.out.split()]
 
-    assert offered("ferrule ch") == ["check"]
-    assert "--format" in offered("ferrule check --f")
-    assert offered("ferrule check --format sa") == ["sarif"]
-    assert "FER-4" in offered("ferrule rule FER")
+
+def test_completion_completes_commands_options_rules_and_tools(workspace: Path) -> None:
+    assert offered(workspace, "ferrule ch") == ["check"]
+    assert "--format" in offered(workspace, "ferrule check --f")
+    assert offered(workspace, "ferrule check --format sa") == ["sarif"]
+    assert "FER-4" in offered(workspace, "ferrule rule FER")
     for words in ("show", "call", "disable", "enable", "policy explain"):
-        assert offered(f"ferrule {words} send") == ["send-reply"], words
+        assert offered(workspace, f"ferrule {words} send") == ["send-reply"], words
+
+
+def test_completion_completes_the_ids_of_calls(workspace: Path) -> None:
+    (workspace / "policy.toml").write_text(
+        '[[rules]]\nid = "look"\ndecision = "allow"\ntool = "find-customer"\n'
+        '[[rules]]\nid = "ask"\ndecision = "ask"\ntool = "send-reply"\n'
+    )
+    reply = {"to": "a@example.com", "subject": "s", "body": "b"}
+    ferrule("call", "find-customer", "--email", "a@example.com", folder=workspace)
+    ferrule("call", "send-reply", "--input", json.dumps(reply), folder=workspace)
+    lines = ferrule("log", "--json", folder=workspace).out.splitlines()
+    calls = [json.loads(line)["invocation_id"] for line in lines]
+    assert len(calls) == 2
+    before = sorted(file.name for file in (workspace / ".ferrule").iterdir())
+    for command in ("explain", "result", "follow", "cancel"):
+        assert offered(workspace, f"ferrule {command} inv_") == calls[::-1], command
+    assert offered(workspace, f"ferrule explain {calls[0]}") == calls[:1]
+    for command in ("approve", "reject", "answer", "settle", "delegate"):
+        assert offered(workspace, f"ferrule {command} ") == calls[1:], command
+    assert sorted(file.name for file in (workspace / ".ferrule").iterdir()) == before
+
+
+def test_completion_of_ids_is_silent_where_there_is_nothing_to_read(tmp_path: Path) -> None:
+    assert offered(tmp_path, "ferrule explain inv_") == []
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "ferrule.toml").write_text("")
+    assert offered(tmp_path, "ferrule explain inv_") == []
+    assert [file.name for file in tmp_path.iterdir()] == ["ferrule.toml"]
+    (tmp_path / ".ferrule").mkdir()
+    (tmp_path / ".ferrule" / "ledger.db").write_text("no ledger at all")
+    assert offered(tmp_path, "ferrule explain inv_") == []
+    (tmp_path / "ferrule.toml").write_text("namespace = [")
+    assert offered(tmp_path, "ferrule explain inv_") == offered(tmp_path, "ferrule show a") == []

@@ -18,7 +18,7 @@ from ferrule.approval.check import Unsatisfied, binding_for, is_satisfied
 from ferrule.approval.delegation import delegation_of, delegation_row, delegations_in, handed_on, name_problem
 from ferrule.approval.inputs import Inputs, answer_payload, edit, edit_payload, hidden_values
 from ferrule.approval.key import ApprovalKey
-from ferrule.approval.story import WAITING_STATES, Question, question_of, what_became_of
+from ferrule.approval.story import Question, question_of, what_became_of
 from ferrule.approval.waiting import (
     Waiting,
     item,
@@ -32,7 +32,7 @@ from ferrule.contracts.store import Condition, Store
 from ferrule.errors import AccessError, FerruleError, InboxError, LedgerDamaged, UnfitAnswer
 from ferrule.model.approval import ADMIN, APPROVE, Answer, ApprovalRequest, Delegation, Identity
 from ferrule.model.failure import Stop
-from ferrule.model.journal import OpenCall, Payload, header_of
+from ferrule.model.journal import WAITING_STATES, OpenCall, Payload, header_of
 from ferrule.model.result import Pending, Result
 from ferrule.validation.compiled import compiled_schema
 

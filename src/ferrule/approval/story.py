@@ -19,7 +19,6 @@ from ferrule.model.decision import Requirement
 from ferrule.model.journal import LAST_KINDS, OpenCall, Payload, StoredEntry, header_of, state_times
 from ferrule.model.timestamps import iso
 
-WAITING_STATES = ("awaiting_approval", "needs_input")
 _FAR = 2**62
 """The expiry of a question that never lapses."""
 

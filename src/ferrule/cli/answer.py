@@ -10,13 +10,14 @@ import click
 from ferrule.approval.inbox import Answered
 from ferrule.cli.desk import sit_down
 from ferrule.cli.loop import run_command
+from ferrule.cli.names import waiting_calls_here
 from ferrule.cli.options import json_option, workspace_option
 from ferrule.cli.outcome import record_of
 from ferrule.model.result import Result
 
 
 @click.command()
-@click.argument("call", metavar="ID")
+@click.argument("call", metavar="ID", shell_complete=waiting_calls_here)
 @click.argument("value", metavar="ANSWER")
 @click.option("--reason", help="A remark; it is kept with the record.")
 @json_option

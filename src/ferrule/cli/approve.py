@@ -13,6 +13,7 @@ from ferrule.approval.waiting import Waiting
 from ferrule.cli.desk import sit_down
 from ferrule.cli.json_text import json_text
 from ferrule.cli.loop import run_command
+from ferrule.cli.names import waiting_calls_here
 from ferrule.cli.options import json_option, workspace_option
 from ferrule.cli.outcome import WAITS, code_of, record_of, told
 from ferrule.errors import InboxError, WorkspaceError
@@ -25,7 +26,7 @@ _EDITOR = "\0editor"
     epilog="Exit code: 0 the call ran and succeeded (or was left to others with --no-wait), 1 it ended with an error, "
     "2 it could not be approved, 3 it waits for more people or for a process that can run it."
 )
-@click.argument("call", metavar="ID")
+@click.argument("call", metavar="ID", shell_complete=waiting_calls_here)
 @click.option(
     "--edit",
     metavar="[FILE|-]",

@@ -14,6 +14,7 @@ from ferrule.cli.desk import Desk, sit_down
 from ferrule.cli.following import told
 from ferrule.cli.json_text import json_text
 from ferrule.cli.look import find_new_call
+from ferrule.cli.names import calls_here
 from ferrule.cli.options import json_option, workspace_option
 from ferrule.cli.watching import spinning
 from ferrule.errors import AccessError, WorkspaceError
@@ -29,7 +30,7 @@ CANCELED, NOT_CANCELED = 0, 1
     epilog="Exit code: 0 the call is canceled, 1 it is not (its tool was told and has not stopped, cannot be stopped, or the "
     "call had ended already), 2 there is no such call, or it is not yours to cancel."
 )
-@click.argument("call", metavar="ID")
+@click.argument("call", metavar="ID", shell_complete=calls_here)
 @click.option("--reason", default="", help="Why; it is kept with the record.")
 @click.option("--wait", "within", default=5.0, show_default=True, type=float, metavar="SECONDS", callback=seconds,
               help="How long to wait for an answer from where it runs.")  # fmt: skip

@@ -41,7 +41,7 @@ class CommandTable(click.Group):
 @click.command(epilog="Put it to use:  " + ";  ".join(_HOW.values()))
 @click.argument("shell", type=click.Choice(list(_HOW)))
 def command(shell: str) -> None:
-    """Print the script that lets SHELL complete ferrule's commands, options, rules and tools."""
+    """Print the script that lets SHELL complete ferrule's commands, options, rules, tools and ids of calls."""
     completer = get_completion_class(shell)
     assert completer is not None  # the three shells are click's own
     asked = completer(CommandTable(), {}, "ferrule", COMPLETION_VARIABLE)

@@ -8,13 +8,14 @@ import json
 import click
 
 from ferrule.cli.desk import sit_down
+from ferrule.cli.names import waiting_calls_here
 from ferrule.cli.options import json_option, workspace_option
 from ferrule.model.approval import Delegation
 from ferrule.model.timestamps import iso
 
 
 @click.command()
-@click.argument("call", metavar="ID")
+@click.argument("call", metavar="ID", shell_complete=waiting_calls_here)
 @click.argument("to", metavar="PERSON")
 @click.option("--reason", help="Why; whoever gets the task sees it.")
 @json_option

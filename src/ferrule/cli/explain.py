@@ -12,6 +12,7 @@ from ferrule.cli.considered import considered
 from ferrule.cli.json_text import json_text
 from ferrule.cli.log import event_line
 from ferrule.cli.look import find_call, ledger
+from ferrule.cli.names import calls_here
 from ferrule.cli.output import has_colour
 from ferrule.cli.story_text import story_lines
 from ferrule.history.expand import events_of
@@ -21,7 +22,7 @@ from ferrule.workspace import Workspace
 
 
 @click.command()
-@click.argument("call", metavar="ID")
+@click.argument("call", metavar="ID", shell_complete=calls_here)
 @click.option("--events", "as_events", is_flag=True, help="Show the call's events instead.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs; with --events one object a line.")
 @click.option("--workspace", "path", default=".", type=click.Path(), help="Look in the workspace around this path.")

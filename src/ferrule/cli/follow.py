@@ -14,6 +14,7 @@ import msgspec
 
 from ferrule.cli.caller import seconds
 from ferrule.cli.look import find_new_call, ledger
+from ferrule.cli.names import calls_here
 from ferrule.cli.printed import print_outcome
 from ferrule.cli.watching import View, tell, view_of
 from ferrule.contracts.store import Store
@@ -28,7 +29,7 @@ _PEOPLE = ("awaiting_approval", "needs_input")
 
 
 @click.command()
-@click.argument("call", metavar="ID")
+@click.argument("call", metavar="ID", shell_complete=calls_here)
 @click.option("--after", default=0, type=click.IntRange(0), metavar="N", help="Begin after record number N.")
 @click.option("--wait", type=float, metavar="SECONDS", callback=seconds,
               help="Stay so long while it waits for a person; else that is said, with exit code 3.")  # fmt: skip

@@ -14,6 +14,7 @@ import click
 
 from ferrule.cli.json_text import json_text
 from ferrule.cli.look import find_call, lasted, ledger
+from ferrule.cli.names import calls_here
 from ferrule.cli.outcome import ENDED_WITH_ERROR, SUCCEEDED, WAITS, code_of, record_of
 from ferrule.cli.saving import Saved, content_of, save, written_out
 from ferrule.clock import Clock
@@ -46,7 +47,7 @@ class Found(NamedTuple):
 
 
 @click.command()
-@click.argument("call", metavar="ID")
+@click.argument("call", metavar="ID", shell_complete=calls_here)
 @click.option(
     "--save", "target", metavar="PATH", help="Save the whole output to this file, or under its name in this folder."
 )

@@ -8,13 +8,14 @@ import json
 import click
 
 from ferrule.cli.desk import sit_down
+from ferrule.cli.names import waiting_calls_here
 from ferrule.cli.options import json_option, workspace_option
 from ferrule.cli.outcome import record_of
 from ferrule.model.result import Result
 
 
 @click.command()
-@click.argument("call", metavar="ID")
+@click.argument("call", metavar="ID", shell_complete=waiting_calls_here)
 @click.option("--happened/--did-not-happen", "happened", default=None, help="Whether the tool acted.")
 @click.option("--reason", required=True, help="How you know; it is kept with the record.")
 @json_option

@@ -40,6 +40,8 @@ Kind = Literal[
 KINDS: tuple[Kind, ...] = get_args(Kind)
 CALL_KINDS: frozenset[Kind] = frozenset({"call", "parked", "answered", "started", "ended", "unknown"})
 LAST_KINDS: frozenset[Kind] = frozenset({"call", "ended"})
+WAITING_STATES = ("awaiting_approval", "needs_input")
+"""Of calls that a person has to answer."""
 
 News = Literal[
     "progress", "cancel_requested", "cancel_acknowledged", "cancel_failed", "late_result", "delegated", "reminded",

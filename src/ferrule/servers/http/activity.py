@@ -12,7 +12,6 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
-from ferrule.approval.story import WAITING_STATES
 from ferrule.errors import SettingsError
 from ferrule.executors.systems import System, Systems
 from ferrule.history.activity import EVERYBODY, OTHER_TOOLS, Counts, Scope, Seen, whole_of
@@ -23,7 +22,7 @@ from ferrule.history.waits import Wait, Waits
 from ferrule.locking.file import read_lock
 from ferrule.locking.oxp_tools import lock_key
 from ferrule.model.approval import APPROVE
-from ferrule.model.journal import OpenCall
+from ferrule.model.journal import WAITING_STATES, OpenCall
 from ferrule.model.timestamps import iso
 from ferrule.servers.callers import Caller, holds
 from ferrule.servers.edge import Edge

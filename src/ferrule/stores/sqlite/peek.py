@@ -1,0 +1,38 @@
+"""A quick look into a ledger's file, for whoever completes an id while it is typed. Nothing is made, written or waited for."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+_BUSY_SECONDS = 0.1
+_LAST = "\U0010ffff"
+_BEGIN_SO = "call <> '' AND call >= ? AND call < ?"
+_NEWEST = f"SELECT call, max(tool) FROM journal WHERE {_BEGIN_SO} GROUP BY call ORDER BY call DESC LIMIT ?"
+"""Ids begin with the time, so the index of ids has the newest at its end."""
+_OPEN = f"SELECT call, tool_id FROM open_calls WHERE {_BEGIN_SO} AND state IN (%s) ORDER BY call DESC LIMIT ?"
+
+
+class Seen(NamedTuple):
+    """A call."""
+
+    call: str
+    tool_id: str
+
+
+def newest_calls(file: Path, beginning: str, most: int, states: Sequence[str] = ()) -> list[Seen]:
+    """The newest calls whose ids begin so, the newest first; with `states` only those that are in one of them now. Empty when
+    there is no ledger, or none that can be read."""
+    ending = f"{beginning}{_LAST}"
+    query = _OPEN % ", ".join("?" * len(states)) if states else _NEWEST
+    try:
+        # Not `mode=ro`: that would leave files of the write-ahead log behind where nobody else has the ledger open.
+        found = sqlite3.connect(f"{file.absolute().as_uri()}?mode=rw", timeout=_BUSY_SECONDS, uri=True)
+        with closing(found) as database:
+            database.execute("PRAGMA query_only = ON")
+            return [Seen(*row) for row in database.execute(query, [beginning, ending, *states, most])]
+    except (sqlite3.Error, UnicodeError):
+        return []
