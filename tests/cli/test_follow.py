@@ -124,7 +124,7 @@ def test_a_second_ctrl_c_leaves_and_the_record_stays_honest(longer: Path, tmp_pa
     assert running.ended() == 130
     assert json.loads(running.err.splitlines()[-1]) == {"left": call_id}
     followed = ferrule("follow", call_id, folder=longer)
-    assert (followed.code, "the process that ran it is gone" in followed.err) == (3, True), followed.err
+    assert (followed.code, "the process that had it is gone" in followed.err) == (3, True), followed.err
     assert "it is not known whether it acted" in ferrule("pending", folder=longer).out
     assert ferrule("follow", call_id, folder=longer).code == 3
 

@@ -12,6 +12,7 @@ from typing import Any
 import click
 import msgspec
 
+from ferrule.calls import HELD
 from ferrule.cli.caller import seconds
 from ferrule.cli.look import find_new_call, ledger
 from ferrule.cli.names import calls_here
@@ -79,8 +80,8 @@ async def _ended(store: Store, call_id: str, wait: float, view: View) -> Result 
         until = min(until, loop.time() + wait) if answer.state in _PEOPLE else math.inf
         if loop.time() >= until:
             return answer
-        if answer.state == "running" and await _is_abandoned(store, call_id):
-            message = "the process that ran it is gone; 'ferrule pending' finds out what is known of it"
+        if answer.state in HELD and await _is_abandoned(store, call_id):
+            message = "the process that had it is gone; 'ferrule pending' finds out what is known of it"
             return msgspec.structs.replace(answer, message=message)
         if answer.state in _PEOPLE and answer.message != told:
             told = answer.message
@@ -89,7 +90,7 @@ async def _ended(store: Store, call_id: str, wait: float, view: View) -> Result 
 
 
 async def _is_abandoned(store: Store, call_id: str) -> bool:
-    """True when the process of a running call is gone. What it wrote last, it may have written since we looked."""
+    """True when the process that has a call is gone. What it wrote last, it may have written since we looked."""
     is_lost = any(lost.call == call_id for lost in await store.abandoned())
     return is_lost and await store.find_open(call_id) is not None
 

@@ -130,9 +130,7 @@ async def _in_turn(call: Call, services: Services, place: Place) -> Stop | Repla
     except TimeoutError:
         return stopped_by(call, Cancel("timeout", "its turn did not come in time"))
     live.stage = "opening"
-    if (
-        call.surfacing is not None
-    ):  # a row that says that it waits is on its way to the disk; the next one comes after it
+    if call.surfacing is not None:  # a row about its waiting is on its way to the disk: the next one comes after it
         await uncancelled(asyncio.wait({call.surfacing}))
     waited = round((call.offset() - since) / 1e6, 3)
     call.notes = {**call.notes, "scheduler": {**call.notes.get("scheduler", {}), "waited_ms": waited}}
