@@ -13,7 +13,7 @@ _MOST_CONNECTIONS = 10_000
 _READ_BYTES = 64 * 1024
 """What is read of a connection at once."""
 _EVERY_SECONDS = 1.0
-_TOGETHER = 32
+_TOGETHER = 16
 """Connections that are answered before any of them is written to."""
 _log = logging.getLogger("ferrule.serve")
 
