@@ -267,6 +267,38 @@ def test_explaining_a_long_misfit_does_not_hold_up_everybody_else() -> None:
     assert "'x[0]' must be text" in problem.message
 
 
+@pytest.mark.parametrize(
+    ("schema", "told"),
+    [
+        ({"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "null"}]}, "'x[0]' must be text; it is 0"),
+        (
+            {"anyOf": [{"type": "array", "items": {"type": kind}} for kind in ("string", "boolean")]},
+            "'x' has a form that is not allowed; it is a list",
+        ),
+    ],
+)
+def test_of_alternatives_for_a_long_list_no_more_is_looked_for_than_is_told(schema: Any, told: str) -> None:
+    arguments = Arguments.of(tool(fields("x", x=schema)))
+    raw = msgspec.json.encode({"x": list(range(100_000))})
+    begun = time.perf_counter()
+    problem = arguments.parse(raw)
+    (complaint,) = arguments.misfits(raw, 50)
+    assert time.perf_counter() - begun < 0.5
+    assert isinstance(problem, Problem)
+    assert problem.message.endswith(f": {told}")
+    assert complaint.text == told
+
+
+def test_a_long_list_for_alternatives_that_refer_to_one_another_is_refused_without_a_reason() -> None:
+    choice = {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"$ref": "#/properties/x/anyOf/0"}]}
+    assert refused(fields("x", x=choice), msgspec.json.encode({"x": [1] * 2000})).endswith("they do not fit")
+
+
+def test_a_few_wrong_members_of_a_choice_are_all_told() -> None:
+    schema = fields("x", x={"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "null"}]})
+    assert refused(schema, b'{"x": ["a", 1, 2]}').count("must be text") == 2
+
+
 def test_a_pattern_that_backtracks_gives_up() -> None:
     arguments = Arguments.of(tool(fields("x", x={"type": "string", "pattern": "^(?=(a+)+b)(a|a)*$"})))
     begun = time.perf_counter()

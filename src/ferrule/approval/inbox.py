@@ -34,7 +34,7 @@ from ferrule.model.approval import ADMIN, APPROVE, Answer, ApprovalRequest, Dele
 from ferrule.model.failure import Stop
 from ferrule.model.journal import WAITING_STATES, OpenCall, Payload, header_of
 from ferrule.model.result import Pending, Result
-from ferrule.validation.compiled import compiled_schema
+from ferrule.validation.compiled import compiled_schema, first_error
 
 Resume: TypeAlias = Callable[[str], Awaitable[Result | Pending | None]]
 """Lets an approved call go on; gives how it ended, or that it waits again."""
@@ -452,8 +452,9 @@ class Inbox:
             raise UnfitAnswer("an answer has to be JSON") from None
         if schema:
             validator = compiled_schema(msgspec.json.encode(schema))
-            problem = next((error.message for error in validator.iter_errors(msgspec.json.decode(given))), None)
-            if problem is not None:
+            wrong = first_error(validator, msgspec.json.decode(given))
+            if wrong is not None:
+                problem = wrong.message
                 if self._mask_answer(given, schema) != given:
                     problem = "it does not fit the schema; the answer is sensitive, so no more is told"
                 raise UnfitAnswer(f"this is not what the tool asked for: {problem}")

@@ -6,22 +6,26 @@ is hostile rather than wrong, refused (`hostile.py`).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Literal
 
 import msgspec
 from jsonschema_rs import ValidationError
 
 from ferrule.model.internal_fields import InternalFields, internal_fields, internal_sent, model_schema
-from ferrule.model.tool import Tool
+from ferrule.model.tool import Tool, raw
 from ferrule.pipeline.complaints import Complaint, Complaints
-from ferrule.pipeline.hostile import MAX_BYTES, MAX_DEPTH, TINY, is_tame, what_is_wrong
+from ferrule.pipeline.hostile import MAX_BYTES, MAX_DEPTH, TINY, holds_more, is_tame, what_is_wrong
 from ferrule.pipeline.lenient import WHOLE, mend
 from ferrule.pipeline.redaction import Mask
 from ferrule.pipeline.schema_view import SchemaView, types_of
-from ferrule.validation.compiled import compiled_schema
+from ferrule.validation.brief import brief_schema
+from ferrule.validation.compiled import compiled_schema, first_error
 
 _EXPLAINED = 8192
 """Of longer arguments only the first problem is told: finding all of them takes time."""
+_MANY = 1000
+"""So it is of arguments with more values, and of alternatives only that none of them fits."""
 _MENDED = 65_536
 """Longer arguments are not mended."""
 _KEPT = 1024
@@ -62,9 +66,10 @@ class Problem(msgspec.Struct, frozen=True, gc=False):
 class _Judge:
     """One schema: whether arguments fit it, and what to say when they do not."""
 
-    __slots__ = ("complaints", "is_valid", "validator", "view")
+    __slots__ = ("_made", "complaints", "is_valid", "validator", "view")
 
     def __init__(self, tool: Tool, schema: msgspec.Raw, mask: Mask | None, internal: InternalFields) -> None:
+        self._made = (tool, mask, internal)
         self.view = SchemaView(msgspec.json.decode(schema))
         self.validator = compiled_schema(bytes(schema))
         self.is_valid = self.validator.is_valid
@@ -72,21 +77,30 @@ class _Judge:
 
     def complaint(self, raw: bytes, arguments: Any) -> str:
         """What is wrong with arguments that do not fit."""
-        is_short = len(raw) <= _EXPLAINED
-        return self.complaints.of(self.validator.iter_errors(arguments) if is_short else self._first(arguments))
+        judge = self._fitting(arguments)
+        return judge.complaints.of(judge.errors(raw, arguments))
 
     def complaints_of(self, raw: bytes, arguments: Any, most: int) -> list[Complaint]:
         """The same, each thing by itself and with its place."""
-        is_short = len(raw) <= _EXPLAINED
-        errors = self.validator.iter_errors(arguments) if is_short else self._first(arguments)
-        return self.complaints.each(errors, most)
+        judge = self._fitting(arguments)
+        return judge.complaints.each(judge.errors(raw, arguments), most)
 
-    def _first(self, arguments: Any) -> list[ValidationError]:
+    def errors(self, raw: bytes, arguments: Any) -> Iterable[ValidationError]:
+        """What the validator says, all of it only where that is soon said."""
+        if len(raw) <= _EXPLAINED and not holds_more(arguments, _MANY):
+            return self.validator.iter_errors(arguments)
+        first = first_error(self.validator, arguments)
+        return [] if first is None else [first]
+
+    def _fitting(self, arguments: Any) -> _Judge:
+        """Who is to speak about these arguments: of many values only one who is brief."""
+        if not holds_more(arguments, _MANY):
+            return self
+        tool, mask, internal = self._made
         try:
-            self.validator.validate(arguments)
-        except ValidationError as error:
-            return [error]
-        return []
+            return _Judge(tool, raw(brief_schema(self.view.root)), mask, internal)
+        except Exception:  # a schema that cannot be brief has nothing to say
+            return _Judge(tool, raw({}), mask, internal)
 
 
 class Arguments:

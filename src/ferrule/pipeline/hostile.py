@@ -15,6 +15,7 @@ MAX_BYTES = 1_000_000
 """How long arguments may be, unless somebody says otherwise."""
 TINY = 20
 """Shorter texts hold no number past 64 bits and nothing nested that matters."""
+_NESTING = (dict, list)
 _SHALLOW = 2 * MAX_DEPTH
 """Shorter texts cannot be nested too deep."""
 
@@ -35,9 +36,7 @@ def is_tame(raw: bytes, value: Any) -> bool:
     try:
         if size >= TINY:
             _pack(value)
-        if type(value) is dict and colons == len(value):
-            return True
-        return raw.find(b"\\") < 0 and colons == _encode(value).count(b":")
+        return (type(value) is dict and colons == len(value)) or _keeps_members(raw, value)
     except (OverflowError, RecursionError):
         return False
 
@@ -50,23 +49,42 @@ def what_is_wrong(raw: bytes | str, value: Any) -> str | None:
         _pack(value)
     except OverflowError:
         return "they hold a whole number past 64 bits; send it as text, if the schema allows that, or a smaller one"
-    name = repeated_name(raw)
+    name = None if _keeps_members(raw, value) else repeated_name(raw)
     return None if name is None else f"they give the name {name[:60]!r} twice in one object; give it once"
+
+
+def _keeps_members(raw: bytes | str, value: Any) -> bool:
+    """True when a text certainly gives no name twice; False when it has to be read again."""
+    text = raw if isinstance(raw, bytes) else raw.encode()
+    return text.find(b"\\") < 0 and text.count(b":") == _encode(value).count(b":")
 
 
 def is_deep(value: Any) -> bool:
     """True when a value is nested deeper than we follow."""
-    level: list[Any] = [value]
-    for _ in range(MAX_DEPTH + 1):
+    level = [value] if isinstance(value, _NESTING) else []
+    for _ in range(MAX_DEPTH):
         level = [
             member
             for item in level
-            if isinstance(item, dict | list)
             for member in (item.values() if isinstance(item, dict) else item)
+            if isinstance(member, _NESTING)
         ]
         if not level:
             return False
-    return True
+    return any(level)
+
+
+def holds_more(value: Any, most: int) -> bool:
+    """True when there are more values than this within a value."""
+    left, open_ones = most, [value]
+    while open_ones:
+        one = open_ones.pop()
+        members = one.values() if isinstance(one, dict) else one if isinstance(one, list) else ()
+        left -= len(members)
+        if left < 0:
+            return True
+        open_ones += [member for member in members if isinstance(member, _NESTING)]
+    return False
 
 
 class _RepeatedError(Exception):

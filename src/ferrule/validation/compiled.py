@@ -29,3 +29,12 @@ def validator_of(value: Any) -> jsonschema_rs.Validator:
             raise
         # Without a `$schema`, what either draft accepts is accepted: draft-07 has lists under `items`.
         return jsonschema_rs.Draft7Validator(value, validate_formats=False, offline=True, pattern_options=_PATTERNS)
+
+
+def first_error(validator: jsonschema_rs.Validator, value: Any) -> jsonschema_rs.ValidationError | None:
+    """The first thing that is wrong with a value; None when it fits."""
+    try:
+        validator.validate(value)
+    except jsonschema_rs.ValidationError as error:
+        return error
+    return None

@@ -13,6 +13,7 @@ from ferrule.pipeline.call import NO_OPTIONS, OWN_NOTES, Call
 from ferrule.pipeline.mapping import Unmappable
 from ferrule.pipeline.results import EMPTY_CONTENT, mapped, mutation_notes, stopped_result, with_references
 from ferrule.pipeline.services import Services
+from ferrule.validation.compiled import first_error
 
 _BESIDE = OWN_NOTES | {"native_refs"}
 """Notes that say nothing about the result itself; what others said in them is looked through with the row."""
@@ -101,7 +102,7 @@ def _misfit(call: Call, services: Services, validator: Any, value: Any) -> None:
     """Output that its schema does not allow: a failure, or a success that says so, as the workspace wants. Raises Unmappable."""
     if services.results.mismatch == "fail":
         raise Unmappable("gave something else than its output schema promises")
-    first = next(iter(validator.iter_errors(None if value is EMPTY else value)), None)
+    first = first_error(validator, None if value is EMPTY else value)
     where = "" if first is None else "".join(f"/{step}" for step in first.instance_path)
     call.notes = {**call.notes, "output_mismatch": where or "/"}
 

@@ -14,7 +14,7 @@ from ferrule.model.client_requests import feature_of
 from ferrule.model.journal import Entry, NewsBody, Payload, StoredEntry, header_of
 from ferrule.pipeline.services import Services
 from ferrule.surface_handle import SurfaceHandle
-from ferrule.validation.compiled import compiled_schema
+from ferrule.validation.compiled import compiled_schema, first_error
 
 _GIVEN = "input_given"
 _ACTIONS = ("accept", "decline", "cancel")
@@ -101,6 +101,5 @@ def _unfit(schema: Any, content: Any) -> str | None:
         return "its content is no object"
     if not isinstance(schema, dict):
         return None
-    validator = compiled_schema(msgspec.json.encode(schema))
-    wrong = next((error for error in validator.iter_errors(content)), None)
+    wrong = first_error(compiled_schema(msgspec.json.encode(schema)), content)
     return None if wrong is None else f"its content does not fit the form: {wrong.message}"
