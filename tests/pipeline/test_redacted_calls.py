@@ -54,6 +54,19 @@ async def is_clean(on: Scene, *secrets: str) -> bool:
     return not any(form in everything for secret in secrets or (SECRET, GITHUB) for form in spelled(secret))
 
 
+@pytest.mark.parametrize("name", ["pya", "pay@9.9.9", "shop.pay@9.9.9"])
+@played
+async def test_of_a_call_that_leads_nowhere_only_the_names_of_its_arguments_are_stored(name: str) -> None:
+    """AT-84, AT-90: no schema says what in it is sensitive."""
+    async with scene(made("pay", fields(password={"type": "string", "sensitive": True}))) as on:
+        for sent in ({"password": "hunter2", "to": {"hunter2": ["hunter2"]}}, b'["hunter2"]', b"hunter2"):
+            failed = await on.call(name, sent)
+            assert failed.error is not None and failed.error.error_class == "unknown_tool"
+        everything = await kept(on)
+        assert b"hunter2" not in everything
+        assert b'{"password":"[REDACTED]","to":"[REDACTED]"}' in everything
+
+
 @played
 async def test_a_known_secret_in_an_ordinary_argument_is_run_and_not_stored() -> None:
     """AT-84, AT-253, AT-271"""

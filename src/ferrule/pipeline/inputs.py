@@ -12,7 +12,7 @@ from ferrule.contracts.redactor import Redactor
 from ferrule.model.journal import Payload
 from ferrule.pipeline.call import Call
 from ferrule.pipeline.hostile import MAX_BYTES
-from ferrule.pipeline.redaction import Mask
+from ferrule.pipeline.redaction import Mask, names_alone
 from ferrule.pipeline.redactor import ONLY_GIVEN
 from ferrule.pipeline.services import Services
 
@@ -30,6 +30,8 @@ def inputs_of(call: Call, services: Services) -> Payload:
     mask, redactor = prepared.mask, services.redactor
     if redactor is not None and redactor.is_idle:
         redactor = None
+    if prepared.entry is None:  # no schema says what in it is sensitive
+        return Payload(storable(names_alone(call.model_input), None, redactor))
     if mask is None and call.call_input is None and recorded is None and not call.secrets:  # nothing changed on the way
         return Payload(call.model_input if redactor is None else storable(call.model_input, None, redactor))
     hidden = call.secrets

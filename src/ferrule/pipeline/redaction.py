@@ -138,6 +138,19 @@ def _encoded(value: Any) -> bytes:
         return _REDACTED_JSON
 
 
+def without_values(value: Any) -> Any:
+    """What is left of an input where nobody can say what in it is sensitive: the names of its members."""
+    return dict.fromkeys(value, REDACTED) if isinstance(value, dict) else REDACTED
+
+
+def names_alone(text: bytes) -> bytes:
+    """The same for JSON; what cannot be read is masked whole."""
+    try:
+        return _encoded(without_values(msgspec.json.decode(text)))
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return _REDACTED_JSON
+
+
 def scrub(value: Any, secrets: Iterable[str]) -> Any:
     """A text, or any JSON value, without these very values, in whatever spelling; the very value given when it has none."""
     secrets = tuple(secrets)

@@ -65,7 +65,7 @@ async def test_a_hidden_tool_is_called_like_an_unknown_one_then_and_ever_after(t
     async with api(tmp_path) as here:
         told = []
         for name in ("secret_tool", "nothing_tool"):
-            reply = await here.call("ada", name, {"x": 1}, X_Request_Id="same")
+            reply = await here.call("ada", name, {"x": 1, "note": "hunter2"}, X_Request_Id="same")
             call = reply.json()["invocation_id"]
             looks = [reply]
             for path in (
@@ -77,11 +77,13 @@ async def test_a_hidden_tool_is_called_like_an_unknown_one_then_and_ever_after(t
             ):
                 looks.append(await here.ask("ada", "GET", "/v1/" + path.format(call), X_Request_Id="same"))
             looks.append(await here.ask("ada", "GET", "/v1/invocations?limit=1", X_Request_Id="same"))
+            looks.append(await here.ask("ada", "GET", "/v1/invocations?words=hunter2", X_Request_Id="same"))
             batch = await here.ask("ada", "POST", "/v1/batches", {"calls": [{"tool": name}]}, X_Request_Id="same")
             told.append([_plain(look.body.decode(), call, name) for look in looks] + [str(batch.status)])
             assert reply.status == 404
             assert reply.json()["error_class"] == "unknown_tool"
         assert told[0] == told[1]
+        assert "hunter2" not in str(told)
         seen = await here.ask("oda", "GET", "/v1/invocations?tool=secret_tool")
         assert seen.json()["items"][0]["tool_id"] == "shop.secret_tool", "who oversees sees what was tried"
 

@@ -18,6 +18,7 @@ from ferrule.model.result import Result
 from ferrule.model.surface import Surface
 from ferrule.model.timestamps import iso
 from ferrule.past_calls import told_story
+from ferrule.pipeline.redaction import without_values
 from ferrule.servers.http.ask import Ask
 from ferrule.servers.http.looking import CallQuery, Row, looking, written_input
 from ferrule.servers.http.outcomes import as_unknown, is_unseen
@@ -108,7 +109,7 @@ async def own_surface(ask: Ask) -> Surface | None:
 def brief(rows: Sequence[StoredEntry], *, is_hidden: bool) -> InvocationBrief:
     """A call in a few words. `is_hidden`: its tool is one that the caller may not know of."""
     short, header = brief_of(rows), rows[0].header()
-    written = written_input(rows)
+    written = written_input(rows, is_hidden=is_hidden)
     found = InvocationBrief(
         invocation_id=short.invocation_id,
         at=iso(short.at),
@@ -176,12 +177,12 @@ async def explain_invocation(ask: Ask) -> Replied:
 
 
 def _untold(story: Story) -> dict[str, Any]:
-    """The story of a call whose tool its caller may not know of: what the caller said, and that there is no such tool."""
+    """The story of a call whose tool its caller may not know of: what members it had, and that there is no such tool."""
     header, error = story.header, story.error
     assert isinstance(error, ToolError)
     at = story.created_at
     result = as_unknown(Result(invocation_id=story.invocation_id, status="failed", created_at=at), header.tool_name)
-    sent = [msgspec.to_builtins(view) for view in story.inputs[:1]]
+    sent = [{**msgspec.to_builtins(view), "value": without_values(view.value)} for view in story.inputs[:1]]
     return {
         "invocation_id": story.invocation_id,
         "status": "failed",

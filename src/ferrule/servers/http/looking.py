@@ -16,6 +16,7 @@ from ferrule.history.standing import ENDED_STATES, OPEN_STATES, STANDINGS, Stand
 from ferrule.model.lifecycle import STATES, TERMINAL
 from ferrule.model.surface import Surface
 from ferrule.past_calls import Page, Rows, page_of_calls, page_of_open_calls
+from ferrule.pipeline.redaction import names_alone
 from ferrule.servers.callers import Caller
 from ferrule.servers.http.ask import Ask
 from ferrule.servers.http.outcomes import is_unseen
@@ -129,7 +130,7 @@ class Looking:
             and wanted.tenant in (None, header.tenant)
             and wanted.agent in (None, header.agent)
             and wanted.run in (None, header.run_id, header.run_id.rpartition("~")[0])
-            and (not self.words or self._holds_words(rows, tool_id))
+            and (not self.words or self._holds_words(rows, tool_id, is_hidden=is_hidden))
         )
 
     def hides(self, rows: Rows) -> bool:
@@ -139,10 +140,10 @@ class Looking:
         error = rows[-1].segment().error
         return error is not None and is_unseen(self.surface, rows[0].header().tool_name, error.error_class)
 
-    def _holds_words(self, rows: Rows, tool_id: str) -> bool:
+    def _holds_words(self, rows: Rows, tool_id: str, *, is_hidden: bool) -> bool:
         header = rows[0].header()
         names = (rows[0].call, tool_id, header.tool_name, header.principal, header.agent or "")
-        text = "\n".join((*names, written_input(rows))).lower()
+        text = "\n".join((*names, written_input(rows, is_hidden=is_hidden))).lower()
         return all(word in text for word in self.words)
 
 
@@ -150,8 +151,11 @@ def _standing(text: str | None) -> Standing:
     return next(known for known in STANDINGS if known == text)
 
 
-def written_input(rows: Rows) -> str:
-    """The input of a call as it was recorded, as JSON: what would run, or did. Empty where it was erased."""
+def written_input(rows: Rows, *, is_hidden: bool) -> str:
+    """The input of a call as it was recorded, as JSON: what would run, or did. Empty where it was erased.
+
+    `is_hidden`: its tool is one that the caller may not know of. What is on record depends on whether there is one.
+    """
     for row in reversed(rows):
         payload = row.inputs()
         if payload is None:
@@ -159,6 +163,7 @@ def written_input(rows: Rows) -> str:
         inputs = (payload.call_input, payload.permission_input, payload.observable_input, payload.model_input)
         found = next((one for one in inputs if one is not None), None)
         if found is not None:
+            found = names_alone(found) if is_hidden else found
             return found[:_LONGEST_INPUT].decode("utf-8", "replace")
     return ""
 
