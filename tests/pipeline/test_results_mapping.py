@@ -150,8 +150,8 @@ async def test_a_tool_whose_output_schema_cannot_be_used_never_runs() -> None:
     async with kitchen({"n": 1}, made(output_schema={"$schema": "https://example.com/mine"})) as on:
         result = await on.call()
         assert result.error is not None
-        assert (result.error.error_code, result.error.retry.retry_safe) == ("unusable_schema", True)
-        assert "ferrule check" in result.error.message
+        assert (result.error.error_class, result.error.retry.retry_safe) == ("capability_gap", True)
+        assert "its output schema cannot be used: `$schema` names a dialect" in result.error.message
 
 
 # Nothing

@@ -29,6 +29,29 @@ CASES: dict[str, tuple[Tool, dict[str, Any], dict[str, Any], tuple[str, str | No
         declared(interface={"feature_gate_refs": ["beta"]}), {"features": frozenset({"beta"})}, {}, ("loaded", None),
     ),
     "gates unreadable": (declared(interface={"feature_gate_refs": "beta"}), {}, {}, ("excluded", "feature_disabled")),
+    "input of an unknown dialect": (
+        a_tool(dialect="aml", input_schema=raw({"$schema": "https://acme.test/mine", "type": "object"})), {}, {},
+        ("blocked", "feature_disabled"),
+    ),
+    "input that refers to another document": (
+        a_tool(dialect="adl", input_schema=raw({"type": "object", "properties": {"a": {"$ref": "https://acme.test/a"}}})),
+        {}, {}, ("blocked", "feature_disabled"),
+    ),
+    "output that refers to another document": (
+        a_tool(output_schema=raw({"$ref": "more.json#/a"})), {}, {}, ("blocked", "feature_disabled"),
+    ),
+    "input of a known dialect, with references of its own": (
+        a_tool(
+            input_schema=raw(
+                {
+                    "$schema": "https://json-schema.org/draft/2020-12/schema",
+                    "$ref": "inner",
+                    "$defs": {"one": {"$id": "inner", "type": "object"}, "two": {"$ref": "#/$defs/one"}},
+                }
+            )
+        ),
+        {}, {}, ("loaded", None),
+    ),
     "requires setup": (
         a_tool(lifecycle="requires_setup"), {}, {"readiness": Ready(is_set_up=False)}, ("blocked", "setup_required"),
     ),

@@ -11,7 +11,7 @@ import pytest
 
 from ferrule.model.value import Path
 from ferrule.validation.compiled import compiled_schema
-from ferrule.validation.usability import call_defects
+from ferrule.validation.usability import call_defects, uselessness
 from tests.fitting.schemas import schema_of
 from tests.validation.test_latest_draft import ADDRESSES, Old
 
@@ -106,3 +106,19 @@ def test_no_schema_of_any_draft_that_can_be_used_is_complained_of() -> None:
         for draft in ADDRESSES:
             assert call_defects(Old(Random(seed), draft).root()) == []
         assert call_defects(schema_of(Random(seed))) == []
+
+
+@pytest.mark.parametrize(
+    ("schema", "told"),
+    [
+        ({"type": "object"}, None),
+        ({"$schema": LATEST, "properties": {"$ref": {"type": "string"}}}, None),
+        ({"$schema": "https://acme.test/mine"}, "`$schema` names a dialect that is not known here"),
+        ({"properties": {"a": {"$ref": ELSEWHERE}}}, f"`a.$ref` points at '{ELSEWHERE}', another document"),
+        ({"const": {"$schema": "https://acme.test/mine", "$ref": ELSEWHERE}}, None),
+        ({"$ref": "inner", "$defs": {"one": {"$id": "inner"}}}, None),
+    ],
+)
+def test_why_a_schema_is_of_no_use_is_told_in_one_sentence(schema: Any, told: str | None) -> None:
+    found = uselessness(msgspec.json.encode(schema))
+    assert found is None if told is None else found is not None and found.startswith(told)

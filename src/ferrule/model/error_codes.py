@@ -106,7 +106,7 @@ CODES: dict[ErrorClass, dict[str, str]] = {
         "input_mutation_failed": "the contract forbids that the input is replaced",
     },
     "capability_gap": {
-        "feature_disabled": "disabled, a feature gate is closed, or nothing here runs it",
+        "feature_disabled": "disabled, a feature gate is closed, its schema cannot be used, or nothing here runs it",
         "model_unsupported": "the model lacks what the tool requires",
     },
     "hook_blocked": {

@@ -21,6 +21,7 @@ from ferrule.surface.availability import Availability
 from ferrule.surface.candidates import Hold
 from ferrule.surface.credentials import credential_names
 from ferrule.surface.roles import Ceiling
+from ferrule.validation.usability import uselessness
 
 _SANDBOXED_KINDS = frozenset({"shell_command", "code_execution"})
 _KNOWN_CAPABILITIES = frozenset({"strict_schemas", "parallel_calls", "deferred_refs", "media"})
@@ -204,9 +205,19 @@ def executor(subject: Subject) -> Hold | None:
     )
 
 
+def schemas(subject: Subject) -> Hold | None:
+    """Its schemas must be of use: no call of it could be checked otherwise, so every call would fail."""
+    tool = subject.tool
+    written = {"input": tool.input_schema, "runtime input": tool.runtime_input_schema, "output": tool.output_schema}
+    for name, schema in written.items():
+        if schema is not None and (problem := uselessness(bytes(schema))) is not None:
+            return _blocked("feature_disabled", f"its {name} schema cannot be used: {problem}")
+    return None
+
+
 FILTERS: tuple[Filter, ...] = (
     lifecycle, switched_off, enabled, gates, role, recursion, interaction, model, browser, sandbox, credentials, setup,
-    executor,
+    executor, schemas,
 )  # fmt: skip
 """In the order they are asked. Policy is asked last, about what is left (`policy_hold`)."""
 

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urljoin
 
+import msgspec
+
 from ferrule.model.schema import Position, positions
 from ferrule.model.value import Path
 from ferrule.validation.compiled import validator_of
@@ -20,6 +22,8 @@ from ferrule.validation.soundness import SchemaDefect, schema_defects
 _REFERENCES = ("$ref", "$dynamicRef")
 _ODD = re.compile(r"[^\w!#$%&'()*+,./:;=?@~-]|[^\x00-\x7f]")
 """What has to be escaped in a reference."""
+_ASIDE = re.compile(rb'"\$(?:(?:r|dynamicR)ef"\s*:\s*"(?!#)|schema"\s*:\s*"([^"]*)")')
+"""Where a schema written as JSON points out of itself, or names a dialect."""
 _DIALECT = SchemaDefect(
     ("$schema",),
     "names a dialect that is not known here, so no call could be checked",
@@ -37,6 +41,23 @@ def call_defects(schema: Any) -> list[SchemaDefect]:
     if _is_foreign(schema):
         return [_DIALECT]
     return schema_defects(schema) + _unreachable(schema)
+
+
+def uselessness(schema: bytes) -> str | None:
+    """Why no call can be checked by a sound schema, with what to do about it; None when calls can be."""
+    if b'"$' not in schema or not any(map(_is_strange, _ASIDE.finditer(schema))):
+        return None
+    value = msgspec.json.decode(schema)
+    if _is_taken(value):
+        return None
+    defect = next(iter(call_defects(value)), None)
+    if defect is None:
+        return "no validator takes it; 'ferrule check' may tell why"
+    return defect.sentence() if defect.hint is None else f"{defect.sentence()}; {defect.hint}"
+
+
+def _is_strange(found: re.Match[bytes]) -> bool:
+    return found[1] is None or draft_of(found[1].decode("utf-8", "replace")) is None
 
 
 def _is_foreign(schema: dict[str, Any]) -> bool:
