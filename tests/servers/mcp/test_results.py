@@ -135,17 +135,18 @@ async def test_structured_content_is_what_a_revision_may_have(tmp_path: Path) ->
         for kind, value in {"object": {"a": 1}, "list": [1, 2], "number": 5, "flag": False}.items():
             for revision in REVISIONS:
                 result = await call(client, revision, "gives", kind=kind)
-                assert json.loads(result["content"][0]["text"]) == value
                 wrapped = value if isinstance(value, dict) else {"result": value}
                 expected = {MODERN: value, S11: wrapped, S6: wrapped, S3: None}[revision]
                 assert result.get("structuredContent") == expected
+                assert json.loads(result["content"][0]["text"]) == (value if revision == S3 else expected)
                 assert ("resultType" in result) is (revision == MODERN)
                 assert "isError" not in result
 
 
 @in_loop
 async def test_with_an_output_schema_there_is_a_value_that_fits_it(tmp_path: Path) -> None:
-    """MCP-144, MCP-145, MCP-147: texts and null are values; what a session lists as wrapped is wrapped."""
+    """MCP-144, MCP-145, MCP-147, MCP-148: texts and null are values; what a session lists as wrapped is wrapped. The text says
+    the same JSON; a value that is text stands there as it is."""
     cases: list[tuple[str, dict[str, Any], Any]] = [
         ("numbers", {}, [1, 2, 3]),
         ("perhaps", {"given": True}, "here"),
@@ -160,6 +161,8 @@ async def test_with_an_output_schema_there_is_a_value_that_fits_it(tmp_path: Pat
                 is_wrapped = revision != MODERN and not isinstance(value, dict)
                 assert result["structuredContent"] == ({"result": value} if is_wrapped else value)
                 _fits(listed[name]["outputSchema"], result["structuredContent"])
+                (said,) = result["content"]
+                assert said["text"] == value or json.loads(said["text"]) == result["structuredContent"]
             assert "structuredContent" not in await call(client, S3, name, **arguments)
 
 

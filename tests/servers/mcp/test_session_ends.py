@@ -68,7 +68,7 @@ class Client:
     def process(self, session: str) -> int:
         params = {"name": "who", "arguments": {}}
         asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-        return int(json.loads(self.send("POST", session, asked).read())["result"]["content"][0]["text"])
+        return int(json.loads(self.send("POST", session, asked).read())["result"]["structuredContent"]["result"])
 
 
 @contextmanager

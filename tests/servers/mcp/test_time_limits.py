@@ -27,7 +27,7 @@ async def test_a_call_that_takes_too_long_goes_on_without_its_client(tmp_path: P
         talk = await begin(stand)
         opened = talk.start("tools/call", name="held_apart", arguments={})
         await asyncio.wait_for(gate().entered.wait(), 20)
-        assert (await talk.call("add", a=1, b=2))["content"][0]["text"] == "3"
+        assert (await talk.call("add", a=1, b=2))["structuredContent"] == {"result": 3}
         body = await whole(opened)
         assert b"dev.ferrule/invocation" in body
         assert b"done" not in body

@@ -83,13 +83,24 @@ def call_result(server: McpServer, revision: str, result: Result, shape: Shape) 
         has_value = True
     else:
         has_value = value is not None and revision != OLDEST
+    structured = b""
+    if has_value:
+        bare = whole = encoded(value)
+        if revision != MODERN and (shape.is_wrapped or not isinstance(value, dict)):
+            whole = b'{"%b":%b}' % (MEMBER.encode(), bare)
+        structured = b',"structuredContent":%b' % whole
+        if result.model_facing_content is None and _says_otherwise(blocks, bare, is_wrapped=whole is not bare):
+            blocks = ({"type": "text", "text": whole.decode()},)
     content = encode(blocks if is_plain(blocks) else projected(blocks, revision))
-    if not has_value:
-        return written(server, revision, content, b"", result.invocation_id, meta)
-    if revision != MODERN and (shape.is_wrapped or not isinstance(value, dict)):
-        value = {MEMBER: value}
-    structured = b',"structuredContent":%b' % encoded(value)
     return written(server, revision, content, structured, result.invocation_id, meta)
+
+
+def _says_otherwise(blocks: tuple[Block, ...], value: bytes, *, is_wrapped: bool) -> bool:
+    """True when the text beside a value has to be the same JSON, and is not (MCP-148): it is the value without what it is
+    wrapped in, or says in words that there is none. What a tool itself put there stays, and so does a value that is text."""
+    if len(blocks) != 1 or blocks[0].get("type") != "text":
+        return False
+    return "empty" in blocks[0] or (is_wrapped and is_plain(blocks) and blocks[0]["text"].encode() == value)
 
 
 def told(
