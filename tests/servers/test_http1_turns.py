@@ -120,3 +120,30 @@ def test_a_mistake_in_one_connection_does_not_touch_the_others_of_its_turn(caplo
     with caplog.at_level(logging.ERROR, "ferrule.serve"):
         asyncio.run(story())
     assert [record.message for record in caplog.records] == ["a connection failed"]
+
+
+def test_a_server_that_stops_writes_what_it_has_answered() -> None:
+    async def story() -> None:
+        loop = asyncio.get_running_loop()
+        stopping = asyncio.Event()
+
+        async def respond_and_stop(request: Request) -> Answer:
+            loop.call_soon(stopping.set)
+            await asyncio.sleep(0)
+            return Answer(200, request.path.encode())
+
+        server = HttpServer(respond_and_stop, loop, respond_now=None)
+        await server.listen(host="127.0.0.1", port=0)
+        client = Client(*await asyncio.open_connection(*server._listening[0].sockets[0].getsockname()))
+        client.ask("/last")
+        await stopping.wait()
+        [connection] = server.connections
+        while connection._current is not None or not connection._answers:  # it is kept for the next turn
+            await asyncio.sleep(0)
+        assert not connection.is_idle
+        await server.aclose(1)
+        assert await client.answer() == b"/last"
+        client.writer.close()
+        await client.writer.wait_closed()
+
+    asyncio.run(asyncio.wait_for(story(), WAIT))

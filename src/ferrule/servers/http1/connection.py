@@ -114,6 +114,9 @@ class Connection(asyncio.BufferedProtocol):
         self.until = _NEVER
         if drained is not None and not drained.done():
             drained.set_result(None)
+        if self._current is None and not self._is_over:
+            self._rest()
+            self._server.enlist(self)
 
     def get_buffer(self, sizehint: int) -> memoryview:
         """Where to put what is read."""
@@ -194,10 +197,10 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.abort()
 
     def answer(self) -> None:
-        """Answer requests as long as they are answered at once; what has to wait becomes a task. After a few it is the others'
-        turn, however many were sent."""
+        """Answer requests as long as they are answered at once, and their client takes the answers; what has to wait becomes a
+        task. After a few it is the others' turn, however many were sent."""
         for _ in range(_IN_A_ROW):
-            if not self._waiting or self._current is not None or self._task is not None:
+            if not self._waiting or self._current is not None or self._task is not None or self._drained is not None:
                 break
             request = self._current = self._waiting.popleft()
             given = self._given_now(request)
@@ -212,11 +215,9 @@ class Connection(asyncio.BufferedProtocol):
             self._resume()
 
     def flush(self) -> None:
-        """Write what was answered. A client that does not keep up is waited for before it is answered again."""
+        """Write what was answered."""
         if self._answers:
             self.write(b"")
-            if self._drained is not None and self._task is None:
-                self._begin(self._caught_up(self._drained))
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
         started = own_task.begun(work, self._loop)
@@ -233,13 +234,8 @@ class Connection(asyncio.BufferedProtocol):
         if not task.cancelled() and task.exception() is not None:
             _log.error("a connection failed", exc_info=task.exception())
             self.drop()
-        elif not self._transport.is_closing():
-            self._go_on()
-
-    def _go_on(self) -> None:
-        """Answer what waits, out of turn."""
-        self.answer()
-        self.flush()
+        elif self._waiting and not self._transport.is_closing():
+            self._server.enlist(self)
 
     def _given_now(self, request: Http1Request) -> Given:
         """What can be said at once to a request whose head is known."""
@@ -249,17 +245,12 @@ class Connection(asyncio.BufferedProtocol):
         return copy_context().run(server.respond_now, request)
 
     def _keep(self, request: Http1Request, answer: Answer) -> None:
-        """Take an answer that was given at once: it is written with the others of this turn."""
+        """Take an answer after which the connection goes on: it is written with the others of a turn."""
         self._current = None
         self._answers += whole_text(answer, is_bodiless=request.method == "HEAD", is_kept=True)
         self._rest()
         if len(self._answers) > _TOGETHER_BYTES:
             self.flush()
-
-    async def _caught_up(self, drained: asyncio.Future[None]) -> None:
-        """Wait until a client has read what was written to it."""
-        await drained
-        self._rest()
 
     def _rest(self) -> None:
         """A request is answered: its client may be idle now, for a while."""
@@ -280,8 +271,13 @@ class Connection(asyncio.BufferedProtocol):
                 await answer.send(request.send)  # it ends what was begun
             elif isinstance(answer, Stream):
                 await self._write_parts(request, answer)
+            elif is_kept:
+                self._keep(request, answer)
+                if self._task is not None:  # it is not the turn of this connection
+                    self._server.enlist(self)
+                return
             else:
-                self._write_whole(request, answer, is_kept)
+                self.write(whole_text(answer, is_bodiless=request.method == "HEAD", is_kept=False))
                 if self._drained is not None:
                     await self._drained
             if not is_kept or self._server.is_closing:  # a stream may have outlived its server's wish to go on
@@ -290,9 +286,6 @@ class Connection(asyncio.BufferedProtocol):
                 self._rest()
         finally:
             self._current = None
-
-    def _write_whole(self, request: Http1Request, answer: Answer, is_kept: bool) -> None:
-        self.write(whole_text(answer, is_bodiless=request.method == "HEAD", is_kept=is_kept))
 
     def begin(self, request: Http1Request, status: int, headers: Iterable[Header]) -> None:
         """Begin an answer in parts. HTTP/1.0 knows its end by that of the connection."""
@@ -362,7 +355,7 @@ class Connection(asyncio.BufferedProtocol):
                 self._waiting.remove(broken)
         self._last()
         if self._current is None and self._waiting:
-            self._go_on()
+            self._server.enlist(self)
         elif self._current is None:
             self._give_up(status)
 
@@ -398,12 +391,13 @@ class Connection(asyncio.BufferedProtocol):
         """The server stops: end after what is being answered."""
         self._last()
         if self._current is None and not self._waiting:
+            self.flush()
             self._transport.close()
 
     @property
     def is_idle(self) -> bool:
         """True while it has asked nothing that is not answered, and has taken its answers."""
-        return self._current is None and not self._waiting and self._drained is None
+        return self._current is None and not self._waiting and not self._answers and self._drained is None
 
     def abort(self) -> None:
         """End now."""
