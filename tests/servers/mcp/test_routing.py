@@ -165,7 +165,24 @@ async def test_other_methods_of_http(
 )
 def test_accept_is_read_as_it_is_meant(accept: str | None, json: bool, events: bool) -> None:
     """MCP-40."""
-    assert accepted_by(None if accept is None else accept.encode()) == (json, events)
+    assert accepted_by(None if accept is None else accept.encode())[:2] == (json, events)
+
+
+@pytest.mark.parametrize(
+    ("accept", "is_preferred"),
+    [
+        ("application/json, text/event-stream", False),
+        ("text/event-stream, application/json", True),
+        ("text/event-stream;q=0.5, application/json", False),
+        ("application/json;q=0.5, text/event-stream", True),
+        ("*/*", False),
+        ("text/event-stream, */*", False),
+        ("text/event-stream", False),
+        ("text/event-stream, application/json;q=0", False),
+    ],
+)
+def test_whoever_names_a_stream_first_prefers_it(accept: str, is_preferred: bool) -> None:
+    assert accepted_by(accept.encode()).prefers_events is is_preferred
 
 
 @pytest.mark.parametrize(

@@ -142,6 +142,19 @@ async def test_the_handshake_cannot_be_cancelled(tmp_path: Path) -> None:
 
 
 @driven
+async def test_a_client_that_names_streams_first_gets_one(tmp_path: Path) -> None:
+    """MCP-42: both forms are right, so it may choose."""
+    async with sessions(tmp_path) as stand:
+        talk = await begin(stand)
+        reply = await talk.post(message("tools/list", 5), Accept="text/event-stream, application/json")
+        assert reply.headers["content-type"] == "text/event-stream"
+        [event] = reply.events()
+        assert json.loads(event["data"])["id"] == 5
+        reply = await talk.post(message("tools/list", 6), Accept=BOTH)
+        assert reply.json()["id"] == 6
+
+
+@driven
 async def test_what_is_told_meanwhile_makes_the_answer_a_stream(tmp_path: Path) -> None:
     """MCP-42, MCP-83, MCP-88, MCP-169: progress travels on the request's own stream, which ends with the response."""
     async with sessions(tmp_path) as stand:

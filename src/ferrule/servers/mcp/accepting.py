@@ -20,7 +20,10 @@ def accepted_by(accept: bytes | None) -> Accepted:
         kind, *parameters = (word.strip().lower() for word in part.split(";"))
         if kind:
             weights[kind] = max(_weight(parameters), weights.get(kind, 0.0))
-    return Accepted(json=_is_taken(_JSON, weights), events=_is_taken(_EVENTS, weights)) if weights else BOTH
+    if not weights:
+        return BOTH
+    json, events = _is_taken(_JSON, weights), _is_taken(_EVENTS, weights)
+    return Accepted(json, events, prefers_events=json and events and _is_first(_EVENTS, _JSON, weights))
 
 
 def _weight(parameters: list[str]) -> float:
@@ -40,6 +43,14 @@ def _is_taken(kind: str, weights: dict[str, float]) -> bool:
         if each in weights:
             return weights[each] > 0
     return False
+
+
+def _is_first(kind: str, other: str, weights: dict[str, float]) -> bool:
+    """True for a kind that weighs more than another, or as much and stands before it."""
+    names = list(weights)
+    if kind not in weights or other not in weights:
+        return False
+    return (weights[kind], names.index(other)) > (weights[other], names.index(kind))
 
 
 @lru_cache(maxsize=256)

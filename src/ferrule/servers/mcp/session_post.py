@@ -85,12 +85,13 @@ class Post:
                 timer.cancel()
 
     def whole(self) -> Answer:
-        """The answer, where nothing had to be told before: one JSON text, unless the client takes no JSON. A request that was
-        cancelled has no response (MCP-173), so nothing follows the status."""
+        """The answer, where nothing had to be told before: one JSON text, unless the client takes no JSON, or prefers a stream.
+        A request that was cancelled has no response (MCP-173), so nothing follows the status."""
         if not self.texts:
             return Answer(200, b"", sse.HEADERS)
         body = b"[%b]" % b",".join(self.texts) if self._is_batch else self.texts[0]
-        return Answer(200, body, [JSON]) if self._accepted.json else Answer(200, sse.event(body), sse.HEADERS)
+        is_json = self._accepted.json and (self._is_batch or not self._accepted.prefers_events)
+        return Answer(200, body, [JSON]) if is_json else Answer(200, sse.event(body), sse.HEADERS)
 
     def _begin(self) -> EventStream:
         """From here on it is a stream."""

@@ -18,6 +18,8 @@ class Accepted(NamedTuple):
 
     json: bool
     events: bool
+    prefers_events: bool = False
+    """True when both are taken, and a stream is named before JSON or weighs more."""
 
 
 def event(text: bytes, event_id: str | None = None, retry_ms: int | None = None) -> bytes:
