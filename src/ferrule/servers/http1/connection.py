@@ -31,6 +31,8 @@ _TOGETHER_BYTES = 64 * 1024
 _LINGER_SECONDS, _LINGER_BYTES = 2.0, 8 * 1024**2
 """What is still taken, and thrown away, of a client that is not listened to any more: closing at once while it sends would
 take the answer away from it."""
+_LEAST_READ_BYTES = 64 * 1024
+"""What a client takes of its answers in the time it has for reading, if it is just slow."""
 _NEVER = float("inf")
 _log = logging.getLogger("ferrule.serve")
 
@@ -70,15 +72,19 @@ class Connection(asyncio.BufferedProtocol):
         self._task: asyncio.Task[None] | None = None
         self._answers = bytearray()
         """What was answered in this turn and is not written yet."""
-        self._is_body_wanted = False
+        self._is_body_wanted = self._is_body_held = False
         self._is_reading = True
         self._drained: asyncio.Future[None] | None = None
+        """Done when the client has read what was written to it; None while it keeps up."""
+        self._unread_bytes = 0
         self._failure = 0
         self._is_over = False
-        self._left_bytes = 0
+        self._left_bytes: int | None = None
         """What is still thrown away before the connection ends, while it is being ended."""
-        self.until = _NEVER
-        """When the client has been too slow with whatever is expected of it."""
+        self._until = _NEVER
+        """When the client has been too slow to send what is expected of it, or to leave."""
+        self._read_until = _NEVER
+        """When it has been too slow to read."""
 
     # The transport
 
@@ -87,7 +93,7 @@ class Connection(asyncio.BufferedProtocol):
         self._transport = transport
         self.scope = {"client": transport.get_extra_info("peername"), "server": transport.get_extra_info("sockname"),
                       "scheme": "https" if transport.get_extra_info("sslcontext") else "http"}  # fmt: skip
-        self.until = self._loop.time() + _HEAD_SECONDS
+        self._until = self._loop.time() + _HEAD_SECONDS
         if not self._server.take(self):
             transport.write(refusal_text(503))  # type: ignore[attr-defined]
             transport.close()
@@ -106,15 +112,18 @@ class Connection(asyncio.BufferedProtocol):
         """The client reads more slowly than it is written to."""
         if self._drained is None:
             self._drained = self._loop.create_future()
-        self.until = self._loop.time() + _READING_SECONDS
+        self._unread_bytes = self._transport.get_write_buffer_size()
+        self._read_until = self._loop.time() + _READING_SECONDS
 
     def resume_writing(self) -> None:
         """It has caught up."""
         drained, self._drained = self._drained, None
-        self.until = _NEVER
+        self._read_until = _NEVER
         if drained is not None and not drained.done():
             drained.set_result(None)
-        if self._current is None and not self._is_over:
+        if self._left_bytes is not None:
+            self._until = self._loop.time() + _LINGER_SECONDS
+        elif self._current is None and not self._is_over:
             self._rest()
             self._server.enlist(self)
 
@@ -129,19 +138,23 @@ class Connection(asyncio.BufferedProtocol):
     def data_received(self, data: bytes) -> None:
         """Some bytes of requests."""
         if self._failure:
-            self._left_bytes -= len(data)
-            if self._left_bytes < 0 and self._current is None:
-                self._transport.abort()
+            self._throw_away(data)
             return
         try:
             self.reader.take(data)
         except Unreadable as problem:
             self._refuse(problem.status)
             return
-        if self._current is None and self._waiting:
+        if self._waiting and self._current is None and self._drained is None:
             self._server.enlist(self)
         if len(self._waiting) > _PIPELINED:
             self._pause()
+
+    def _throw_away(self, data: bytes) -> None:
+        if self._left_bytes is not None:
+            self._left_bytes -= len(data)
+            if self._left_bytes < 0:
+                self._transport.abort()
 
     def eof_received(self) -> bool:
         """A client that closes its half has gone: nobody waits for a long answer that way."""
@@ -157,31 +170,33 @@ class Connection(asyncio.BufferedProtocol):
     def came(self, request: Http1Request) -> None:
         """A request has come, and its body with it."""
         self._waiting.append(request)
-        self.until = _NEVER
+        self._until = _NEVER
 
     def begun(self, request: Http1Request) -> None:
         """The head of a request is whole."""
         self._is_body_wanted = False
         self._waiting.append(request)
         if self._current is None:
-            self.until = self._loop.time() + _BODY_SECONDS
+            self._until = self._loop.time() + _BODY_SECONDS
 
     def holds(self, size: int) -> None:
         """So much of the body of the last request waits to be taken."""
         if size > _HELD_BYTES and not self._is_body_wanted:
+            self._is_body_held = True
             self._pause()
 
     def complete(self, request: Http1Request) -> None:
         """The body of a request is whole."""
+        self._is_body_held = False
         if request is self._current or self._waiting:
-            self.until = _NEVER
+            self._until = _NEVER
 
     # Answering
 
     def want_body(self) -> None:
         """Somebody who may send one is asked for the body."""
-        self._is_body_wanted = True
-        self.until = self._loop.time() + _BODY_SECONDS
+        self._is_body_wanted, self._is_body_held = True, False
+        self._until = self._loop.time() + _BODY_SECONDS
         self._resume()
 
     def write(self, data: bytes | bytearray) -> None:
@@ -254,8 +269,8 @@ class Connection(asyncio.BufferedProtocol):
 
     def _rest(self) -> None:
         """A request is answered: its client may be idle now, for a while."""
-        if self.reader.incoming is None and not self._waiting:
-            self.until = self._loop.time() + _IDLE_SECONDS
+        if self.reader.incoming is None and not self._waiting and self._left_bytes is None:
+            self._until = self._loop.time() + _IDLE_SECONDS
 
     async def _answered(self, request: Http1Request, given: Awaitable[Answer | Stream | None] | None) -> None:
         try:
@@ -281,7 +296,7 @@ class Connection(asyncio.BufferedProtocol):
                 if self._drained is not None:
                     await self._drained
             if not is_kept or self._server.is_closing:  # a stream may have outlived its server's wish to go on
-                self._end(is_silent=request.is_complete)
+                self._end(is_silent=request.is_complete and not self._failure)
             else:
                 self._rest()
         finally:
@@ -293,7 +308,7 @@ class Connection(asyncio.BufferedProtocol):
         head += b"transfer-encoding: chunked\r\n" if request.is_chunked else b""
         head += b"\r\n" if request.is_kept and request.is_complete else b"connection: close\r\n\r\n"
         self.write(head)
-        self.until = _NEVER
+        self._until = _NEVER
 
     async def go_on(self, request: Http1Request, part: bytes, *, is_last: bool = False) -> None:
         """Another part of the answer; waits while the client does not keep up."""
@@ -335,7 +350,7 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.pause_reading()
 
     def _resume(self) -> None:
-        if not self._is_reading and not self._transport.is_closing():
+        if not self._is_reading and not self._is_body_held and not self._transport.is_closing():
             self._is_reading = True
             self._transport.resume_reading()
 
@@ -368,31 +383,57 @@ class Connection(asyncio.BufferedProtocol):
         """End the connection; gently, unless its client has nothing more to say."""
         self._waiting.clear()
         if is_silent or self._transport.is_closing() or not self._transport.can_write_eof():
-            self._transport.close()
+            self._close()
             return
         self._failure = self._failure or 400
         self._left_bytes = _LINGER_BYTES
-        self.until = self._loop.time() + _LINGER_SECONDS
+        # Whoever has not read the answer yet is given the time to.
+        self._until = _NEVER if self._drained is not None else self._loop.time() + _LINGER_SECONDS
+        self._is_body_held = False
         self._transport.write_eof()
         self._resume()
 
+    def _close(self) -> None:
+        """End the connection when its client has read what was written."""
+        self._until = self._loop.time() + _READING_SECONDS
+        self._transport.close()
+
+    @property
+    def until(self) -> float:
+        """When the client has been too slow with whatever is expected of it."""
+        return min(self._until, self._read_until)
+
     def expire(self) -> None:
         """The client has been too slow."""
-        if self._left_bytes:
+        now = self._loop.time()
+        is_asking = self._current is not None or self.reader.incoming is not None or bool(self.reader.headers)
+        if self._read_until <= now and not self._is_taking(now):
             self._transport.abort()
-        elif self.is_idle and self.reader.incoming is None and not self.reader.headers:
-            self._transport.close()
-        else:
+        elif self._until > now:
+            return
+        elif self._left_bytes is not None or self._transport.is_closing():
+            self._transport.abort()
+        elif is_asking:
             if self._drained is None and self._current is None:
                 self.write(refusal_text(408))
-            self._transport.abort() if self._drained is not None else self._transport.close()
+            self._transport.abort() if self._drained is not None else self._close()
+        elif self._drained is None:
+            self._close()
+
+    def _is_taking(self, now: float) -> bool:
+        """True for a client that reads, if slowly: it is given more time."""
+        left = self._transport.get_write_buffer_size()
+        if left > self._unread_bytes - _LEAST_READ_BYTES:
+            return False
+        self._unread_bytes, self._read_until = left, now + _READING_SECONDS
+        return True
 
     def finish(self) -> None:
         """The server stops: end after what is being answered."""
         self._last()
         if self._current is None and not self._waiting:
             self.flush()
-            self._transport.close()
+            self._close()
 
     @property
     def is_idle(self) -> bool:
