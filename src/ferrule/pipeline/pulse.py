@@ -106,11 +106,12 @@ class Pulse:
 
 async def surface_call(live: Live) -> None:
     """Write, durably, that a call runs which would otherwise be recorded behind its answer, or that one waits for its turn.
-    Nothing is written of one that takes the short way when its turn comes, nor when its key is another's. Raises LedgerError."""
+    Nothing is written of one that takes the short way when its turn comes, nor of one with an idempotency key: that is taken
+    by what runs, and not by what only waited. Raises LedgerError."""
     call, services = live.call, live.services
     if call.surfacing is not None:
         await uncancelled(asyncio.wait({call.surfacing}))
-    is_queued = live.stage == "queued" and call.state == "queued" and call.options is not NO_OPTIONS
+    is_queued = live.stage == call.state == "queued" and call.options is not NO_OPTIONS and call.key is None
     if call.recorded is not None or call.surfacing is not None or not (is_queued or live.stage == "running"):
         return
     if call.state == "partial_result":
@@ -119,8 +120,7 @@ async def surface_call(live: Live) -> None:
     states, phases, told = call.states, call.phases, (call.decisions, call.hooks, call.new_mutations)
     is_written = False
     try:
-        condition = Condition(states=frozenset(), key_is_free=is_queued and call.key is not None)
-        committed = await services.store.commit(surfaced_row(call, services), condition)
+        committed = await services.store.commit(surfaced_row(call, services), Condition(states=frozenset()))
         if committed.outcome == "written":
             is_written = True
             _go_on_after(call, committed.seq, "queued" if is_queued else "running", told)

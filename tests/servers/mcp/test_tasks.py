@@ -708,8 +708,8 @@ def test_a_call_that_waits_for_its_turn_is_counted_in_its_run_all_the_same(tmp_p
     asyncio.run(main())
 
 
-def test_a_key_is_taken_before_the_turn_of_its_call_comes(tmp_path: Path) -> None:
-    """Whoever repeats the call meanwhile gets the handle of the first one, and it runs once."""
+def test_a_key_is_not_taken_before_the_turn_of_its_call_comes(tmp_path: Path) -> None:
+    """Nothing is on record of a call with a key until it runs: had its process died, the key would be used up for nothing."""
     (tmp_path / "policy.toml").write_text(WRITES)
 
     async def keyed(client: Client) -> Any:
@@ -721,11 +721,14 @@ def test_a_key_is_taken_before_the_turn_of_its_call_comes(tmp_path: Path) -> Non
 
     async def story(client: Client) -> None:
         await call(client, "alone", until="a")
-        handle = await keyed(client)
-        again = await keyed(client)
-        assert again["taskId"] == handle["taskId"]
+        asked = [asyncio.create_task(keyed(client)) for _ in range(2)]
+        await asyncio.sleep(0.3)
+        assert not any(task.done() for task in asked)
+        assert not await client.server.app.store.open_calls("queued")
         gate("a").set()
-        assert (await settled(client, handle["taskId"]))["result"]["content"][0]["text"] == "wrote b"
+        for told in await asyncio.wait_for(asyncio.gather(*asked), WAIT_SECONDS):
+            ended = (await settled(client, told["taskId"]))["result"] if "taskId" in told else told
+            assert ended["content"][0]["text"] == "wrote b"
         assert STARTED == ["a", "b"]
 
     play(tmp_path, story)

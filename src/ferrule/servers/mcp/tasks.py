@@ -96,13 +96,11 @@ class Held:
 
 
 async def _is_kept(server: McpServer, call: str, going: asyncio.Task[Any]) -> bool:
-    """True as soon as the ledger has the call, so that every process finds it (MCP-245); also when it has ended first. One that
-    waits for its turn is written once at most: what keeps it out then, another call with its key, does so until its turn."""
-    live, was_queued = server.app.services.live, False
+    """True as soon as the ledger has the call, so that every process finds it (MCP-245); also when it has ended first."""
+    live = server.app.services.live
     while not going.done():
         found = live.calls.get(call)
-        if found is not None and (found.stage == "running" or (found.stage == "queued" and not was_queued)):
-            was_queued = found.stage == "queued"
+        if found is not None and found.stage in ("queued", "running"):
             try:
                 await surface_call(found)
             except LedgerError:
