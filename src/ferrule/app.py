@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import msgspec
 
 from ferrule.approval.callback import CHANNEL, call_of
-from ferrule.approval.inbox import Accept, Inbox, WhyEnded
+from ferrule.approval.inbox import Accept, Inbox
 from ferrule.approval.key import ApprovalKey
 from ferrule.approval.notices import Notices
 from ferrule.approval.reminders import Reminders
@@ -104,8 +104,6 @@ class Parts(msgspec.Struct, kw_only=True):
     surface_settings: SurfaceSettings = SurfaceSettings()
     accept_rule: Callable[[Identity], Accept] | None = None
     """Takes a suggested rule into the policy, in the name of whoever accepts it."""
-    why_ended: WhyEnded = lambda channel, now: None
-    """Tells of calls whose key has ended while they waited."""
     fired: FiredRuns | None = None
     """The runs whose input guardrail fired."""
     cache: Cache | None = None
@@ -151,7 +149,7 @@ class App:
         self.patience_seconds = 2.0
         """How long tools that are told to stop are waited for when the app closes."""
         self.services.live.pulse = Pulse(self.services.live, self.services)
-        self.calls = Calls(self.store, self.services, self._session_again, parts.why_ended)
+        self.calls = Calls(self.store, self.services, self._session_again)
         self._deliveries = deliveries = Deliveries(self.store, self.inbox, self._tool, self.executor_of)
         receivers = Receivers(deliveries.reply_channel, deliveries.receiver_of, deliveries.deliver)
         notices = parts.notices
@@ -330,7 +328,7 @@ class App:
             told=self._told,
             mask_answer=self._masked_answer,
             tell_delegated=notices.tell_delegated if notices is not None else lambda request, delegation: None,
-            why_ended=self._parts.why_ended,
+            why_ended=self.services.why_ended,
         )
 
     def _accepting(self, identity: Identity) -> Accept | None:

@@ -276,7 +276,16 @@ def _parts(
     key = key or ApprovalKey.load(workspace.root / KEY_FILE)
     notices = Notices(_recipients(workspace, env), workspace.namespace, input_of=lambda call: _shown_input(store, call))
     services = _services(
-        settings, store, clock, key, redactor, notices, known, around_calls, _payloads(workspace, clock)
+        settings,
+        store,
+        clock,
+        key,
+        redactor,
+        notices,
+        known,
+        around_calls,
+        _payloads(workspace, clock),
+        _ended_keys(workspace),
     )
     surroundings = partial(
         _surroundings_of,
@@ -327,7 +336,6 @@ def _parts(
         root=workspace.root,
         surface_settings=settings.surface,
         accept_rule=_accepting(workspace, clock, store),
-        why_ended=_ended_keys(workspace),
         outside=outside,
         tends=tends,
         notices=notices,
@@ -365,6 +373,7 @@ def _services(
     classifiers: Mapping[str, Classifier],
     hooks: Sequence[Hook],
     payloads: PayloadStore | None,
+    why_ended: WhyEnded,
 ) -> Services:
     return Services(
         store=store,
@@ -385,6 +394,7 @@ def _services(
         retries=settings.retries,
         records_behind=settings.ledger.read_only == "behind",
         parked=notices.tell,
+        why_ended=why_ended,
     )
 
 

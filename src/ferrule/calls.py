@@ -13,7 +13,6 @@ from typing import NamedTuple
 import msgspec
 
 from ferrule.approval.check import is_genuine
-from ferrule.approval.inbox import WhyEnded
 from ferrule.approval.sweep import expired, lapsed
 from ferrule.contracts.store import Condition, Store
 from ferrule.errors import AccessError, FerruleError, LedgerDamaged, LedgerError, SurfaceError
@@ -55,12 +54,10 @@ class Calls:
         store: Store,
         services: Services,
         session_for: Callable[[SurfaceRequest], Awaitable[Session]],
-        why_ended: WhyEnded = lambda channel, now: None,
     ) -> None:
         self._store = store
         self._services = services
         self._session_for = session_for
-        self._why_ended = why_ended
 
     async def result(self, call_id: str, wait: float | None = None, caller: SurfaceRequest | None = None) -> Answered:
         """How a call ended, or what it waits for; None when there is no such call (of this caller's)."""
@@ -158,7 +155,7 @@ class Calls:
     def _refuse_ended(self, past: Past) -> None:
         """Raises _KeyEnded for a call that came with a key which has ended meanwhile, and AccessError when nobody can tell."""
         asked = past.request  # sealed, which the rest of the past is not
-        why = self._why_ended(past.context.channel if asked is None else asked.channel, self._services.wall())
+        why = self._services.why_ended(past.context.channel if asked is None else asked.channel, self._services.wall())
         if why is not None:
             raise _KeyEnded(why)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
@@ -167,3 +168,32 @@ def test_a_call_waits_on_while_the_keys_cannot_be_read(place: Place) -> None:
 
     call = played(story())
     assert list(place.effects()) == [call]
+
+
+@pytest.mark.parametrize("end", [_revoke, _remove, _nothing])
+def test_a_call_whose_key_ended_while_it_stood_in_line_does_not_begin(
+    place: Place, end: Callable[[Place, str], None]
+) -> None:
+    key = _key(place)
+
+    async def story() -> list[Result | Pending]:
+        async with ferrule.open(place.root, tends=False) as app:
+            surface = app.surface(principal="alice", channel=f"token:{key}")
+            first = asyncio.create_task(surface.call("drag", {"n": 1}))
+            while not place.effects():
+                await asyncio.sleep(0.01)
+            second = asyncio.create_task(surface.call("drag", {"n": 2}))
+            await asyncio.sleep(0.05)
+            end(place, key)
+            return [await first, await second]
+
+    first, second = played(story())
+    assert isinstance(first, Result) and first.error is None, "what runs goes on"
+    assert isinstance(second, Result)
+    if end is _nothing:
+        assert second.error is None
+    else:
+        assert second.error is not None
+        assert (second.status, second.error.error_code) == ("denied", "key_ended")
+    assert len(place.effects()) == (2 if end is _nothing else 1)
+    assert not place.verify().findings

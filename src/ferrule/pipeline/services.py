@@ -88,6 +88,9 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
     parked: Callable[[ApprovalRequest], None] = lambda request: None
     """Told of every request that waits for a person, after it is durable."""
 
+    why_ended: Callable[[str, int], str | None] = lambda channel, now: None
+    """Why nothing runs any more that came by a channel: its key has ended at this time. None when it may run. Raises AccessError
+    when nobody can tell."""
     redactor: Redactor | None = None
     """What is known to be secret; None when nothing is."""
     payloads: PayloadStore | None = None

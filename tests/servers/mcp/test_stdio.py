@@ -393,3 +393,19 @@ def test_the_caller_is_whoever_the_environment_says(folder: Path) -> None:
             client.send(initialize())
             assert client.line() is None
             assert client.process.wait(WAIT_SECONDS) == 2
+
+
+def test_a_conversation_ends_with_its_key(folder: Path) -> None:
+    """A revoked key counts nowhere any more, over a pipe neither."""
+    access = Access(folder)
+    owner = access.local_owner()
+    token, ann = access.add(owner, "ann", ["call"])
+    with piped(folder, {"FERRULE_TOKEN": ann}) as client:
+        client.begin()
+        client.call("add", a=1, b=1)
+        access.rotate(owner, token.id, 0)  # the same key
+        time.sleep(1.2)
+        client.call("add", a=1, b=1)
+        access.revoke(owner, token.id)
+        assert client.process.wait(WAIT_SECONDS) == 0
+    assert f"the conversation ends: the key {token.id} of ann" in (folder / "stderr.txt").read_text()

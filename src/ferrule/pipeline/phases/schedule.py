@@ -8,7 +8,7 @@ from collections.abc import Awaitable
 import msgspec
 
 from ferrule.contracts.store import Committed, Condition
-from ferrule.errors import LedgerUnavailable, OutcomeUnrecorded
+from ferrule.errors import AccessError, LedgerUnavailable, OutcomeUnrecorded
 from ferrule.model.failure import Stop
 from ferrule.model.scheduling import Claim
 from ferrule.model.surface import principal_key
@@ -137,8 +137,19 @@ async def _in_turn(call: Call, services: Services, place: Place) -> Stop | Repla
     asked = call.recorded.request if call.recorded is not None else None
     if asked is not None and asked.purpose == "approval" and services.wall() >= asked.expires_at:
         return Again()  # what was approved is not approved any more (AT-141)
-    step = _started(call, services)
+    step = _refused_key(call, services) or _started(call, services)
     return await step if step is not None and not isinstance(step, Stop) else step
+
+
+def _refused_key(call: Call, services: Services) -> Stop | None:
+    """The end of a call whose key has ended while it stood in line."""
+    asked = call.recorded.request if call.recorded is not None else None
+    channel = call.session.surface.request.channel if asked is None else asked.channel
+    try:
+        why = services.why_ended(channel, services.wall())
+    except AccessError as error:
+        why = f"it is not known whether the key that it came with still counts ({error})"
+    return None if why is None else Stop("policy_blocked", f"{why}, so the call does not run", "key_ended")
 
 
 def _started(call: Call, services: Services) -> Stop | Awaitable[Stop | Replay | None] | None:

@@ -8,9 +8,11 @@ words (MCP-29).
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -39,6 +41,9 @@ _PATIENCE_SECONDS = 0.5
 """For tools that do not stop when they are told to."""
 _LOOK_AFTER_SECONDS = 0.5
 """Whoever starts a server waits for its first answer; changed definitions come after it, and the client is told of them."""
+_KEY_SECONDS = 0.5
+"""How often the key of a conversation is looked at."""
+_log = logging.getLogger("ferrule.serve")
 
 
 class Claimed(NamedTuple):
@@ -83,7 +88,8 @@ async def serve_stdio(path: str | Path, settings: ServeSettings, begun: Callable
     pipe = Pipe(claimed.read_from, claimed.write_to, settings.limits.body_bytes)
     async with open_app(path) as app:
         app.patience_seconds = _PATIENCE_SECONDS
-        caller = _caller(Access(root), settings)
+        access = Access(root)
+        caller = _caller(access, settings)
         edge = Edge(app, settings, NoGate(), FairTurnstile(settings.limits))
         conversation = StdioConversation(McpServer(edge, METHODS), caller, pipe, lambda: app.new_id("run"))
         reloading = Reloading(app)
@@ -92,12 +98,26 @@ async def serve_stdio(path: str | Path, settings: ServeSettings, begun: Callable
             conversation.begin()
             if settings.reload:
                 reloading.begin(after_seconds=_LOOK_AFTER_SECONDS)
+            watching = asyncio.create_task(_end_with_key(access, caller, pipe.ended))
             await pipe.ended.wait()
+            watching.cancel()
             await reloading.aclose()
             await edge.aclose()
             await conversation.finished(_GRACE_SECONDS)
             await conversation.aclose()
             await pipe.aclose(0.2)
+
+
+async def _end_with_key(access: Access, caller: Caller, ended: asyncio.Event) -> None:
+    """End the conversation when its key was revoked, has expired or is gone, as a server ends connections."""
+    while True:
+        await asyncio.sleep(_KEY_SECONDS)
+        with suppress(AccessError):  # keys that cannot be read now say nothing about this one
+            why = access.why_ended(caller.identity.channel, time.time())
+            if why is not None:
+                _log.warning("the conversation ends: %s", why)
+                ended.set()
+                return
 
 
 def _caller(access: Access, settings: ServeSettings) -> Caller:
