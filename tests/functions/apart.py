@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import logging
 import os
 import subprocess
 import sys
@@ -64,6 +65,20 @@ def crash(how: str) -> str:
     if how == "system":
         sys.exit(4)
     return how
+
+
+@tool(isolation="process", namespace="apart", env=("API_SECRET",))
+def tells(how: str) -> str:
+    """Tell a secret with a text that is not Unicode."""
+    secret, name = os.environ["API_SECRET"], os.fsdecode(b"caf\xe9")
+    if how == "raise":
+        raise ValueError(f"{secret} is not in {name}")
+    if how == "log":
+        logging.getLogger("ferrule.tools").error("%s is not in %s", secret, name)
+        logging.getLogger("ferrule.tools").error("%d of %s", secret, name)
+    if how == "failed":
+        raise ToolFailed(f"nothing is in {name}")
+    return name if how == "give" else how
 
 
 @tool(isolation="process", namespace="apart", timeout_seconds=60)

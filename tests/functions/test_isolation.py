@@ -14,12 +14,16 @@ import pytest
 from ferrule.app import App
 from ferrule.errors import BindingError
 from ferrule.functions import Binding, tool
+from ferrule.model.redaction import RedactionSettings
 from ferrule.model.result import Result
+from ferrule.pipeline.redactor import KnownSecrets
+from ferrule.pipeline.redactor_logging import guard_logs
 from ferrule.settings import FunctionSettings, Settings
 from ferrule.testing import memory_app
 from tests.driven import driven
 from tests.functions import apart
 
+HUSHED = {"API_SECRET": "hush-hush-7"}
 TRUSTED = 'mode = "trusted"'
 
 
@@ -102,6 +106,29 @@ async def test_however_a_function_ends_only_its_own_call_fails(
         assert found == (error_class, code, ref)
         assert "secret-text" not in result.error.message
         assert (await _given(app, "whoami"))["parent"] == os.getpid()
+
+
+@pytest.mark.parametrize("how", ["raise", "log"])
+@driven
+async def test_a_text_that_is_not_unicode_is_logged_without_the_secret_beside_it(
+    how: str, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    release = guard_logs(KnownSecrets(RedactionSettings(secrets_env=tuple(HUSHED)), HUSHED))
+    try:
+        async with _app(environment=HUSHED) as app:
+            await _call(app, "tells", how=how)
+    finally:
+        release()
+    assert "[REDACTED] is not in caf\\udce9" in caplog.text
+    assert "hush-hush-7" not in caplog.text + capfd.readouterr().err
+
+
+@driven
+async def test_a_text_that_is_not_unicode_is_one_calls_failure() -> None:
+    async with _app(environment=HUSHED) as app:
+        failed, given = await _call(app, "tells", how="failed"), await _call(app, "tells", how="give")
+        assert failed.error is not None and failed.error.message == "nothing is in caf\\udce9"
+        assert given.error is not None and given.error.error_code == "result_mapping_failed"
 
 
 async def _started(mark: Path) -> list[int]:

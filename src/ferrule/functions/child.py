@@ -14,6 +14,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from importlib.util import module_from_spec, spec_from_file_location
 from queue import SimpleQueue
 from typing import Any
@@ -89,9 +90,11 @@ class _LogPipe(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Send one record."""
         try:
-            self._pipe.send({"log": [record.name, record.levelno, record.getMessage()[:_LONGEST_LOG]]})
-        except Exception:
-            self.handleError(record)
+            message = record.getMessage()[:_LONGEST_LOG]
+        except Exception as error:  # what it holds is told nowhere: nothing would take secrets out of it here
+            message = f"a line that cannot be written ({type(error).__qualname__})"
+        with suppress(Exception):
+            self._pipe.send({"log": [_sendable(record.name), record.levelno, _sendable(message)]})
 
 
 def main() -> None:
@@ -99,12 +102,13 @@ def main() -> None:
     pipe = _Pipe(os.dup(1))
     os.dup2(2, 1)
     logging.basicConfig(handlers=[_LogPipe(pipe)], level=logging.INFO)
+    logging.raiseExceptions = False  # a handler that fails would print what it was to write
     asked: SimpleQueue[bytes] = SimpleQueue()
     threading.Thread(target=_listen, args=(os.dup(0), asked), daemon=True).start()
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     functions: dict[Place, Callable[..., Any]] = {}
     while True:
-        pipe.send(_answer(msgspec.json.decode(asked.get(), type=Asked), pipe, functions))
+        _respond(msgspec.json.decode(asked.get(), type=Asked), pipe, functions)
 
 
 def _listen(fd: int, asked: SimpleQueue[bytes]) -> None:
@@ -112,6 +116,19 @@ def _listen(fd: int, asked: SimpleQueue[bytes]) -> None:
         while (head := stream.read(4)) and len(head) == 4:
             asked.put(stream.read(size_of(head)))
     os._exit(0)  # nobody is there any more, so that nobody waits for what runs
+
+
+def _respond(asked: Asked, pipe: _Pipe, functions: dict[Place, Callable[..., Any]]) -> None:
+    try:
+        pipe.send(_answer(asked, pipe, functions))
+    except UnicodeEncodeError:
+        message = f"tool {asked.tool!r} gave a text that is not Unicode; its author has to convert it"
+        pipe.send({"failed": {"error_class": "execution_failed", "message": message, "code": "result_mapping_failed"}})
+
+
+def _sendable(text: str) -> str:
+    """A text without characters that cannot be encoded, as names of files may have."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _answer(asked: Asked, pipe: _Pipe, functions: dict[Place, Callable[..., Any]]) -> dict[str, Any]:
@@ -125,7 +142,8 @@ def _answer(asked: Asked, pipe: _Pipe, functions: dict[Place, Callable[..., Any]
             fail(error, asked.tool)
     except ExecutionFailed as failed:
         names = ("error_class", "message", "code", "retry_after", "native_error_ref", "is_retryable")
-        return {"failed": {name: getattr(failed, name) for name in names}}
+        told = {name: getattr(failed, name) for name in names}
+        return {"failed": {name: _sendable(said) if isinstance(said, str) else said for name, said in told.items()}}
 
 
 def _called(function: Callable[..., Any], asked: Asked, pipe: _Pipe) -> Any:
