@@ -20,6 +20,7 @@ from ferrule.network.client import Client
 from ferrule.servers.callers import Caller, Refused
 from ferrule.servers.grants import caller_of, granted
 from ferrule.servers.jwks import Key, Keys, KeysUnknown, client_for
+from ferrule.servers.jwt_reasons import reason_of
 from ferrule.tokens import FOREIGN, Limits
 
 _log = logging.getLogger("ferrule.serve")
@@ -69,7 +70,7 @@ class Issuers:
         algorithm, kid = self._header(token)
         issuer, keys = self._issuer(token)
         if algorithm not in issuer.algorithms:
-            raise NotTaken(f"it is signed with {algorithm}, which [serve.jwt] algorithms does not allow")
+            raise NotTaken("it is signed with an algorithm that [serve.jwt] algorithms does not allow")
         try:
             candidates = await keys.candidates(kid, algorithm)
         except KeysUnknown:
@@ -123,10 +124,10 @@ class Issuers:
                     options={"require": ["exp", "iss", "aud", issuer.principal_claim.partition(".")[0]]},
                 )
             except jwt.InvalidSignatureError as error:
-                wrong = str(error)
+                wrong = reason_of(error)
                 continue
             except (jwt.PyJWTError, ValueError, TypeError, OverflowError, RecursionError) as error:
-                raise NotTaken(str(error)) from None
+                raise NotTaken(reason_of(error)) from None
             return claims
         raise NotTaken(wrong)
 

@@ -107,7 +107,7 @@ class Root:
             _log.error("%s %r could not be answered (request %s)", request.method, request.path, request_id,
                        exc_info=error)  # fmt: skip
             error = Refused(500, "the server failed; its log tells why", code="internal_error")
-        self._edge.refusals.tell(error.detail)
+        self._edge.refusals.tell(error.detail, error.code)
         if error.scopes and not error.challenge:
             error.challenge = self._edge.gate.challenge(request, error.scopes)
         if self._calls_refusal is not None and request.path == self._calls_path:

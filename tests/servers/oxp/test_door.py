@@ -184,7 +184,7 @@ def test_the_log_tells_why_a_credential_is_refused(guarded: Desk, caplog: pytest
         ({"OXP-API-Key": secret}, f"the key {revoked.id} of bob, which was revoked"),
         ({"Authorization": f"Bearer {secret}"}, f"the key {revoked.id} of bob, which was revoked"),
         ({"OXP-API-Key": approves}, "grace by token:"),
-        (signed({"exp": soon(-5)}), "a token of the shared secret: Signature has expired"),
+        (signed({"exp": soon(-5)}), "a token of the shared secret: it has expired"),
         (signed({"exp": soon(), "aud": "there"}), "its aud is none of [serve.oxp] jwt_audiences"),
         (signed({"exp": soon(7200)}), "it ends later than [serve.oxp] jwt_max_seconds allows"),
         (signed({"exp": soon(), "sub": "group:all"}), "its sub is no name"),
@@ -200,6 +200,19 @@ def test_the_log_tells_why_a_credential_is_refused(guarded: Desk, caplog: pytest
         guarded.ask("GET", "/oxp/tools")
     assert len(caplog.records) == len(shown) - 1
     assert not any(word in caplog.text for word in (secret, approves, SECRET))
+
+
+def test_nothing_that_is_written_in_a_token_gets_into_the_log(guarded: Desk, caplog: pytest.LogCaptureFixture) -> None:
+    """OXP-47: whoever has no credential forges no line, and does not silence the refusals of others."""
+    guarded.stand.edge.refusals = RefusalLog()
+    with caplog.at_level(logging.WARNING, "ferrule.serve"):
+        for number in range(70):
+            head = {"alg": "HS256", "crit": [f"{number}\n2026-01-01 WARNING refused: forged\x1b[31m"]}
+            assert guarded.ask("GET", "/oxp/tools", headers=unsigned({"exp": soon()}, head)).status == 401
+        assert guarded.ask("POST", "/mcp", b"{}", {"Authorization": "Bearer frl_0000_nothing"}).status == 401
+    assert "forged" not in caplog.text and len(caplog.records) == 2
+    assert "a token of the shared secret: it is no JWT" in caplog.messages[0]
+    assert "no key of this workspace" in caplog.messages[1]
 
 
 def test_a_signed_token_says_who_calls(guarded: Desk) -> None:

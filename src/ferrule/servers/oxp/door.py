@@ -23,6 +23,7 @@ from ferrule.servers.callers import Caller, Refused, holds
 from ferrule.servers.edge import Edge
 from ferrule.servers.grants import LOCAL, SIGNED, caller_of, granted
 from ferrule.servers.jwt_gate import NotTaken
+from ferrule.servers.jwt_reasons import reason_of
 from ferrule.tokens import Limits, is_token
 
 API_KEY = b"oxp-api-key"
@@ -121,7 +122,7 @@ class Door:
         try:
             claims = self._claims(token)
         except (jwt.InvalidTokenError, ValueError, TypeError, OverflowError, RecursionError) as error:
-            raise NotTaken(str(error)) from None
+            raise NotTaken(reason_of(error)) from None
         if (
             not isinstance(claims.get("exp"), int | float)
             or claims["exp"] - time.time() > self._settings.jwt_max_seconds
