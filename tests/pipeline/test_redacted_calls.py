@@ -239,6 +239,26 @@ def test_a_line_that_cannot_be_written_tells_nothing() -> None:
     assert "could not be looked through" in text
 
 
+def test_what_others_wrote_begins_no_line_of_a_guarded_log(caplog: pytest.LogCaptureFixture) -> None:
+    key = "-----begin\nof-the-shop\nend-----"
+    release = guard_logs(KnownSecrets(RedactionSettings(secrets_env=("KEY",)), {"KEY": key}))
+    evil = f"a\tb\r\n2026-01-01 WARNING refused: forged\x1b[31m\u2028{key}"
+    try:
+        logging.getLogger("ferrule.tools").error("tool %r failed: %s", "x", evil)
+        try:
+            raise ValueError(evil)
+        except ValueError:
+            logging.getLogger("ferrule.tools").exception("failed")
+    finally:
+        release()
+    first, *others = caplog.messages[0].split("\n")
+    assert first == r"tool 'x' failed: a	b\r"
+    assert others == [r"    2026-01-01 WARNING refused: forged\x1b[31m\u2028[REDACTED]"]
+    lines = caplog.text.splitlines()
+    assert all(line.startswith(("ERROR", "    ")) for line in lines) and "of-the-shop" not in caplog.text
+    assert any(line.strip() == "Traceback (most recent call last):" for line in lines)
+
+
 def test_guarded_logs_lose_secrets_of_every_app_and_only_ours(caplog: pytest.LogCaptureFixture) -> None:
     other = KnownSecrets(RedactionSettings(secrets_env=("B",)), {"B": "another-secret"})
     before = logging.getLogRecordFactory()

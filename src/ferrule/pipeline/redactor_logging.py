@@ -1,4 +1,7 @@
-"""Log lines without secrets: the message, what is put into it, and the text of an exception."""
+"""Log lines without secrets: the message, what is put into it, and the text of an exception.
+
+What is left is then made safe to read: what others wrote sends nothing to a terminal and looks like no line of ours.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,11 @@ import logging
 import threading
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from ferrule.contracts.redactor import Redactor
+from ferrule.pipeline.log_text import indented
 from ferrule.pipeline.nesting import RUNNING
 from ferrule.pipeline.untold import secrets_of
 
@@ -45,8 +50,7 @@ class RedactingFilter(logging.Filter):
             record.msg, record.args = message, None
         if record.exc_info:
             # Formatters write `exc_text` when it is there, so that the exception itself is not written again.
-            told = "".join(traceback.format_exception(*record.exc_info)).rstrip("\n") if record.exc_info[0] else ""
-            record.exc_text, found = self._redactor.text(record.exc_text or told, also)
+            record.exc_text, found = self._redactor.text(record.exc_text or _raised(record), also)
             if found:
                 record.exc_info = None
         elif record.exc_text:
@@ -88,10 +92,28 @@ def _made(*given: Any, **named: Any) -> logging.LogRecord:
     if record.name.partition(".")[0] in _GUARDED:
         for keeper in tuple(_keepers):
             keeper.filter(record)
+        _contain(record)
         logger = logging.getLogger(record.name)
         if _extras not in logger.filters:
             logger.addFilter(_extras)  # `extra` is put on a record after it was made, and before it is filtered
     return record
+
+
+def _contain(record: logging.LogRecord) -> None:
+    """After secrets were taken out: those of several lines would not be found in what this makes."""
+    with suppress(Exception):  # a line that cannot be written as it is
+        message = record.getMessage()
+        if not message.isprintable():
+            record.msg, record.args = indented(message), None
+    told = record.exc_text or _raised(record)
+    if told:
+        record.exc_text = indented(f"\n{told}").removeprefix("\n")
+
+
+def _raised(record: logging.LogRecord) -> str:
+    if not record.exc_info or not record.exc_info[0]:
+        return ""
+    return "".join(traceback.format_exception(*record.exc_info)).rstrip("\n")
 
 
 def _extras(record: logging.LogRecord) -> bool:
