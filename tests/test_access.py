@@ -69,6 +69,7 @@ def test_a_revoked_token_ends_at_once_in_every_process(tmp_path: Path) -> None:
 @given(st.text(max_size=60))
 def test_no_other_text_is_a_token(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     here = access(tmp_path_factory.getbasetemp() / "guessing")
+    here.prepare()
     with pytest.raises(AccessError, match="not valid"):
         here.authenticate(text)
     owner = here.tokens()[0]

@@ -87,7 +87,7 @@ class Access:
 
     def present(self, secret: str) -> Presented:
         """The token that a secret belongs to, and how long it counts. Raises AccessError as `authenticate` does."""
-        token, digest = self._tokens().get(id_in(secret)), digest_of(secret)
+        token, digest = self._demanded().get(id_in(secret)), digest_of(secret)
         if token is None:
             raise NotValid
         ends = token.ends(digest)
@@ -100,7 +100,7 @@ class Access:
         and for channels without a key. Raises AccessError when the tokens cannot be read."""
         if not channel.startswith(CHANNEL):
             return None
-        return why_ended(channel, {} if self.state() is None else self._tokens(), now)
+        return why_ended(channel, self._kept() or {}, now)
 
     def local_owner(self) -> Identity:
         """Whoever runs a command here: FERRULE_TOKEN where it is set, else the owner's token. Raises AccessError."""
@@ -110,14 +110,24 @@ class Access:
         """An agent that calls here: FERRULE_TOKEN where it is set, else the agents' token. Raises AccessError."""
         return self._local(AGENT_FILE)
 
+    def prepare(self) -> None:
+        """Make the first two tokens, unless there are some. Servers do it when they start: nobody who knocks makes any."""
+        if self._kept() is None:
+            with self._locked():
+                pass
+
+    def demand_readable(self) -> None:
+        """Raises AccessError when the tokens are not there, or cannot be read."""
+        self._demanded()
+
     def tokens(self) -> tuple[Token, ...]:
-        """Every token, oldest first, the revoked ones too."""
-        return tuple(self._tokens().values())
+        """Every token, oldest first, the revoked ones too. Raises AccessError when they cannot be read."""
+        return tuple((self._kept() or {}).values())
 
     def listed(self, by: Identity) -> tuple[Token, ...]:
         """The tokens that an administrator may know of, oldest first. Raises AccessError."""
         _demand_admin(by, by.tenant)
-        return tuple(self._known_to(by, self._tokens()).values())
+        return tuple(self._known_to(by, self._kept() or {}).values())
 
     def add(
         self, by: Identity, name: str, scopes: Sequence[str], groups: Sequence[str] = (), limits: Limits = _ANYTHING
@@ -213,10 +223,10 @@ class Access:
         return {key: token for key, token in tokens.items() if by.tenant in (None, token.tenant)}
 
     def _local(self, file: str) -> Identity:
+        self.prepare()
         given = self._environment.get(TOKEN_VARIABLE)
         if given:
             return self._named(given, TOKEN_VARIABLE)
-        self._tokens()
         stored = read_private(self._folder / file)
         if stored is None:
             raise AccessError(f"{self._folder / file} is not there; set {TOKEN_VARIABLE} to a token of yours")
@@ -236,12 +246,20 @@ class Access:
                 f" one, and {TOKEN_VARIABLE} takes it"
             ) from None
 
-    def _tokens(self) -> dict[str, Token]:
-        """The tokens by id; made on first use."""
+    def _demanded(self) -> dict[str, Token]:
+        """The tokens by id. Raises AccessError."""
+        kept = self._kept()
+        if kept is None:
+            raise AccessError(
+                f"{self._folder / TOKENS_FILE} is not there; put it back, or begin with new tokens: 'ferrule key list' makes them"
+            )
+        return kept
+
+    def _kept(self) -> dict[str, Token] | None:
+        """The tokens by id; None before the first were made. Raises AccessError."""
         state = self.state()
         if state is None:
-            with self._locked() as tokens:
-                return tokens
+            return None
         if self._known is None or self._known[0] != state:
             self._known = (state, self._read())
         return self._known[1]

@@ -181,7 +181,10 @@ async def serving(
         (folder / "ferrule.toml").write_text(toml)
     async with ferrule.open(folder, tools=tools) as app:
         chosen = settings or ServeSettings(auth=auth)
-        edge = Edge(app, chosen, gate_of(chosen, Access(app.root)), FairTurnstile(chosen.limits))
+        access = Access(app.root)
+        if chosen.auth:
+            access.prepare()
+        edge = Edge(app, chosen, gate_of(chosen, access), FairTurnstile(chosen.limits))
         try:
             yield Stand(app, edge, root_of(edge))
         finally:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from ferrule.access import KEYS_FOLDER, TOKENS_FILE
-from ferrule.model.serving import JwtSettings, ServeSettings
+from ferrule.access import KEYS_FOLDER, OWNER_FILE, TOKENS_FILE
+from ferrule.keyfile import replace_private
+from ferrule.model.serving import JwtSettings, OxpSettings, ServeSettings
 from tests.driven import driven
 
 from .stand import Stand, serving
@@ -40,20 +41,37 @@ async def test_a_process_is_not_ready_while_its_keys_are_damaged(tmp_path: Path)
     [
         ServeSettings(auth=False),
         ServeSettings(public_url="https://t.example.com", jwt=JwtSettings(issuer="https://login.example.com")),
+        ServeSettings(oxp=OxpSettings(auth=("jwt",), jwt_secret_env="PATH")),
+        ServeSettings(oxp=OxpSettings(auth=("none",))),
     ],
 )
 async def test_damaged_keys_do_not_matter_where_callers_come_without(tmp_path: Path, settings: ServeSettings) -> None:
     async with serving(tmp_path, settings=settings) as stand:
         stand.token()
-        (tmp_path / KEYS_FOLDER / TOKENS_FILE).write_text("{")
+        file = tmp_path / KEYS_FOLDER / TOKENS_FILE
+        file.write_text("{")
+        assert await ready(stand) == (200, "")
+        file.unlink()
         assert await ready(stand) == (200, "")
 
 
 @driven
-async def test_looking_makes_no_keys(tmp_path: Path) -> None:
+async def test_no_request_makes_keys(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     async with serving(tmp_path, auth=True) as stand:
+        token, folder = stand.token(), tmp_path / KEYS_FOLDER
+        whole, owner = (folder / TOKENS_FILE).read_bytes(), (folder / OWNER_FILE).read_bytes()
+        for bearer in (token, "anything"):
+            (folder / TOKENS_FILE).unlink(missing_ok=True)
+            for path in ("/v1/tools", "/oxp/tools"):
+                reply = await stand.ask("GET", path, headers={"Authorization": f"Bearer {bearer}"})
+                assert reply.status == 503
+        assert await ready(stand) == (503, "the keys cannot be read")
+        assert not (folder / TOKENS_FILE).exists() and (folder / OWNER_FILE).read_bytes() == owner
+        assert f"{TOKENS_FILE} is not there" in caplog.text
+        replace_private(folder / TOKENS_FILE, whole)
         assert await ready(stand) == (200, "")
-        assert not (tmp_path / KEYS_FOLDER / TOKENS_FILE).exists()
+        headers = {"Authorization": f"Bearer {token}"}
+        assert (await stand.ask("GET", "/v1/tools", headers=headers)).status == 200
 
 
 @driven

@@ -156,7 +156,7 @@ def _serve(workspace: Workspace, settings: ServeSettings, options: dict[str, Any
             workers = import_module("ferrule.servers.workers").Workers(
                 listening, _again(workspace, options), settings.workers
             )
-            Access(workspace.root).tokens()  # made at the first start, so that they are there when somebody is told so
+            Access(workspace.root).prepare()  # so that they are there when somebody is told so
             begun("")
             code: int = workers.run(settings.shutdown_seconds)
             return code

@@ -15,7 +15,7 @@ import msgspec
 from ferrule.access import Access
 from ferrule.errors import AccessError
 from ferrule.model.approval import CALL, Identity
-from ferrule.model.serving import ServeSettings
+from ferrule.model.serving import OxpSettings, ServeSettings
 from ferrule.model.surface import DEFAULT_TENANT
 from ferrule.servers.asgi import Header, Request
 from ferrule.servers.callers import Caller, Refused
@@ -69,6 +69,8 @@ class GuardedGate:
         self._issuers = (
             Issuers(settings.issuers, settings.grants, self._known.clear, allow) if settings.issuers else None
         )
+
+        self._takes_others = bool(settings.issuers) or _opens_without_keys(settings.oxp)
 
     def known(self, request: Request) -> Caller | None:
         """Who calls, if their credential was recognized before and still counts. Raises Refused."""
@@ -142,9 +144,9 @@ class GuardedGate:
         return self.metadata.challenge(request, "insufficient_scope", scopes)
 
     def problem(self) -> str | None:
-        """Why the keys cannot be read. Where there are issuers as well, damaged keys keep out only those who come with one."""
+        """Why the keys cannot be read. Where others come in as well, that keeps out only those who come with a key."""
         try:
-            if self._keys.state() is not None and self._issuers is None:
+            if not self._takes_others:
                 self._keys.demand_readable()
         except AccessError as error:
             return str(error)
@@ -228,6 +230,11 @@ class OpenGate:
 
     async def aclose(self) -> None:
         """Nothing is held."""
+
+
+def _opens_without_keys(settings: OxpSettings) -> bool:
+    """True when callers of OXP come in without one of our keys."""
+    return "none" in settings.auth or ("jwt" in settings.auth and bool(settings.jwt_secret_env))
 
 
 def gate_of(settings: ServeSettings, access: Access, allow: Sequence[str] = ()) -> GuardedGate | OpenGate:

@@ -48,8 +48,8 @@ class KeyRing:
         return Held(self._caller(token), _NEVER if ends is None else ends, token.id)
 
     def demand_readable(self) -> None:
-        """Raises AccessError when the keys cannot be read."""
-        self._access.tokens()
+        """Raises AccessError when the keys are not there, or cannot be read."""
+        self._access.demand_readable()
 
     def why_not(self, secret: str) -> str:
         """Why a secret opens nothing, for the log: never the secret."""

@@ -62,7 +62,7 @@ async def serve_http(
     """Serve a workspace until told to stop. `begun` is told how many tools there are, in words, once clients can connect."""
     root = Workspace.open(path).root
     access = Access(root)
-    access.tokens()  # made at the first start
+    access.prepare()
     gate = gate_of(settings, access, load_settings(root).network.allow)
     async with AsyncExitStack() as stack:
         app = await stack.enter_async_context(open_app(path))
