@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -67,11 +70,18 @@ def test_list_names_the_files_it_cannot_read(workspace: Path) -> None:
     assert ran.err.startswith("ferrule: tools/send-reply.tool.md cannot be read, so it is not listed")
 
 
+def test_list_without_tools_tells_of_functions(tmp_path: Path) -> None:
+    (tmp_path / "ferrule.toml").write_text('[functions]\nmodules = ["functions.py"]\n')
+    told = "no tools found; functions that no definition describes are not in this list\n"
+    assert ferrule("list", folder=tmp_path).out == told
+
+
 def test_list_counts_tools_and_says_what_it_does_not_count(workspace: Path) -> None:
     """`ferrule serve` counts functions as well, which only a running module shows."""
     last = ferrule("list", folder=workspace).out.split("\n")[-2]
     assert last == "5 tools; functions that no definition describes are not in this list"
     assert ferrule("list", "--dialect", "oxp", folder=workspace).out.endswith("\n1 tool\n")
+    assert ferrule("list", "--namespace", "nobody", folder=workspace).out == "no tools found\n"
     text = next(
         file.read_text() for file in (workspace / "tools").glob("*.json") if "Text.Translate@" in file.read_text()
     )
@@ -191,6 +201,21 @@ def test_completion_completes_the_ids_of_calls(workspace: Path) -> None:
     for command in ("approve", "reject", "answer", "settle", "delegate"):
         assert offered(workspace, f"ferrule {command} ") == calls[1:], command
     assert sorted(file.name for file in (workspace / ".ferrule").iterdir()) == before
+
+
+def test_completion_of_ids_writes_nothing_after_a_crash(workspace: Path) -> None:
+    (workspace / "policy.toml").write_text('[[rules]]\nid = "look"\ndecision = "allow"\ntool = "find-customer"\n')
+    ferrule("call", "find-customer", "--email", "a@example.com", folder=workspace)
+    left = workspace.parent / "left"
+    with closing(sqlite3.connect(workspace / ".ferrule" / "ledger.db")) as database:
+        database.execute("CREATE TABLE written_last (one)")
+        database.commit()
+        shutil.copytree(workspace, left)
+    files = [left / ".ferrule" / name for name in ("ledger.db", "ledger.db-wal")]
+    before = [file.read_bytes() for file in files]
+    assert len(before[1]) > 0
+    assert len(offered(left, "ferrule explain inv_")) == 1
+    assert [file.read_bytes() for file in files] == before
 
 
 def test_completion_of_ids_is_silent_where_there_is_nothing_to_read(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def command(
         return
     _print(entries)
     beside = _BESIDE if workspace.settings.functions.modules and len(entries) == len(shelf.entries) else ""
-    click.echo(f"{_counted(entries)}{beside}" if entries else "no tools found")
+    click.echo(f"{_counted(entries) if entries else 'no tools found'}{beside}")
     for file in shelf.unreadable:
         click.echo(f"ferrule: {cleaned(file)} cannot be read, so it is not listed; 'ferrule check' tells why", err=True)
 

@@ -29,10 +29,15 @@ def newest_calls(file: Path, beginning: str, most: int, states: Sequence[str] = 
     ending = f"{beginning}{_LAST}"
     query = _OPEN % ", ".join("?" * len(states)) if states else _NEWEST
     try:
-        # Not `mode=ro`: that would leave files of the write-ahead log behind where nobody else has the ledger open.
-        found = sqlite3.connect(f"{file.absolute().as_uri()}?mode=rw", timeout=_BUSY_SECONDS, uri=True)
+        found = sqlite3.connect(f"{file.absolute().as_uri()}?mode={_mode(file)}", timeout=_BUSY_SECONDS, uri=True)
         with closing(found) as database:
             database.execute("PRAGMA query_only = ON")
             return [Seen(*row) for row in database.execute(query, [beginning, ending, *states, most])]
-    except (sqlite3.Error, UnicodeError):
+    except (sqlite3.Error, OSError, UnicodeError):
         return []
+
+
+def _mode(file: Path) -> str:
+    """Where a write-ahead log is, whoever may write moves it into the ledger when they close it. Where none is, whoever may only
+    read makes one and leaves it behind."""
+    return "ro" if file.with_name(f"{file.name}-wal").exists() else "rw"
