@@ -110,6 +110,20 @@ def refused(ran: Ran, message: str) -> None:
     assert message in ran.err
 
 
+def test_whoever_approves_for_others_to_run_learns_that_nothing_will(shop: Path) -> None:
+    made = json.loads(ferrule("key", "add", "bot", "--scope", "call", "--json", folder=shop).out)
+    ran = ferrule(
+        "call", "refund", "--input", '{"order":"A1","amount":5}', "--json",
+        folder=shop, environment={"FERRULE_TOKEN": made["secret"]},
+    )  # fmt: skip
+    invocation = json.loads(ran.out)["invocation_id"]
+    assert ferrule("key", "revoke", made["id"], folder=shop).code == 0
+    done = ferrule("approve", invocation, "--no-wait", folder=shop)
+    assert done.code == 0, done
+    assert f"it does not go on: the key {made['id']} of bot that it came with was revoked at" in done.out
+    assert "as soon as" not in done.out
+
+
 def test_a_call_waits_is_shown_in_full_and_runs_when_it_is_approved(shop: Path) -> None:
     """AT-100, AT-128: parked in one process, shown in a second, approved and run in a third, under one id."""
     invocation = call(shop, order="A1", amount=5, card="5500-0000")

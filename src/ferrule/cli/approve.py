@@ -59,11 +59,11 @@ def command(
     """
     if edit is not None and written is not None:
         raise click.UsageError("--edit and --input both give the input; use one of them")
-    answered = run_command(_approve(path, call, edit, written, reason, rules, _bytes(seen), not no_wait))
+    answered, ended = run_command(_approve(path, call, edit, written, reason, rules, _bytes(seen), not no_wait))
     if as_json:
         click.echo(json_text(_as_dict(answered)))
     else:
-        _tell(answered, no_wait)
+        _tell(answered, no_wait, ended)
     for problem in answered.problems:
         click.echo(f"ferrule: the suggested rule was not taken: {problem}", err=True)
     if answered.people_missing:
@@ -80,11 +80,12 @@ async def _approve(
     rules: tuple[int, ...],
     seen: bytes | None,
     resume: bool,
-) -> Answered:
+) -> tuple[Answered, str | None]:
+    """What came of it, and why the call does not go on all the same, if that is known."""
     async with sit_down(path) as desk:
         call = await desk.inbox.resolve(prefix)
         waiting = await desk.inbox.get(call)
-        return await desk.inbox.approve(
+        answered = await desk.inbox.approve(
             call,
             edited_input=written.encode() if written is not None else _edited(edit, waiting),
             reason=reason,
@@ -92,6 +93,7 @@ async def _approve(
             seen=waiting.binding if seen is None else seen,
             resume=resume,
         )
+        return answered, waiting.will_not_run
 
 
 def _edited(edit: str | None, waiting: Waiting) -> bytes | None:
@@ -117,11 +119,13 @@ def _bytes(text: str | None) -> bytes | None:
         raise click.UsageError("--seen takes hexadecimal digits, as 'ferrule pending --json' shows them") from None
 
 
-def _tell(answered: Answered, no_wait: bool) -> None:
+def _tell(answered: Answered, no_wait: bool, ended: str | None) -> None:
     click.echo(f"approved {answered.invocation_id}")
     if answered.people_missing:
         noun = "1 more person has" if answered.people_missing == 1 else f"{answered.people_missing} more people have"
         click.echo(f"{noun} to approve it")
+    elif no_wait and ended is not None:
+        click.echo(f"it does not go on: {ended}")
     elif no_wait:
         click.echo("it runs as soon as a process that waits for it looks")
     else:
