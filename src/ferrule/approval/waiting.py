@@ -46,7 +46,8 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True):
     tool_name: str = ""
     """The name the tool was called by."""
     ways: dict[str, str | None] = {}
-    """The ways to answer it, each with why whoever looks cannot take it; None where they can."""
+    """The ways to answer it, each with why whoever looks cannot take it; None where they can, also with `will_not_run`: the
+    answer is on record then, and nothing runs."""
     will_not_run: str | None = None
     """Why it does not go on whatever is answered: the key it came with has ended. None when nothing is known against it."""
 

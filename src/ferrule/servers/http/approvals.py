@@ -59,7 +59,7 @@ class ApprovalItem(msgspec.Struct, kw_only=True):
     ways: Annotated[
         dict[str, str | None],
         says("The ways to answer it: `approve`, `edit`, `reject`, `answer`, `delegate`, `settle`; each with why whoever looks "
-             "cannot take it, null where they can."),
+             "cannot take it, null where they can. Where `will_not_run` says something, an answer is taken and recorded, too."),
     ]  # fmt: skip
     will_not_run: Annotated[
         str | None,
