@@ -1,13 +1,14 @@
 """Work that often ends with its first step, begun without a task. Only what has to wait for something becomes one.
 
 Whoever takes many calls a second from one wire saves a task and a turn of the event loop for each that is answered at once.
-While such a first step is made, no task is the current one: whatever needs one (it can be told to stop, it has time limits)
-awaits `own_task` before it begins.
+While such a first step is made on Python 3.11, no task is the current one: whatever needs one (it can be told to stop, it has
+time limits) awaits `own_task` before it begins. Later versions have tasks that begin at once, and need one for more than 3.11.
 """
 
 from __future__ import annotations
 
 import asyncio
+import sys
 import types
 from asyncio.tasks import _enter_task, _leave_task
 from collections.abc import Coroutine, Generator
@@ -20,6 +21,9 @@ T = TypeVar("T")
 def begun(work: Coroutine[Any, Any, T], loop: asyncio.AbstractEventLoop) -> T | asyncio.Task[T]:
     """Make the first step: gives what the work gave, or the task that goes on with it. Raises what the work raises."""
     context = copy_context()
+    if sys.version_info >= (3, 12):
+        task = asyncio.Task(work, loop=loop, context=context, eager_start=True)
+        return task.result() if task.done() else task
     current = asyncio.current_task(loop)
     if current is not None:
         _leave_task(loop, current)

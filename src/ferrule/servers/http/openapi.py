@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.metadata import version
+from inspect import cleandoc
 from typing import Any
 
 import msgspec
@@ -79,6 +80,9 @@ def openapi() -> dict[str, Any]:
     shapes = [shape for route in ROUTES for shape in (route.body, route.gives) if shape is not None]
     unique = list(dict.fromkeys([*shapes, ProblemDetails, ToolResult]))
     refs, components = msgspec.json.schema_components(unique, ref_template=_REF)
+    for component in components.values():
+        if "description" in component:  # a docstring, which Python dedents from 3.13 on
+            component["description"] = cleandoc(component["description"])
     known = dict(zip(unique, refs, strict=True))
     paths: dict[str, dict[str, Any]] = {}
     for route in ROUTES:
