@@ -40,7 +40,9 @@ class Proxy:
         self.cut()
         while self._tasks:
             await asyncio.gather(*self._tasks, return_exceptions=True)
-            await asyncio.sleep(0)  # what has ended takes itself off in the next turn, and gathering it alone takes none
+            await asyncio.sleep(
+                0
+            )  # what has ended takes itself off in the next turn, and gathering it alone takes none
 
     def cut(self) -> None:
         """Cut what is there."""
