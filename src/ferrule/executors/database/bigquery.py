@@ -123,7 +123,7 @@ class BigqueryDatabase:
         """Wait for what is being cancelled."""
         while self._tasks:
             await asyncio.gather(*self._tasks, return_exceptions=True)
-            await asyncio.sleep(0)  # what has ended takes itself off in the next turn, and gathering it alone takes none
+            await asyncio.sleep(0)  # what has ended takes itself off in the next turn
 
     def _request(self, query: Query) -> dict[str, Any]:
         members = self._opening.members

@@ -101,7 +101,7 @@ class Pool(Generic[C]):
             self._sweeper = None
         while self._tasks:
             await asyncio.gather(*self._tasks, return_exceptions=True)
-            await asyncio.sleep(0)  # what has ended takes itself off in the next turn, and gathering it alone takes none
+            await asyncio.sleep(0)  # what has ended takes itself off in the next turn
 
     async def _dropped(self, connection: C) -> None:
         try:

@@ -100,7 +100,7 @@ class RdsDataDatabase:
         """Wait for what is being rolled back."""
         while self._tasks:
             await asyncio.gather(*self._tasks, return_exceptions=True)
-            await asyncio.sleep(0)  # what has ended takes itself off in the next turn, and gathering it alone takes none
+            await asyncio.sleep(0)  # what has ended takes itself off in the next turn
 
     async def _begin(self) -> str:
         return str((await self._ask("/BeginTransaction", {})).get("transactionId", ""))
