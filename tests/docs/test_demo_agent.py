@@ -138,6 +138,13 @@ def test_the_agents_do_each_act_and_pick_up_what_people_answered(
 
 
 def test_the_ledger_has_what_the_console_shows(shop: Served, folder: Path, desk: Desk) -> None:
+    crew = Crew({worker.name: Client(shop.url, key_of(folder, worker)) for worker in WORKERS}, seed=7)
+    crew.work_once()
+    end = time.monotonic() + WAIT_SECONDS
+    while crew.waiting:
+        assert time.monotonic() < end
+        desk.answer_all()
+        crew.look()
     seen = desk.ask("GET", "/invocations?limit=100", desk.owner)["items"]
     assert {"succeeded", "failed", "denied", "canceled"} <= {one["status"] for one in seen}
     newest = {one["tool_id"]: one for one in reversed(seen) if one["status"] == "succeeded"}
