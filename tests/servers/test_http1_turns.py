@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager, suppress
 import pytest
 
 from ferrule.servers.asgi import Answer, Request
+from ferrule.servers.http1.connection import Connection
 from ferrule.servers.http1.server import HttpServer
 
 WAIT = 20.0
@@ -18,6 +19,8 @@ LARGE = b"x" * 200_000
 
 class Kitchen:
     """Answers some paths at once, and others when they are let go on."""
+
+    server: HttpServer
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -54,6 +57,7 @@ class Client:
 async def serving(count: int = 1) -> AsyncIterator[tuple[Kitchen, list[Client]]]:
     kitchen = Kitchen()
     server = HttpServer(kitchen.respond, asyncio.get_running_loop(), respond_now=kitchen.respond_now)
+    kitchen.server = server
     await server.listen(host="127.0.0.1", port=0)
     port = server._listening[0].sockets[0].getsockname()[1]
     clients = [Client(*await asyncio.open_connection("127.0.0.1", port)) for _ in range(count)]
@@ -86,6 +90,30 @@ def test_what_is_asked_while_another_answer_is_waited_for_is_answered_in_order()
             kitchen.goes_on.set()
             assert [await client.answer() for _ in range(6)] == [b"/later", *[b"/now"] * 5]
             assert kitchen.asked == ["/later", *["/now"] * 5]
+
+    asyncio.run(story())
+
+
+def test_everybody_of_a_turn_is_answered_before_anybody_is_written_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story() -> None:
+        async with serving(3) as (kitchen, clients):
+            done: list[str] = []
+            respond_now, write = kitchen.respond_now, Connection.write
+
+            def answered(request: Request) -> Answer | Awaitable[Answer | None] | None:
+                done.append("answered")
+                return respond_now(request)
+
+            def written(connection: Connection, data: bytes | bytearray) -> None:
+                done.append("written")
+                write(connection, data)
+
+            monkeypatch.setattr(Connection, "write", written)
+            kitchen.server.respond_now = answered
+            for connection in kitchen.server.connections:  # as if it were read in one turn of the event loop
+                connection.data_received(b"GET /now HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n")
+            assert [await client.answer() for client in clients] == [b"/now"] * 3
+            assert done == ["answered"] * 3 + ["written"] * 3
 
     asyncio.run(story())
 

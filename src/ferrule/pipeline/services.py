@@ -24,10 +24,6 @@ if TYPE_CHECKING:
     from ferrule.pipeline.retries import RetryBudgets
     from ferrule.pipeline.scheduler import Scheduler
 
-if TYPE_CHECKING:
-    from ferrule.pipeline.live import InFlight
-    from ferrule.pipeline.scheduler import Scheduler
-
 
 class Sealing(Protocol):
     """The approval key: seals answers, and keeps sensitive inputs of parked calls unreadable in the ledger."""

@@ -72,8 +72,8 @@ class HttpServer:
         self._asking.append(connection)
 
     def _turn(self) -> None:
-        """Answer everybody who asks, and write to them afterwards. Going from one to the other with each of them would cost a
-        third more: whatever the processor has learned of our work it forgets while the system does its own."""
+        """Answer everybody who asks, and write to them afterwards. Going from one to the other with each of them costs more:
+        whatever the processor has learned of our work it forgets while the system does its own."""
         asking, self._asking = self._asking, []
         for begin in range(0, len(asking), _TOGETHER):
             some = asking[begin : begin + _TOGETHER]
