@@ -83,7 +83,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.ready: pyproject.toml src/ferrule/__init__.py | $(BIN)/python
-	$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[cedar,console,mcp,serve,watch]'
+	$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[cedar,mcp,watch]'
 	@$(BIN)/python -m compileall -q src/ferrule  # start-up without it is slow where bytecode may not be written
 	@touch $@
 

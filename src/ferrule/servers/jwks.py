@@ -12,9 +12,10 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import jwt
 import msgspec
+from jwt import algorithms
 
-from ferrule.drivers import driver
 from ferrule.model.serving import JwtSettings
 from ferrule.network.client import BadRequest, BrokenAnswer, Client, Fetched, TooLong, Unreachable
 from ferrule.network.guard import Forbidden, Guard
@@ -190,14 +191,13 @@ def _metadata(fetched: Fetched) -> _Metadata | None:
 
 def _key(written: Any) -> Key | None:
     """A key that may verify signatures; None for any other, and for one that cannot be read or is too weak."""
-    jwt = driver("jwt", "serve")
     if not isinstance(written, dict) or written.get("use", "sig") != "sig":
         return None
     kind, kid, algorithm = written.get("kty"), written.get("kid"), written.get("alg")
     if kind not in ("RSA", "EC", "OKP") or "d" in written or not isinstance(kid, str | None):
         return None  # a private or a shared key that is given to everybody proves nothing
     try:
-        value = jwt.PyJWK.from_dict(written).key if algorithm else _any(jwt, kind).from_jwk(written)
+        value = jwt.PyJWK.from_dict(written).key if algorithm else _any(kind).from_jwk(written)
     except (jwt.PyJWTError, ValueError, TypeError, KeyError, AttributeError):
         return None
     if kind == "RSA" and value.key_size < _LEAST_RSA_BITS:
@@ -205,6 +205,5 @@ def _key(written: Any) -> Key | None:
     return Key(kid, algorithm if isinstance(algorithm, str) else None, kind, value)
 
 
-def _any(jwt: Any, kind: str) -> Any:
-    algorithms = jwt.algorithms
+def _any(kind: str) -> Any:
     return {"RSA": algorithms.RSAAlgorithm, "EC": algorithms.ECAlgorithm, "OKP": algorithms.OKPAlgorithm}[kind]

@@ -11,9 +11,8 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ferrule.contracts.executor import ExecutionFailed
-from ferrule.drivers import driver
-from ferrule.errors import SettingsError
+import jwt
+
 from ferrule.model.approval import SCOPES
 from ferrule.model.serving import GrantSettings, JwtSettings
 from ferrule.network.client import Client
@@ -53,12 +52,7 @@ class Issuers:
         changed: Callable[[], None],
         allow: Sequence[str] = (),
     ) -> None:
-        """`changed` is told when other keys count than before. Raises SettingsError when tokens cannot be read here."""
-        try:
-            self._jwt = driver("jwt", "serve")
-            driver("cryptography", "serve")
-        except ExecutionFailed as error:
-            raise SettingsError(f"[serve.jwt] cannot be used: {error}") from None
+        """`changed` is told when other keys count than before."""
         self._grants = grants
         self._client: Client = client_for(issuers, allow)
         self._by_name = {issuer.issuer: (issuer, Keys(issuer, self._client, changed)) for issuer in issuers}
@@ -87,8 +81,8 @@ class Issuers:
 
     def _header(self, token: str) -> tuple[str, str | None]:
         try:
-            header = self._jwt.get_unverified_header(token)
-        except (self._jwt.PyJWTError, ValueError, TypeError, RecursionError):
+            header = jwt.get_unverified_header(token)
+        except (jwt.PyJWTError, ValueError, TypeError, RecursionError):
             raise NotTaken("it is no JWT") from None
         algorithm, kid, kind = header.get("alg"), header.get("kid"), header.get("typ") or ""
         if not isinstance(algorithm, str) or not isinstance(kid, str | None) or not isinstance(kind, str):
@@ -100,8 +94,8 @@ class Issuers:
     def _issuer(self, token: str) -> tuple[JwtSettings, Keys]:
         """Whose token it says it is. Nothing else in it is looked at before its signature was."""
         try:
-            said = self._jwt.decode(token, options={"verify_signature": False}).get("iss")
-        except (self._jwt.PyJWTError, ValueError, TypeError, RecursionError, OverflowError):
+            said = jwt.decode(token, options={"verify_signature": False}).get("iss")
+        except (jwt.PyJWTError, ValueError, TypeError, RecursionError, OverflowError):
             raise NotTaken("it is no JWT") from None
         found = self._by_name.get(said) if isinstance(said, str) else None
         if found is None:
@@ -111,7 +105,7 @@ class Issuers:
     def _claims(
         self, token: str, candidates: Sequence[Key], algorithm: str, issuer: JwtSettings, audiences: Sequence[str]
     ) -> dict[str, Any]:
-        jwt, wrong = self._jwt, "its issuer has no such key"
+        wrong = "its issuer has no such key"
         for key in candidates[:_MOST_TRIED]:
             try:
                 claims: dict[str, Any] = jwt.decode(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
-from importlib.machinery import ModuleSpec
 from pathlib import Path
 from urllib.parse import quote
 
@@ -302,21 +300,6 @@ async def test_the_twin_of_a_page_is_an_address(tmp_path: Path) -> None:
         page = (await person.see('/inbox?x="><script>alert(1)</script>&format=html')).body.decode()
         assert "<script>alert" not in page
         assert 'href="/console/inbox?x=' in page
-
-
-@driven
-async def test_without_jinja2_the_console_says_what_it_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = importlib.util.find_spec
-
-    def without(name: str, package: str | None = None) -> ModuleSpec | None:
-        return None if name == "jinja2" else real(name, package)
-
-    monkeypatch.setattr("ferrule.servers.console.entry.find_spec", without)
-    async with serving(tmp_path, auth=True) as stand:
-        reply = await stand.ask("GET", "/console/")
-        assert reply.status == 501 and b"pip install 'ferrule[console]'" in reply.body
-        assert (await stand.ask("GET", "/health")).status == 200
-        demand_guarded(reply)
 
 
 def test_routes_of_pages_are_distinct() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.util import find_spec
 
 from ferrule.servers.asgi import Answer, Header, Request, Stream
 from ferrule.servers.edge import Edge
@@ -41,9 +40,6 @@ class ConsoleEntry:
     async def __call__(self, request: Request) -> Answer | Stream:
         """Answer one request of anybody."""
         if self._endpoint is None:
-            if find_spec("jinja2") is None:
-                text = b"The console needs: pip install 'ferrule[console]'\n"
-                return Answer(501, text, [(b"content-type", b"text/plain"), *GUARDS])
             made: OpenEndpoint = import_module("ferrule.servers.console.endpoint").ConsoleEndpoint(
                 self._edge, self._api
             )
