@@ -30,7 +30,7 @@ from bench.console_browser import Completed, Watched, browser, calls, complete, 
 from bench.generate import write_workspace
 from bench.measure import Goal, Row, at_most, medians
 from bench.serve_load import NotMeasured
-from ferrule.surface_handle import SurfaceHandle
+from ferrule.app.surface import SurfaceHandle
 
 PACKAGES = ("playwright",)
 FOLDER = WORK / "console"

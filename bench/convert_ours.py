@@ -12,10 +12,10 @@ import json
 import time
 from pathlib import Path
 
+from ferrule.app.imports.openapi import Choice, imported
 from ferrule.contracts.format import WriteOptions
-from ferrule.conversion.convert import convert
-from ferrule.conversion.sources import load
-from ferrule.imports.openapi import Choice, imported
+from ferrule.workspace.convert.convert import convert
+from ferrule.workspace.convert.sources import load
 
 
 def main() -> None:

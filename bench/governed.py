@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import ferrule
+from ferrule.app.surface import SurfaceHandle
 from ferrule.model.approval import APPROVE, Identity
-from ferrule.surface_handle import SurfaceHandle
 
 Call = Callable[[int], Awaitable[Any]]
 """Makes one call of `add(number, 1)` and gives its answer."""

@@ -20,7 +20,7 @@ from typing import Any
 
 import ferrule
 from bench.governed import ALLOW, add, opened
-from ferrule.surface_handle import SurfaceHandle
+from ferrule.app.surface import SurfaceHandle
 
 FEW = 1000
 TURNS = 20

@@ -24,8 +24,8 @@ import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from ferrule.contracts.store import Condition
+from ferrule.ledger.stores.sqlite.store import SqliteStore
 from ferrule.model.journal import Entry, Header, Mark, Payload, Segment, encode
-from ferrule.stores.sqlite.store import SqliteStore
 
 _START = 1_767_225_600_000_000
 _HEADER = msgspec.Raw(

@@ -11,9 +11,9 @@ import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from bench.measure import Row, Sample, interleaved, run
-from ferrule.compiler.pack import pack
-from ferrule.compiler.seal import public_half
-from ferrule.workspace import Workspace
+from ferrule.definitions.compiler.pack import pack
+from ferrule.definitions.compiler.seal import public_half
+from ferrule.workspace.workspace import Workspace
 
 RSS = """
 import gc, json, sys, time

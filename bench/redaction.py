@@ -20,8 +20,8 @@ from typing import Any
 
 from bench.measure import at_most, machine, show_goals
 from ferrule.model.redaction import RedactionSettings
-from ferrule.pipeline.redactor import KnownSecrets
-from ferrule.pipeline.spellings import spellings
+from ferrule.runtime.redaction.redactor import KnownSecrets
+from ferrule.runtime.redaction.spellings import spellings
 
 MEGABYTE = 1_000_000
 WANTED = 10.0

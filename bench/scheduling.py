@@ -9,7 +9,7 @@ import tracemalloc
 from collections.abc import Callable
 
 from ferrule.model.scheduling import Claim, SchedulerPolicy
-from ferrule.pipeline.scheduler import Lane, Scheduler
+from ferrule.runtime.scheduler.scheduler import Lane, Scheduler
 
 MANY = 10_000
 ROUNDS = 5

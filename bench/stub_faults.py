@@ -17,15 +17,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.languages.nasty import CASES
+from tests.definitions.stubs.languages.nasty import CASES
 
 from bench.check import WORK
 from bench.stubs import HERE, MODELS, NODE, quicktype_installed
 from bench.stubs_ours import tool
-from ferrule.codegen.plan import Choice, plan
 from ferrule.contracts.language import Project
-from ferrule.languages.builtin import LANGUAGES
-from ferrule.model.identifiers import ACRONYMS
+from ferrule.definitions.stubs.identifiers import ACRONYMS
+from ferrule.definitions.stubs.languages.builtin import LANGUAGES
+from ferrule.definitions.stubs.plan import Choice, plan
 
 KEPT = HERE / "stub_faults.json"
 PEERS = HERE / "peers" / ".venv" / "bin" / "python"

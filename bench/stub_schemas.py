@@ -1,7 +1,8 @@
 """Input schemas of many tools, no two alike: what the group `stubs` turns into code.
 
 They are of the kinds that tools really have: texts, numbers with bounds, enumerations, lists, nested objects, optional members
-and maps. What is hard to turn into types is in `tests/languages/nasty.py`, and is judged elsewhere (`bench/stub_faults.py`).
+and maps. What is hard to turn into types is in `tests/definitions/stubs/languages/nasty.py`,
+and is judged elsewhere (`bench/stub_faults.py`).
 """
 
 from __future__ import annotations

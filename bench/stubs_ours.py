@@ -12,10 +12,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ferrule.codegen.plan import Choice, plan
 from ferrule.contracts.language import Project
-from ferrule.languages.builtin import LANGUAGES
-from ferrule.model.identifiers import ACRONYMS
+from ferrule.definitions.stubs.identifiers import ACRONYMS
+from ferrule.definitions.stubs.languages.builtin import LANGUAGES
+from ferrule.definitions.stubs.plan import Choice, plan
 from ferrule.model.tool import Tool, raw
 
 

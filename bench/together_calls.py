@@ -22,9 +22,9 @@ from typing import Any
 
 import ferrule
 from bench.governed import caller, opened
+from ferrule.app.surface import SurfaceHandle
 from ferrule.contracts.hook import HookInput
-from ferrule.hooks.function import hook
-from ferrule.surface_handle import SurfaceHandle
+from ferrule.runtime.hooks.function import hook
 
 AT_ONCE = 32
 """`max_parallel`, as it is unless somebody says otherwise."""

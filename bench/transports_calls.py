@@ -20,9 +20,9 @@ from urllib.parse import urlsplit
 
 import ferrule
 from bench.peers.transports_timing import Ways, timed
-from ferrule.network.client import Client
-from ferrule.network.guard import Guard
-from ferrule.network.urls import parse_url
+from ferrule.infra.network.client import Client
+from ferrule.infra.network.guard import Guard
+from ferrule.infra.network.urls import parse_url
 
 Call = Callable[[int], Awaitable[int]]
 REST = "ferrule, governed and recorded"

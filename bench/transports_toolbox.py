@@ -15,10 +15,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from bench.peers.transports_timing import Ways, timed
-from ferrule.network.client import Client
-from ferrule.network.failures import Unreachable
-from ferrule.network.guard import Guard
-from ferrule.network.urls import parse_url
+from ferrule.infra.network.client import Client
+from ferrule.infra.network.failures import Unreachable
+from ferrule.infra.network.guard import Guard
+from ferrule.infra.network.urls import parse_url
 
 NAME = "MCP Toolbox, HTTP"
 _CONFIG = """kind: source

@@ -23,13 +23,13 @@ from typing import NamedTuple
 if __name__ == "__main__":  # as a script it stands alone: the repository is not on its path
     sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from ferrule.access import KEYS_FOLDER, Access
+from ferrule.access.keys import KEYS_FOLDER, Access
+from ferrule.access.tokens import Limits
 from ferrule.cli.console import is_served, served_at
 from ferrule.errors import AccessError
-from ferrule.keyfile import read_private, replace_private
+from ferrule.infra.private_files import read_private, replace_private
 from ferrule.model.approval import CALL
 from ferrule.settings import load_settings
-from ferrule.tokens import Limits
 from scripts.demo_acts import ACTS, Act, Deed
 from scripts.demo_client import Answer, Away, Client
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))  # so that `python scripts/generate_docs.py` finds its own package
 
-from ferrule.servers.http.openapi import openapi_bytes
+from ferrule.servers.api.openapi import openapi_bytes
 from scripts.reference import (
     benchmark,
     commands,
@@ -42,9 +42,9 @@ PAGES: dict[str, tuple[str, Callable[[], str]]] = {
     "events.md": ("src/ferrule/model/event.py", events.page),
     "json-output.md": ("src/ferrule/model", json_output.page),
     "lifecycle.md": ("src/ferrule/model/lifecycle.py and pipeline/phases", lifecycle.page),
-    "openapi-score.md": ("tests/openapi/score.json", openapi_score.page),
+    "openapi-score.md": ("tests/definitions/openapi/scoring/score.json", openapi_score.page),
     "parts.md": ("src/ferrule/contracts", parts.page),
-    "provider-schemas.md": ("src/ferrule/fitting/profiles.py", provider_schemas.page),
+    "provider-schemas.md": ("src/ferrule/schema/fitting/profiles.py", provider_schemas.page),
     "stubs-compared.md": ("bench/stub_faults.json", stubs_compared.page),
     "benchmark.md": ("bench/results.json", benchmark.page),
 }

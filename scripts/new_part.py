@@ -15,7 +15,7 @@ STANDARDS = ("aml", "adl", "oxp", "agent_tool")
 _SUITES = {
     "executor": "add a Case to tests/contracts/test_executor.py: timeout, cancel, resume and error classes are tested there",
     "sink": "add a Bench to tests/contracts/test_sink.py: order, exactly once and whole rows are tested there",
-    "notifier": "test it in tests/notifiers: a refusal that is final, one that is not, and that no secret is in a message",
+    "notifier": "test it in tests/runtime/notifiers: a refusal that is final, one that is not, and no secret in a message",
 }
 
 
@@ -25,20 +25,24 @@ def plan(kind: str, name: str, standard: str, code: str) -> tuple[dict[str, str]
     match kind:
         case "rule":
             files = {
-                f"src/ferrule/rules/{standard}/{module}.py": "rule.py.txt",
-                f"tests/rules/cases/{standard}/{module}.md": "rule_cases.md.txt",
+                f"src/ferrule/definitions/rules/{standard}/{module}.py": "rule.py.txt",
+                f"tests/definitions/rules/cases/{standard}/{module}.md": "rule_cases.md.txt",
             }
             steps = [
-                f"add {_class_name(name)}() to the rules of its kind of definition in src/ferrule/rules/{standard}",
-                f"add its page to src/ferrule/rules/{standard}/pages.py",
+                f"add {_class_name(name)}() to the rules of its kind of definition in src/ferrule/definitions/rules/{standard}",
+                f"add its page to src/ferrule/definitions/rules/{standard}/pages.py",
                 f'say {code} = "rule" in tests/spec/requirements.toml',
             ]
         case "dialect":
-            files = {f"src/ferrule/dialects/{module}.py": "dialect.py.txt"}
-            steps = [f'add "{module}": "ferrule.dialects.{module}:DIALECT" to src/ferrule/dialects/builtin.py']
+            files = {f"src/ferrule/definitions/dialects/{module}.py": "dialect.py.txt"}
+            steps = [
+                f'add "{module}": "ferrule.definitions.dialects.{module}:DIALECT" to src/ferrule/definitions/dialects/builtin.py'
+            ]
         case "reporter":
-            files = {f"src/ferrule/reporters/{module}.py": "reporter.py.txt"}
-            steps = [f'add "{name}": "ferrule.reporters.{module}:REPORTER" to src/ferrule/reporters/builtin.py']
+            files = {f"src/ferrule/definitions/reporters/{module}.py": "reporter.py.txt"}
+            steps = [
+                f'add "{name}": "ferrule.definitions.reporters.{module}:REPORTER" to src/ferrule/definitions/reporters/builtin.py'
+            ]
         case "executor" | "sink" | "notifier":
             files = {f"src/ferrule/{kind}s/{module}.py": f"{kind}.py.txt"}
             maker = {

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from ferrule.parts import DOCUMENTATION, page_of
+from ferrule.workspace.parts import DOCUMENTATION, page_of
 from scripts.reference.fields import cell
 
 ROOT = Path(__file__).parent.parent.parent

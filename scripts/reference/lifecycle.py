@@ -37,6 +37,6 @@ def _names(states: Iterable[State]) -> str:
 
 def _phase_text(phase: Phase) -> str:
     """What a phase says about itself: its module's first sentence, without its number."""
-    text = getdoc(import_module(f"ferrule.pipeline.phases.{phase}")) or ""
+    text = getdoc(import_module(f"ferrule.runtime.pipeline.phases.{phase}")) or ""
     first = text.split("\n\n")[0].replace("\n", " ").partition(": ")[2]
     return cell(first[:1].upper() + first[1:])

@@ -1,11 +1,11 @@
-"""The page about how OpenAPI documents fare, from tests/openapi/score.json as `python -m tests.openapi.score --write` left it."""
+"""The page about how OpenAPI documents fare, from what `python -m tests.definitions.openapi.scoring.score --write` left."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
-RESULTS = Path(__file__).parent.parent.parent / "tests" / "openapi" / "score.json"
+RESULTS = Path(__file__).parent.parent.parent / "tests" / "definitions" / "openapi" / "scoring" / "score.json"
 _INTRODUCTION = """\
 # OpenAPI documents, taken all the way
 

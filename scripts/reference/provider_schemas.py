@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from ferrule.fitting.profile import Profile
-from ferrule.fitting.profiles import PROFILES
+from ferrule.schema.fitting.profile import Profile
+from ferrule.schema.fitting.profiles import PROFILES
 from scripts.reference.fields import cell, fields_of
 
 _INTRODUCTION = """\

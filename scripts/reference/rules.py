@@ -8,7 +8,7 @@ import re
 
 from ferrule.cli.mend import fixable_rules, fixers
 from ferrule.contracts.rule import RuleInfo
-from ferrule.parts import rule_pages
+from ferrule.workspace.parts import rule_pages
 
 STANDARDS = {
     "AML": ("aml", "AML 1.2"),

@@ -8,16 +8,16 @@ from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from ferrule import settings
+from ferrule.infra.credentials.oauth_records import OAuthProvider
 from ferrule.model import serving, upstreams
-from ferrule.model.guardrail import GuardrailSettings
-from ferrule.model.oauth import OAuthProvider
 from ferrule.model.persistence import ResultSettings
-from ferrule.model.policy import ENGINES, MODES
 from ferrule.model.redaction import RedactionSettings
 from ferrule.model.retry import RetrySettings
 from ferrule.model.scheduling import SchedulerPolicy
 from ferrule.model.surface import SurfaceSettings
-from ferrule.policy.read import Choices
+from ferrule.runtime.hooks.guardrail_records import GuardrailSettings
+from ferrule.runtime.policy.read import Choices
+from ferrule.runtime.policy.records import ENGINES, MODES
 from scripts.reference.fields import Field, cell, fields_of
 
 TABLES = {

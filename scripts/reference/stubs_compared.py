@@ -10,12 +10,13 @@ RESULTS = Path(__file__).parent.parent.parent / "bench" / "stub_faults.json"
 _INTRODUCTION = """\
 # Stubs, compared
 
-Written by `python -m bench.stub_faults --write`. Each generator writes types for the schemas of `tests/languages/nasty.py`.
+Written by `python -m bench.stub_faults --write`.
+Each generator writes types for the schemas of `tests/definitions/stubs/languages/nasty.py`.
 The types are loaded; values that the schema accepts are decoded and encoded again, and values that it refuses are decoded. A
 cell says how many values were **refused** although the schema accepts them, came out **changed**, or were **let through**
 although the schema refuses them; `ok` says none. Types alone cannot refuse everything a schema refuses; ours check the schema
 as well. quicktype's JavaScript has the same checks at run time as its TypeScript. Our stubs in Go, TypeScript and Rust pass
-the same catalog in `tests/languages`.
+the same catalog in `tests/definitions/stubs/languages`.
 
 """
 

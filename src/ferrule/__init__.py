@@ -9,50 +9,50 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ferrule.app import App as App
-    from ferrule.assembly import open_app as _open_app
-    from ferrule.assembly import open_sync as open_sync
+    from ferrule.app.app import App as App
+    from ferrule.app.assembly import open_app as _open_app
+    from ferrule.app.assembly import open_sync as open_sync
     from ferrule.contracts.executor import Context as Context
     from ferrule.errors import FerruleError as FerruleError
-    from ferrule.functions import Inject as Inject
-    from ferrule.functions import ToolFailed as ToolFailed
-    from ferrule.functions import prompt as prompt
-    from ferrule.functions import resource as resource
-    from ferrule.functions import service as service
-    from ferrule.functions import tool as tool
-    from ferrule.hooks.function import hook as hook
     from ferrule.model.diagnostic import Diagnostic as Diagnostic
     from ferrule.model.diagnostic import Severity as Severity
     from ferrule.model.report import Report as Report
     from ferrule.model.result import Pending as Pending
     from ferrule.model.result import Result as Result
     from ferrule.model.tool import Tool as Tool
-    from ferrule.workspace import Workspace as Workspace
+    from ferrule.runtime.functions import Inject as Inject
+    from ferrule.runtime.functions import ToolFailed as ToolFailed
+    from ferrule.runtime.functions import prompt as prompt
+    from ferrule.runtime.functions import resource as resource
+    from ferrule.runtime.functions import service as service
+    from ferrule.runtime.functions import tool as tool
+    from ferrule.runtime.hooks.function import hook as hook
+    from ferrule.workspace.workspace import Workspace as Workspace
 
     open = _open_app  # noqa: A001  the name people type; an import under another name is no export to a strict checker
 
 __version__ = "0.1.0"
 
 _PUBLIC = {
-    "App": "ferrule.app",
+    "App": "ferrule.app.app",
     "Context": "ferrule.contracts.executor",
     "Diagnostic": "ferrule.model.diagnostic",
     "FerruleError": "ferrule.errors",
-    "Inject": "ferrule.functions",
-    "hook": "ferrule.hooks.function",
+    "Inject": "ferrule.runtime.functions",
+    "hook": "ferrule.runtime.hooks.function",
     "Pending": "ferrule.model.result",
     "Report": "ferrule.model.report",
     "Result": "ferrule.model.result",
     "Severity": "ferrule.model.diagnostic",
     "Tool": "ferrule.model.tool",
-    "ToolFailed": "ferrule.functions",
-    "Workspace": "ferrule.workspace",
-    "open": "ferrule.assembly:open_app",
-    "open_sync": "ferrule.assembly",
-    "prompt": "ferrule.functions",
-    "resource": "ferrule.functions",
-    "service": "ferrule.functions",
-    "tool": "ferrule.functions",
+    "ToolFailed": "ferrule.runtime.functions",
+    "Workspace": "ferrule.workspace.workspace",
+    "open": "ferrule.app.assembly:open_app",
+    "open_sync": "ferrule.app.assembly",
+    "prompt": "ferrule.runtime.functions",
+    "resource": "ferrule.runtime.functions",
+    "service": "ferrule.runtime.functions",
+    "tool": "ferrule.runtime.functions",
 }
 __all__ = [*_PUBLIC, "__version__"]
 

@@ -10,13 +10,13 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from ferrule.contracts.registry import late
 from ferrule.errors import SettingsError
+from ferrule.infra.credentials.oauth_records import OAuthProvider
 from ferrule.model.choices import choices_at
 from ferrule.model.credentials import SecretRef
-from ferrule.model.guardrail import GuardrailSettings
 from ferrule.model.misfits import in_words, key_of
 from ferrule.model.nearest import nearest
-from ferrule.model.oauth import OAuthProvider
 from ferrule.model.persistence import ResultSettings
 from ferrule.model.redaction import RedactionPattern, RedactionSettings
 from ferrule.model.retry import RetrySettings
@@ -35,7 +35,7 @@ from ferrule.model.upstreams import (
     RestUpstreams,
     Upstreams,
 )
-from ferrule.registry import late
+from ferrule.runtime.hooks.guardrail_records import GuardrailSettings
 
 _parse: Callable[[str], dict[str, Any]] = late("tomllib:loads")
 

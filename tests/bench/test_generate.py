@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from bench.generate import FORMS, write_workspace
 
-from ferrule.workspace import Workspace
+from ferrule.workspace.workspace import Workspace
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -14,15 +14,15 @@ from typing import Any
 
 import pytest
 
-from ferrule.notifiers.signature import is_authentic
+from ferrule.runtime.notifiers.signature import is_authentic
 from tests.cli.run import Ran, ferrule
-from tests.notifiers.receiver import receiving
+from tests.runtime.notifiers.receiver import receiving
 
 TOOLS = '''
 import os
 from pathlib import Path
 
-from ferrule.functions import tool
+from ferrule.runtime.functions import tool
 
 PAID = Path(__file__).with_name("paid.txt")
 
@@ -295,7 +295,7 @@ def test_a_changed_definition_voids_the_approval_and_asks_again(shop: Path) -> N
     waited = ferrule("call", "tell", "--input", '{"order": "A1"}', folder=shop)
     assert waited.code == 0, waited
     script = (
-        "import asyncio, ferrule.assembly as a\n"
+        "import asyncio, ferrule.app.assembly as a\n"
         "async def main():\n"
         "    async with a.open_app('.', tends=False) as app:\n"
         f"        print((await app.calls.resume({invocation!r})).state)\n"

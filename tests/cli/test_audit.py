@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from ferrule.compiler.seal import make_key, trust
-from ferrule.custody.paths import LedgerPaths
-from tests.audit.build import CANARY, Story, every_kind, write
+from ferrule.app.custody.paths import LedgerPaths
+from ferrule.definitions.compiler.seal import make_key, trust
 from tests.cli.run import ferrule
+from tests.ledger.audit.build import CANARY, Story, every_kind, write
 
 
 @pytest.fixture

@@ -9,9 +9,8 @@ import pytest
 import yaml
 
 from ferrule.cli import COMMANDS
+from tests import ROOT
 from tests.cli.run import ferrule
-
-ROOT = Path(__file__).parent.parent.parent
 
 
 def _hooks() -> list[dict[str, str]]:

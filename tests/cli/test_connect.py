@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from ferrule.credentials.oauth import FOLDER
+from ferrule.infra.credentials.oauth import FOLDER
 from tests.cli.mail import COUNT, FUNCTIONS
 from tests.cli.run import ferrule
-from tests.credentials.provider import Browser, Provider, running
+from tests.infra.credentials.provider import Browser, Provider, running
 
 SETTINGS = """
 [network]

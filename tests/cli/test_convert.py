@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 
 from ferrule.contracts.format import WriteOptions
-from ferrule.conversion import TARGETS
-from ferrule.conversion.convert import convert
-from ferrule.conversion.sources import load
+from ferrule.workspace.convert import TARGETS
+from ferrule.workspace.convert.convert import convert
+from ferrule.workspace.convert.sources import load
+from tests import ROOT
 from tests.cli.run import Ran, ferrule
-from tests.compiler.definitions import tool
+from tests.definitions.compiler.definitions import tool
 
-GOLDEN = Path(__file__).parent.parent / "model" / "golden"
+GOLDEN = ROOT / "tests" / "workspace" / "golden"
 
 
 @pytest.fixture

@@ -18,8 +18,8 @@ from ferrule.cli.init import write_workspace
 from tests.cli.mail import COUNT, FUNCTIONS
 from tests.cli.run import Ran, ferrule
 from tests.contracts.transports.stand import aml
-from tests.executors.database.scene import mariadb, postgres, tool
-from tests.executors.mcp.servers import HttpServer, Notes
+from tests.runtime.executors.database.scene import mariadb, postgres, tool
+from tests.runtime.executors.mcp.servers import HttpServer, Notes
 
 CANARY = "canary-3b1f77d0"
 SECRETS = {"BLANK": "two\nlines", "GIVEN": CANARY, "NOT_JSON": CANARY}

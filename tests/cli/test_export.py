@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from ferrule.cli.framework_code import FRAMEWORKS, code_for
+from tests import ROOT
 from tests.cli.run import Ran, ferrule
-from tests.compiler.definitions import tool
+from tests.definitions.compiler.definitions import tool
 
-GOLDEN = Path(__file__).parent.parent / "model" / "golden"
+GOLDEN = ROOT / "tests" / "workspace" / "golden"
 
 
 @pytest.fixture

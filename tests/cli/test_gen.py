@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
+from tests import ROOT
 from tests.cli.run import Ran, ferrule
-from tests.compiler.definitions import agent, tool
+from tests.definitions.compiler.definitions import agent, tool
 
-ROOT = Path(__file__).parent.parent.parent
 PROGRAM = """
 import sys
-from ferrule.languages.builtin import LANGUAGES
-LANGUAGES._references["tiny"] = "tests.codegen.tiny:LANGUAGE"
+from ferrule.definitions.stubs.languages.builtin import LANGUAGES
+LANGUAGES._references["tiny"] = "tests.definitions.stubs.tiny:LANGUAGE"
 from ferrule.cli import main
 sys.exit(main())
 """

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ferrule.access import Access
+from ferrule.access.keys import Access
 from ferrule.errors import AccessError
 from ferrule.model.approval import CALL
 from tests.cli.run import Ran, ferrule

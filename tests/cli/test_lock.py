@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from ferrule.app import App
-from ferrule.assembly import open_app
+from ferrule.app.app import App
+from ferrule.app.assembly import open_app
 from ferrule.cli import main
-from ferrule.locking.file import LOCK_FILE, read_lock
+from ferrule.infra.lockfile.file import LOCK_FILE, read_lock
 from ferrule.model.result import Result
 from tests.contracts.transports.stand import aml
-from tests.executors.mcp.servers import command, http_server
+from tests.runtime.executors.mcp.servers import command, http_server
 
 POLICY = '[policy]\nmode = "trusted"\n'
 

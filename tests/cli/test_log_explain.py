@@ -14,15 +14,15 @@ from click.testing import CliRunner
 
 from ferrule.cli import explain, log, look
 from ferrule.cli.considered import considered
-from ferrule.cli.story_text import story_lines
+from ferrule.cli.show.story_text import story_lines
 from ferrule.contracts.store import Store
 from ferrule.errors import WorkspaceError
-from ferrule.history.story import story_of
+from ferrule.ledger.history.story import story_of
+from ferrule.ledger.stores.memory.store import MemoryStore
 from ferrule.model.journal import Payload
-from ferrule.stores.memory.store import MemoryStore
-from ferrule.workspace import Workspace
+from ferrule.workspace.workspace import Workspace
 from tests.cli.run import ferrule
-from tests.history.rows import NOON, SCENARIOS, Ledger, Writer, crashed, parked, result_of
+from tests.ledger.history.rows import NOON, SCENARIOS, Ledger, Writer, crashed, parked, result_of
 
 
 class Told(NamedTuple):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ferrule.parts import rule_pages
+from ferrule.workspace.parts import rule_pages
 from tests.cli.run import ferrule
 
 

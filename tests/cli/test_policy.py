@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.run import ferrule
-from tests.policy.samples import write
+from tests.runtime.policy.samples import write
 
 POLICY = """\
 [groups]

@@ -7,8 +7,8 @@ import threading
 from pathlib import Path
 
 from tests.cli.run import ferrule
-from tests.clouds.amazon import amazon
-from tests.executors.queue.tools import queue_tool
+from tests.infra.clouds.amazon import amazon
+from tests.runtime.executors.queue.tools import queue_tool
 
 SETTINGS = '[network]\nallow = ["127.0.0.1"]\n[policy]\nmode = "trusted"\n'
 

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from ferrule.assembly import open_app
+from ferrule.app.assembly import open_app
 from ferrule.cli import main
-from ferrule.clock import Clock
 from ferrule.contracts.executor import Output
-from ferrule.functions import tool
+from ferrule.infra.clock import Clock
+from ferrule.ledger.payloads.files import FilePayloads
 from ferrule.model.result import Result
-from ferrule.payloads.files import FilePayloads
+from ferrule.runtime.functions import tool
 from tests.cli.run import Ran, ferrule
 
 LONG = "line ü\n" * 20_000

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 import pytest
 
 from ferrule.contracts.executor import Context, ExecutionFailed, Executor, Output, Run, Waiting
-from ferrule.executors.builtin import EXECUTORS
-from ferrule.executors.function import FunctionExecutor
-from ferrule.functions import ToolFailed, functions_in, tool
+from ferrule.contracts.registry import Registry
 from ferrule.model.failure import ERROR_CLASSES
 from ferrule.model.tool import Tool
-from ferrule.registry import Registry
+from ferrule.runtime.executors.builtin import EXECUTORS
+from ferrule.runtime.executors.function import FunctionExecutor
+from ferrule.runtime.functions import ToolFailed, functions_in, tool
 
 
 class Case(NamedTuple):

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ferrule.contracts.payloads import PayloadGone, PayloadOwner, PayloadStore, address_of, kept_block, uri_of
-from ferrule.payloads.builtin import PAYLOADS
-from ferrule.payloads.files import FilePayloads
-from ferrule.payloads.memory import MemoryPayloads
+from ferrule.ledger.payloads.builtin import PAYLOADS
+from ferrule.ledger.payloads.files import FilePayloads
+from ferrule.ledger.payloads.memory import MemoryPayloads
 from ferrule.testing import FakeClock
 from tests.spec.scene import played
 

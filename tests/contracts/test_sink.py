@@ -11,16 +11,16 @@ from typing import Protocol
 
 import pytest
 
+from ferrule.app.follower import BATCH_ROWS, Follower
 from ferrule.contracts.sink import Sink
-from ferrule.follow import BATCH_ROWS, Follower
-from ferrule.history.expand import events_of
+from ferrule.ledger.history.expand import events_of
+from ferrule.ledger.sinks.builtin import SINKS
+from ferrule.ledger.sinks.callback import CallbackSink
+from ferrule.ledger.sinks.jsonl import JsonlSink
+from ferrule.ledger.sinks.log import LogSink
 from ferrule.model.event import TERMINAL_EVENT_TYPES, Event
-from ferrule.sinks.builtin import SINKS
-from ferrule.sinks.callback import CallbackSink
-from ferrule.sinks.jsonl import JsonlSink
-from ferrule.sinks.log import LogSink
-from tests.history.rows import SCENARIOS
-from tests.sinks.ledgers import FollowedLedger
+from tests.ledger.history.rows import SCENARIOS
+from tests.ledger.sinks.ledgers import FollowedLedger
 
 
 class Bench(Protocol):

@@ -13,11 +13,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from ferrule.contracts.store import CallsWanted, Committed, Condition, Ending, Store
 from ferrule.errors import LedgerUnavailable
-from ferrule.model.chain import START
+from ferrule.ledger.chain import START
+from ferrule.ledger.stores.memory.store import MemoryStore
+from ferrule.ledger.stores.sqlite.store import SqliteStore
 from ferrule.model.journal import Mark
-from ferrule.stores.memory.store import MemoryStore
-from ferrule.stores.sqlite.store import SqliteStore
-from tests.stores.making import AT, ended, entry, news, parked, running, switch
+from tests.ledger.stores.making import AT, ended, entry, news, parked, running, switch
 
 WAIT = 20.0
 FREE = Condition(states=frozenset())

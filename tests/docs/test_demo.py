@@ -11,11 +11,12 @@ import pytest
 from scripts import demo
 
 import ferrule
-from ferrule.releases import build, load_catalog
-from ferrule.workspace import Workspace
+from ferrule.workspace.releases import build, load_catalog
+from ferrule.workspace.workspace import Workspace
+from tests import ROOT
 from tests.cli import run
 
-DEMO = Path(__file__).parent.parent.parent / "demo"
+DEMO = ROOT / "demo"
 SAMPLES: dict[str, dict[str, object]] = {
     "search_books": {"query": "austen"},
     "order_status": {"order_number": "BK-104233"},

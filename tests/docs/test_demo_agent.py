@@ -14,7 +14,7 @@ import pytest
 from scripts.demo_agent import WORKERS, Crew, key_of, main
 from scripts.demo_client import Away, Client
 
-from ferrule.access import OWNER_FILE, Access
+from ferrule.access.keys import OWNER_FILE, Access
 from ferrule.model.approval import APPROVE
 from tests.docs.test_demo import DEMO, SAMPLES
 from tests.servers.stand import WAIT_SECONDS, Served, served

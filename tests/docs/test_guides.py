@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from ferrule.settings import load_settings
+from tests import ROOT
 from tests.docs.blocks import Block, blocks, matches, steps
 
-ROOT = Path(__file__).parent.parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("**/*.md"))]
 RUNNABLE = [page for page in PAGES if any(block.language in {"console", "python", "toml"} for block in blocks(page))]
 _LINK = re.compile(r"\]\(([^)#\s]+)?(#[^)\s]+)?\)")

@@ -10,8 +10,8 @@ import msgspec
 from scripts.generate_docs import REFERENCE, ROOT, pages, stale
 from scripts.reference import settings
 
-from ferrule.parts import DOCUMENTATION, page_of, rule_pages
 from ferrule.settings import Settings
+from ferrule.workspace.parts import DOCUMENTATION, page_of, rule_pages
 from tests.docs.test_guides import anchors
 
 

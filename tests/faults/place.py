@@ -15,15 +15,15 @@ from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ferrule.app import App
-from ferrule.assembly import LEDGER_PUBLIC
-from ferrule.audit.findings import Verdict
-from ferrule.compiler.seal import trusted_keys
-from ferrule.custody.check import verify_ledger
+from ferrule.app.app import App
+from ferrule.app.assembly import LEDGER_PUBLIC
+from ferrule.app.custody.check import verify_ledger
+from ferrule.definitions.compiler.seal import trusted_keys
+from ferrule.ledger.audit.findings import Verdict
 from ferrule.model.journal import StoredEntry
+from tests import ROOT
 
 T = TypeVar("T")
-ROOT = Path(__file__).parents[2]
 WAIT = 60.0
 MUST_RUN = os.environ.get("FERRULE_REQUIRE_SERVICES") == "1"
 SOAK = int(os.environ.get("FERRULE_SOAK", "0"))

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import ferrule
-from ferrule.assembly import LEDGER_PUBLIC
-from ferrule.compiler.seal import trusted_keys
-from ferrule.custody.check import verify_ledger
+from ferrule.app.assembly import LEDGER_PUBLIC
+from ferrule.app.custody.check import verify_ledger
+from ferrule.definitions.compiler.seal import trusted_keys
 from ferrule.model.journal import StoredEntry
 from tests.faults.place import SOAK, played, rows_by_call
 from tests.servers.plain_client import Broken, PlainClient

@@ -12,11 +12,11 @@ import time
 from typing import Any
 
 import ferrule
-from ferrule.app import App
+from ferrule.app.app import App
+from ferrule.app.surface import SurfaceHandle
 from ferrule.errors import FerruleError, InboxError
 from ferrule.model.approval import APPROVE, Identity
 from ferrule.model.result import Pending, Result
-from ferrule.surface_handle import SurfaceHandle
 
 ADA = Identity("ada", "token:ada", frozenset({APPROVE}))
 _ROUNDS = 25

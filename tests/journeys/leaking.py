@@ -12,9 +12,9 @@ from typing import Annotated, Any
 from ferrule.contracts.executor import Context, ExecutionFailed, Output, Run, Support, Waiting
 from ferrule.contracts.hook import HookFailed, HookInput, HookOutput
 from ferrule.contracts.payloads import kept_block
-from ferrule.functions import Inject, ToolFailed, tool
-from ferrule.hooks.function import hook
 from ferrule.model.tool import Tool
+from ferrule.runtime.functions import Inject, ToolFailed, tool
+from ferrule.runtime.hooks.function import hook
 from tests.journeys.canaries import Canary, Spill
 
 LARGE = 60 * 1024

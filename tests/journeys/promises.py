@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from ferrule.approval.people import person
-from ferrule.audit.findings import Findings
-from ferrule.audit.histories import Histories
 from ferrule.contracts.ledger import RawRow
+from ferrule.ledger.audit.findings import Findings
+from ferrule.ledger.audit.histories import Histories
 from ferrule.model.approval import Answer, ApprovalRequest, binding_of, is_sealed
 from ferrule.model.journal import KINDS, LAST_KINDS, StoredEntry, header_of, state_times
 from ferrule.model.lifecycle import STARTS, TERMINAL, TRANSITIONS, State
 from ferrule.model.result import Pending, Result
+from ferrule.runtime.approval.people import person
 from tests.journeys.world import LIMIT, NEVER, SECRET, Effect, World
 
 

@@ -15,10 +15,10 @@ import msgspec
 import pytest
 
 import ferrule
-from ferrule.app import App
+from ferrule.app.app import App
 from ferrule.errors import FerruleError, LedgerError
+from ferrule.ledger.chain import SALT_BYTES, commitment, row_hash
 from ferrule.model.approval import APPROVE, Identity
-from ferrule.model.chain import SALT_BYTES, commitment, row_hash
 from ferrule.model.decision import Requirement
 from ferrule.model.journal import KINDS, Payload, Segment, encode
 from ferrule.model.result import Pending

@@ -24,19 +24,19 @@ import msgspec
 import pytest
 import yaml
 
-from ferrule.app import App
-from ferrule.assembly import open_app
-from ferrule.audit.records import invocation_record
-from ferrule.history.expand import events_of
+from ferrule.app.app import App
+from ferrule.app.assembly import open_app
+from ferrule.app.surface import SurfaceHandle
+from ferrule.ledger.audit.records import invocation_record
+from ferrule.ledger.history.expand import events_of
 from ferrule.model.approval import ADMIN, APPROVE, Identity
 from ferrule.model.journal import StoredEntry
 from ferrule.model.result import Pending, Result
-from ferrule.surface_handle import SurfaceHandle
 from tests.cli.run import ferrule
-from tests.hooks.answering import answering
 from tests.journeys import leaking
 from tests.journeys.canaries import SPELLINGS, Canary, Spill, canaries, found_in
-from tests.notifiers.receiver import receiving
+from tests.runtime.hooks.answering import answering
+from tests.runtime.notifiers.receiver import receiving
 
 SEED = 20_260
 SEEDS = range(SEED, SEED + int(os.environ.get("FERRULE_SOAK", "1")))

@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from ferrule.app import App
+from ferrule.app.app import App
+from ferrule.ledger.stores.memory.store import MemoryStore
+from ferrule.ledger.stores.sqlite.store import SqliteStore
 from ferrule.model.journal import LAST_KINDS
 from ferrule.model.result import Pending, Result
-from ferrule.pipeline.live import Cancel
-from ferrule.stores.memory.store import MemoryStore
-from ferrule.stores.sqlite.store import SqliteStore
+from ferrule.runtime.pipeline.live import Cancel
 from tests.journeys.promises import check_lives
-from tests.pipeline.overtime import HELD, overtime, until
+from tests.runtime.pipeline.overtime import HELD, overtime, until
 
 _CALLS = max(int(os.environ.get("FERRULE_SOAK", "0")), 250)
 _QUICK: dict[str, Any] = {"seconds": 0.001}

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import ferrule
-from ferrule.app import App
+from ferrule.app.app import App
 from ferrule.errors import InboxError
-from ferrule.history.story import story_of
+from ferrule.ledger.history.story import story_of
 from ferrule.model.approval import APPROVE, Identity
 from ferrule.model.result import Pending, Result
 from ferrule.testing import FakeClock

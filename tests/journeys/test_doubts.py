@@ -9,9 +9,9 @@ import pytest
 
 from ferrule.contracts.store import ALWAYS, Committed, Condition
 from ferrule.errors import OutcomeUnrecorded
+from ferrule.ledger.stores.memory.store import MemoryStore
 from ferrule.model.journal import Entry
 from ferrule.model.result import Pending, Result
-from ferrule.stores.memory.store import MemoryStore
 from ferrule.testing import ScriptedApprover, ScriptedExecutor, memory_app
 from tests.spec.scene import BERN, TRUSTED, made
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 import ferrule
-from ferrule.access import KEYS_FOLDER, TOKENS_FILE, Access
-from ferrule.app import App
+from ferrule.access.keys import KEYS_FOLDER, TOKENS_FILE, Access
+from ferrule.access.tokens import Limits
+from ferrule.app.app import App
 from ferrule.model.approval import APPROVE, CALL, Identity
 from ferrule.model.result import Pending, Result
 from ferrule.testing import FakeClock
-from ferrule.tokens import Limits
 from tests.faults.place import Place, played
 
 ADA = Identity("ada", "desk:ada", frozenset({APPROVE}))

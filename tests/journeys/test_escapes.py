@@ -1,7 +1,7 @@
 """Built-in tools in a real workspace, and everything that could lead out of it: each attempt fails and is on record.
 
 One workspace on disk, opened as anybody opens one, with a ledger. What the tools themselves do with odd arguments is tried in
-`tests/builtins`; here is what only shows when all parts are put together (ADL-23 to ADL-28, promise 9).
+`tests/runtime/builtins`; here is what only shows when all parts are put together (ADL-23 to ADL-28, promise 9).
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from ferrule.app import App
-from ferrule.assembly import open_app
-from ferrule.history.story import story_of
+from ferrule.app.app import App
+from ferrule.app.assembly import open_app
+from ferrule.infra.processes.sandbox import Bubblewrap, find_bubblewrap
+from ferrule.ledger.history.story import story_of
 from ferrule.model.result import Result
-from ferrule.processes.sandbox import Bubblewrap, find_bubblewrap
-from tests.builtins.scene import manifest, refused, run
+from tests.runtime.builtins.scene import manifest, refused, run
 from tests.spec.scene import played
 
 SECRET = "c4nary-of-the-escape-artist"
@@ -439,8 +439,8 @@ async def test_a_name_that_changes_its_address_is_dialled_where_it_was_judged(
         dialled.append(host)
         raise ConnectionRefusedError
 
-    monkeypatch.setattr("ferrule.network.guard.socket.getaddrinfo", resolve)
-    monkeypatch.setattr("ferrule.network.http.asyncio.open_connection", connect)
+    monkeypatch.setattr("ferrule.infra.network.guard.socket.getaddrinfo", resolve)
+    monkeypatch.setattr("ferrule.infra.network.http.asyncio.open_connection", connect)
     async with shop(workspace) as app:
         first = (await tried(app, "fetch", url="http://rebind.example/")).result
         assert first.error is not None and first.error.error_class == "dependency_unavailable"

@@ -12,17 +12,17 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 import ferrule
-from ferrule.app import App
-from ferrule.approval.key import ApprovalKey
+from ferrule.app.app import App
 from ferrule.contracts.executor import Context, Waiting
+from ferrule.ledger.stores.memory.store import MemoryStore
+from ferrule.ledger.stores.sqlite.store import SqliteStore
 from ferrule.model.approval import ADMIN, APPROVE, Identity
 from ferrule.model.progress import BadProgress
 from ferrule.model.result import Pending, Result
-from ferrule.stores.memory.store import MemoryStore
-from ferrule.stores.sqlite.store import SqliteStore
+from ferrule.runtime.approval.key import ApprovalKey
 from ferrule.testing import memory_app
 from tests.journeys.promises import check_lives
-from tests.pipeline.overtime import ALLOW
+from tests.runtime.pipeline.overtime import ALLOW
 from tests.spec.scene import played
 
 BOB = Identity("bob", "desk", frozenset({APPROVE, ADMIN}))

@@ -20,10 +20,10 @@ from typing import Any
 
 import pytest
 
-from ferrule.assembly import open_app
-from ferrule.functions import tool
-from ferrule.history.story import story_of
+from ferrule.app.assembly import open_app
+from ferrule.ledger.history.story import story_of
 from ferrule.model.result import Result
+from ferrule.runtime.functions import tool
 
 RAN: list[str] = []
 DEADLINE = 0.6

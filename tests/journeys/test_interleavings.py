@@ -16,9 +16,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import initialize, rule, run_state_machine_as_test
 
-from ferrule.custody.check import verify_ledger
-from ferrule.stores.memory.store import MemoryStore
-from ferrule.stores.sqlite.store import SqliteStore
+from ferrule.app.custody.check import verify_ledger
+from ferrule.ledger.stores.memory.store import MemoryStore
+from ferrule.ledger.stores.sqlite.store import SqliteStore
 from tests.journeys.story import Story
 from tests.journeys.world import World
 

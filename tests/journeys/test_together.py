@@ -17,11 +17,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ferrule.app import App
+from ferrule.app.app import App
+from ferrule.app.surface import SurfaceHandle
 from ferrule.model.journal import LAST_KINDS, StoredEntry
 from ferrule.model.result import Pending, Result
 from ferrule.model.scheduling import SchedulerPolicy
-from ferrule.surface_handle import SurfaceHandle
 from ferrule.testing import memory_app
 from tests.journeys.promises import check_lives
 from tests.journeys.troupe import NAMES, TOOLS, Calm, Part, Troupe

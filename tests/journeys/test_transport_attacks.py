@@ -8,20 +8,20 @@ from urllib.parse import quote
 
 import pytest
 
-from ferrule.clouds.clouds import Clouds
 from ferrule.contracts.executor import Context, ExecutionFailed
-from ferrule.credentials.broker import TokenBroker
+from ferrule.infra.clouds.clouds import Clouds
+from ferrule.infra.credentials.broker import TokenBroker
 from ferrule.model.credentials import read_credentials
 from ferrule.testing import memory_app
-from tests.clouds.far import Reply, far
-from tests.clouds.fixtures import Learned, local_client
-from tests.clouds.google import google
-from tests.clouds.microsoft import microsoft
 from tests.contracts.transports.stand import aml
-from tests.executors.human.desk import POLICY, SETTINGS, asked
-from tests.executors.human.desk import definition as human
-from tests.executors.lambda_.tools import function_tool
-from tests.executors.queue.tools import account, calling, queue_tool, run
+from tests.infra.clouds.far import Reply, far
+from tests.infra.clouds.fixtures import Learned, local_client
+from tests.infra.clouds.google import google
+from tests.infra.clouds.microsoft import microsoft
+from tests.runtime.executors.human.desk import POLICY, SETTINGS, asked
+from tests.runtime.executors.human.desk import definition as human
+from tests.runtime.executors.lambda_.tools import function_tool
+from tests.runtime.executors.queue.tools import account, calling, queue_tool, run
 from tests.spec.scene import played
 
 GRAPH = "00000003-0000-0000-c000-000000000000"

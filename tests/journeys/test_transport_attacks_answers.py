@@ -8,21 +8,21 @@ from typing import Any
 
 import pytest
 
-from ferrule.app import App
-from ferrule.approval.callback import callback_token
-from ferrule.approval.key import ApprovalKey
+from ferrule.app.app import App
 from ferrule.errors import AccessError
 from ferrule.model.approval import APPROVE, CALL, Identity
 from ferrule.model.result import Pending, Result
 from ferrule.model.upstreams import CacheUpstreams
+from ferrule.runtime.approval.callback import callback_token
+from ferrule.runtime.approval.key import ApprovalKey
 from ferrule.settings import NetworkSettings, Settings
 from ferrule.testing import memory_app
-from tests.clouds.far import Asked, Reply, far
 from tests.contracts.transports.stand import aml
-from tests.executors.human.desk import POLICY, SETTINGS, asked, person
-from tests.executors.human.desk import definition as human
-from tests.executors.mcp.play import far_app, play, program
-from tests.executors.rest.tools import definition
+from tests.infra.clouds.far import Asked, Reply, far
+from tests.runtime.executors.human.desk import POLICY, SETTINGS, asked, person
+from tests.runtime.executors.human.desk import definition as human
+from tests.runtime.executors.mcp.play import far_app, play, program
+from tests.runtime.executors.rest.tools import definition
 from tests.spec.scene import played
 
 AGENT = Identity("ann", "mcp:1", frozenset({APPROVE, CALL}))

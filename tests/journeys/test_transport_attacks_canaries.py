@@ -20,13 +20,13 @@ from typing import Any
 import msgspec
 import yaml
 
-from ferrule.assembly import open_app
+from ferrule.app.assembly import open_app
 from ferrule.model.result import Result
-from tests.clouds.far import Asked, Far, Reply, far
 from tests.contracts.transports.stand import aml
-from tests.executors.queue.tools import account, eventually, queue_tool
+from tests.infra.clouds.far import Asked, Far, Reply, far
 from tests.journeys.canaries import found_in
 from tests.journeys.test_canaries import listening
+from tests.runtime.executors.queue.tools import account, eventually, queue_tool
 
 SERVER = Path(__file__).with_name("telling_server.py")
 

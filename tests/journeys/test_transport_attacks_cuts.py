@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from ferrule.app import App
+from ferrule.app.app import App
 from ferrule.model.redaction import RedactionSettings
-from ferrule.pipeline.redactor import KnownSecrets
-from tests.clouds.far import Asked, Reply, far
-from tests.executors.lambda_.tools import function_tool
-from tests.executors.queue.tools import calling, run
-from tests.executors.rest.tools import definition
+from ferrule.runtime.redaction.redactor import KnownSecrets
+from tests.infra.clouds.far import Asked, Reply, far
+from tests.runtime.executors.lambda_.tools import function_tool
+from tests.runtime.executors.queue.tools import calling, run
+from tests.runtime.executors.rest.tools import definition
 from tests.spec.scene import played
 
 SECRET = "Kv9qZx7w" + "".join(random.Random(7).choices(string.ascii_letters + string.digits, k=1700))

@@ -13,17 +13,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from ferrule.app import App
-from ferrule.clouds.reached import json_object
-from ferrule.credentials.oauth_exchange import _code_of
-from ferrule.credentials.vault import _parsed
-from ferrule.executors.mcp.stdio import Program
-from ferrule.executors.queue.channel import Arrived
-from ferrule.executors.queue.receiver import QueueReceiver
-from ferrule.executors.queue.set_aside import SetAside
-from ferrule.locking.tools import tool_of
+from ferrule.app.app import App
+from ferrule.infra.clouds.reached import json_object
+from ferrule.infra.credentials.oauth_exchange import _code_of
+from ferrule.infra.credentials.vault import _parsed
+from ferrule.infra.lockfile.tools import tool_of
 from ferrule.model.result import Result
 from ferrule.model.upstreams import McpServer, McpUpstreams
+from ferrule.runtime.executors.mcp.stdio import Program
+from ferrule.runtime.executors.queue.channel import Arrived
+from ferrule.runtime.executors.queue.receiver import QueueReceiver
+from ferrule.runtime.executors.queue.set_aside import SetAside
 from ferrule.settings import Settings
 from ferrule.testing import memory_app
 from tests.spec.scene import played

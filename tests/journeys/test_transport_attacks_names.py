@@ -18,19 +18,19 @@ from typing import Any, NamedTuple
 import pytest
 from confluent_kafka import Producer  # type: ignore[import-untyped, unused-ignore]
 
-from ferrule.executors.queue.kafka_dial import NAME, Dialling, NamedTls
-from ferrule.executors.queue.kafka_place import KafkaPlace
-from ferrule.network.guard import Forbidden, Guard
-from ferrule.network.urls import parse_url
-from tests.clouds.far import Asked, Reply, far
+from ferrule.infra.network.guard import Forbidden, Guard
+from ferrule.infra.network.urls import parse_url
+from ferrule.runtime.executors.queue.kafka_dial import NAME, Dialling, NamedTls
+from ferrule.runtime.executors.queue.kafka_place import KafkaPlace
 from tests.contracts.transports.stand import aml
-from tests.executors.database.scene import mariadb, postgres
-from tests.executors.human.desk import asked as task
-from tests.executors.human.desk import definition as human
-from tests.executors.lambda_.tools import function_tool
-from tests.executors.queue.tools import calling, queue_tool, run
-from tests.executors.rest.tools import definition
-from tests.network.authority import Authority
+from tests.infra.clouds.far import Asked, Reply, far
+from tests.infra.network.authority import Authority
+from tests.runtime.executors.database.scene import mariadb, postgres
+from tests.runtime.executors.human.desk import asked as task
+from tests.runtime.executors.human.desk import definition as human
+from tests.runtime.executors.lambda_.tools import function_tool
+from tests.runtime.executors.queue.tools import calling, queue_tool, run
+from tests.runtime.executors.rest.tools import definition
 from tests.spec.scene import played
 
 JUDGED = "judged.example"
@@ -44,7 +44,7 @@ def _resolver(host: str, port: int) -> list[str]:
 
 @pytest.fixture(autouse=True)
 def names(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ferrule.surroundings.Guard", partial(Guard, resolver=_resolver))
+    monkeypatch.setattr("ferrule.app.surroundings.Guard", partial(Guard, resolver=_resolver))
 
 
 @pytest.fixture

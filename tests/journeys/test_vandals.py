@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 import ferrule
-from ferrule.approval.waiting import Waiting
 from ferrule.contracts.policy import Classification
 from ferrule.model.result import Result
 from ferrule.model.tool import Tool
+from ferrule.runtime.approval.waiting import Waiting
 from ferrule.testing import ScriptedApprover, ScriptedExecutor, memory_app
 from tests.spec.scene import made
 

@@ -11,10 +11,10 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from ferrule.contracts.hook import HookInput, HookOutput
+from ferrule.ledger.stores.memory.store import MemoryStore
+from ferrule.ledger.stores.sqlite.store import SqliteStore
 from ferrule.model.journal import StoredEntry
 from ferrule.model.result import Pending, Result
-from ferrule.stores.memory.store import MemoryStore
-from ferrule.stores.sqlite.store import SqliteStore
 from ferrule.testing import ScriptedExecutor, memory_app
 from tests.spec.scene import BERN, TRUSTED, made
 

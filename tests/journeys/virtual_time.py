@@ -10,7 +10,7 @@ import selectors
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from ferrule.clock import Clock
+from ferrule.infra.clock import Clock
 
 T = TypeVar("T")
 _START = 1_770_000_000_000_000

@@ -9,23 +9,23 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
-from ferrule.app import App, Parts
-from ferrule.approval.check import unsatisfied
-from ferrule.approval.key import ApprovalKey
-from ferrule.clock import id_maker
+from ferrule.app.app import App, Parts
 from ferrule.contracts.catalog import CatalogView
 from ferrule.contracts.executor import Context, Output, Run, Support
+from ferrule.infra.clock import id_maker
 from ferrule.model.approval import ADMIN, APPROVE, CALL, Identity
 from ferrule.model.result import Pending, Result
 from ferrule.model.retry import RetrySettings
 from ferrule.model.tool import SafetyFacts, Tool, raw
-from ferrule.pipeline.breaker import Breakers
-from ferrule.pipeline.live import InFlight
-from ferrule.pipeline.retries import RetryBudgets
-from ferrule.pipeline.scheduler import Scheduler
-from ferrule.pipeline.services import Services
-from ferrule.policy.facts import call_facts
-from ferrule.surface.catalogs import EmptyCatalog, JoinedCatalog
+from ferrule.runtime.approval.check import unsatisfied
+from ferrule.runtime.approval.key import ApprovalKey
+from ferrule.runtime.pipeline.breaker import Breakers
+from ferrule.runtime.pipeline.live import InFlight
+from ferrule.runtime.pipeline.retries import RetryBudgets
+from ferrule.runtime.pipeline.services import Services
+from ferrule.runtime.policy.facts import call_facts
+from ferrule.runtime.scheduler.scheduler import Scheduler
+from ferrule.runtime.surface.catalogs import EmptyCatalog, JoinedCatalog
 from ferrule.testing.app import policy_engine
 from ferrule.testing.clock import FakeClock
 

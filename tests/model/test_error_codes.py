@@ -51,7 +51,9 @@ def emitted() -> Iterator[tuple[str, str]]:
     """Class and code of every error the sources make. What servers tell of requests that are no calls has codes of its own, and
     what languages bring along is no part of Ferrule."""
     for path in SOURCES.rglob("*.py"):
-        if path.is_relative_to(SOURCES / "servers") or path.is_relative_to(SOURCES / "languages"):
+        if path.is_relative_to(SOURCES / "servers") or path.is_relative_to(
+            SOURCES / "definitions" / "stubs" / "languages"
+        ):
             continue
         tree = ast.parse(path.read_text(encoding="utf-8"))
         named = named_texts(tree)

@@ -16,7 +16,7 @@ from urllib.request import urlopen
 
 import pytest
 
-ROOT = Path(__file__).parent.parent.parent
+from tests import ROOT
 
 
 def run(

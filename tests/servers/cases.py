@@ -7,8 +7,8 @@ from random import Random
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from ferrule.servers.http.routes import ROUTES
-from ferrule.servers.mcp.methods import METHODS
+from ferrule.servers.api.routes import ROUTES
+from ferrule.servers.mcp.methods.table import METHODS
 from tests.servers.hostile import hostile_text, hostile_value, mutated, written
 from tests.servers.plain_client import META, SESSION_HEADERS, modern_headers, rpc
 

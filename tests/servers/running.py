@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from ferrule.access import AGENT_FILE, KEYS_FOLDER, OWNER_FILE
+from ferrule.access.keys import AGENT_FILE, KEYS_FOLDER, OWNER_FILE
 
 WAIT_SECONDS = 30.0
 FUNCTIONS = '''

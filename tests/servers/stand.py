@@ -14,15 +14,15 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import ferrule
-from ferrule.access import AGENT_FILE, KEYS_FOLDER, OWNER_FILE, Access
-from ferrule.app import App
+from ferrule.access.keys import AGENT_FILE, KEYS_FOLDER, OWNER_FILE, Access
+from ferrule.app.app import App
 from ferrule.model.serving import ServeSettings
 from ferrule.servers.asgi import Scope
+from ferrule.servers.auth.gate import gate_of
+from ferrule.servers.caller_limits import FairTurnstile
 from ferrule.servers.edge import Edge
-from ferrule.servers.gate import gate_of
 from ferrule.servers.root import Root
 from ferrule.servers.serving import root_of
-from ferrule.servers.turnstile import FairTurnstile
 
 WAIT_SECONDS = 30.0
 

@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from ferrule.access import Access
+from ferrule.access.keys import Access
+from ferrule.access.tokens import Limits
 from ferrule.model.approval import APPROVE, CALL, Identity
 from ferrule.model.serving import JwtSettings, ServeSettings
 from ferrule.servers.asgi import Answer, Request
+from ferrule.servers.auth.callers import Caller
 from ferrule.servers.binding import bind_problem
-from ferrule.servers.callers import Caller
-from ferrule.servers.mcp.session_ids import FOLDER, SessionIds
-from ferrule.tokens import Limits
+from ferrule.servers.mcp.transports.session_ids import FOLDER, SessionIds
 from tests.contracts.transports.stand import aml
 from tests.driven import driven
+from tests.servers.api.api import api
 
-from .http.api import api
 from .stand import serving
 
 

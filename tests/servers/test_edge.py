@@ -14,7 +14,7 @@ import ferrule
 from ferrule.model.approval import CALL, Identity
 from ferrule.model.result import Result
 from ferrule.servers import edge as edge_module
-from ferrule.servers.callers import Caller
+from ferrule.servers.auth.callers import Caller
 from tests.servers.stand import Stand, serving
 
 CALLER = Caller(Identity("ada", "token:1", frozenset({CALL})))

@@ -15,16 +15,16 @@ from typing import Any, NamedTuple
 import pytest
 
 import ferrule
-from ferrule.access import Access
+from ferrule.access.keys import Access
+from ferrule.access.tokens import Limits
+from ferrule.app.surface import SurfaceHandle
 from ferrule.contracts.payloads import PayloadGone
 from ferrule.errors import AccessError, InboxError
 from ferrule.model.approval import ADMIN, APPROVE, CALL, Identity
-from ferrule.pipeline.payload_access import find_payload, payloads_of
+from ferrule.runtime.pipeline.payload_access import find_payload, payloads_of
 from ferrule.servers.asgi import Request
-from ferrule.servers.callers import Caller
+from ferrule.servers.auth.callers import Caller
 from ferrule.servers.edge import own_run
-from ferrule.surface_handle import SurfaceHandle
-from ferrule.tokens import Limits
 from tests.driven import driven
 
 from .stand import Reply, Stand, serving

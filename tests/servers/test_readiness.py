@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ferrule.access import KEYS_FOLDER, OWNER_FILE, TOKENS_FILE
-from ferrule.keyfile import replace_private
+from ferrule.access.keys import KEYS_FOLDER, OWNER_FILE, TOKENS_FILE
+from ferrule.infra.private_files import replace_private
 from ferrule.model.serving import JwtSettings, OxpSettings, ServeSettings
 from tests.driven import driven
 

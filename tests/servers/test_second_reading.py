@@ -13,7 +13,7 @@ import pytest
 import ferrule
 from ferrule.errors import FerruleError
 from ferrule.model.serving import ServeSettings
-from ferrule.validation.soundness import schema_defects
+from ferrule.schema.validation.soundness import schema_defects
 from tests.servers.mcp.modern_client import KEY, LOG_LEVEL, Modern, messages, meta
 from tests.servers.mcp.published import check
 from tests.servers.mcp.sessioning import begin

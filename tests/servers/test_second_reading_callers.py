@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from ferrule.access import Access
+from ferrule.access.keys import Access
 from ferrule.model.approval import CALL
 from ferrule.model.serving import McpSettings, ServeSettings
-from ferrule.servers.mcp.blocks import projected
+from ferrule.servers.mcp.wire.blocks import projected
 from tests.servers.mcp.modern_client import Modern, body, headers, meta
 from tests.servers.mcp.sessioning import REVISIONS, data
 from tests.servers.mcp.talking import in_loop

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.servers.mcp.methods import METHODS
+from ferrule.servers.mcp.methods.table import METHODS
 from tests.servers.mcp.modern_client import Modern, body, headers, meta
 from tests.servers.mcp.piping import META, piped, workspace
 from tests.servers.mcp.sessioning import begin

@@ -15,7 +15,7 @@ from urllib.parse import quote, urlsplit
 
 import pytest
 
-from ferrule.access import Access
+from ferrule.access.keys import Access
 from ferrule.model.approval import CALL
 from ferrule.model.serving import McpSettings, ServeSettings
 from tests.servers.mcp.modern_client import Modern, body, headers, meta

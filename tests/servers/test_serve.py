@@ -17,8 +17,9 @@ from urllib.request import Request, urlopen
 
 import pytest
 
+from tests import ROOT
 from tests.contracts.transports.stand import aml
-from tests.executors.mcp.servers import command as upstream
+from tests.runtime.executors.mcp.servers import command as upstream
 from tests.servers.stand import WAIT_SECONDS, Served, served
 
 FUNCTIONS = '''
@@ -127,7 +128,7 @@ def test_roles_that_nothing_defines_are_told_once_at_the_start(
 def test_a_polite_stop_lets_a_call_end_and_takes_no_more(tmp_path: Path) -> None:
     with served(workspace(tmp_path)) as server:
         token = server.token(tmp_path)
-        script = f"import sys; sys.path.insert(0, {str(Path(__file__).parents[2])!r})\n" + (
+        script = f"import sys; sys.path.insert(0, {str(ROOT)!r})\n" + (
             "from tests.servers.test_serve import ask\n"
             f"print(ask({server.url!r}, 'tools/call', dict(name='nap', arguments=dict(seconds=2)), {token!r}))"
         )

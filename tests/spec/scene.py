@@ -8,15 +8,15 @@ from contextlib import asynccontextmanager
 from functools import wraps
 from typing import Any, ParamSpec
 
-from ferrule.app import App
-from ferrule.audit.records import invocation_record
+from ferrule.app.app import App
+from ferrule.app.surface import SurfaceHandle
 from ferrule.contracts.readiness import Readiness
-from ferrule.history.expand import events_of
-from ferrule.history.story import Story, story_of
+from ferrule.ledger.audit.records import invocation_record
+from ferrule.ledger.history.expand import events_of
+from ferrule.ledger.history.story import Story, story_of
 from ferrule.model.event import Event
 from ferrule.model.result import Pending, Result
 from ferrule.model.tool import FACT_NAMES, SafetyFacts, Tool, raw
-from ferrule.surface_handle import SurfaceHandle
 from ferrule.testing import ScriptedApprover, ScriptedExecutor, memory_app
 
 P = ParamSpec("P")

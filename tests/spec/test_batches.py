@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ferrule.contracts.executor import Context, ExecutionFailed, Output
-from ferrule.functions import ToolFailed, tool
 from ferrule.model.result import Result
 from ferrule.model.scheduling import ResourceLock, SchedulerPolicy
-from ferrule.pipeline.live import Cancel
-from ferrule.policy.shell_classifier import ShellClassifier
+from ferrule.runtime.functions import ToolFailed, tool
+from ferrule.runtime.pipeline.live import Cancel
+from ferrule.runtime.policy.shell_classifier import ShellClassifier
+from tests import ROOT
 from tests.spec.scene import Scene, made, played, scene
 from tests.spec.together import Bench, in_flight, overlaps, until
 
-BASES = Path(__file__).parent.parent / "rules" / "bases" / "agents"
+BASES = ROOT / "tests" / "definitions" / "rules" / "bases" / "agents"
 SAFE: dict[str, Any] = {"is_concurrency_safe": True, "is_read_only": True, "is_destructive": False}
 SEVEN = {
     "is_concurrency_safe", "is_read_only", "is_destructive", "is_open_world", "requires_exclusive_context",

@@ -13,8 +13,8 @@ from ferrule.errors import InboxError
 from ferrule.model.result import Pending, Result
 from ferrule.model.upstreams import CacheUpstreams
 from ferrule.settings import NetworkSettings, Settings
-from tests.executors.human.desk import person
-from tests.executors.rest.server import Seen, Wire, answer, json_answer, serving
+from tests.runtime.executors.human.desk import person
+from tests.runtime.executors.rest.server import Seen, Wire, answer, json_answer, serving
 from tests.spec.scene import played
 from tests.spec.upstream import behind, rest, tool_file
 

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 import ferrule
-from ferrule.app import App
-from ferrule.audit.records import invocation_record
+from ferrule.app.app import App
 from ferrule.errors import BuildRefused
+from ferrule.ledger.audit.records import invocation_record
 from ferrule.model.report import Report
 from ferrule.model.result import Result
-from tests.builtins.web import answer, redirect, web
+from tests.runtime.builtins.web import answer, redirect, web
 from tests.spec.scene import played
 
 RESERVED = ("read", "bash", "write", "edit", "fetch")

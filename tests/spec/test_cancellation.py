@@ -10,10 +10,10 @@ import pytest
 from msgspec import UNSET
 
 from ferrule.contracts.executor import Context, ExecutionFailed, Support
-from ferrule.functions import tool
 from ferrule.model.persistence import ResultSettings
 from ferrule.model.result import Pending, Result
 from ferrule.model.scheduling import SchedulerPolicy
+from ferrule.runtime.functions import tool
 from tests.spec.scene import BERN, Scene, made, played, scene
 from tests.spec.together import Bench, in_flight, until
 

@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from ferrule.compiler.pack import canonical, digest_of
+from ferrule.definitions.compiler.pack import canonical, digest_of
 from ferrule.model.tool import FACT_NAMES, Tool
-from ferrule.parts import dialects
-from ferrule.workspace import Workspace
+from ferrule.workspace.parts import dialects
+from ferrule.workspace.workspace import Workspace
 
 AML = """\
 ---

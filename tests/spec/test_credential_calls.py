@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from ferrule.testing import FakeClock
-from tests.clouds.amazon import KEYS, REGION, amazon
-from tests.clouds.far import Asked, Far, Reply, far
-from tests.clouds.fixtures import aws, azure, gcp
-from tests.clouds.google import Google
-from tests.clouds.microsoft import Azure
-from tests.executors.database.scene import postgres
-from tests.executors.rest.server import Seen, Wire, json_answer, serving
+from tests.infra.clouds.amazon import KEYS, REGION, amazon
+from tests.infra.clouds.far import Asked, Far, Reply, far
+from tests.infra.clouds.fixtures import aws, azure, gcp
+from tests.infra.clouds.google import Google
+from tests.infra.clouds.microsoft import Azure
+from tests.runtime.executors.database.scene import postgres
+from tests.runtime.executors.rest.server import Seen, Wire, json_answer, serving
 from tests.spec.scene import Scene, played
 from tests.spec.tool_server import serving_tools
 from tests.spec.upstream import LOCAL, NONE, behind, rest, tool_file

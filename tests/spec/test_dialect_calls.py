@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from ferrule.follow import Follower
+from ferrule.app.follower import Follower
+from ferrule.app.surface import SurfaceHandle
 from ferrule.model.result import Pending, Result
-from ferrule.surface_handle import SurfaceHandle
 from ferrule.testing import RecordingSink, ScriptedApprover, memory_app
 from tests.spec.scene import TRUSTED, Spy, played
 

@@ -16,16 +16,16 @@ from msgspec import UNSET
 
 from ferrule.contracts.executor import ExecutionFailed, Output
 from ferrule.contracts.hook import HookOutput
-from ferrule.functions import ToolFailed, tool
 from ferrule.model.failure import ERROR_CLASSES
 from ferrule.model.lifecycle import PHASES, TERMINAL
 from ferrule.model.result import Result
 from ferrule.model.scheduling import SchedulerPolicy
+from ferrule.runtime.functions import ToolFailed, tool
 from ferrule.testing import FakeClock
 from tests.journeys.promises import check_lives
+from tests.runtime.surface.parts import Ready
 from tests.spec.scene import BERN, TRUSTED, Scene, TestHook, made, played, scene
 from tests.spec.together import Bench, in_flight, until
-from tests.surface.parts import Ready
 
 DENY = TRUSTED + '[[rules]]\nid = "no"\ndecision = "deny"\ntool = "*"\nwhen = { city = "Bern" }\n'
 ASK = '[[rules]]\nid = "ask"\ndecision = "ask"\ntool = "*"\nexpires = "1h"\n'

@@ -10,10 +10,10 @@ import pytest
 
 from ferrule.contracts.executor import Context, ExecutionFailed
 from ferrule.contracts.hook import HookOutput
-from ferrule.functions import tool
-from ferrule.history.replay import replay
+from ferrule.ledger.history.replay import replay
 from ferrule.model.event import STANDARD_EVENT_TYPES, TERMINAL_EVENT_TYPES
 from ferrule.model.result import Pending
+from ferrule.runtime.functions import tool
 from ferrule.testing import RecordingSink
 from tests.spec.scene import BERN, TRUSTED, TestHook, has_required, made, played, scene
 from tests.spec.together import Bench, in_flight, until

@@ -9,9 +9,9 @@ import pytest
 from ferrule.contracts.policy import Classification
 from ferrule.model.result import Pending
 from ferrule.model.tool import Tool
-from ferrule.policy.shell_classifier import ShellClassifier
+from ferrule.runtime.policy.shell_classifier import ShellClassifier
+from tests.runtime.surface.parts import Ready
 from tests.spec.scene import TRUSTED, Scene, made, played, scene
-from tests.surface.parts import Ready
 
 COMMAND = {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]}
 

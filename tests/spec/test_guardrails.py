@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 import ferrule
-from ferrule.app import App
-from ferrule.history.expand import events_of
+from ferrule.app.app import App
+from ferrule.ledger.history.expand import events_of
 from ferrule.model.result import Pending, Result
 from tests.spec.scene import Spy, played
 from tests.spec.test_dialect_calls import CITY, shop

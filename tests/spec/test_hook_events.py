@@ -9,9 +9,9 @@ import pytest
 
 from ferrule.contracts.executor import Output
 from ferrule.contracts.hook import HOOK_EVENTS, HookEvent, HookOutput
-from ferrule.history.records import hook_record
+from ferrule.ledger.history.records import hook_record
 from ferrule.model.result import Pending
-from ferrule.pipeline.results import mapped
+from ferrule.runtime.pipeline.results import mapped
 from tests.spec.scene import BERN, TRUSTED, Scene, TestHook, has_required, made, played, scene
 
 SIX = {
@@ -165,7 +165,7 @@ async def test_at_116_a_hook_that_changes_the_output_has_it_mapped_once_more(
         return mapped(output)
 
     for module in ("hook_effects", "phases.map_result"):
-        monkeypatch.setattr(f"ferrule.pipeline.{module}.mapped", counting)
+        monkeypatch.setattr(f"ferrule.runtime.pipeline.{module}.mapped", counting)
     hook = TestHook(lambda told: HookOutput(updated_output={"found": "more"}), "post_tool_use")
     async with scene(default={"found": 1}, hooks=(hook,) * hooks) as on:
         result = await on.call()

@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 
 import ferrule
-from ferrule.approval.key import ApprovalKey
-from ferrule.audit.records import invocation_record
 from ferrule.contracts.executor import ExecutionFailed
-from ferrule.functions import tool
+from ferrule.ledger.audit.records import invocation_record
+from ferrule.ledger.stores.memory.store import MemoryStore
 from ferrule.model.lifecycle import STATES
 from ferrule.model.result import Pending
 from ferrule.model.tool import LIFECYCLES, Tool
-from ferrule.stores.memory.store import MemoryStore
+from ferrule.runtime.approval.key import ApprovalKey
+from ferrule.runtime.functions import tool
 from ferrule.testing import FakeClock, ScriptedApprover
+from tests.runtime.surface.parts import Ready
 from tests.spec.scene import BERN, TRUSTED, Scene, TestHook, has_required, made, played, scene
-from tests.surface.parts import Ready
 
 ASK = '[[rules]]\nid = "ask-first"\ndecision = "ask"\ntool = "*"\n'
 DENY = TRUSTED + '[[rules]]\nid = "never"\ndecision = "deny"\ntool = "*"\nwhen = { city = "Bern" }\n'

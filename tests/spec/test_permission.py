@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ferrule.contracts.policy import Classification
-from ferrule.history.story import story_of
+from ferrule.ledger.history.story import story_of
 from ferrule.model.approval import ADMIN, APPROVE, Identity
 from ferrule.model.decision import REASON_TYPES, RULE_SOURCES
 from ferrule.model.result import Pending, Result

@@ -15,11 +15,11 @@ import pytest
 from ferrule.contracts.executor import Context, ExecutionFailed, Output
 from ferrule.contracts.hook import HookOutput
 from ferrule.contracts.payloads import PayloadGone
-from ferrule.functions import tool
 from ferrule.model.persistence import STRATEGIES, ResultSettings
 from ferrule.model.redaction import RedactionSettings
 from ferrule.model.result import Pending, Result
 from ferrule.model.tool import Tool
+from ferrule.runtime.functions import tool
 from ferrule.testing import FakeClock
 from tests.spec.scene import BERN, Scene, TestHook, has_required, made, played, scene
 from tests.spec.together import in_flight, until

@@ -9,16 +9,16 @@ from typing import Any, NamedTuple
 import pytest
 from msgspec import UNSET
 
-from ferrule import surface_handle
+from ferrule.app import surface as surface_handle
 from ferrule.contracts.executor import Context, ExecutionFailed, Output
 from ferrule.contracts.hook import HookOutput
-from ferrule.functions import tool
 from ferrule.model.lifecycle import PHASES, TERMINAL
 from ferrule.model.result import Result
-from ferrule.pipeline import run
-from ferrule.pipeline.phases import emit_terminal
+from ferrule.runtime.functions import tool
+from ferrule.runtime.pipeline import run
+from ferrule.runtime.pipeline.phases import emit_terminal
+from tests.runtime.surface.parts import Ready
 from tests.spec.scene import BERN, TRUSTED, TestHook, has_required, made, played, scene
-from tests.surface.parts import Ready
 
 DENY = TRUSTED + '[[rules]]\nid = "never"\ndecision = "deny"\ntool = "*"\nwhen = { city = "Bern" }\n'
 SWITCHED_OFF = 'mode = "locked"\n'

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ferrule.contracts.executor import Context
-from ferrule.functions import tool
 from ferrule.model.approval import APPROVE, Identity
 from ferrule.model.progress import PROGRESS_STATUSES, BadProgress, progress_of
 from ferrule.model.result import Pending, Result
+from ferrule.runtime.functions import tool
 from ferrule.testing import FakeClock, ScriptedApprover
 from tests.spec.scene import has_required, played, scene
 from tests.spec.together import in_flight, until

@@ -12,8 +12,8 @@ import ferrule
 from ferrule.contracts.executor import Context
 from ferrule.model.credentials import SecretRef
 from ferrule.settings import NetworkSettings, SecretSettings, Settings
-from tests.clouds.amazon import KEYS, REGION
-from tests.executors.rest.server import answer, json_answer, serving
+from tests.infra.clouds.amazon import KEYS, REGION
+from tests.runtime.executors.rest.server import answer, json_answer, serving
 from tests.spec.scene import played
 from tests.spec.upstream import ALLOWED, NONE, behind, rest, tool_file
 

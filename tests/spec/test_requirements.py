@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 from scripts.reference.coverage import CODE, STANDARDS, STATE, citations, listed, part_of, requirements
 
-from ferrule.parts import rule_pages
+from ferrule.workspace.parts import rule_pages
+from tests import ROOT
 
-CASES = Path(__file__).parent.parent / "rules" / "cases"
+CASES = ROOT / "tests" / "definitions" / "rules" / "cases"
 PARTS = {
     "importers",
     "servers",

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ferrule.model.result import Result
-from tests.executors.rest.server import Seen, Server, Wire, answer, json_answer, serving
+from tests.runtime.executors.rest.server import Seen, Server, Wire, answer, json_answer, serving
 from tests.spec.scene import played
 from tests.spec.upstream import CITY, WarpedLoop, behind, rest, tool_file, warped
 

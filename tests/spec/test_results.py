@@ -14,14 +14,14 @@ from msgspec.structs import replace
 
 from ferrule.contracts.executor import EMPTY, ExecutionFailed, Output
 from ferrule.contracts.hook import HookOutput
-from ferrule.functions import ToolFailed, tool
 from ferrule.model.failure import ERROR_CLASSES, MEANINGS, RESULT_STATUSES, ErrorClass
 from ferrule.model.result import Result
 from ferrule.model.scheduling import SchedulerPolicy
+from ferrule.runtime.functions import ToolFailed, tool
+from tests.runtime.surface.parts import Ready
 from tests.spec.scene import BERN, TRUSTED, Scene, TestHook, has_required, made, played, scene
 from tests.spec.test_dialect_calls import shop
 from tests.spec.together import Bench, in_flight, until
-from tests.surface.parts import Ready
 
 DENY = TRUSTED + '[[rules]]\ndecision = "deny"\ntool = "search"\nwhen = { city = "Bern" }\n'
 BLOCK = 'mode = "locked"\n'

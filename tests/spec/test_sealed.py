@@ -9,11 +9,12 @@ import msgspec
 import pytest
 
 from ferrule.errors import SealError
-from ferrule.releases import build, load_catalog
-from ferrule.workspace import Workspace
+from ferrule.workspace.releases import build, load_catalog
+from ferrule.workspace.workspace import Workspace
+from tests import ROOT
 from tests.cli.run import ferrule
 
-DEMO = Path(__file__).parent.parent.parent / "demo"
+DEMO = ROOT / "demo"
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import pytest
 from ferrule.contracts.readiness import Provider
 from ferrule.model.surface import HOLD_REASONS, SCOPES
 from ferrule.model.tool import Tool
+from tests.runtime.surface.parts import Ready, view_of
 from tests.spec.scene import BERN, TRUSTED, Scene, has_required, made, played, scene
-from tests.surface.parts import Ready, view_of
 
 MANY = [made(f"tool_{number}", search_hint=f"does thing {number}") for number in range(60)]
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from ferrule.model.result import Pending, Result
-from tests.clouds.amazon import KEYS, REGION, amazon
-from tests.clouds.far import Far, Reply, far
-from tests.executors.database.scene import mariadb, postgres
+from tests.infra.clouds.amazon import KEYS, REGION, amazon
+from tests.infra.clouds.far import Far, Reply, far
+from tests.runtime.executors.database.scene import mariadb, postgres
 from tests.spec.scene import Scene, played
 from tests.spec.tool_server import serving_tools
 from tests.spec.upstream import NONE, behind, rest, tool_file

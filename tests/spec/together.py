@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
-from ferrule.app import App
+from ferrule.app.app import App
 
 
 async def until(condition: Callable[[], object]) -> None:

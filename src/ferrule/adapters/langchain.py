@@ -7,8 +7,8 @@ from typing import Any
 from langchain_core.tools import StructuredTool
 
 from ferrule.adapters.surface_tools import SurfaceTool, surface_tools
-from ferrule.surface_handle import SurfaceHandle
-from ferrule.sync import SyncSurface
+from ferrule.app.blocking import SyncSurface
+from ferrule.app.surface import SurfaceHandle
 
 
 def tools(surface: SurfaceHandle | SyncSurface, provider: str = "openai") -> list[StructuredTool]:

@@ -6,7 +6,7 @@ from agents import FunctionTool
 from agents.tool_context import ToolContext
 
 from ferrule.adapters.surface_tools import SurfaceTool, surface_tools
-from ferrule.surface_handle import SurfaceHandle
+from ferrule.app.surface import SurfaceHandle
 
 
 def tools(surface: SurfaceHandle, *, is_strict: bool = False) -> list[FunctionTool]:

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic_ai import RunContext, Tool
 
 from ferrule.adapters.surface_tools import SurfaceTool, surface_tools
-from ferrule.surface_handle import SurfaceHandle
+from ferrule.app.surface import SurfaceHandle
 
 
 def tools(surface: SurfaceHandle, provider: str = "openai") -> list[Tool[Any]]:

@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from ferrule.exporting import export_surface
-from ferrule.formats.offer import Offered
+from ferrule.app.blocking import SyncSurface
+from ferrule.app.export import export_surface
+from ferrule.app.surface import SurfaceHandle
+from ferrule.definitions.formats.offer import Offered
 from ferrule.model.result import Pending, Result
-from ferrule.surface_handle import SurfaceHandle
-from ferrule.sync import SyncSurface
 
 T = TypeVar("T")
 

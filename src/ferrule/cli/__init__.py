@@ -37,7 +37,7 @@ COMMANDS = (
     ("serve", "ferrule.cli.serve:command", "Serve the tools over MCP, OXP and HTTP", "Serve"),
     ("console", "ferrule.cli.console:command", "Open the console of a served workspace in the browser", "Serve"),
     ("list", "ferrule.cli.list:command", "List the tools of a workspace", "Look"),
-    ("show", "ferrule.cli.show:command", "Show one tool in full", "Look"),
+    ("show", "ferrule.cli.show_tool:command", "Show one tool in full", "Look"),
     ("log", "ferrule.cli.log:command", "List the latest calls, or follow them", "Look"),
     ("explain", "ferrule.cli.explain:command", "Tell the whole story of one call", "Look"),
     ("result", "ferrule.cli.result:command", "Show how one call ended, and save what it gave", "Look"),

@@ -7,13 +7,13 @@ from typing import Any
 
 import click
 
-from ferrule.approval.inbox import Answered
 from ferrule.cli.desk import sit_down
 from ferrule.cli.loop import run_command
 from ferrule.cli.names import waiting_calls_here
 from ferrule.cli.options import json_option, workspace_option
-from ferrule.cli.outcome import record_of
+from ferrule.cli.show.outcome import record_of
 from ferrule.model.result import Result
+from ferrule.runtime.approval.inbox import Answered
 
 
 @click.command()

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import click
 
-from ferrule.approval.inbox import Answered
-from ferrule.approval.waiting import Waiting
 from ferrule.cli.desk import sit_down
-from ferrule.cli.json_text import json_text
 from ferrule.cli.loop import run_command
 from ferrule.cli.names import waiting_calls_here
 from ferrule.cli.options import json_option, workspace_option
-from ferrule.cli.outcome import WAITS, code_of, record_of, told
+from ferrule.cli.show.json_text import json_text
+from ferrule.cli.show.outcome import WAITS, code_of, record_of, told
 from ferrule.errors import InboxError, WorkspaceError
+from ferrule.runtime.approval.inbox import Answered
+from ferrule.runtime.approval.waiting import Waiting
 
 _EDITOR = "\0editor"
 """What `--edit` without a value gives; no file has such a name."""

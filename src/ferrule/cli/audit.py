@@ -12,19 +12,19 @@ from typing import Any
 import click
 import msgspec
 
-from ferrule.audit.findings import Finding, Verdict
-from ferrule.cli.progress import ProgressBar
-from ferrule.clock import Clock
-from ferrule.custody.check import verify_file, verify_ledger
-from ferrule.custody.copies import Restored, back_up, restore
-from ferrule.custody.erase import Erased, erase_call, erase_principal
-from ferrule.custody.exports import export_calls, export_rows
-from ferrule.custody.paths import LedgerPaths, ledger_paths, public_keys
-from ferrule.custody.prune import Pruned, prune
+from ferrule.app.custody.check import verify_file, verify_ledger
+from ferrule.app.custody.copies import Restored, back_up, restore
+from ferrule.app.custody.erase import Erased, erase_call, erase_principal
+from ferrule.app.custody.exports import export_calls, export_rows
+from ferrule.app.custody.paths import LedgerPaths, ledger_paths, public_keys
+from ferrule.app.custody.prune import Pruned, prune
+from ferrule.cli.show.progress import ProgressBar
 from ferrule.errors import LedgerError
+from ferrule.infra.clock import Clock
+from ferrule.ledger.audit.findings import Finding, Verdict
+from ferrule.ledger.payloads.files import FilePayloads
 from ferrule.model.timestamps import parse_iso
-from ferrule.payloads.files import FilePayloads
-from ferrule.workspace import Workspace
+from ferrule.workspace.workspace import Workspace
 
 _EXIT = "Exit code: 0 nothing wrong, 1 something was found, 2 could not run."
 

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ferrule.batches import CallRequest
-from ferrule.compiler.locate import locate
-from ferrule.compiler.read import read
+from ferrule.app.batches import CallRequest
+from ferrule.definitions.compiler.locate import locate
+from ferrule.definitions.compiler.read import read
+from ferrule.definitions.reporters.excerpt import cleaned
 from ferrule.errors import BatchError, WorkspaceError
 from ferrule.model.choices import choices_at
 from ferrule.model.diagnostic import Finding
@@ -18,7 +19,6 @@ from ferrule.model.document import Document, Source
 from ferrule.model.nearest import nearest
 from ferrule.model.scheduling import SchedulerPolicy
 from ferrule.model.value import Path
-from ferrule.reporters.excerpt import cleaned
 
 _MAX_BYTES = 64 * 1024 * 1024
 _SHOWN = 20

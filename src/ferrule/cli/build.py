@@ -7,12 +7,12 @@ import os
 
 import click
 
-from ferrule.cli.output import now_option, write_report
-from ferrule.cli.progress import ProgressBar
+from ferrule.cli.show.output import now_option, write_report
+from ferrule.cli.show.progress import ProgressBar
 from ferrule.errors import BuildRefused
 from ferrule.model.report import Report
-from ferrule.releases import Built, build
-from ferrule.workspace import Workspace, show_path
+from ferrule.workspace.releases import Built, build
+from ferrule.workspace.workspace import Workspace, show_path
 
 KEY_VARIABLE = "FERRULE_KEY_FILE"
 

@@ -15,18 +15,18 @@ from typing import Any
 import click
 import msgspec
 
+from ferrule.app.surface import SurfaceHandle
 from ferrule.cli.caller import caller_options, calling, load_if_deferred, seconds
 from ferrule.cli.fields import arguments_from
 from ferrule.cli.following import call_followed, stayed_for
 from ferrule.cli.interrupts import LEFT, Left
 from ferrule.cli.loop import run_command
 from ferrule.cli.names import tools_here
-from ferrule.cli.printed import print_outcome
+from ferrule.cli.show.printed import print_outcome
+from ferrule.cli.show.watching import view_of
 from ferrule.cli.terminations import TERMINATED
-from ferrule.cli.watching import view_of
 from ferrule.errors import WorkspaceError
 from ferrule.model.result import Pending, Result
-from ferrule.surface_handle import SurfaceHandle
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})

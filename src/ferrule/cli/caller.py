@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import click
 
-from ferrule.access import Access
-from ferrule.app import App
-from ferrule.assembly import is_stale, open_app
+from ferrule.access.keys import Access
+from ferrule.app.app import App
+from ferrule.app.assembly import is_stale, open_app
+from ferrule.app.surface import SurfaceHandle
 from ferrule.cli.terminations import stopping_on_sigterm
-from ferrule.surface_handle import SurfaceHandle
-from ferrule.workspace import Workspace
+from ferrule.workspace.workspace import Workspace
 
 
 class Caller(NamedTuple):

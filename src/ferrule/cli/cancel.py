@@ -9,19 +9,19 @@ import asyncio
 
 import click
 
+from ferrule.app.cancellation import Cancellation
 from ferrule.cli.caller import seconds
 from ferrule.cli.desk import Desk, sit_down
 from ferrule.cli.following import told
-from ferrule.cli.json_text import json_text
 from ferrule.cli.look import find_new_call
 from ferrule.cli.names import calls_here
 from ferrule.cli.options import json_option, workspace_option
-from ferrule.cli.watching import spinning
+from ferrule.cli.show.json_text import json_text
+from ferrule.cli.show.watching import spinning
 from ferrule.errors import AccessError, WorkspaceError
 from ferrule.model.approval import ADMIN, CALL, Identity
-from ferrule.model.cancellation import Cancellation
 from ferrule.model.surface import SurfaceRequest
-from ferrule.pipeline.live import Cancel
+from ferrule.runtime.pipeline.live import Cancel
 
 CANCELED, NOT_CANCELED = 0, 1
 

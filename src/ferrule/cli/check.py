@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 import click
 
-from ferrule.cli.output import now_option, report_options, write_report
-from ferrule.cli.progress import ProgressBar
+from ferrule.cli.show.output import now_option, report_options, write_report
+from ferrule.cli.show.progress import ProgressBar
+from ferrule.contracts.registry import late
 from ferrule.model.report import Report
-from ferrule.registry import late
-from ferrule.workspace import Workspace, by_workspace, joined
+from ferrule.workspace.workspace import Workspace, by_workspace, joined
 
 _watch = late("ferrule.cli.watch:watch")
 _mend = late("ferrule.cli.mend:mend")

@@ -10,18 +10,18 @@ from urllib.parse import urlsplit
 import click
 import msgspec
 
-from ferrule.app import App
-from ferrule.assembly import open_app
+from ferrule.app.app import App
+from ferrule.app.assembly import open_app
 from ferrule.cli.caller import seconds
 from ferrule.cli.connecting import line_of, refusal, user_of, user_options, wanted_scopes
-from ferrule.cli.json_text import json_text
 from ferrule.cli.loop import run_command
 from ferrule.cli.options import json_option, workspace_option
+from ferrule.cli.show.json_text import json_text
 from ferrule.contracts.executor import ExecutionFailed
+from ferrule.contracts.registry import late
+from ferrule.definitions.reporters.excerpt import cleaned
 from ferrule.errors import WorkspaceError
-from ferrule.model.oauth import Challenge, Connection
-from ferrule.registry import late
-from ferrule.reporters.excerpt import cleaned
+from ferrule.infra.credentials.oauth_records import Challenge, Connection
 
 _open_browser: Callable[[str], bool] = late("webbrowser:open")
 _LOOK_EVERY = 0.1

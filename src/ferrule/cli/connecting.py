@@ -9,16 +9,16 @@ from typing import Any
 import click
 import msgspec
 
-from ferrule.access import Access
-from ferrule.app import App
+from ferrule.access.keys import Access
+from ferrule.app.app import App
 from ferrule.contracts.executor import ExecutionFailed
+from ferrule.definitions.reporters.excerpt import cleaned
 from ferrule.errors import AccessError, SettingsError, WorkspaceError
-from ferrule.locking.oxp_tools import SERVER_DIALECT
+from ferrule.infra.credentials.oauth_records import Connection
+from ferrule.infra.lockfile.oxp_tools import SERVER_DIALECT
 from ferrule.model.approval import ADMIN
-from ferrule.model.oauth import Connection
 from ferrule.model.requirements import read_requirements
 from ferrule.model.surface import DEFAULT_TENANT
-from ferrule.reporters.excerpt import cleaned
 
 
 def user_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import click
 import msgspec
 
-from ferrule.access import Access
-from ferrule.assembly import open_app
+from ferrule.access.keys import Access
+from ferrule.app.assembly import open_app
 from ferrule.cli.connecting import line_of, user_of, user_options
 from ferrule.cli.desk import demand_admin
-from ferrule.cli.json_text import json_text
 from ferrule.cli.loop import run_command
 from ferrule.cli.options import json_option, workspace_option
-from ferrule.model.oauth import Connection
+from ferrule.cli.show.json_text import json_text
+from ferrule.infra.credentials.oauth_records import Connection
 
 
 @click.command()

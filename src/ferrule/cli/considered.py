@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import os
 
-from ferrule import considered as rules
+from ferrule.app.preview import considered as rules
 from ferrule.contracts.catalog import Listed
 from ferrule.errors import FerruleError
-from ferrule.history.story import Considered, Story
-from ferrule.policy.engine import RuleEngine, engine_of
-from ferrule.policy.load import load_policy
-from ferrule.sealed import CATALOG_FILE, load_catalog
-from ferrule.surface.catalogs import SealedCatalog
-from ferrule.workspace import Workspace
+from ferrule.ledger.history.story import Considered, Story
+from ferrule.runtime.policy.engine import RuleEngine, engine_of
+from ferrule.runtime.policy.load import load_policy
+from ferrule.runtime.surface.catalogs import SealedCatalog
+from ferrule.workspace.catalog_file import CATALOG_FILE, load_catalog
+from ferrule.workspace.workspace import Workspace
 
 
 def considered(story: Story, workspace: Workspace) -> Considered:

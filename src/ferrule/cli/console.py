@@ -13,7 +13,7 @@ from urllib.request import ProxyHandler, build_opener
 
 import click
 
-from ferrule.access import Access
+from ferrule.access.keys import Access
 from ferrule.cli.existing import existing_workspace
 from ferrule.cli.options import workspace_option
 from ferrule.cli.serve_settings import serve_settings

@@ -6,12 +6,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
-from ferrule.access import Access
-from ferrule.app import App
-from ferrule.approval.inbox import Inbox
-from ferrule.assembly import open_app
+from ferrule.access.keys import Access
+from ferrule.app.app import App
+from ferrule.app.assembly import open_app
 from ferrule.errors import AccessError
 from ferrule.model.approval import ADMIN, Identity
+from ferrule.runtime.approval.inbox import Inbox
 
 
 class Desk(NamedTuple):

@@ -9,16 +9,16 @@ from typing import Any
 import click
 import msgspec
 
-from ferrule.cli.output import now_option, read_text, report_options, write_report
-from ferrule.cli.progress import ProgressBar
+from ferrule.cli.show.output import now_option, read_text, report_options, write_report
+from ferrule.cli.show.progress import ProgressBar
+from ferrule.definitions.reporters.excerpt import cleaned
 from ferrule.errors import WorkspaceError
 from ferrule.model.change import ToolChange
 from ferrule.model.semver import Bump
 from ferrule.model.value import MISSING
-from ferrule.releases import Difference, diff
-from ferrule.reporters.excerpt import cleaned
-from ferrule.sides import is_definitions
-from ferrule.workspace import Workspace
+from ferrule.workspace.releases import Difference, diff
+from ferrule.workspace.snapshots import is_definitions
+from ferrule.workspace.workspace import Workspace
 
 _SIGNS = {"added": "+", "removed": "-", "changed": "~"}
 

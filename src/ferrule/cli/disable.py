@@ -12,8 +12,8 @@ from ferrule.cli.names import tools_here
 from ferrule.cli.options import workspace_option
 from ferrule.cli.switch import tool_named
 from ferrule.contracts.store import Store
+from ferrule.definitions.reporters.excerpt import cleaned
 from ferrule.model.journal import Switch
-from ferrule.reporters.excerpt import cleaned
 
 
 @click.command()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from ferrule.assembly import open_app
+from ferrule.app.assembly import open_app
 from ferrule.cli.connecting import refusal, user_of, user_options
 from ferrule.cli.loop import run_command
 from ferrule.cli.options import workspace_option
 from ferrule.contracts.executor import ExecutionFailed
-from ferrule.credentials.oauth import Disconnected
-from ferrule.reporters.excerpt import cleaned
+from ferrule.definitions.reporters.excerpt import cleaned
+from ferrule.infra.credentials.oauth import Disconnected
 
 
 @click.command()

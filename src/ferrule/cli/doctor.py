@@ -8,16 +8,16 @@ import sys
 import click
 import msgspec
 
-from ferrule.checkup import Checkup, look_over
+from ferrule.app.doctor.checkup import Checkup, look_over
+from ferrule.app.doctor.examination import Examined, Health
 from ferrule.cli import OK, PROBLEMS_FOUND
 from ferrule.cli.caller import seconds
-from ferrule.cli.json_text import json_text
 from ferrule.cli.loop import run_command
 from ferrule.cli.options import json_option, workspace_option
-from ferrule.cli.output import has_colour
-from ferrule.cli.progress import ProgressBar
-from ferrule.model.examination import Examined, Health
-from ferrule.reporters.excerpt import cleaned
+from ferrule.cli.show.json_text import json_text
+from ferrule.cli.show.output import has_colour
+from ferrule.cli.show.progress import ProgressBar
+from ferrule.definitions.reporters.excerpt import cleaned
 
 _SIGNS: dict[Health, tuple[str, str, str]] = {
     "works": ("✓", "ok", "\x1b[32m"),

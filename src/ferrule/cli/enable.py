@@ -10,7 +10,7 @@ from ferrule.cli.desk import demand_admin, sit_down
 from ferrule.cli.names import tools_here
 from ferrule.cli.options import workspace_option
 from ferrule.cli.switch import tool_named
-from ferrule.reporters.excerpt import cleaned
+from ferrule.definitions.reporters.excerpt import cleaned
 
 
 @click.command()

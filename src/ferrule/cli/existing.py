@@ -9,9 +9,9 @@ from pathlib import Path
 
 from ferrule.errors import WorkspaceError
 from ferrule.model.diagnostic import Severity
-from ferrule.sealed import CATALOG_FILE
 from ferrule.settings import FILE_NAME
-from ferrule.workspace import Workspace, show_path
+from ferrule.workspace.catalog_file import CATALOG_FILE
+from ferrule.workspace.workspace import Workspace, show_path
 
 _CLUTTER = frozenset({"node_modules", "venv", "dist", "build", "target"})
 

@@ -9,16 +9,16 @@ import sys
 import click
 
 from ferrule.cli.considered import considered
-from ferrule.cli.json_text import json_text
 from ferrule.cli.log import event_line
 from ferrule.cli.look import find_call, ledger
 from ferrule.cli.names import calls_here
-from ferrule.cli.output import has_colour
-from ferrule.cli.story_text import story_lines
-from ferrule.history.expand import events_of
-from ferrule.history.story import Story, story_of
+from ferrule.cli.show.json_text import json_text
+from ferrule.cli.show.output import has_colour
+from ferrule.cli.show.story_text import story_lines
+from ferrule.ledger.history.expand import events_of
+from ferrule.ledger.history.story import Story, story_of
 from ferrule.model.journal import StoredEntry
-from ferrule.workspace import Workspace
+from ferrule.workspace.workspace import Workspace
 
 
 @click.command()

@@ -10,24 +10,24 @@ from pathlib import Path
 import click
 import msgspec
 
-from ferrule.access import AGENTS, KEYS_FOLDER, TOKENS_FILE, Access
-from ferrule.app import App
-from ferrule.assembly import is_stale, open_app
+from ferrule.access.keys import AGENTS, KEYS_FOLDER, TOKENS_FILE, Access
+from ferrule.app.app import App
+from ferrule.app.assembly import is_stale, open_app
+from ferrule.app.export import Exported, export_preview, export_tools
 from ferrule.cli import OK, PROBLEMS_FOUND
-from ferrule.cli.export_report import ExportReport, report_lines, report_of
 from ferrule.cli.framework_code import FRAMEWORKS, code_for
-from ferrule.cli.json_text import json_text
 from ferrule.cli.loop import run_command
 from ferrule.cli.options import workspace_option
+from ferrule.cli.show.export_report import ExportReport, report_lines, report_of
+from ferrule.cli.show.json_text import json_text
 from ferrule.cli.written_files import write_file
+from ferrule.definitions.formats.builtin import TABLE
+from ferrule.definitions.token_counts import TokenCounter, counter_for
 from ferrule.errors import FerruleError
-from ferrule.exporting import Exported, export_preview, export_tools
-from ferrule.formats.builtin import TABLE
-from ferrule.model.agent_tools import tools_of_agents
 from ferrule.model.surface import SurfaceRequest
 from ferrule.model.tool import Tool
-from ferrule.token_counts import TokenCounter, counter_for
-from ferrule.workspace import Workspace
+from ferrule.workspace.agent_tools import tools_of_agents
+from ferrule.workspace.workspace import Workspace
 
 _EPILOG = """\b
 Examples:

@@ -8,14 +8,14 @@ from typing import Any
 
 import msgspec
 
-from ferrule.app import App
-from ferrule.batches import BatchRun
+from ferrule.app.app import App
+from ferrule.app.batches import BatchRun
+from ferrule.app.cancellation import Cancellation
+from ferrule.app.surface import SurfaceHandle
 from ferrule.cli.interrupts import Interrupts, Left
-from ferrule.cli.watching import View, tell
-from ferrule.model.cancellation import Cancellation
+from ferrule.cli.show.watching import View, tell
+from ferrule.definitions.reporters.excerpt import cleaned
 from ferrule.model.result import Pending, Result
-from ferrule.reporters.excerpt import cleaned
-from ferrule.surface_handle import SurfaceHandle
 
 INTERRUPTED = "interrupted with Ctrl-C"
 """The reason on record."""

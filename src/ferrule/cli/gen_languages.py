@@ -7,11 +7,11 @@ import os
 import click
 
 from ferrule.cli.gen_tools import ENDINGS
-from ferrule.languages.builtin import LANGUAGES
-from ferrule.model.carried import decoded
+from ferrule.definitions.carried import decoded
+from ferrule.definitions.stubs.languages.builtin import LANGUAGES
 from ferrule.model.nearest import nearest
 from ferrule.model.value import dig
-from ferrule.workspace import Workspace
+from ferrule.workspace.workspace import Workspace
 
 ALIASES = {
     "golang": "go",

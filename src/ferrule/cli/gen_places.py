@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import unquote
 
-from ferrule.cli.gen_report import GenNote
 from ferrule.cli.shelf import Entry
-from ferrule.compiler.discover import load
-from ferrule.compiler.locate import line_of, places_of
-from ferrule.compiler.read import read
-from ferrule.conversion.fields import path_of
-from ferrule.generating import Looser
-from ferrule.locking.file import LOCK_FILE
+from ferrule.cli.show.gen_report import GenNote
+from ferrule.definitions.compiler.discover import load
+from ferrule.definitions.compiler.locate import line_of, places_of
+from ferrule.definitions.compiler.read import read
+from ferrule.infra.lockfile.file import LOCK_FILE
 from ferrule.model.document import Document
 from ferrule.model.place import Places
 from ferrule.model.value import Path, dig
-from ferrule.workspace import Workspace
+from ferrule.workspace.convert.fields import path_of
+from ferrule.workspace.stubs import Looser
+from ferrule.workspace.workspace import Workspace
 
 
 def note_places(workspace: Workspace, entries: Sequence[Entry], notes: Sequence[Looser]) -> list[GenNote]:

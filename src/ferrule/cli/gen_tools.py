@@ -10,14 +10,14 @@ from typing import NamedTuple
 
 from ferrule.cli.shelf import Entry, Shelf, shelf_of
 from ferrule.errors import WorkspaceError
-from ferrule.generating import Material
-from ferrule.locking.file import LOCK_FILE
+from ferrule.infra.lockfile.file import LOCK_FILE
 from ferrule.model.diagnostic import Diagnostic, Severity
 from ferrule.model.nearest import nearest
 from ferrule.model.outline import AgentOutline, BrokenOutline, ToolOutline, newest
 from ferrule.model.tool import Record, Tool
 from ferrule.model.value import dotted
-from ferrule.workspace import Workspace, show_path
+from ferrule.workspace.stubs import Material
+from ferrule.workspace.workspace import Workspace, show_path
 
 HARMLESS = frozenset({"AML-37"})
 """Errors that say nothing against a stub: how a tool is reached."""

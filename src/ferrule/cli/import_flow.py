@@ -12,27 +12,27 @@ from typing import Any, NamedTuple
 import click
 import msgspec
 
+from ferrule.app.imports.lines import Prefer
+from ferrule.app.imports.naming import Known
+from ferrule.app.imports.outcome import ImportReport, LeftEntry, report_lines, report_of
+from ferrule.app.imports.planning import WRITTEN, Plan, Wishes, carried_out, planned
+from ferrule.app.imports.secret_file import variables
+from ferrule.app.imports.store import ImportRecord, demand_inside
+from ferrule.app.imports.toml_text import with_bound
+from ferrule.app.imports.upstream import upstream_changes
 from ferrule.cli import OK, PROBLEMS_FOUND
-from ferrule.cli.json_text import json_text
 from ferrule.cli.options import workspace_option
-from ferrule.cli.output import has_colour
-from ferrule.cli.progress import ProgressBar
-from ferrule.compiler.read import read
-from ferrule.compiler.write import write_whole
+from ferrule.cli.show.json_text import json_text
+from ferrule.cli.show.output import has_colour
+from ferrule.cli.show.progress import ProgressBar
+from ferrule.definitions.compiler.read import read
+from ferrule.definitions.compiler.write import write_whole
+from ferrule.definitions.reporters.excerpt import cleaned
 from ferrule.errors import WorkspaceError
-from ferrule.imports.lines import Prefer
-from ferrule.imports.naming import Known
-from ferrule.imports.outcome import ImportReport, LeftEntry, report_lines, report_of
-from ferrule.imports.planning import WRITTEN, Plan, Wishes, carried_out, planned
-from ferrule.imports.secret_file import variables
-from ferrule.imports.store import ImportRecord, demand_inside
-from ferrule.imports.toml_text import with_bound
-from ferrule.imports.upstream import upstream_changes
 from ferrule.model.diagnostic import Diagnostic, Severity
 from ferrule.model.document import Source
-from ferrule.reporters.excerpt import cleaned
 from ferrule.settings import FILE_NAME
-from ferrule.workspace import Workspace
+from ferrule.workspace.workspace import Workspace
 
 _COLOURS = {"-": "\x1b[31m", "+": "\x1b[32m", "@": "\x1b[36m"}
 _MOST_TOLD = 20

@@ -11,22 +11,22 @@ from typing import Any
 import click
 import msgspec
 
-from ferrule.access import Access
+from ferrule.access.keys import Access
+from ferrule.app.imports.mcp import Server, looked_at, offered, review_of, server_of, write_import
+from ferrule.app.imports.secret_file import variables
+from ferrule.app.lock.pinning import accept
+from ferrule.app.lock.reviews import Review, Reviewed
 from ferrule.cli import COULD_NOT_RUN, OK, PROBLEMS_FOUND
 from ferrule.cli.desk import demand_admin
-from ferrule.cli.json_text import json_text
 from ferrule.cli.lock import about
 from ferrule.cli.loop import run_command
-from ferrule.compiler.seal import KEY_FILE, PUBLIC_FILE, make_key, trust
+from ferrule.cli.show.json_text import json_text
+from ferrule.definitions.compiler.seal import KEY_FILE, PUBLIC_FILE, make_key, trust
+from ferrule.definitions.reporters.excerpt import cleaned
 from ferrule.errors import SettingsError, WorkspaceError
-from ferrule.imports.mcp import Server, looked_at, offered, review_of, server_of, write_import
-from ferrule.imports.secret_file import variables
-from ferrule.locking.file import LockedServer
+from ferrule.infra.lockfile.file import LockedServer
 from ferrule.model.upstreams import McpServer
-from ferrule.pinning import accept
-from ferrule.reporters.excerpt import cleaned
-from ferrule.reviews import Review, Reviewed
-from ferrule.workspace import Workspace
+from ferrule.workspace.workspace import Workspace
 
 _WIDTH = 100
 

@@ -8,20 +8,20 @@ from pathlib import Path
 
 import click
 
-from ferrule.access import Access
+from ferrule.access.keys import Access
+from ferrule.app.imports.mcp import with_server
+from ferrule.app.imports.secret_file import keep_secrets, variables
+from ferrule.app.lock.pinning import accept, review
+from ferrule.app.lock.reviews import Review
 from ferrule.cli.loop import run_command
-from ferrule.client_config import Taken, servers_in
-from ferrule.compiler.seal import KEY_FILE, PUBLIC_FILE, make_key, trust
-from ferrule.compiler.write import write_whole
-from ferrule.imports.mcp import with_server
-from ferrule.imports.secret_file import keep_secrets, variables
-from ferrule.locking.file import write_lock
-from ferrule.locking.native import shown
-from ferrule.pinning import accept, review
-from ferrule.reporters.excerpt import cleaned
-from ferrule.reviews import Review
+from ferrule.definitions.compiler.seal import KEY_FILE, PUBLIC_FILE, make_key, trust
+from ferrule.definitions.compiler.write import write_whole
+from ferrule.definitions.reporters.excerpt import cleaned
+from ferrule.infra.lockfile.file import write_lock
+from ferrule.infra.lockfile.native import shown
 from ferrule.settings import FILE_NAME, load_settings
-from ferrule.workspace import Workspace
+from ferrule.workspace.client_config import Taken, servers_in
+from ferrule.workspace.workspace import Workspace
 
 
 def take_over(path: str, file: str) -> None:

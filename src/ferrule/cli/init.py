@@ -10,9 +10,9 @@ from pathlib import Path
 
 import click
 
-from ferrule import templates
-from ferrule.compiler.seal import KEY_FILE, PUBLIC_FILE, make_key, trust
+from ferrule.definitions.compiler.seal import KEY_FILE, PUBLIC_FILE, make_key, trust
 from ferrule.errors import WorkspaceError
+from ferrule.workspace import templates
 
 FILES = {
     "ferrule.toml": "settings, each explained",

@@ -11,12 +11,12 @@ from importlib import import_module
 import click
 import msgspec
 
-from ferrule.access import Access
+from ferrule.access.keys import Access
+from ferrule.access.tokens import Limits, Token, stamp
 from ferrule.cli.existing import existing_workspace
 from ferrule.cli.options import json_option, workspace_option
 from ferrule.model.approval import CALL, SCOPES
-from ferrule.tokens import Limits, Token, stamp
-from ferrule.workspace import Workspace
+from ferrule.workspace.workspace import Workspace
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
 _NEVER_SHOWN = ("digest", "previous")
@@ -147,7 +147,7 @@ def revoke(key: str, path: str) -> None:
 
 def _note_unknown(workspace: Workspace, kind: str, name: str) -> None:
     """Tell of what the catalog does not have: the key may be made before it, and is of no use until then."""
-    names = import_module("ferrule.bound_names")
+    names = import_module("ferrule.app.dangling_names")
     hint: str = names.hint_for(kind, name, names.names_here(workspace))
     if hint:
         told = f"there is no {kind} {name!r} in the catalog, so the key is refused until there is; {hint}"

@@ -9,12 +9,12 @@ from shutil import get_terminal_size
 import click
 from rich.cells import cell_len, set_cell_size
 
-from ferrule.cli.output import has_colour
 from ferrule.cli.shelf import Entry, shelf_of
-from ferrule.dialects.builtin import DIALECTS
+from ferrule.cli.show.output import has_colour
+from ferrule.definitions.dialects.builtin import DIALECTS
+from ferrule.definitions.reporters.excerpt import ELLIPSIS, cleaned
 from ferrule.model.tool import LIFECYCLES, TOOL_KINDS
-from ferrule.reporters.excerpt import ELLIPSIS, cleaned
-from ferrule.workspace import Workspace
+from ferrule.workspace.workspace import Workspace
 
 _HEADINGS = ("namespace", "tool", "version", "dialect", "kind", "lifecycle", "what it does")
 _BOLD, _RED, _GREEN, _YELLOW = "\x1b[1m", "\x1b[31m", "\x1b[32m", "\x1b[33m"

@@ -11,15 +11,15 @@ from typing import NamedTuple
 import click
 
 from ferrule.cli.look import clock, lasted, latest_rows, ledger, rows_of
-from ferrule.cli.output import has_colour
+from ferrule.cli.show.output import has_colour
 from ferrule.contracts.store import Store
-from ferrule.history.brief import Brief, brief_of
-from ferrule.history.expand import events_of
+from ferrule.definitions.reporters.excerpt import cleaned
+from ferrule.ledger.history.brief import Brief, brief_of
+from ferrule.ledger.history.expand import events_of
 from ferrule.model.event import Event
 from ferrule.model.journal import StoredEntry
 from ferrule.model.lifecycle import STATES, TERMINAL
-from ferrule.reporters.excerpt import cleaned
-from ferrule.workspace import Workspace
+from ferrule.workspace.workspace import Workspace
 
 _LOOK_SECONDS = 1.0
 _PAGE = 200

@@ -9,15 +9,15 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
 
+from ferrule.contracts.registry import late
 from ferrule.contracts.store import Store
 from ferrule.errors import WorkspaceError
-from ferrule.history.brief import brief_of
+from ferrule.ledger.history.brief import brief_of
 from ferrule.model.journal import CALL_KINDS, StoredEntry
 from ferrule.model.nearest import nearest
 from ferrule.model.timestamps import LAST, MICROSECONDS
-from ferrule.registry import late
 
-_open_store: Callable[[str], AbstractAsyncContextManager[Store]] = late("ferrule.assembly:open_store")
+_open_store: Callable[[str], AbstractAsyncContextManager[Store]] = late("ferrule.app.assembly:open_store")
 _PAGE = 500
 _FAR = 50_000
 """How many rows back a shortened id is looked for."""

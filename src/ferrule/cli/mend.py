@@ -13,21 +13,21 @@ from typing import NamedTuple
 import click
 
 from ferrule.cli.check import Request, check, examine, exit_code
-from ferrule.cli.output import has_colour, write_report
-from ferrule.compiler.check import check_file, merge
-from ferrule.compiler.discover import load
-from ferrule.compiler.filter import Filter
-from ferrule.compiler.fix import Mended, mend_text
+from ferrule.cli.show.output import has_colour, write_report
 from ferrule.contracts.fix import Fixers
+from ferrule.contracts.registry import Registry
+from ferrule.definitions.compiler.check import check_file, merge
+from ferrule.definitions.compiler.discover import load
+from ferrule.definitions.compiler.filter import Filter
+from ferrule.definitions.compiler.fix import Mended, mend_text
+from ferrule.definitions.reporters.excerpt import cleaned
+from ferrule.definitions.rules.builtin import FIXERS
 from ferrule.errors import WorkspaceError
 from ferrule.model.diagnostic import Diagnostic
 from ferrule.model.document import Source
 from ferrule.model.report import FileReport, Report
-from ferrule.parts import dialects, parts, rule_pages
-from ferrule.registry import Registry
-from ferrule.reporters.excerpt import cleaned
-from ferrule.rules.builtin import FIXERS
-from ferrule.workspace import Workspace
+from ferrule.workspace.parts import dialects, parts, rule_pages
+from ferrule.workspace.workspace import Workspace
 
 _fixers: Registry[Fixers] = Registry("dialect with fixes", FIXERS)
 _COLOURS = {"-": "\x1b[31m", "+": "\x1b[32m", "@": "\x1b[36m"}

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 import click
 from click.shell_completion import CompletionItem
 
+from ferrule.contracts.registry import late
 from ferrule.errors import FerruleError
 from ferrule.model.journal import WAITING_STATES
-from ferrule.registry import late
-from ferrule.workspace import Workspace
+from ferrule.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from ferrule.cli.shelf import Shelf
-    from ferrule.stores.sqlite.peek import Seen
+    from ferrule.ledger.stores.sqlite.peek import Seen
 
 _shelf_of: Callable[..., Shelf] = late("ferrule.cli.shelf:shelf_of")
-_newest_calls: Callable[..., list[Seen]] = late("ferrule.stores.sqlite.peek:newest_calls")
+_newest_calls: Callable[..., list[Seen]] = late("ferrule.ledger.stores.sqlite.peek:newest_calls")
 _MOST_CALLS = 50
 
 

@@ -8,11 +8,11 @@ import sys
 
 import click
 
-from ferrule.approval.waiting import Waiting
-from ferrule.cli.cards import card
 from ferrule.cli.desk import Desk, sit_down
 from ferrule.cli.options import json_option, workspace_option
-from ferrule.cli.output import has_colour
+from ferrule.cli.show.cards import card
+from ferrule.cli.show.output import has_colour
+from ferrule.runtime.approval.waiting import Waiting
 
 _ANSWERS = (
     ("approval", "'ferrule approve ID' or 'ferrule reject ID --reason WHY'"),

@@ -10,17 +10,17 @@ from typing import Any
 import click
 import msgspec
 
+from ferrule.app.preview.trial import Tried
 from ferrule.cli.names import tools_here
 from ferrule.cli.options import json_option, workspace_option
 from ferrule.cli.policy_trial import Trial
+from ferrule.definitions.reporters.excerpt import cleaned
 from ferrule.errors import WorkspaceError
 from ferrule.model.decision import Requirement
-from ferrule.policy.cases import Case, as_record, read_cases
-from ferrule.policy.explain import Considered
-from ferrule.policy.facts import FLAGS
-from ferrule.reporters.excerpt import cleaned
-from ferrule.trial import Tried
-from ferrule.workspace import Workspace
+from ferrule.runtime.policy.cases import Case, as_record, read_cases
+from ferrule.runtime.policy.explain import Considered
+from ferrule.runtime.policy.facts import FLAGS
+from ferrule.workspace.workspace import Workspace
 
 CASES = "policy.test.toml"
 

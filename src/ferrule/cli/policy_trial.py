@@ -7,15 +7,15 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
-from ferrule.policy.cases import Case
-from ferrule.policy.engine import engine_of
-from ferrule.policy.explain import Considered
-from ferrule.policy.load import load_policy
-from ferrule.releases import catalog_in_memory
-from ferrule.surface.catalogs import SealedCatalog
-from ferrule.trial import Tested, Tried
-from ferrule.trial import Trial as Asked
-from ferrule.workspace import Workspace
+from ferrule.app.preview.trial import Tested, Tried
+from ferrule.app.preview.trial import Trial as Asked
+from ferrule.runtime.policy.cases import Case
+from ferrule.runtime.policy.engine import engine_of
+from ferrule.runtime.policy.explain import Considered
+from ferrule.runtime.policy.load import load_policy
+from ferrule.runtime.surface.catalogs import SealedCatalog
+from ferrule.workspace.releases import catalog_in_memory
+from ferrule.workspace.workspace import Workspace
 
 
 class Trial:

@@ -12,22 +12,22 @@ from typing import Any, NamedTuple
 
 import click
 
-from ferrule.cli.json_text import json_text
 from ferrule.cli.look import find_call, lasted, ledger
 from ferrule.cli.names import calls_here
-from ferrule.cli.outcome import ENDED_WITH_ERROR, SUCCEEDED, WAITS, code_of, record_of
 from ferrule.cli.saving import Saved, content_of, save, written_out
-from ferrule.clock import Clock
+from ferrule.cli.show.json_text import json_text
+from ferrule.cli.show.outcome import ENDED_WITH_ERROR, SUCCEEDED, WAITS, code_of, record_of
 from ferrule.contracts.payloads import Kept, PayloadGone
+from ferrule.definitions.reporters.excerpt import cleaned
 from ferrule.errors import LedgerError
-from ferrule.history.story import Story, story_of
+from ferrule.infra.clock import Clock
+from ferrule.ledger.history.story import Story, story_of
+from ferrule.ledger.payloads.files import FilePayloads
 from ferrule.model.journal import StoredEntry
 from ferrule.model.result import Pending, Result
-from ferrule.payloads.files import FilePayloads
-from ferrule.pipeline.answers import answer_of
-from ferrule.pipeline.payload_access import payloads_of, why_gone
-from ferrule.reporters.excerpt import cleaned
-from ferrule.workspace import Workspace
+from ferrule.runtime.pipeline.answers import answer_of
+from ferrule.runtime.pipeline.payload_access import payloads_of, why_gone
+from ferrule.workspace.workspace import Workspace
 
 
 class Stored(NamedTuple):

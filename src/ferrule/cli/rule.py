@@ -12,7 +12,7 @@ from ferrule.cli.mend import fixable_rules
 from ferrule.contracts.rule import RuleInfo
 from ferrule.errors import SettingsError
 from ferrule.model.nearest import nearest
-from ferrule.parts import page_of, rule_pages
+from ferrule.workspace.parts import page_of, rule_pages
 
 _STANDARDS = {
     "AML": "AML 1.2 (Agent Modeling Language)",

@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 import msgspec
 
-from ferrule.cli.progress import ProgressBar
+from ferrule.cli.show.progress import ProgressBar
 from ferrule.contracts.payloads import Kept, address_of
 from ferrule.errors import WorkspaceError
+from ferrule.ledger.payloads.files import FilePayloads
 from ferrule.model.result import Result
-from ferrule.payloads.files import FilePayloads
 
 
 class Saved(NamedTuple):

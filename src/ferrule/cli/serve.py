@@ -16,7 +16,7 @@ from typing import Any
 import click
 import msgspec
 
-from ferrule.access import Access
+from ferrule.access.keys import Access
 from ferrule.cli.existing import existing_workspace
 from ferrule.cli.loop import run_command
 from ferrule.cli.serve_settings import NAMES, serve_settings
@@ -24,7 +24,7 @@ from ferrule.cli.served import Note, forgetting, noted
 from ferrule.errors import AccessError, SettingsError
 from ferrule.model.serving import ServeSettings
 from ferrule.servers.connecting import CLIENTS, Place, advice, snippet
-from ferrule.workspace import Workspace
+from ferrule.workspace.workspace import Workspace
 
 _EVERYWHERE = ("0.0.0.0", "::", "")
 _IDLE_ON_A_PIPE = {
@@ -123,7 +123,7 @@ def _serve_stdio(path: str, settings: ServeSettings) -> int:
             " To connect one: ferrule serve --snippet claude-desktop",
             err=True,
         )
-    serve_stdio: Callable[..., Any] = import_module("ferrule.servers.mcp.stdio_run").serve_stdio
+    serve_stdio: Callable[..., Any] = import_module("ferrule.servers.mcp.transports.stdio_run").serve_stdio
     run_command(serve_stdio(path, settings, _settled))
     return 0
 
@@ -153,7 +153,7 @@ def _serve(workspace: Workspace, settings: ServeSettings, options: dict[str, Any
 
     with forgetting(notes):
         if settings.workers > 1:
-            workers = import_module("ferrule.servers.workers").Workers(
+            workers = import_module("ferrule.servers.processes").Workers(
                 listening, _again(workspace, options), settings.workers
             )
             Access(workspace.root).prepare()  # so that they are there when somebody is told so
@@ -166,7 +166,7 @@ def _serve(workspace: Workspace, settings: ServeSettings, options: dict[str, Any
 
 def _unknown(workspace: Workspace, settings: ServeSettings) -> list[str]:
     """What keys and grants name, and the workspace does not have."""
-    names = import_module("ferrule.bound_names")
+    names = import_module("ferrule.app.dangling_names")
     if not settings.auth:
         return []
     found: list[str] = names.unknown_names(names.names_here(workspace), settings.grants, names.keys_of(workspace.root))

@@ -11,7 +11,7 @@ import msgspec
 from ferrule.errors import SettingsError
 from ferrule.model.serving import ServeSettings
 from ferrule.settings import load_settings
-from ferrule.workspace import Workspace
+from ferrule.workspace.workspace import Workspace
 
 PREFIX = "FERRULE_SERVE_"
 NAMES = {"host": str, "port": int, "public_url": str, "workers": int, "log_level": str}

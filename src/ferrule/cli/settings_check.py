@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from ferrule.errors import SettingsError
-from ferrule.hooks.builtin import fit_hooks
-from ferrule.hooks.guardrail_set import fit_guardrails
-from ferrule.locking.oxp_tools import check_oxp_server
-from ferrule.locking.tools import check_server
+from ferrule.infra.lockfile.oxp_tools import check_oxp_server
+from ferrule.infra.lockfile.tools import check_server
 from ferrule.model.credentials import BadCredentials, read_credentials
-from ferrule.pipeline.redactor import KnownSecrets
+from ferrule.runtime.hooks.builtin import fit_hooks
+from ferrule.runtime.hooks.guardrail_set import fit_guardrails
+from ferrule.runtime.redaction.redactor import KnownSecrets
 from ferrule.settings import FILE_NAME
-from ferrule.workspace import Workspace
+from ferrule.workspace.workspace import Workspace
 
 
 def refuse_unusable(workspace: Workspace) -> None:

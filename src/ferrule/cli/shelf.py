@@ -6,24 +6,24 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ferrule.cli.progress import ProgressBar
-from ferrule.compiler.discover import load
-from ferrule.compiler.gather import gather
-from ferrule.compiler.locate import locate
-from ferrule.compiler.read import read
-from ferrule.locking.file import LOCK_FILE
+from ferrule.cli.show.progress import ProgressBar
+from ferrule.contracts.registry import late
+from ferrule.definitions.compiler.discover import load
+from ferrule.definitions.compiler.gather import gather
+from ferrule.definitions.compiler.locate import locate
+from ferrule.definitions.compiler.read import read
+from ferrule.definitions.linkage import REFERRED_BY, linked
+from ferrule.infra.lockfile.file import LOCK_FILE
 from ferrule.model.diagnostic import Finding, Severity
-from ferrule.model.linkage import REFERRED_BY, linked
 from ferrule.model.outline import AgentOutline, BrokenOutline, RecordOutline, RoleOutline, ToolOutline
 from ferrule.model.report import FileReport
 from ferrule.model.tool import Compiled, Tool
 from ferrule.model.value import is_integer
-from ferrule.parts import parts
-from ferrule.registry import late
-from ferrule.workspace import Workspace, show_path
+from ferrule.workspace.parts import parts
+from ferrule.workspace.workspace import Workspace, show_path
 
-_imported_tools = late("ferrule.locking.tools:imported_tools")
-_imported_oxp_tools = late("ferrule.locking.oxp_tools:imported_oxp_tools")
+_imported_tools = late("ferrule.infra.lockfile.tools:imported_tools")
+_imported_oxp_tools = late("ferrule.infra.lockfile.oxp_tools:imported_oxp_tools")
 
 
 class Entry(NamedTuple):

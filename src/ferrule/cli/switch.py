@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ferrule.app import App
+from ferrule.app.app import App
 from ferrule.errors import WorkspaceError
 from ferrule.model.nearest import nearest
 

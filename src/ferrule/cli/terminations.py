@@ -7,8 +7,8 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from ferrule.app import App
-from ferrule.pipeline.live import Cancel
+from ferrule.app.app import App
+from ferrule.runtime.pipeline.live import Cancel
 
 TERMINATED = 143
 """The exit code of whoever was told to end while a tool did not stop, as shells give it."""

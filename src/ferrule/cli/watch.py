@@ -11,8 +11,8 @@ from importlib.util import find_spec
 
 from ferrule.cli.run import fail
 from ferrule.errors import FerruleError
-from ferrule.freshness import stamps_of
-from ferrule.workspace import Workspace
+from ferrule.workspace.freshness import stamps_of
+from ferrule.workspace.workspace import Workspace
 
 _EVERY = 0.5
 """Seconds between looks."""

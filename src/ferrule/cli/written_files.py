@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from ferrule.compiler.write import write_whole
+from ferrule.definitions.compiler.write import write_whole
 from ferrule.errors import WorkspaceError
 
 RECORD = ".ferrule-written.json"

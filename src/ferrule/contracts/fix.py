@@ -1,6 +1,6 @@
 """What a fix is: edits to a file's text, and the change of its value they must amount to.
 
-A fixer reads a `Manuscript` (text, value and places of one YAML or JSON document) and offers fixes. `compiler/fix.py`
+A fixer reads a `Manuscript` (text, value and places of one YAML or JSON document) and offers fixes. `definitions/compiler/fix.py`
 applies them, reads the result again, and keeps it only when the value changed exactly as promised. Nothing here writes;
 the words for whole members (rename, wrap, add, drop, move) are in `contracts/rewriting.py`.
 """

@@ -1,6 +1,6 @@
 """What a rule is: a row of a table, or a class with a `check`. Rules name paths and never lines.
 
-`compiler/structure.py` runs the rows, `compiler/check.py` runs the classes; both hand them a `Subject`.
+`definitions/compiler/structure.py` runs the rows, `definitions/compiler/check.py` runs the classes; both hand them a `Subject`.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import msgspec
 
+from ferrule.contracts.registry import late
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.document import Document
 from ferrule.model.outline import AgentOutline, Library, RecordOutline, RoleOutline, ToolOutline
 from ferrule.model.value import MISSING, JsonValue, Missing, Path, dig
-from ferrule.registry import late
 
 
 class RuleInfo(msgspec.Struct, frozen=True):

@@ -1,6 +1,6 @@
 """Where events go. A sink follows the ledger at its own pace: it never slows a call and never loses a result.
 
-`ferrule.follow` reads the rows after the sink's cursor, works the events out and hands them over in batches, in order.
+`ferrule.app.follower` reads the rows after the sink's cursor, works the events out and hands them over in batches, in order.
 """
 
 from __future__ import annotations

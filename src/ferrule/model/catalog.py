@@ -1,7 +1,7 @@
 """The sealed catalog: what a build made and a runtime trusts, as one run of bytes with an index in front.
 
 Loading checks the seal over every byte and builds nothing; a tool becomes an object when somebody asks for it.
-`compiler/pack.py` writes the format, which is drawn in `docs/reference/catalog-format.md`.
+`definitions/compiler/pack.py` writes the format, which is drawn in `docs/reference/catalog-format.md`.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ carries and checks values by (`contracts/language.py`). So a type may be looser 
 it had to be looser than a reader would expect, the tree says so in a note.
 
 Names of types are final and the same in every language. Names of members are those of the wire: each language makes its own
-identifiers of them (`model/identifiers.py`).
+identifiers of them (`definitions/stubs/identifiers.py`).
 """
 
 from __future__ import annotations

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ipaddress
 
+from ferrule.access.tokens import FOREIGN
+from ferrule.infra.network.urls import BadUrl, Target, parse_url
 from ferrule.model.approval import SCOPES
 from ferrule.model.nearest import nearest
 from ferrule.model.serving import JwtSettings, ServeSettings
-from ferrule.network.urls import BadUrl, Target, parse_url
-from ferrule.servers.grants import LOCAL, SIGNED
-from ferrule.servers.hosts import EVERYWHERE, LOOPBACK, host_problem, origin_problem
-from ferrule.tokens import FOREIGN
+from ferrule.servers.auth.grants import LOCAL, SIGNED
+from ferrule.servers.auth.hosts import EVERYWHERE, LOOPBACK, host_problem, origin_problem
 
 _CURE = "leave auth on (and none out of auth of [serve.oxp])"
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from ferrule.access import AGENT_FILE, KEYS_FOLDER
+from ferrule.access.keys import AGENT_FILE, KEYS_FOLDER
 
 _PLACE = "TOKEN"
 """Stands for the token where a file has to hold it."""

@@ -7,14 +7,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from hashlib import sha256
 from typing import Protocol
 
-from ferrule.app import App
+from ferrule.app.app import App
+from ferrule.app.surface import SurfaceHandle
 from ferrule.errors import SurfaceError
 from ferrule.model.serving import ServeSettings
 from ferrule.servers.asgi import Header, Request
-from ferrule.servers.callers import Caller, Refused
-from ferrule.servers.metadata import Metadata
-from ferrule.servers.refusals import RefusalLog
-from ferrule.surface_handle import SurfaceHandle
+from ferrule.servers.auth.callers import Caller, Refused
+from ferrule.servers.auth.metadata import Metadata
+from ferrule.servers.auth.refusals import RefusalLog
 
 _SURFACES_KEPT = 1024
 _FEWEST_KEPT, _ENTRIES_KEPT = 32, 200_000

@@ -7,7 +7,7 @@ import logging
 
 import msgspec
 
-from ferrule.policy.refusing import RefusingPolicy
+from ferrule.runtime.policy.refusing import RefusingPolicy
 from ferrule.servers.asgi import JSON, Answer, Request
 from ferrule.servers.edge import Edge
 from ferrule.servers.root import OpenEndpoint

@@ -11,14 +11,14 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
-from ferrule import definition_files
-from ferrule.app import App
+from ferrule.app.app import App
 from ferrule.errors import BuildRefused, FerruleError
-from ferrule.freshness import Stamps, stamps_of
 from ferrule.model.diagnostic import Severity
 from ferrule.model.report import Report
 from ferrule.settings import load_settings
-from ferrule.workspace import Workspace
+from ferrule.workspace import definition_files
+from ferrule.workspace.freshness import Stamps, stamps_of
+from ferrule.workspace.workspace import Workspace
 
 _EVERY_SECONDS = 1.0
 _WITH_HELP_MS = 2_000

@@ -11,10 +11,10 @@ import msgspec
 
 from ferrule.model.approval import CALL
 from ferrule.servers.asgi import JSON, Answer, ClientGone, Header, Receive, Request, Scope, Send, Stream, TooLarge
-from ferrule.servers.callers import Caller, Refused, demand, holds
+from ferrule.servers.auth.callers import Caller, Refused, demand, holds
+from ferrule.servers.auth.hosts import preflight
+from ferrule.servers.auth.metadata import WELL_KNOWN
 from ferrule.servers.edge import Edge
-from ferrule.servers.hosts import preflight
-from ferrule.servers.metadata import WELL_KNOWN
 
 _log = logging.getLogger("ferrule.serve")
 _READING = "GET, HEAD, OPTIONS"

@@ -11,24 +11,24 @@ from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 
-from ferrule.access import Access
-from ferrule.assembly import open_app
+from ferrule.access.keys import Access
+from ferrule.app.assembly import open_app
 from ferrule.errors import SettingsError
 from ferrule.model.serving import ServeSettings
+from ferrule.servers.api.endpoint import HttpEndpoint
+from ferrule.servers.auth.gate import gate_of
+from ferrule.servers.caller_limits import FairTurnstile
 from ferrule.servers.console.entry import ConsoleEntry
 from ferrule.servers.edge import Edge
-from ferrule.servers.gate import gate_of
-from ferrule.servers.http.endpoint import HttpEndpoint
 from ferrule.servers.http1.server import HttpServer
-from ferrule.servers.mcp.http import McpEndpoint
+from ferrule.servers.mcp.transports.http import McpEndpoint
 from ferrule.servers.oxp.endpoint import OxpEndpoint
 from ferrule.servers.readiness import readiness
 from ferrule.servers.reloading import Reloading
 from ferrule.servers.root import Root, health, only_read
 from ferrule.servers.tool_count import counted
-from ferrule.servers.turnstile import FairTurnstile
 from ferrule.settings import load_settings
-from ferrule.workspace import Workspace
+from ferrule.workspace.workspace import Workspace
 
 _BACKLOG = 2048
 _AT_ONCE = 16

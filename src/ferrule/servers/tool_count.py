@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ferrule.app import App
-from ferrule.locking.oxp_tools import SERVER_DIALECT
-from ferrule.locking.tools import DIALECT as MCP_DIALECT
+from ferrule.app.app import App
+from ferrule.infra.lockfile.oxp_tools import SERVER_DIALECT
+from ferrule.infra.lockfile.tools import DIALECT as MCP_DIALECT
 from ferrule.model.tool import Tool
-from ferrule.surface.filters import is_usable
+from ferrule.runtime.surface.filters import is_usable
 
 _SERVERS = "other servers"
 _SOURCES = {"python": "functions", MCP_DIALECT: _SERVERS, SERVER_DIALECT: _SERVERS}

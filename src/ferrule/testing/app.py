@@ -10,12 +10,11 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from ferrule.app import App, Parts
-from ferrule.approval.check import unsatisfied
-from ferrule.approval.inbox import Accept
-from ferrule.approval.key import ApprovalKey
-from ferrule.approval.notices import Notices
-from ferrule.clock import Clock, id_maker
+from ferrule.app.app import App, Parts
+from ferrule.app.follower import Follower
+from ferrule.app.outside import Outside
+from ferrule.app.readiness import Here
+from ferrule.app.surroundings import missing_secrets, surroundings_of
 from ferrule.contracts.catalog import CatalogView
 from ferrule.contracts.executor import Executor
 from ferrule.contracts.hook import Hook
@@ -23,40 +22,41 @@ from ferrule.contracts.notifier import Notifier
 from ferrule.contracts.payloads import PayloadStore
 from ferrule.contracts.policy import Classifier, PolicyEngine
 from ferrule.contracts.sink import Sink
-from ferrule.executors.caching import Cache
-from ferrule.executors.credentialed import delegation_of
-from ferrule.executors.transports import TransportExecutor
-from ferrule.follow import Follower
-from ferrule.function_tools import joined
+from ferrule.infra.clock import Clock, id_maker
+from ferrule.ledger.payloads.memory import MemoryPayloads
+from ferrule.ledger.stores.memory.store import MemoryStore
 from ferrule.model.approval import Identity
 from ferrule.model.persistence import ResultSettings
-from ferrule.model.policy import PolicySet
 from ferrule.model.redaction import RedactionSettings
 from ferrule.model.retry import RetrySettings
 from ferrule.model.scheduling import DEFAULT_POLICY, SchedulerPolicy
 from ferrule.model.surface import SurfaceSettings
 from ferrule.model.tool import Tool
-from ferrule.outside import Outside
-from ferrule.payloads.memory import MemoryPayloads
-from ferrule.pipeline.breaker import Breakers
-from ferrule.pipeline.live import InFlight
-from ferrule.pipeline.redactor import KnownSecrets
-from ferrule.pipeline.retries import RetryBudgets
-from ferrule.pipeline.scheduler import Scheduler
-from ferrule.pipeline.services import Services
-from ferrule.policy.engine import engine_of
-from ferrule.policy.facts import call_facts
-from ferrule.policy.load import joined_groups, ordered, refuse_errors
-from ferrule.policy.read import read_text, read_value
-from ferrule.policy.shell_classifier import BUILTIN
-from ferrule.readiness import Here
-from ferrule.releases import catalog_in_memory
-from ferrule.searching import SearchExecutor
+from ferrule.runtime.approval.check import unsatisfied
+from ferrule.runtime.approval.inbox import Accept
+from ferrule.runtime.approval.key import ApprovalKey
+from ferrule.runtime.approval.notices import Notices
+from ferrule.runtime.executors.caching import Cache
+from ferrule.runtime.executors.credentialed import delegation_of
+from ferrule.runtime.executors.transports import TransportExecutor
+from ferrule.runtime.functions.function_tools import joined
+from ferrule.runtime.pipeline.breaker import Breakers
+from ferrule.runtime.pipeline.live import InFlight
+from ferrule.runtime.pipeline.retries import RetryBudgets
+from ferrule.runtime.pipeline.services import Services
+from ferrule.runtime.policy.engine import engine_of
+from ferrule.runtime.policy.facts import call_facts
+from ferrule.runtime.policy.load import joined_groups, ordered, refuse_errors
+from ferrule.runtime.policy.read import read_text, read_value
+from ferrule.runtime.policy.records import PolicySet
+from ferrule.runtime.policy.shell_classifier import BUILTIN
+from ferrule.runtime.redaction.redactor import KnownSecrets
+from ferrule.runtime.scheduler.scheduler import Scheduler
+from ferrule.runtime.surface.catalogs import EmptyCatalog, SealedCatalog
+from ferrule.runtime.surface.searching import SearchExecutor
 from ferrule.settings import SecretSettings, Settings
-from ferrule.stores.memory.store import MemoryStore
-from ferrule.surface.catalogs import EmptyCatalog, SealedCatalog
-from ferrule.surroundings import missing_secrets, surroundings_of
-from ferrule.workspace import Workspace
+from ferrule.workspace.releases import catalog_in_memory
+from ferrule.workspace.workspace import Workspace
 
 _NO_FILES = Settings(secrets=SecretSettings(env_file=""))
 """An app without a workspace reads no file of secrets."""

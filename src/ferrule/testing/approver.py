@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
-from ferrule.app import App
-from ferrule.approval.waiting import Waiting
+from ferrule.app.app import App
 from ferrule.model.approval import ADMIN, APPROVE, Identity
 from ferrule.model.result import Pending, Result
+from ferrule.runtime.approval.waiting import Waiting
 
 Verdict = bool | Mapping[str, Any] | str
 """True: yes. False: no. A mapping: yes, with this input instead. A text: no, for this reason."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ferrule.clock import Clock
+from ferrule.infra.clock import Clock
 from ferrule.model.timestamps import MICROSECONDS, parse_iso
 
 

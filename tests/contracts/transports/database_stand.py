@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager
 
 from ferrule.settings import NetworkSettings, Settings
 from tests.contracts.transports.stand import CANARY, Behaviour, Stand, aml
-from tests.executors.database.proxy import Proxy, proxied
-from tests.executors.database.scene import Place
+from tests.runtime.executors.database.proxy import Proxy, proxied
+from tests.runtime.executors.database.scene import Place
 
 ROW = "{type: object, properties: {text: {type: string}}, required: [text]}"
 

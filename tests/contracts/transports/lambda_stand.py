@@ -1,4 +1,4 @@
-"""Lambda functions that really run, behind the Invoke interface of `tests/executors/lambda_/runtime.py`."""
+"""Lambda functions that really run, behind the Invoke interface of `tests/runtime/executors/lambda_/runtime.py`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from ferrule.settings import NetworkSettings, Settings
-from tests.clouds.far import Answer, Asked, Reply
 from tests.contracts.transports.stand import CANARY, Behaviour, Stand, aml
-from tests.executors.lambda_.runtime import ARN, Lambda, local_lambda
+from tests.infra.clouds.far import Answer, Asked, Reply
+from tests.runtime.executors.lambda_.runtime import ARN, Lambda, local_lambda
 
 FUNCTIONS = {
     "echo": "def handler(event, context):\n    return {'text': event.get('text')}",

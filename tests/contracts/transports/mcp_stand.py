@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ferrule.settings import NetworkSettings, Settings
 from tests.contracts.transports.stand import CANARY, Behaviour, Stand, aml
-from tests.executors.mcp.servers import HttpServer, Notes, free_port
+from tests.runtime.executors.mcp.servers import HttpServer, Notes, free_port
 
 _SAME: tuple[Behaviour, ...] = ("echo", "slow", "fails", "big", "steps", "empty", "flaky")
 

@@ -11,13 +11,13 @@ from typing import Any
 
 import msgspec
 
-from ferrule.locking.oxp_tools import oxp_tool_of
+from ferrule.infra.lockfile.oxp_tools import oxp_tool_of
 from ferrule.model.credentials import SecretRef
 from ferrule.model.tool import SafetyFacts, Tool
 from ferrule.model.upstreams import OxpServer, OxpUpstreams
 from ferrule.settings import NetworkSettings, SecretSettings, Settings
-from tests.clouds.far import Asked, Reply, far
 from tests.contracts.transports.stand import CANARY, Behaviour, Stand
+from tests.infra.clouds.far import Asked, Reply, far
 from tests.servers.oxp.written import definition
 
 TEXT = {"type": "object", "properties": {"text": {"type": "string", "description": "Whatever is to come back."}}}
@@ -87,7 +87,7 @@ async def stand() -> AsyncIterator[Stand]:
                 stopped=_never,
                 without={
                     "steps": "a server tells nothing before its result",
-                    "flaky": "its client tries again itself, by what the server says: tests/executors/oxp",
+                    "flaky": "its client tries again itself, by what the server says: tests/runtime/executors/oxp",
                 },
                 can_stop=False,
             )

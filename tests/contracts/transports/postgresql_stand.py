@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from tests.contracts.transports.database_stand import Sql, database_stand
 from tests.contracts.transports.stand import CANARY, Stand
-from tests.executors.database.scene import postgres
+from tests.runtime.executors.database.scene import postgres
 
 _SQL = Sql(
     "postgresql",

@@ -11,10 +11,10 @@ from typing import Any
 from urllib.request import Request, urlopen
 
 from ferrule.settings import NetworkSettings, Settings
-from tests.clouds.amazon import KEYS, REGION, Amazon, amazon
-from tests.clouds.far import Asked, Reply, far
-from tests.clouds.microsoft import microsoft
 from tests.contracts.transports.stand import CANARY, Behaviour, Stand, aml
+from tests.infra.clouds.amazon import KEYS, REGION, Amazon, amazon
+from tests.infra.clouds.far import Asked, Reply, far
+from tests.infra.clouds.microsoft import microsoft
 
 ACCOUNT = "123456789012"
 NAMES = ("echo", "slow", "fails", "empty", "flaky")

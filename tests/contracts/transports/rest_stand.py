@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from tests.contracts.transports.stand import CANARY, Behaviour, Stand, aml
-from tests.executors.rest.server import Seen, Wire, answer, json_answer, serving, settings
+from tests.runtime.executors.rest.server import Seen, Wire, answer, json_answer, serving, settings
 
 _BEARER = "credentials: {scheme: bearer-token, source: env, name: %s}"
 _NONE = "credentials: {scheme: none}"

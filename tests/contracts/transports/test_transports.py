@@ -11,19 +11,19 @@ from typing import Any
 import msgspec
 import pytest
 
-from ferrule.app import App
+from ferrule.app.app import App
 from ferrule.contracts.executor import Context, ExecutionFailed
-from ferrule.executors.builtin import TRANSPORTS
 from ferrule.model.failure import ERROR_CLASSES
 from ferrule.model.persistence import ResultSettings
 from ferrule.model.result import Pending, Result
+from ferrule.runtime.executors.builtin import TRANSPORTS
 from ferrule.testing import memory_app
 from tests.contracts.transports.stand import BEHAVIOURS, CANARY, Behaviour, MakeStand, Stand
 from tests.contracts.transports.stands import STANDS
 
 BOUND = 60.0
 PEOPLE = {"human"}
-"""Answered by people, not by a system: its promises are in tests/executors/human."""
+"""Answered by people, not by a system: its promises are in tests/runtime/executors/human."""
 
 Play = Callable[[Stand, App], Awaitable[None]]
 

@@ -9,14 +9,14 @@ from random import Random
 import msgspec
 
 import ferrule
-from ferrule.compiler.seal import load_key
+from ferrule.app.custody.paths import ledger_paths
 from ferrule.contracts.store import Store
-from ferrule.custody.paths import ledger_paths
+from ferrule.definitions.compiler.seal import load_key
+from ferrule.ledger.stores.sqlite.store import SqliteStore
 from ferrule.model.failure import Retry, ToolError
 from ferrule.model.journal import Entry, Header, Kind, Mark, Payload, ResultPayload, Segment, encode
 from ferrule.model.lifecycle import PHASES, STATES
-from ferrule.stores.sqlite.store import SqliteStore
-from ferrule.workspace import Workspace
+from ferrule.workspace.workspace import Workspace
 
 _READS = ("search_books", "order_status", "stock_levels", "get_book", "sales_report")
 _WRITES = ("refund_order", "restock_book", "email_customer", "delete_account")

@@ -6,10 +6,10 @@ import time
 
 import pytest
 
-from ferrule.excerpts import masked_lines
-from ferrule.servers.console.inbox_words import diff
+from ferrule.servers.console.catalog.schema_tree import schema_tree
+from ferrule.servers.console.inbox.inbox_words import diff
 from ferrule.servers.console.markdown import markdown
-from ferrule.servers.console.schema_tree import schema_tree
+from ferrule.workspace.excerpts import masked_lines
 
 MOST_SECONDS = 0.4
 

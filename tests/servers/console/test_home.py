@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 import ferrule
-from ferrule.access import Access
+from ferrule.access.keys import Access
+from ferrule.access.tokens import Limits
 from ferrule.model.approval import APPROVE, CALL
 from ferrule.servers.console.home import failures, needs, newer_calls, percent, points, sentence, spark, summary
-from ferrule.tokens import Limits
 from tests.driven import driven
 from tests.servers.console.browsing import Person, signed_in, text_of
 from tests.servers.stand import Stand, serving

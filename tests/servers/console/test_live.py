@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import ferrule
-from ferrule.access import AGENT_FILE, Access
+from ferrule.access.keys import AGENT_FILE, Access
 from ferrule.errors import LedgerUnavailable
 from ferrule.model.approval import APPROVE
 from ferrule.model.serving import LimitSettings, ServeSettings

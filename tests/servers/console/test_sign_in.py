@@ -13,12 +13,12 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
-from ferrule.access import AGENT_FILE, CODE_SECONDS, KEYS_FOLDER, OWNER_FILE, SIGN_IN_FOLDER, Access
+from ferrule.access.keys import AGENT_FILE, CODE_SECONDS, KEYS_FOLDER, OWNER_FILE, SIGN_IN_FOLDER, Access
+from ferrule.access.tokens import Limits
 from ferrule.model.approval import ADMIN, APPROVE, CALL
 from ferrule.model.serving import ServeSettings
 from ferrule.servers.asgi import Request
 from ferrule.servers.console.sign_in import LIFE_SECONDS, Cookies
-from ferrule.tokens import Limits
 from tests.driven import driven
 from tests.servers.console.browsing import FORM, Person, signed_in, text_of
 from tests.servers.stand import Reply, Stand, serving
@@ -346,7 +346,7 @@ def test_of_many_processes_at_the_same_time_one_is_signed_in(tmp_path: Path) -> 
     access = Access(tmp_path)
     program = (
         "import sys, pathlib, time\n"
-        "from ferrule.access import Access\n"
+        "from ferrule.access.keys import Access\n"
         "access, code = Access(sys.argv[1]), sys.argv[2]\n"
         "print(flush=True); sys.stdin.readline()\n"
         "print('in' if access.redeemed(code) else 'out')\n"

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import ferrule
-from ferrule.access import Access
+from ferrule.access.keys import Access
+from ferrule.access.tokens import Limits
 from ferrule.contracts.executor import Context
 from ferrule.model.approval import ADMIN, APPROVE, CALL
-from ferrule.tokens import Limits
 from tests.servers.console.browsing import Person, signed_in
 from tests.servers.stand import Reply, Stand, serving
 

@@ -14,12 +14,12 @@ from typing import Any
 import ferrule
 from ferrule.model.approval import CALL, Identity
 from ferrule.model.serving import LimitSettings, McpSettings, ServeSettings
-from ferrule.servers.callers import Caller
+from ferrule.servers.auth.callers import Caller
 from ferrule.servers.edge import Edge
 from ferrule.servers.mcp.exchange import Exchange
-from ferrule.servers.mcp.methods import METHODS
+from ferrule.servers.mcp.methods.table import METHODS
 from ferrule.servers.mcp.server import McpServer
-from ferrule.servers.mcp.wire import MODERN, decoded
+from ferrule.servers.mcp.wire.messages import MODERN, decoded
 
 WAIT_SECONDS = 30.0
 REVISIONS = ("2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26")

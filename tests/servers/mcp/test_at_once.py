@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import ferrule
-from ferrule.access import Access
+from ferrule.access.keys import Access
 from ferrule.model.approval import CALL
 from ferrule.servers.http1.connection import Connection
 from ferrule.servers.http1.server import HttpServer
+from tests.servers.http1.test_heads import Wire
 from tests.servers.mcp.talking import in_loop
 from tests.servers.stand import Stand, serving
-from tests.servers.test_http1_heads import Wire
 
 FACTS: dict[str, Any] = {"read_only": True, "open_world": False, "concurrency_safe": True}
 META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ferrule.servers.mcp.plain_calls import plain_line
-from ferrule.servers.mcp.session_calls import plain_call
-from ferrule.servers.mcp.sessions import cancelled_id
-from ferrule.servers.mcp.wire import RpcError, decoded, refuse_doubled_params
+from ferrule.servers.mcp.transports.sessions import cancelled_id
+from ferrule.servers.mcp.wire.messages import RpcError, decoded, refuse_doubled_params
+from ferrule.servers.mcp.wire.plain_calls import plain_line
+from ferrule.servers.mcp.wire.session_calls import plain_call
 from tests.driven import driven
 from tests.servers.mcp.modern_client import KEY, Modern, headers, meta
 from tests.servers.mcp.piping import piped, workspace

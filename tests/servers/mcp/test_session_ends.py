@@ -13,9 +13,9 @@ from typing import Any
 
 from ferrule.model.approval import Identity
 from ferrule.model.serving import LimitSettings, McpSettings, ServeSettings
-from ferrule.servers.callers import Caller
-from ferrule.servers.mcp.session_ids import FOLDER, SessionIds
-from ferrule.servers.mcp.session_store import SessionStore
+from ferrule.servers.auth.callers import Caller
+from ferrule.servers.mcp.transports.session_ids import FOLDER, SessionIds
+from ferrule.servers.mcp.transports.session_store import SessionStore
 from tests.servers.running import WAIT_SECONDS, running, until
 
 TOOLS = '''

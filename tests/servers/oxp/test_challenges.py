@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
-from tests.clouds.far import Asked, Reply, far
+from tests.infra.clouds.far import Asked, Reply, far
 from tests.servers.oxp.desk import BINDINGS, desk
 
 TOKENS = {"access_token": "granted-0123456789", "token_type": "bearer", "expires_in": 3600, "scope": "mail.read"}

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ferrule
-from ferrule.model.schema import positions
 from ferrule.model.tool import Tool, raw
-from ferrule.validation.inlining import NotInlinable, inlined
+from ferrule.schema.validation.inlining import NotInlinable, inlined
+from ferrule.schema.walk import positions
 from tests.servers.oxp.desk import BINDINGS, desk
 from tests.servers.oxp.schemas import EXCLUDED, LISTED, fits
 from tests.servers.oxp.written import definition

@@ -13,10 +13,10 @@ from typing import Any
 import jwt
 import pytest
 
-from ferrule.access import OWNER_FILE, Access
+from ferrule.access.keys import OWNER_FILE, Access
 from ferrule.errors import SettingsError
 from ferrule.model.serving import OxpSettings, ServeSettings
-from ferrule.servers.refusals import RefusalLog
+from ferrule.servers.auth.refusals import RefusalLog
 from tests.servers.oxp.desk import Desk, desk
 from tests.servers.oxp.written import definition
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.access import Access
+from ferrule.access.keys import Access
 from ferrule.model.approval import APPROVE, CALL
 from ferrule.model.serving import OxpSettings, ServeSettings
 from tests.servers.oxp.desk import POLICY, Desk, desk

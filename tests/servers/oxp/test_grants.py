@@ -11,10 +11,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from ferrule.access import Access
+from ferrule.access.keys import Access
+from ferrule.access.tokens import Limits
 from ferrule.model.approval import CALL
 from ferrule.model.serving import GrantSettings, OxpSettings, ServeSettings
-from ferrule.tokens import Limits
 from tests.servers.oxp.desk import LOGGED, Desk, desk
 from tests.servers.oxp.test_door import ENV, SECRET, signed, soon
 

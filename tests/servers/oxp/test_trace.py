@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ferrule.access import AGENT_FILE, KEYS_FOLDER
+from ferrule.access.keys import AGENT_FILE, KEYS_FOLDER
 from tests.servers.oxp.written import definition
 
 FUNCTIONS = 'import ferrule\n\n@ferrule.tool("Doorbell.Ring")\ndef ring() -> None:\n    """Ring."""\n'

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests import ROOT
 from tests.servers.running import Running, until
 
 
@@ -22,9 +23,7 @@ class Watched(Running):
         module = [sys.executable, "-m", "tests.servers.soak.watched", str(self.counts)]
         words = [*module, "serve", "--workspace", str(self.folder), "--port", "0", "--json"]
         with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                words, stdout=subprocess.PIPE, stderr=log, text=True, cwd=Path(__file__).parents[3]
-            )
+            self.process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=log, text=True, cwd=ROOT)
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         assert line, self.log.read_text()

@@ -15,6 +15,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from tests import ROOT
 from tests.servers.running import WAIT_SECONDS, Held, held, workspace
 from tests.servers.soak.clients import Load
 from tests.servers.soak.server import Watched, counts, watched
@@ -93,7 +94,7 @@ class Piped:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
-                cwd=Path(__file__).parents[3],
+                cwd=ROOT,
             )
         self._number = 0
 

@@ -13,13 +13,13 @@ import signal
 import sys
 from pathlib import Path
 
+from ferrule.app.surface import SurfaceHandle
 from ferrule.cli import main
 from ferrule.servers.http1.connection import Connection
 from ferrule.servers.http1.request import Http1Request
-from ferrule.servers.mcp.session_store import HttpSession
-from ferrule.servers.mcp.stdio import StdioConversation
-from ferrule.servers.mcp.streams import EventStream
-from ferrule.surface_handle import SurfaceHandle
+from ferrule.servers.mcp.transports.session_store import HttpSession
+from ferrule.servers.mcp.transports.stdio import StdioConversation
+from ferrule.servers.mcp.transports.streams import EventStream
 
 COUNTED = {
     "connections": Connection,

@@ -9,11 +9,11 @@ from urllib.parse import urlencode
 
 import msgspec
 
+from ferrule.servers.api.endpoint import PREFIX, HttpEndpoint
+from ferrule.servers.api.problems import Problem
+from ferrule.servers.api.reply import Reply
 from ferrule.servers.asgi import Answer, Header, Request, Stream, on_behalf
-from ferrule.servers.callers import Caller
-from ferrule.servers.http.endpoint import PREFIX, HttpEndpoint
-from ferrule.servers.http.problems import Problem
-from ferrule.servers.http.reply import Reply
+from ferrule.servers.auth.callers import Caller
 
 
 class Api:

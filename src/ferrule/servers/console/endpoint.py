@@ -11,10 +11,13 @@ from math import ceil
 from typing import Any
 from urllib.parse import parse_qsl
 
-from ferrule.access import Access
+from ferrule.access.keys import Access
 from ferrule.errors import FerruleError
+from ferrule.servers.api.endpoint import HttpEndpoint
+from ferrule.servers.api.problems import Problem, problem_of
+from ferrule.servers.api.route import Router
 from ferrule.servers.asgi import EVENTS, NO_CACHE, Answer, ClientGone, Header, Request, Stream, TooLarge
-from ferrule.servers.callers import Caller, Refused
+from ferrule.servers.auth.callers import Caller, Refused
 from ferrule.servers.console.api import Api
 from ferrule.servers.console.entry import BASE, GUARDS
 from ferrule.servers.console.live import Live
@@ -24,9 +27,6 @@ from ferrule.servers.console.sign_in import Cookies
 from ferrule.servers.console.static import static_file
 from ferrule.servers.console.view import HTML, NO_STORE, View, in_header
 from ferrule.servers.edge import Edge
-from ferrule.servers.http.endpoint import HttpEndpoint
-from ferrule.servers.http.problems import Problem, problem_of
-from ferrule.servers.http.route import Router
 
 _FORM_BYTES = 4 * 1024**2
 _LOGIN_BYTES = 32 * 1024

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from importlib import import_module
 
+from ferrule.servers.api.endpoint import HttpEndpoint
 from ferrule.servers.asgi import Answer, Header, Request, Stream
 from ferrule.servers.edge import Edge
-from ferrule.servers.http.endpoint import HttpEndpoint
 from ferrule.servers.root import OpenEndpoint
 
 BASE = "/console"

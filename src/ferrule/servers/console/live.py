@@ -13,10 +13,10 @@ from contextlib import suppress
 
 from ferrule.errors import FerruleError
 from ferrule.model.journal import StoredEntry
+from ferrule.servers.api.background import Background
 from ferrule.servers.asgi import Request
-from ferrule.servers.callers import Caller
+from ferrule.servers.auth.callers import Caller
 from ferrule.servers.edge import Edge
-from ferrule.servers.http.background import Background
 
 _EVERY_SECONDS = 0.25
 _BEAT_SECONDS = 10.0

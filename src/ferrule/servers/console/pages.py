@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from ferrule.servers.console import agents, audit, batches, catalog, home, inbox, invocations, policy, shell, trying
+from ferrule.servers.console import home, shell
+from ferrule.servers.console.calls import batches, invocations
+from ferrule.servers.console.catalog import agents, catalog, trying
+from ferrule.servers.console.inbox import inbox
+from ferrule.servers.console.oversight import audit, policy
 from ferrule.servers.console.page import Page
 
 PAGES: tuple[Page, ...] = (

@@ -6,9 +6,9 @@ from typing import Any
 
 from ferrule.model.approval import CALL
 from ferrule.servers.asgi import Answer
+from ferrule.servers.console.catalog.tool_words import address_of, oversees
 from ferrule.servers.console.page import Page
 from ferrule.servers.console.rendering import part
-from ferrule.servers.console.tool_words import address_of, oversees
 from ferrule.servers.console.view import View
 
 _MOST_FOUND = 8

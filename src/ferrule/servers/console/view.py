@@ -9,9 +9,9 @@ import msgspec
 
 from ferrule.model.approval import ADMIN, APPROVE, CALL
 from ferrule.servers.asgi import JSON, Answer, Header, Request
-from ferrule.servers.callers import Caller, holds
+from ferrule.servers.auth.callers import Caller, holds
 from ferrule.servers.console.api import Api
-from ferrule.servers.console.inbox_words import may_answer
+from ferrule.servers.console.inbox.inbox_words import may_answer
 from ferrule.servers.console.rendering import rendered
 from ferrule.servers.edge import Edge
 

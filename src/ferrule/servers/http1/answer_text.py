@@ -7,7 +7,7 @@ import logging
 from collections.abc import Iterable
 from typing import Any
 
-from ferrule.clock import Clock, id_maker
+from ferrule.infra.clock import Clock, id_maker
 from ferrule.servers.asgi import Answer, Header
 from ferrule.servers.root import problem
 

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from contextvars import copy_context
 from typing import Any, Protocol
 
-from ferrule.pipeline import own_task
+from ferrule.infra import own_task
 from ferrule.servers.asgi import Answer, Header, Request, Stream
 from ferrule.servers.http1.answer_text import head_text, refusal_text, whole_text
 from ferrule.servers.http1.reading import Reader, Unreadable

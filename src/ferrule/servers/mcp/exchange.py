@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 import msgspec
 
-from ferrule.servers.callers import Caller
-from ferrule.servers.mcp.wire import INVALID_REQUEST, MODERN, OWN, Params, RequestId, RpcError
-from ferrule.surface_handle import SurfaceHandle
+from ferrule.app.surface import SurfaceHandle
+from ferrule.servers.auth.callers import Caller
+from ferrule.servers.mcp.wire.messages import INVALID_REQUEST, MODERN, OWN, Params, RequestId, RpcError
 
 RUN = OWN + "run"
 """In `_meta`: the piece of agent work that a call belongs to."""

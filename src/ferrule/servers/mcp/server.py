@@ -10,10 +10,10 @@ import msgspec
 
 from ferrule import __version__
 from ferrule.errors import FerruleError
-from ferrule.servers.callers import Refused
+from ferrule.servers.auth.callers import Refused
 from ferrule.servers.edge import Edge
 from ferrule.servers.mcp.exchange import Exchange
-from ferrule.servers.mcp.wire import (
+from ferrule.servers.mcp.wire.messages import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
     META_SERVER,

@@ -13,9 +13,9 @@ import msgspec
 from ferrule.errors import FerruleError, SurfaceError
 from ferrule.model.handed import Handed
 from ferrule.model.result import Pending, Result
-from ferrule.pipeline.call import CallOptions
+from ferrule.runtime.pipeline.call import CallOptions
 from ferrule.servers.asgi import Answer
-from ferrule.servers.callers import Caller
+from ferrule.servers.auth.callers import Caller
 from ferrule.servers.edge import Edge
 from ferrule.servers.oxp import outcomes
 from ferrule.servers.oxp.complaints import parameter_errors

@@ -6,12 +6,12 @@ from typing import Any
 
 import msgspec
 
-from ferrule.model.internal_fields import internal_fields, model_schema
 from ferrule.model.tool import Tool
-from ferrule.pipeline.complaints import Complaints
-from ferrule.pipeline.redaction import Mask
-from ferrule.pipeline.schema_view import SchemaView
-from ferrule.validation.compiled import compiled_schema
+from ferrule.runtime.pipeline.complaints import Complaints
+from ferrule.runtime.redaction.sensitive_input import Mask
+from ferrule.schema.internal_fields import internal_fields, model_schema
+from ferrule.schema.schema_view import SchemaView
+from ferrule.schema.validation.compiled import compiled_schema
 
 _LONGEST = 65_536
 _MOST = 20

@@ -11,15 +11,15 @@ from typing import Any
 
 import msgspec
 
-from ferrule.dialects.oxp import EXCLUDED
-from ferrule.locking.oxp_tools import SERVER_DIALECT, imported_oxp
-from ferrule.model.internal_fields import internal_fields, model_schema
+from ferrule.definitions.dialects.oxp import EXCLUDED
+from ferrule.infra.lockfile.oxp_tools import SERVER_DIALECT, imported_oxp
 from ferrule.model.requirements import Requirements, read_requirements
-from ferrule.model.schema import positions
 from ferrule.model.tool import Tool
 from ferrule.model.value import is_blank
+from ferrule.schema.internal_fields import internal_fields, model_schema
+from ferrule.schema.validation.inlining import NotInlinable, inlined
+from ferrule.schema.walk import positions
 from ferrule.servers.oxp.ids import is_version, part
-from ferrule.validation.inlining import NotInlinable, inlined
 
 DIALECT = "oxp"
 LONGEST_NAME = 64

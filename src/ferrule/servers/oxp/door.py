@@ -15,16 +15,16 @@ from typing import Any
 
 import jwt
 
+from ferrule.access.tokens import Limits, is_token
 from ferrule.errors import SettingsError
 from ferrule.model.approval import CALL, Identity
 from ferrule.model.serving import OxpSettings
 from ferrule.servers.asgi import Request
-from ferrule.servers.callers import Caller, Refused, holds
+from ferrule.servers.auth.callers import Caller, Refused, holds
+from ferrule.servers.auth.grants import LOCAL, SIGNED, caller_of, granted
+from ferrule.servers.auth.jwt_gate import NotTaken
+from ferrule.servers.auth.jwt_reasons import reason_of
 from ferrule.servers.edge import Edge
-from ferrule.servers.grants import LOCAL, SIGNED, caller_of, granted
-from ferrule.servers.jwt_gate import NotTaken
-from ferrule.servers.jwt_reasons import reason_of
-from ferrule.tokens import Limits, is_token
 
 API_KEY = b"oxp-api-key"
 BEARER = 'Bearer realm="oxp"'

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 
 from ferrule.model.serving import OxpSettings
 from ferrule.servers.asgi import JSON, Answer, ClientGone, Request, TooLarge
-from ferrule.servers.callers import Refused
+from ferrule.servers.auth.callers import Refused
 from ferrule.servers.edge import Edge
 from ferrule.servers.oxp.calling import Calling
 from ferrule.servers.oxp.door import Door

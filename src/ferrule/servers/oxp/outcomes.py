@@ -10,11 +10,11 @@ from typing import Any
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.contracts.store import Store
 from ferrule.errors import LedgerError
-from ferrule.executors.definition import error_codes
 from ferrule.model.failure import ErrorClass, ToolError
 from ferrule.model.result import Pending, Result
 from ferrule.model.tool import Tool
-from ferrule.pipeline.idempotency import KEY_CONFLICT
+from ferrule.runtime.executors.definition import error_codes
+from ferrule.runtime.pipeline.idempotency import KEY_CONFLICT
 from ferrule.servers.asgi import Answer
 from ferrule.servers.oxp.wire import BadRequest, answer
 

@@ -10,13 +10,13 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ferrule.app import App
+from ferrule.app.app import App
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.errors import SettingsError
 from ferrule.model.handed import NOTHING, Handed
 from ferrule.model.requirements import Requirements
 from ferrule.model.tool import Tool
-from ferrule.servers.callers import Caller
+from ferrule.servers.auth.callers import Caller
 from ferrule.servers.oxp.definitions import requirements_of
 from ferrule.servers.oxp.wire import BadRequest, CallContext
 

@@ -12,16 +12,16 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from ferrule.app import App
+from ferrule.app.app import App
+from ferrule.app.surface import SurfaceHandle
 from ferrule.model.surface import SurfaceEntry
-from ferrule.pipeline.session import Session
-from ferrule.servers.callers import Caller
+from ferrule.runtime.pipeline.session import Session
+from ferrule.schema.validation.inlining import NotInlinable
+from ferrule.servers.auth.callers import Caller
 from ferrule.servers.oxp.definitions import LONGEST_NAME, Projected, projected
 from ferrule.servers.oxp.ids import ToolRef, number, part, resolved
 from ferrule.servers.oxp.requirements import asked_for
 from ferrule.servers.oxp.wire import SCHEMA, encoded
-from ferrule.surface_handle import SurfaceHandle
-from ferrule.validation.inlining import NotInlinable
 
 _ENTRIES_KEPT = 200_000
 """Tools on all shelves together, each as often as there are versions."""

@@ -6,12 +6,12 @@ from typing import Any
 
 import msgspec
 
+from ferrule.app.surface import SurfaceHandle
 from ferrule.contracts.payloads import PayloadGone
 from ferrule.model.result import Result
 from ferrule.model.tool import Tool
+from ferrule.schema.validation.compiled import compiled_schema
 from ferrule.servers.oxp.definitions import has_no_output
-from ferrule.surface_handle import SurfaceHandle
-from ferrule.validation.compiled import compiled_schema
 
 _LARGEST = 16 * 1024**2
 _MISSING = object()

@@ -1,0 +1,60 @@
+"""When each key was used last, roughly: kept beside the keys, written every few minutes at most, never per request."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from ferrule.access.tokens import stamp
+from ferrule.errors import AccessError
+from ferrule.infra.private_files import read_private, replace_private
+
+USE_FILE = "used.json"
+USE_LOCK = "used.lock"
+COARSE_SECONDS = 600
+"""How far behind what is written may be."""
+
+
+class KeyUse:
+    """The last uses of one workspace's keys. Several processes may write."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def times(self) -> dict[str, str]:
+        """When each key was used last, by its id, RFC 3339. Empty when that is not known."""
+        try:
+            return msgspec.json.decode(read_private(self._folder / USE_FILE) or b"{}", type=dict[str, str])
+        except (msgspec.MsgspecError, AccessError):  # it only informs; nothing may fail for its sake
+            return {}
+
+    def note(self, used: Mapping[str, float]) -> None:
+        """Write down uses: seconds since 1970 by id. What cannot be written is forgotten."""
+        try:
+            with locked(self._folder / USE_LOCK):
+                known = self.times()
+                for token_id, at in used.items():
+                    known[token_id] = max(stamp(at), known.get(token_id, ""))
+                replace_private(self._folder / USE_FILE, msgspec.json.encode(known))
+        except AccessError:
+            return
+
+
+@contextmanager
+def locked(file: Path) -> Iterator[None]:
+    """While no other process is inside. Raises AccessError."""
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise AccessError(f"cannot write {file}: {error.strerror}") from None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,505 @@
+"""Many calls at once: in order where order matters, side by side where it does not, each with exactly one result.
+
+Every call takes the whole line of phases by itself. What makes them a batch: their places in the lane are taken in call order
+before any of them runs, results are handed over in that order, and what becomes of one may end others (`sibling_failure_policy`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from ferrule.app.recorded_calls import Calls
+from ferrule.errors import BatchError
+from ferrule.infra.uncancelled import uncancelled
+from ferrule.model.failure import Stop
+from ferrule.model.progress import Progress
+from ferrule.model.result import Pending, Result
+from ferrule.model.scheduling import DEFAULT_POLICY, QueueState, SchedulerPolicy
+from ferrule.runtime.pipeline.at_once import in_turn
+from ferrule.runtime.pipeline.call import NO_OPTIONS, Call, CallOptions, Replay
+from ferrule.runtime.pipeline.context_modifiers import apply_modifiers
+from ferrule.runtime.pipeline.live import Cancel, Live
+from ferrule.runtime.pipeline.run import stop_call
+from ferrule.runtime.pipeline.services import Services
+from ferrule.runtime.pipeline.session import Session
+from ferrule.runtime.pipeline.supervise import stopped_by
+from ferrule.runtime.redaction.nesting import place_of
+
+
+class CallRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One call of a batch."""
+
+    name: str
+    arguments: Any = {}
+    id: str = ""
+    """What other calls of the batch name it by; without one, its number, counted from 0."""
+    depends_on: tuple[str | int, ...] = ()
+    """Calls that have to end before this one begins."""
+    idempotency_key: str | None = None
+    timeout_seconds: float | None = None
+    native_call_id: str | None = None
+    retry_of: str | None = None
+    priority: int = 0
+    client: frozenset[str] = frozenset()
+    """What the calling client can be asked for."""
+    trace_id: str | None = None
+
+
+class Update(msgspec.Struct, frozen=True):
+    """News of one call of a batch: its progress, or its result."""
+
+    index: int
+    invocation_id: str
+    progress: Progress | None = None
+    result: Result | Pending | None = None
+
+
+class Batch(Sequence[Result | Pending]):
+    """The results of a batch, in call order."""
+
+    def __init__(self, batch_id: str, results: Sequence[Result | Pending]) -> None:
+        self.batch_id = batch_id
+        self.results = tuple(results)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.results[index]
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def __iter__(self) -> Iterator[Result | Pending]:
+        return iter(self.results)
+
+    @property
+    def is_error(self) -> bool:
+        """True when any call failed."""
+        return any(result.is_error for result in self.results)
+
+
+class Membership(msgspec.Struct):
+    """What a call knows of its batch."""
+
+    batch_id: str
+    policy: SchedulerPolicy
+    deferred: dict[str, tuple[dict[str, Any], ...]]
+    is_over: bool = False
+    """True once nothing can be deferred any more: its calls that go on are by themselves."""
+
+
+_NOTED_POLICY = ("sibling_failure_policy", "ordering_policy")
+"""What whoever looks back at a batch has to know of its policy, where it is not the usual one."""
+Plan = Callable[[Session, str, bytes, CallOptions], Call]
+Given = CallRequest | Mapping[str, Any] | tuple[str, Any] | str
+
+
+def requests_of(calls: Iterable[Given]) -> list[CallRequest]:
+    """The calls of a batch as records: given as such, as mappings, as `(name, arguments)` or as a name. Raises BatchError."""
+    if isinstance(calls, str | bytes | Mapping):
+        raise BatchError("a batch is a list of calls; put a single call into a list")
+    found = []
+    for number, given in enumerate(calls):
+        try:
+            match given:
+                case CallRequest():
+                    found.append(given)
+                case str():
+                    found.append(CallRequest(name=given))
+                case (str(name), arguments):
+                    found.append(CallRequest(name=name, arguments=arguments))
+                case Mapping():
+                    found.append(msgspec.convert(dict(given), CallRequest))
+                case _:
+                    raise BatchError(
+                        f"call {number} of the batch is neither a mapping nor (name, arguments): {given!r}"
+                    )
+        except (msgspec.ValidationError, TypeError) as error:
+            raise BatchError(f"call {number} of the batch cannot be used: {error}") from None
+    return found
+
+
+def request_of(name: str, arguments: Any, options: Mapping[str, Any]) -> CallRequest:
+    """One call as a record. Raises BatchError for an option that no call has."""
+    try:
+        return CallRequest(name=name, arguments=arguments, **options)
+    except TypeError as error:
+        raise BatchError(f"the call of {name!r} cannot be used: {error}") from None
+
+
+class BatchRun:
+    """One batch on its way. Without an id it is a call by itself, and nothing of a batch is on record."""
+
+    def __init__(
+        self, requests: Sequence[CallRequest], policy: SchedulerPolicy, services: Services, calls: Calls, batch_id: str
+    ) -> None:
+        self.batch_id = batch_id
+        self.policy = policy
+        self.requests = requests
+        self.needs = _dependencies(requests)
+        self._services = services
+        self._calls = calls
+        self._planned: list[Call] = []
+        self._lives: list[Live] = []
+        self._tasks: list[asyncio.Task[None]] = []
+        self._done: list[asyncio.Future[Result | Pending]] = []
+        self._news: deque[Update | None] = deque()
+        """News to tell, in order of time; None when a call could not be carried out at all."""
+        self._reader: asyncio.Future[None] | None = None
+        """Whoever waits for news."""
+        self._left = len(requests)
+        self._has_failed = False
+        self._waiter: asyncio.Future[None] | None = None
+        """Whoever waits for all of them to end."""
+        self._room: asyncio.Semaphore | None = None
+        """How many of the batch may be under way, where that is fewer than its lane lets run."""
+        self._membership = Membership(batch_id, policy, {})
+
+    def begin(self, session: Session, plan: Plan, wait: float | None) -> None:
+        """Plan every call, take their places, and let them go."""
+        loop = asyncio.get_running_loop()
+        if self.policy.max_parallel < session.lane.policy.max_parallel:
+            self._room = asyncio.Semaphore(self.policy.max_parallel)
+        refused: dict[int, Stop] = {}
+        for number, request in enumerate(self.requests):
+            written = _written(request.arguments)
+            if isinstance(written, Stop):
+                refused[number], written = written, b"null"
+            call = plan(session, request.name, written, _options(request))
+            call.batch = self._membership
+            if self.batch_id:
+                call.notes = {**call.notes, "batch": self._note(number)}
+            self._planned.append(call)
+            live = self._services.live.add(call, self._services)
+            if self._services.live.is_closing:
+                live.ask_to_stop(Cancel("runtime_shutdown"))
+            self._lives.append(live)
+            self._done.append(loop.create_future())
+        self._announce(session, refused)
+        for number in range(len(self._planned)):
+            self._lives[number].listener = partial(self._heard, number)
+            self._tasks.append(loop.create_task(self._one(number, refused.get(number), wait)))
+
+    def _announce(self, session: Session, refused: Mapping[int, Stop]) -> None:
+        """Take places in call order, unless every call may overlap with every other anyway."""
+        calls = self._planned
+        prepared = {call.tool_name: session.prepared.get(call.tool_name) for call in calls}.values()
+        if all(known is not None and known.is_express and not known.is_alone for known in prepared):
+            return
+        for number, call in enumerate(calls):
+            if not self.needs[number] and number not in refused and self.policy.ordering_policy != "serial":
+                parent = place_of(call.parent) if call.parent is not None else None
+                call.place = session.lane.announce(parent=parent)
+
+    def _heard(self, number: int, said: Progress) -> None:
+        self._tell(Update(number, said.invocation_id, progress=said))
+
+    def _tell(self, update: Update | None) -> None:
+        self._news.append(update)
+        if self._reader is not None and not self._reader.done():
+            self._reader.set_result(None)
+
+    def _note(self, number: int) -> dict[str, Any]:
+        note: dict[str, Any] = {"batch_id": self.batch_id, "index": number, "size": len(self.requests)}
+        if self.needs[number]:
+            note["depends_on"] = [self._planned[need].invocation_id for need in self.needs[number] if need < number]
+        for name in _NOTED_POLICY:
+            if (chosen := getattr(self.policy, name)) != getattr(DEFAULT_POLICY, name):
+                note[name] = chosen
+        return note
+
+    def _note_wait(self, call: Call) -> None:
+        waited = (call.tick() - call.origin) // 1_000_000
+        call.notes = {**call.notes, "batch": {**call.notes.get("batch", {}), "waited_ms": waited}}
+
+    async def _one(self, number: int, refused: Stop | None, wait: float | None) -> None:
+        call = self._planned[number]
+        try:
+            if self._waits_for(number):
+                await self._before(number)
+            if self._room is None:
+                ended = await self._carried(number, refused)
+            else:
+                async with self._room:
+                    ended = await self._carried(number, refused)
+            outcome = ended if isinstance(ended, Result) else await self._calls.settled(ended, wait)
+        except BaseException:
+            self._done[number].cancel()
+            self._has_failed = True
+            self._tell(None)
+            self._wake()
+            raise
+        finally:
+            self._lives[number].listener = None
+        self._done[number].set_result(outcome)
+        self._tell(Update(number, call.invocation_id, result=outcome))
+        self._left -= 1
+        if not self._left:
+            self._wake()
+        if outcome.is_error and isinstance(outcome, Result):
+            self._failed(number, outcome)
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    async def _before(self, number: int) -> None:
+        """Wait for the calls that come first; whoever is told to stop meanwhile waits no longer."""
+        live = self._lives[number]
+        before = {done for need in self._waits_for(number) if not (done := self._done[need]).done()}
+        if not before:
+            return
+        while before and live.cancel is None:
+            waiter = live.waiter = live.loop.create_future()
+            await asyncio.wait({*before, waiter}, return_when=asyncio.FIRST_COMPLETED)
+            before = {done for done in before if not done.done()}
+        live.waiter = None
+        self._note_wait(self._planned[number])
+
+    def _carried(self, number: int, refused: Stop | None) -> Awaitable[Result | Pending | Replay]:
+        call = self._planned[number]
+        stop = refused or self._hindrance(number)
+        return in_turn(call, self._services) if stop is None else self._stopped(call, stop)
+
+    async def _stopped(self, call: Call, stop: Stop) -> Result | Replay:
+        """End a call that does not begin. Its place is free at once, and its end is on record."""
+        if call.place is not None:
+            call.place.lane.leave(call.place)
+            call.place = None
+        call.prepared = call.session.find(call.tool_name)
+        try:
+            return await uncancelled(stop_call(call, self._services, stop))
+        finally:
+            if call.live is not None:
+                self._services.live.remove(call.live)
+
+    def _waits_for(self, number: int) -> tuple[int, ...]:
+        if self.policy.ordering_policy == "serial" and number:
+            return (*self.needs[number], number - 1)
+        return self.needs[number]
+
+    def _hindrance(self, number: int) -> Stop | None:
+        """Why a call cannot begin after what it depends on has ended."""
+        live, call = self._lives[number], self._planned[number]
+        cancel = live.cancel or (Cancel("runtime_shutdown") if self._services.live.is_closing else None)
+        if cancel is not None:
+            call.notes = {**call.notes, "abort_reason": cancel.abort_reason}
+            return cancel.stop()
+        for need in self.needs[number]:
+            outcome = None if self._done[need].cancelled() else self._done[need].result()
+            if isinstance(outcome, Pending):
+                call.notes = {**call.notes, "abort_reason": "sibling_error"}
+                message = (
+                    f"it depends on {outcome.invocation_id}, which {outcome.message}; call it again when that has ended"
+                )
+                return Stop("sibling_canceled", message, "dependency_pending")
+        return None
+
+    def _failed(self, number: int, outcome: Result) -> None:
+        """What a failure does to the others."""
+        if outcome.error is not None and outcome.error.error_class == "sibling_canceled":
+            return
+        policy = self.policy.sibling_failure_policy
+        if policy == "ignore":
+            return
+        hit = self._dependents(number) if policy == "cancel_dependent" else range(len(self._planned))
+        cancel = Cancel("sibling_error", cause=outcome.invocation_id, by="batch")
+        for other in hit:
+            if other != number and not self._done[other].done():
+                self._ask_to_stop(other, cancel)
+
+    def _ask_to_stop(self, number: int, cancel: Cancel) -> None:
+        live, call_id = self._lives[number], self._planned[number].invocation_id
+        if live.has_ended:  # it waits in the ledger, or goes on as another object
+            self._services.live.spawn(self._calls.cancel(call_id, cancel))
+        else:
+            live.ask_to_stop(cancel)
+
+    def _dependents(self, number: int) -> list[int]:
+        """Every call that depends on one, through others too."""
+        found, more = {number}, True
+        while more:
+            fresh = {other for other, needs in enumerate(self.needs) if found.intersection(needs)} - found
+            found |= fresh
+            more = bool(fresh)
+        return sorted(found - {number})
+
+    async def ended(self) -> Batch:
+        """Every result, in call order. Whoever stops waiting cancels what has not ended."""
+        try:
+            while self._left and not self._has_failed:
+                self._waiter = asyncio.get_running_loop().create_future()
+                await self._waiter
+            if self._has_failed:
+                await asyncio.gather(*self._tasks)  # raises what went wrong
+        except BaseException:
+            await self.abandon()
+            raise
+        self._apply_deferred()
+        return Batch(self.batch_id, [done.result() for done in self._done])
+
+    async def updates(self) -> AsyncIterator[Update]:
+        """News as they may be told: progress at once and results in call order, unless the policy says otherwise."""
+        try:
+            async for update in self._told():
+                yield update
+        finally:
+            if not all(task.done() for task in self._tasks):
+                await self.abandon()
+            else:
+                self._apply_deferred()
+
+    async def _told(self) -> AsyncIterator[Update]:
+        total, turn, held = len(self._planned), 0, _Held()
+        is_unordered, holds_progress = self.policy.is_unordered, self.policy.yield_policy == "all_ordered"
+        delivered = 0
+        while delivered < total:
+            while not self._news:
+                self._reader = asyncio.get_running_loop().create_future()
+                await self._reader
+            update = self._news.popleft()
+            if update is None:
+                await asyncio.gather(*self._tasks)  # raises what went wrong
+                return
+            is_due = is_unordered or update.index == turn or (update.progress is not None and not holds_progress)
+            if not is_due:
+                held.add(update)
+                continue
+            waiting = [update]
+            while waiting:
+                told = waiting.pop(0)
+                yield told
+                if told.result is not None:
+                    delivered += 1
+                    turn = turn if is_unordered else turn + 1
+                    waiting += held.take(turn)
+
+    async def abandon(self) -> None:
+        """Cancel what has not ended; each call still gets its record."""
+        for task in self._tasks:
+            task.cancel()
+        await uncancelled(asyncio.gather(*self._tasks, return_exceptions=True))
+        for call, live in zip(self._planned, self._lives, strict=True):
+            if not live.has_ended and live.stage == "planned":  # its task was cancelled before it began
+                await self._stopped(call, stopped_by(call, Cancel(reason="its caller stopped waiting")))
+        self._membership.is_over = True
+
+    @property
+    def invocation_ids(self) -> tuple[str, ...]:
+        """The ids of the calls, in call order; known from the beginning."""
+        return tuple(call.invocation_id for call in self._planned)
+
+    def unended(self) -> tuple[str, ...]:
+        """The ids of those that have not ended."""
+        return tuple(call_id for call_id, done in zip(self.invocation_ids, self._done, strict=True) if not done.done())
+
+    def states(self) -> list[str]:
+        """Where each call stands, in the words of the lifecycle; what has not begun is `planned`."""
+        return [self._state(number) for number in range(len(self._planned))]
+
+    def _state(self, number: int) -> str:
+        done, call = self._done[number], self._planned[number]
+        if done.done() and not done.cancelled():
+            outcome = done.result()
+            return outcome.status if isinstance(outcome, Result) else outcome.state
+        again = self._services.live.calls.get(call.invocation_id)  # an answered call goes on as another object
+        return again.call.state if again is not None else call.state
+
+    def queue_states(self) -> list[QueueState]:
+        """Where each call stands, in the scheduler's words (AT-176)."""
+        return [self._queue_state(number) for number in range(len(self._planned))]
+
+    def _queue_state(self, number: int) -> QueueState:
+        done, live = self._done[number], self._lives[number]
+        if done.done() and not done.cancelled():
+            outcome = done.result()
+            return "discarded" if isinstance(outcome, Result) and outcome.status == "discarded" else "yielded"
+        if live.stage == "closing":
+            return "completed"
+        return "executing" if live.stage == "running" else "queued"
+
+    def _apply_deferred(self) -> None:
+        deferred = self._membership.deferred
+        self._membership.is_over = True
+        for call in self._planned:
+            if call.invocation_id in deferred:
+                apply_modifiers(call.session.values, deferred.pop(call.invocation_id))
+
+
+class _Held:
+    """Updates whose turn has not come."""
+
+    def __init__(self) -> None:
+        self._by_index: dict[int, list[Update]] = {}
+
+    def add(self, update: Update) -> None:
+        self._by_index.setdefault(update.index, []).append(update)
+
+    def take(self, turn: int) -> list[Update]:
+        return self._by_index.pop(turn, [])
+
+
+def _options(request: CallRequest) -> CallOptions:
+    if (
+        request.idempotency_key is None
+        and request.timeout_seconds is None
+        and request.native_call_id is None
+        and request.retry_of is None
+        and not request.priority
+        and not request.client
+        and request.trace_id is None
+    ):
+        return NO_OPTIONS
+    return CallOptions(
+        idempotency_key=request.idempotency_key,
+        timeout_seconds=request.timeout_seconds,
+        native_call_id=request.native_call_id,
+        retry_of=request.retry_of,
+        priority=request.priority,
+        client=request.client,
+        trace_id=request.trace_id,
+    )
+
+
+def _written(arguments: Any) -> bytes | Stop:
+    try:
+        return arguments if type(arguments) is bytes else msgspec.json.encode({} if arguments is None else arguments)
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        return Stop("schema_validation_failed", f"the arguments cannot be written as JSON: {error}", "invalid_json")
+
+
+def _dependencies(requests: Sequence[CallRequest]) -> list[tuple[int, ...]]:
+    """For each call the numbers of those it depends on. Raises BatchError for names that lead nowhere, and for circles."""
+    if not any(request.id or request.depends_on for request in requests):
+        return [()] * len(requests)
+    names = {request.id or str(number): number for number, request in enumerate(requests)}
+    if len(names) != len(requests):
+        raise BatchError("two calls of the batch have the same id; give each its own")
+    needs: list[tuple[int, ...]] = []
+    for number, request in enumerate(requests):
+        found = []
+        for word in request.depends_on:
+            place = names.get(str(word))
+            if place is None or place == number:
+                raise BatchError(f"call {number} of the batch depends on {word!r}, which is no other call of it")
+            found.append(place)
+        needs.append(tuple(dict.fromkeys(found)))
+    _refuse_circles(needs)
+    return needs
+
+
+def _refuse_circles(needs: Sequence[tuple[int, ...]]) -> None:
+    left = {number: set(some) for number, some in enumerate(needs)}
+    while left:
+        free = [number for number, some in left.items() if not some]
+        if not free:
+            circle = ", ".join(map(str, sorted(left)))
+            raise BatchError(f"calls {circle} of the batch depend on one another in a circle; none of them could begin")
+        for number in free:
+            del left[number]
+        for some in left.values():
+            some.difference_update(free)

@@ -1,0 +1,239 @@
+"""The sync face, for scripts and notebooks: the same app, run on an event loop of its own in a thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import threading
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable, Iterator
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Generic, TypeVar
+
+from ferrule.app.app import App
+from ferrule.app.batches import Batch, Given, Update
+from ferrule.app.cancellation import Cancellation
+from ferrule.app.surface import SurfaceHandle
+from ferrule.model.progress import Progress
+from ferrule.model.result import Pending, Result
+from ferrule.model.surface import SearchResult, SurfaceRequest
+from ferrule.runtime.surface.render import Rendering
+
+T = TypeVar("T")
+_END: Any = object()
+_STOPS_WITHIN = 5.0
+"""Seconds that something gets to stop in, after Ctrl-C."""
+
+
+class SyncApp:
+    """An app without `await`. Use it as a context manager: `with ferrule.open_sync("./workspace") as app:`."""
+
+    def __init__(self, opening: Any) -> None:
+        self._opening = opening
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="ferrule", daemon=True)
+        self._app: App | None = None
+
+    def __enter__(self) -> SyncApp:
+        self._thread.start()
+        try:
+            self._app = self._wait(self._opening.__aenter__())
+        except BaseException:
+            self._stop()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self._wait(self._opening.__aexit__(kind, error, trace))
+        finally:
+            self._stop()
+
+    @property
+    def app(self) -> App:
+        """The app behind; use it on its own loop only, through `run`."""
+        if self._app is None:
+            raise RuntimeError("the app is not open; use it inside 'with'")
+        return self._app
+
+    def run(self, waiting: Coroutine[Any, Any, T]) -> T:
+        """Run something of the app's (`app.run(app.app.result(id))`) and wait for it."""
+        return self._wait(waiting)
+
+    def surface(self, **context: Any) -> SyncSurface:
+        """A surface for one caller; see `App.surface`."""
+
+        async def made() -> SurfaceHandle:
+            return self.app.surface(**context)
+
+        return SyncSurface(self, self._wait(made()))
+
+    def result(self, invocation_id: str, *, wait: float | None = None) -> Result | Pending | None:
+        """How a call ended, or what it waits for."""
+        return self._wait(self.app.result(invocation_id, wait=wait))
+
+    def cancel(self, invocation_id: str, *, by: str, reason: str = "", within: float = 1.0) -> Cancellation | None:
+        """Ask that a call stops, in whatever process it runs; see `App.cancel`."""
+        return self._wait(self.app.cancel(invocation_id, by=by, reason=reason, within=within))
+
+    def follow(self, invocation_id: str, after: int = 0) -> Iterator[Progress]:
+        """The progress of any call, in order, until it has ended; see `App.follow`."""
+        return self.iterate(lambda: self.app.follow(invocation_id, after))
+
+    def payload(self, uri: str, **options: Any) -> bytes:
+        """The bytes of a stored result, or a range of them; see `App.payload`. Raises PayloadGone."""
+        return self._wait(self.app.payload(uri, **options))
+
+    def iterate(self, begin: Callable[[], AsyncIterator[T]]) -> Iterator[T]:
+        """Something of the app's that comes bit by bit. Whoever stops before its end stops it: it is closed."""
+        told = self._wait(_made(begin))
+        try:
+            while (one := self._wait(_next(told))) is not _END:
+                yield one
+        finally:
+            self._close(told)
+
+    def _close(self, told: AsyncIterator[Any]) -> None:
+        if (
+            threading.current_thread() is self._thread
+        ):  # an iterator that was dropped, found by the garbage collector there
+            self._loop.create_task(_closed(told))
+        elif self._thread.is_alive():
+            self._wait(_closed(told))
+
+    def _wait(self, waiting: Coroutine[Any, Any, T]) -> T:
+        """Run it on the app's loop. Ctrl-C cancels it there, and goes on its way once it has stopped."""
+        is_inside = threading.current_thread() is self._thread
+        if is_inside or not self._thread.is_alive():
+            waiting.close()
+            why = "its own loop would wait for itself; use `await`" if is_inside else "use it inside 'with'"
+            raise RuntimeError(f"the app cannot be used here: {why}")
+        work = _Work(self._loop, waiting)
+        try:
+            return work.result()
+        except KeyboardInterrupt:
+            work.cancel(_STOPS_WITHIN)
+            raise
+
+    def _stop(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+
+class _Work(Generic[T]):
+    """One coroutine on its way on another thread's loop."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, waiting: Coroutine[Any, Any, T]) -> None:
+        self._loop = loop
+        self._waiting = waiting
+        self._task: asyncio.Task[T] | None = None
+        self._is_done = threading.Event()
+        loop.call_soon_threadsafe(self._begin)
+
+    def _begin(self) -> None:
+        self._task = self._loop.create_task(self._waiting)
+        self._task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[T]) -> None:
+        if not task.cancelled():
+            task.exception()  # whoever was interrupted does not ask for it, and asyncio would complain
+        self._is_done.set()
+
+    def result(self) -> T:
+        """What it gives, when it has."""
+        self._is_done.wait()
+        assert self._task is not None
+        if self._task.cancelled():
+            raise concurrent.futures.CancelledError
+        return self._task.result()
+
+    def cancel(self, within: float) -> None:
+        """Cancel it, and wait a while until it has stopped."""
+        self._loop.call_soon_threadsafe(lambda: self._task is not None and self._task.cancel())
+        with suppress(KeyboardInterrupt):  # whoever insists does not wait
+            self._is_done.wait(within)
+
+
+async def _made(begin: Callable[[], T]) -> T:
+    return begin()
+
+
+async def _next(told: AsyncIterator[T]) -> T | Any:
+    return await anext(told, _END)
+
+
+async def _closed(told: AsyncIterator[Any]) -> None:
+    if isinstance(told, AsyncGenerator):
+        with suppress(RuntimeError):  # it is still on its way, and stops by itself
+            await told.aclose()
+
+
+class SyncSurface:
+    """A surface without `await`."""
+
+    def __init__(self, app: SyncApp, handle: SurfaceHandle) -> None:
+        self._app = app
+        self._handle = handle
+
+    @property
+    def handle(self) -> SurfaceHandle:
+        """The surface behind; use it on the app's own loop only."""
+        return self._handle
+
+    @property
+    def request(self) -> SurfaceRequest:
+        """Who calls, and in what context."""
+        return self._handle.request
+
+    def tools(self) -> Rendering:
+        """The tools as a model is shown them."""
+        return self._handle.tools()
+
+    def call(self, name: str, arguments: dict[str, Any] | bytes | None = None, **options: Any) -> Result | Pending:
+        """Use a tool; see `SurfaceHandle.call`."""
+        return self._app.run(self._handle.call(name, arguments, **options))
+
+    def call_many(self, calls: Iterable[Given], *, wait: float | None = None, **policy: Any) -> Batch:
+        """Use many tools; gives their results in call order. See `SurfaceHandle.call_many`. Raises BatchError."""
+        return self._app.run(self._handle.call_many(calls, wait=wait, **policy))
+
+    def stream_many(self, calls: Iterable[Given], *, wait: float | None = None, **policy: Any) -> Iterator[Update]:
+        """The same, told as it goes. Whoever stops iterating cancels what has not ended: `break`, Ctrl-C, an error."""
+        return self._app.iterate(lambda: self._handle.stream_many(calls, wait=wait, **policy))
+
+    def follow(self, invocation_id: str, after: int = 0) -> Iterator[Progress]:
+        """The progress of a call of this principal's, in order, until it has ended; see `SurfaceHandle.follow`."""
+        return self._app.iterate(lambda: self._handle.follow(invocation_id, after))
+
+    def cancel(self, invocation_id: str, reason: str = "", *, within: float = 1.0) -> Cancellation | None:
+        """Ask that a call stops; see `SurfaceHandle.cancel`. From another thread than the one that waits for the call."""
+        return self._app.run(self._handle.cancel(invocation_id, reason, within=within))
+
+    def interrupt(self, reason: str = "") -> list[str]:
+        """The user interrupts; gives the ids of what was told to stop. See `SurfaceHandle.interrupt`."""
+        return self._app.run(_made(lambda: self._handle.interrupt(reason)))
+
+    def discard(self, invocation_ids: Iterable[str], reason: str = "") -> None:
+        """Throw away calls of a turn that was replaced; see `SurfaceHandle.discard`."""
+        ids = tuple(invocation_ids)
+        self._app.run(_made(lambda: self._handle.discard(ids, reason)))
+
+    def result(self, invocation_id: str, wait: float | None = None) -> Result | Pending | None:
+        """How a call of this principal's ended, or what it waits for."""
+        return self._app.run(self._handle.result(invocation_id, wait))
+
+    def payload(self, uri: str, offset: int = 0, limit: int | None = None) -> bytes:
+        """The bytes of a stored result, or a range of them. Raises PayloadGone."""
+        return self._app.run(self._handle.payload(uri, offset, limit))
+
+    @property
+    def context(self) -> dict[str, Any]:
+        """What tools of this run left for those after them. A copy."""
+        return self._handle.context
+
+    def search(self, query: str, limit: int | None = None) -> SearchResult:
+        """Find tools."""
+        return self._app.run(self._handle.search(query, limit))

@@ -1,0 +1,170 @@
+"""Backup and restore of a ledger."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from ferrule.app.custody.check import sightings, verify_ledger
+from ferrule.app.custody.paths import LedgerPaths, now, public_keys, signing_keys, tell_witness
+from ferrule.contracts.ledger import HeadRow, SourceDamaged
+from ferrule.errors import LedgerError, LedgerUnavailable
+from ferrule.ledger.audit.findings import Verdict
+from ferrule.ledger.audit.walk import Progress
+from ferrule.ledger.stores.sqlite import copies
+from ferrule.ledger.stores.sqlite.raw import SqliteSource
+from ferrule.ledger.stores.sqlite.upkeep import Upkeep
+from ferrule.model.journal import Entry
+
+
+class Lost(NamedTuple):
+    """What a restore gives up."""
+
+    first: int
+    """The first row number that the backup does not share with the ledger."""
+    last: int | None
+    """The last one; None when nobody can tell."""
+
+    @property
+    def rows(self) -> int | None:
+        """How many rows; None when nobody can tell."""
+        return None if self.last is None else max(0, self.last - self.first + 1)
+
+
+class Restored(NamedTuple):
+    """What a restore did."""
+
+    verdict: Verdict
+    """Of the backup."""
+    lost: Lost | None
+    """None when the ledger was as the backup is, and nothing was done."""
+    aside: Path | None
+    """Where the ledger that was replaced is kept."""
+    approved: tuple[str, ...] = ()
+    """Calls that are approved in the restored ledger and run when a server starts, though they may have run already."""
+
+
+def back_up(paths: LedgerPaths, target: Path, *, progress: Progress | None = None) -> Verdict:
+    """Write a copy of the ledger as it is at this moment, while others go on writing, and check it.
+
+    A copy that does not verify is removed again. Raises LedgerError.
+    """
+    keys = public_keys(paths)
+    if target.exists():
+        raise LedgerError(f"{target} exists already; a backup never overwrites anything")
+    copy = copies.copy_ledger(paths.ledger, target)
+    try:
+        verdict = verify_ledger(copy, keys, progress=progress)
+        if verdict.is_clean:
+            copies.put_in_place(copy, target)
+    finally:
+        copies.remove(copy)
+    return verdict
+
+
+def restore(paths: LedgerPaths, backup: Path, *, may_lose: bool = False, progress: Progress | None = None) -> Restored:
+    """Put a backup in the place of the ledger, with a row that says so. Nothing is changed if the backup does not verify.
+
+    Raises LedgerError when the ledger has rows that the backup lacks (unless `may_lose`), or a process has it open.
+    """
+    verdict = verify_ledger(backup, public_keys(paths), progress=progress)
+    if not verdict.is_clean:
+        return Restored(verdict, None, None)
+    _check_unused(paths)
+    lost = _lost(paths, verdict)
+    if lost is None:
+        return Restored(verdict, None, None)
+    if lost.rows != 0 and not may_lose:
+        raise LedgerError(_refusal(paths, backup, verdict, lost))
+    aside = _replace(paths, backup, verdict, lost)
+    tell_witness(paths)
+    return Restored(verdict, lost, aside, _approved(paths) if lost.rows != 0 else ())
+
+
+def _check_unused(paths: LedgerPaths) -> None:
+    users = copies.users_of(paths.ledger.absolute().parent / "instances")
+    if users:
+        numbers = ", ".join(name.partition("-")[0] for name in users)
+        raise LedgerUnavailable(f"the ledger {paths.ledger} is open in process {numbers}; stop it, then restore")
+
+
+def _refusal(paths: LedgerPaths, backup: Path, verdict: Verdict, lost: Lost) -> str:
+    if lost.rows is None:
+        what = f"{paths.ledger} cannot be read, so nobody knows what would be lost"
+    else:
+        what = f"{lost.rows:,} rows ({lost.first} to {lost.last}) that were written are not in it"
+    return f"{backup} ends with row {verdict.last_seq}; {what}. To give them up, use --force-older: it is recorded"
+
+
+def _lost(paths: LedgerPaths, verdict: Verdict) -> Lost | None:
+    """What would be given up; None when the ledger is exactly as the backup."""
+    seen = _furthest_seen(paths, verdict)
+    if not paths.ledger.exists():
+        return Lost(verdict.last_seq + 1, max(seen, verdict.last_seq))
+    try:
+        with SqliteSource(paths.ledger) as source:
+            head = source.heads()[0]
+            common = _common(source, head, verdict)
+    except (LedgerError, SourceDamaged, IndexError):
+        return Lost(verdict.last_seq + 1, None)
+    if common is None:
+        return None
+    return Lost(common + 1, max(seen, head.seq))
+
+
+def _common(source: SqliteSource, head: HeadRow, verdict: Verdict) -> int | None:
+    """The last row both have; None when they are the same. A ledger that went another way shares nothing we can name."""
+    if head.ledger != verdict.ledger:
+        return 0
+    if (head.seq, head.hash.hex()) == (verdict.last_seq, verdict.head_hash):
+        return verdict.last_seq if any(source.defects()) or any(source.damage()) else None
+    found = source.hash_at(verdict.last_seq)
+    return verdict.last_seq if found is not None and found.hex() == verdict.head_hash else 0
+
+
+def _furthest_seen(paths: LedgerPaths, verdict: Verdict) -> int:
+    if paths.witness is None or not paths.witness.exists():
+        return 0
+    with sightings(paths.witness) as seen:
+        return max((one.seq for one in seen or () if one.ledger == verdict.ledger), default=0)
+
+
+def _replace(paths: LedgerPaths, backup: Path, verdict: Verdict, lost: Lost) -> Path | None:
+    copy = copies.copy_ledger(backup, paths.ledger)
+    try:
+        _record(copy, paths, backup, lost)
+        copies.drop_log(copy)
+        aside = _set_aside(paths, lost)
+        _check_unused(paths)
+        copies.put_in_place(copy, paths.ledger)
+    finally:
+        copies.remove(copy)
+    return aside
+
+
+def _approved(paths: LedgerPaths) -> tuple[str, ...]:
+    with SqliteSource(paths.ledger) as source:
+        return tuple(call[0] for call in source.table("open_calls") if call[1] == "approved")
+
+
+def _record(copy: Path, paths: LedgerPaths, backup: Path, lost: Lost) -> None:
+    with Upkeep(copy, signing_keys(paths)) as upkeep, upkeep.writing():
+        facts = {
+            "ledger": upkeep.ledger,
+            "restored_from": backup.name,
+            "lost_rows": lost.rows,
+            "lost_first": lost.first,
+            "lost_last": lost.last,
+        }
+        upkeep.append(Entry("opened", "", now(), "", "restored", facts))
+
+
+def _set_aside(paths: LedgerPaths, lost: Lost) -> Path | None:
+    if not paths.ledger.exists():
+        return None
+    copies.drop_log(paths.ledger)
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
+    aside = paths.ledger.with_name(f"{paths.ledger.name}.replaced-{stamp}")
+    copies.set_aside(paths.ledger, aside)
+    return aside

@@ -1,0 +1,108 @@
+"""Destroys personal payloads. The record of the call stays, and says that its payload was erased."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from ferrule.app.custody.paths import LedgerPaths, damage_told, now, signing_keys, tell_witness
+from ferrule.contracts.ledger import RawRow
+from ferrule.errors import LedgerError
+from ferrule.ledger.audit.kinds import LAST_CALL_KIND, NEWS
+from ferrule.ledger.audit.ownership import is_of
+from ferrule.ledger.audit.walk import UNREADABLE
+from ferrule.ledger.stores.sqlite.raw import SqliteSource
+from ferrule.ledger.stores.sqlite.upkeep import Upkeep
+from ferrule.model.journal import Entry
+
+_ROWS_PER_RECORD = 5_000
+"""An `erased` row names at most so many rows."""
+
+
+class Erased(NamedTuple):
+    """What an erasure destroyed."""
+
+    rows: int
+    calls: tuple[str, ...]
+    still_open: tuple[str, ...]
+    """Calls that have not ended, and were left as they are."""
+    is_gone: bool = True
+    """False when another process kept an old state of the file open, so that bytes remain in its log for now."""
+    was_rewritten: bool = False
+    """True when the whole file was written anew to be rid of a second copy."""
+
+
+def erase_call(paths: LedgerPaths, call: str, *, reason: str, by: str) -> Erased:
+    """Destroy the payloads of one call. Raises LedgerError when there is no such call, or it has not ended."""
+    with Upkeep(paths.ledger, signing_keys(paths)) as upkeep:
+        with upkeep.writing():
+            rows = upkeep.rows_of(call)
+            if not rows:
+                raise LedgerError(f"there is no call {call!r} in {paths.ledger}")
+            state = upkeep.open_calls().get(call)
+            if state is not None:
+                raise LedgerError(f"{call} has not ended (it is {state}); answer or cancel it first, then erase it")
+            erased, salts = _destroy(upkeep, rows, reason, by)
+        return _finished(paths, upkeep, erased, salts)
+
+
+def erase_principal(paths: LedgerPaths, principal: str, *, before: int | None, reason: str, by: str) -> Erased:
+    """Destroy the payloads of everything done on behalf of a principal, up to a moment. Open calls are left, and told."""
+    with Upkeep(paths.ledger, signing_keys(paths)) as upkeep:
+        found, last = _rows_of(paths.ledger, principal)
+        with upkeep.writing():
+            found += [row for row in upkeep.rows_after(last) if row.kind == NEWS or _is_of(row, principal)]
+            found = [row for row in found if row.kind != NEWS or _has_call(upkeep, row.call, principal)]
+            if before is not None:
+                found = [row for row in found if row.at < before]
+            open_calls = upkeep.open_calls()
+            closed = [row for row in found if row.call not in open_calls]
+            left = tuple(dict.fromkeys(row.call for row in found if row.call in open_calls))
+            erased, salts = _destroy(upkeep, closed, reason, by)
+        return _finished(paths, upkeep, erased._replace(still_open=left), salts)
+
+
+def _rows_of(ledger: Path, principal: str) -> tuple[list[RawRow], int]:
+    """The rows of a principal and news of anybody, without content, and the last row looked at. Others may write meanwhile."""
+    found, last = [], 0
+    with SqliteSource(ledger) as source, damage_told(ledger):
+        for values in source.rows():
+            row = RawRow._make(values)
+            last = row.seq
+            if row.payload is not None and (row.kind == NEWS or _is_of(row, principal)):
+                found.append(row._replace(body=b"", payload=b"", mark=b"", hash=b""))
+    return found, last
+
+
+def _is_of(row: RawRow, principal: str) -> bool:
+    try:
+        return is_of(row, principal)
+    except UNREADABLE:
+        text = f"row {row.seq} cannot be understood, so nobody knows whose it is; run 'ferrule audit verify' first"
+        raise LedgerError(text) from None
+
+
+def _has_call(upkeep: Upkeep, call: str, principal: str) -> bool:
+    """News does not say whose it is: the call's other rows do."""
+    return any(_is_of(row, principal) for row in upkeep.rows_of(call) if row.kind <= LAST_CALL_KIND)
+
+
+def _destroy(upkeep: Upkeep, rows: Iterable[RawRow], reason: str, by: str) -> tuple[Erased, list[bytes]]:
+    wanted = [row for row in rows if row.payload is not None]
+    salts = upkeep.destroy_payloads(row.seq for row in wanted)
+    for start in range(0, len(wanted), _ROWS_PER_RECORD):
+        some = wanted[start : start + _ROWS_PER_RECORD]
+        facts = {"rows": [row.seq for row in some], "calls": _calls(some), "reason": reason, "by": by}
+        upkeep.append(Entry("erased", "", now(), "", "erased", facts))
+    return Erased(len(wanted), _calls(wanted), ()), salts
+
+
+def _calls(rows: Iterable[RawRow]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(row.call for row in rows if row.call))
+
+
+def _finished(paths: LedgerPaths, upkeep: Upkeep, erased: Erased, salts: list[bytes]) -> Erased:
+    is_gone, was_rewritten = upkeep.scrub(salts)
+    tell_witness(paths)
+    return erased._replace(is_gone=is_gone, was_rewritten=was_rewritten)

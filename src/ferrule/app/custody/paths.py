@@ -1,0 +1,112 @@
+"""Where a ledger and what belongs to it are kept, and the keys that are trusted to have signed it."""
+
+from __future__ import annotations
+
+import base64
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+from ferrule.contracts.ledger import SourceDamaged
+from ferrule.definitions.compiler.seal import load_key, public_half, trusted_keys
+from ferrule.errors import LedgerError
+from ferrule.ledger.stores.sqlite.connection import Keys
+from ferrule.ledger.stores.sqlite.raw import SqliteSource
+from ferrule.ledger.stores.witness import FileWitness
+from ferrule.workspace.workspace import Workspace
+
+KEYS = ".ferrule/keys"
+
+
+class LedgerPaths(NamedTuple):
+    """Where a ledger and what belongs to it are kept."""
+
+    ledger: Path
+    key: Path
+    """The private key that signs heads."""
+    public: Path
+    """Its public half, and those of keys that were used before."""
+    witness: Path | None = None
+    """Where signed heads are written besides, when that is a file."""
+
+
+def ledger_paths(workspace: Workspace, ledger: str | None = None) -> LedgerPaths:
+    """Where a workspace keeps its ledger, the ledger's key and the witness; `ledger` names another file."""
+    settings = workspace.settings.ledger
+    file = Path(ledger) if ledger is not None else workspace.root / settings.path
+    keys = workspace.root / KEYS
+    beside = file.absolute().parent / "keys"
+    if ledger is not None and (beside / "ledger.pub").is_file():
+        keys = beside
+    witness = settings.witness if ledger is None and "://" not in settings.witness else ""
+    return LedgerPaths(file, keys / "ledger.key", keys / "ledger.pub", workspace.root / witness if witness else None)
+
+
+def now() -> int:
+    """The time, in microseconds since 1970."""
+    return time.time_ns() // 1000
+
+
+def public_keys(paths: LedgerPaths, named: str | None = None) -> tuple[bytes, ...]:
+    """The keys that may have signed a ledger's head: those in a file somebody names, else those of the workspace.
+
+    Raises LedgerError when there is none, SealError when they cannot be read.
+    """
+    if named is not None:
+        return _named(named)
+    keys = trusted_keys(paths.public)
+    if not keys and paths.key.is_file():
+        keys = (public_half(load_key(paths.key)),)
+    if not keys:
+        raise LedgerError(f"there is no key to check with: {paths.public} is missing; name a public key with --key")
+    return keys
+
+
+def _named(file: str) -> tuple[bytes, ...]:
+    if not Path(file).is_file():
+        raise LedgerError(
+            f"there is no key file {file!r}; --key takes a file with a line 'ed25519 …', such as ledger.pub"
+        )
+    keys = trusted_keys(file)
+    if not keys:
+        raise LedgerError(f"{file} holds no public key")
+    return keys
+
+
+def signing_keys(paths: LedgerPaths) -> Keys:
+    """What is needed to write to the ledger. Raises SealError when the private key is not there."""
+    older = tuple(Ed25519PublicKey.from_public_bytes(key) for key in trusted_keys(paths.public))
+    return Keys(load_key(paths.key), older)
+
+
+def fingerprint(key: bytes) -> str:
+    """A public key as it stands in a file of keys."""
+    return base64.b64encode(key).decode()
+
+
+def tell_witness(paths: LedgerPaths) -> None:
+    """Let the witness know the ledger's last row, so that undoing what was just done is found out. Raises LedgerError."""
+    if paths.witness is None:
+        return
+    with SqliteSource(paths.ledger) as source, damage_told(paths.ledger):
+        head = source.heads()[0]
+    try:
+        FileWitness(paths.witness).write(*head)
+    except OSError as error:
+        text = (
+            f"it is done, but the witness {paths.witness} could not be told: {error.strerror}; it hears of the next row"
+        )
+        raise LedgerError(text) from None
+
+
+@contextmanager
+def damage_told(ledger: Path) -> Iterator[None]:
+    """Turns a file that breaks off while it is read into a message."""
+    try:
+        yield
+    except SourceDamaged as damage:
+        raise LedgerError(f"the ledger {ledger} is damaged ({damage}); 'ferrule audit verify' tells more") from None

@@ -1,0 +1,145 @@
+"""What a ledger is at this moment, without checking it: its ends, its head, its witness, and what was done to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from ferrule.app.custody.paths import LedgerPaths, damage_told
+from ferrule.contracts.ledger import HeadRow, RawRow
+from ferrule.ledger.audit.walk import UNREADABLE
+from ferrule.ledger.audit.witness import read_witness
+from ferrule.ledger.chain import NO_PAYLOAD, START, commitment, row_hash
+from ferrule.ledger.stores.sqlite.raw import SqliteSource
+from ferrule.model.journal import KINDS
+
+_TAIL = 16 * 1024
+_decode = msgspec.msgpack.Decoder(dict[str, Any]).decode
+Deed = Literal["opened", "restored", "erased", "pruned"]
+
+
+class Mark(NamedTuple):
+    """Something that was done to the ledger itself, as a row of it tells."""
+
+    seq: int
+    at: int
+    deed: Deed
+    by: str
+    told: str
+
+
+class Ends(NamedTuple):
+    """The first and the last row, and the signed head."""
+
+    first_seq: int
+    first_at: int
+    last_seq: int
+    last_at: int
+    heads: tuple[HeadRow, ...]
+    size_bytes: int
+
+
+class Seen(NamedTuple):
+    """What a witness wrote down last."""
+
+    seq: int
+    at: int
+
+
+class Link(NamedTuple):
+    """One row as it hangs in the chain."""
+
+    seq: int
+    kind: str
+    call: str
+    at: int
+    tool: str
+    outcome: str
+    is_erased: bool
+    hash: str
+    is_whole: bool
+    """True when it is what was hashed, and follows the row before."""
+    follows_gap: bool
+    """True when rows before it are missing."""
+
+
+def ends_of(paths: LedgerPaths) -> Ends:
+    """Where a ledger begins and ends. Raises LedgerError."""
+    with SqliteSource(paths.ledger) as source, damage_told(paths.ledger):
+        first, last = source.bounds()
+        times = {number: row[3] for number in (first, last) for row in source.rows(number, number)}
+        heads = tuple(source.heads())
+    return Ends(first, times.get(first, 0), last, times.get(last, 0), heads, paths.ledger.stat().st_size)
+
+
+def marks_of(paths: LedgerPaths, after: int = 0) -> list[Mark]:
+    """What was done to a ledger, in rows after a number. Raises LedgerError."""
+    with SqliteSource(paths.ledger) as source, damage_told(paths.ledger):
+        return [_mark(RawRow._make(row)) for row in source.upkeep_rows(after)]
+
+
+def _mark(row: RawRow) -> Mark:
+    try:
+        facts, kind = _decode(row.body), KINDS[row.kind]
+        by = str(facts.get("by", ""))
+        if kind == "erased":
+            rows, calls, why = len(facts["rows"]), len(facts["calls"]), str(facts.get("reason", ""))
+            told = f"payloads of {_count(rows, 'row')} of {_count(calls, 'call')} were destroyed"
+            return Mark(row.seq, row.at, "erased", by, f"{told}: {why}" if why else told)
+        if kind == "pruned":
+            return Mark(row.seq, row.at, "pruned", by, f"rows up to {facts['last']} were removed")
+        if "lost_first" in facts:
+            last = facts.get("lost_last")
+            upto = f" to {last}" if last is not None else " on"
+            told = f"it was restored; rows from {facts['lost_first']}{upto} were given up"
+            return Mark(row.seq, row.at, "restored", by, told)
+        return Mark(row.seq, row.at, "opened", by, "it was created" if row.seq == 1 else "it was opened anew")
+    except UNREADABLE:
+        return Mark(row.seq, row.at, "opened", "", "the row cannot be understood; a check tells more")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def last_seen(witness: Path) -> Seen | None:
+    """What a witness wrote down last; None when nothing of it can be read."""
+    try:
+        with witness.open("rb") as file:
+            size = file.seek(0, 2)
+            file.seek(max(0, size - _TAIL))
+            lines = file.read().splitlines()
+    except OSError:
+        return None
+    known = [sighting for sighting in read_witness(lines) if sighting.ledger]
+    return Seen(known[-1].seq, known[-1].at) if known else None
+
+
+def links_around(paths: LedgerPaths, seq: int, count: int) -> list[Link]:
+    """The rows around one, each held against its hash. Raises LedgerError."""
+    first, last = max(1, seq - count), seq + count
+    with SqliteSource(paths.ledger) as source, damage_told(paths.ledger):
+        before = source.hash_at(first - 1) if first > 1 else START
+        rows = [RawRow._make(row) for row in source.rows(first, last)]
+    found, at = [], first - 1
+    for row in rows:
+        found.append(_link(row, before, at))
+        before, at = row.hash, row.seq
+    return found
+
+
+def _link(row: RawRow, before: bytes | None, at: int) -> Link:
+    try:
+        promise = commitment(row.payload) if row.payload is not None else row.commitment or NO_PAYLOAD
+        fits = before is None or row.hash == row_hash(
+            before, row.seq, row.kind, row.call, row.at, row.tool, row.outcome, row.body, promise, row.mark
+        )
+        kind = KINDS[row.kind]
+        return Link(
+            row.seq, kind, row.call, row.at, row.tool, row.outcome, row.commitment is not None, row.hash.hex(), fits,
+            row.seq != at + 1,
+        )  # fmt: skip
+    except UNREADABLE:
+        return Link(row.seq, "", "", 0, "", "", False, "", False, row.seq != at + 1)

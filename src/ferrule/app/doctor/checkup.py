@@ -1,0 +1,221 @@
+"""A whole workspace looked over: its definitions, its premises, and every tool. What `ferrule doctor` tells.
+
+Definitions are taken as they stand now. A file with errors costs its own tools a line each, and nobody else anything.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from ferrule.access.keys import AGENTS, KEYS_FOLDER, TOKENS_FILE, Access
+from ferrule.app.assembly import open_store, open_to_look
+from ferrule.app.doctor.doctor import Doctor, Told
+from ferrule.app.doctor.examination import Examined
+from ferrule.app.doctor.premises import bound_names, broken_line, cached_tools, line, premises, providers, sandbox
+from ferrule.contracts.catalog import CatalogView, Listed
+from ferrule.definitions.compiler.build import Contents, contents_of
+from ferrule.definitions.compiler.discover import load
+from ferrule.definitions.compiler.gather import Piece, gather
+from ferrule.definitions.compiler.seal import public_half
+from ferrule.errors import FerruleError, WorkspaceError
+from ferrule.model.catalog import Catalog
+from ferrule.model.diagnostic import Diagnostic, Severity
+from ferrule.model.nearest import nearest
+from ferrule.model.outline import ToolOutline
+from ferrule.model.surface import DEFAULT_TENANT
+from ferrule.runtime.functions import bound_functions, load_modules
+from ferrule.runtime.functions.function_tools import joined
+from ferrule.runtime.surface.catalogs import EmptyCatalog, SealedCatalog
+from ferrule.workspace.parts import parts
+from ferrule.workspace.workspace import Workspace, show_path
+
+
+class Checkup(NamedTuple):
+    """What was found."""
+
+    tools: list[Examined]
+    workspace: list[Examined]
+
+    @property
+    def is_broken(self) -> bool:
+        """True when anything is."""
+        return any(found.health == "broken" for found in (*self.tools, *self.workspace))
+
+
+class _Definitions(NamedTuple):
+    catalog: CatalogView
+    tools: list[Examined]
+    """Those whose files have errors."""
+    others: list[Examined]
+
+
+async def look_over(
+    path: str | Path,
+    env: Mapping[str, str],
+    *,
+    names: Collection[str] = (),
+    principal: str | None = None,
+    tenant: str = DEFAULT_TENANT,
+    seconds: float = 10.0,
+    told: Told = lambda done, total: None,
+) -> Checkup:
+    """Everything that can be found out without calling a tool. `names`: only these tools, and not the workspace.
+    Raises FerruleError when there is no workspace to look at."""
+    workspace = Workspace.open(path)
+    definitions = _definitions(workspace)
+    if isinstance(definitions.catalog, EmptyCatalog) and not (workspace.has_settings_file or definitions.tools):
+        raise WorkspaceError(f"there is no workspace in {workspace.root}; name one with --workspace")
+    own = [] if names else [*definitions.others, *premises(workspace, env)]
+    usable, problems = _usable(workspace, definitions.catalog, env)
+    own += problems
+    off = await _off(workspace)
+    try:
+        async with open_to_look(usable, definitions.catalog, env) as app:
+            chosen, broken = _chosen(app.catalog, definitions.tools, names)
+            doctor = Doctor(
+                app,
+                principal=principal or _caller(workspace),
+                seconds=seconds,
+                off=off,
+                tenant=tenant,
+                programs=workspace.settings.mcp.programs,
+            )
+            examined = await doctor.examine(chosen, told)
+            if not names:
+                own += [
+                    *await providers(app, seconds),
+                    *await sandbox(workspace, chosen),
+                    *cached_tools(workspace, app),
+                    *bound_names(workspace, app),
+                ]
+    except WorkspaceError:
+        raise  # a tool was named that is not there
+    except FerruleError as error:
+        chosen, broken = _chosen(definitions.catalog, definitions.tools, names)
+        examined = [_closed(listed, error) for listed in chosen]
+    return Checkup(sorted([*examined, *broken], key=lambda found: found.name), own)
+
+
+def _caller(workspace: Workspace) -> str:
+    """Whoever `ferrule call` calls for. Nothing is made for the sake of looking."""
+    with suppress(FerruleError):
+        if (workspace.root / KEYS_FOLDER / TOKENS_FILE).exists():
+            return Access(workspace.root).local_agent().principal
+    return AGENTS
+
+
+def _closed(listed: Listed, error: FerruleError) -> Examined:
+    told = f"no call is made here as long as the workspace cannot be opened: {error}"
+    return Examined(name=listed.tool.tool_id, kind=listed.tool.tool_kind, health="broken", told=told, code="workspace")
+
+
+def _definitions(workspace: Workspace) -> _Definitions:
+    """What the definitions are now, without those that have errors."""
+    errors: dict[str, list[Diagnostic]] = defaultdict(list)
+    for diagnostic in workspace.check().diagnostics:
+        if diagnostic.severity is Severity.ERROR:
+            errors[diagnostic.file].append(diagnostic)
+    sources = (load(task.path, task.name) for task in workspace.select().everything)
+    pieces = list(gather(sources, parts().dialects, workspace.namespace))
+    shown = {piece.file: show_path(os.path.join(workspace.root, piece.file)) for piece in pieces}
+    sound = [piece for piece in pieces if piece.compiled is not None and shown[piece.file] not in errors]
+    tools = [
+        Examined(
+            name=outline.tool_id,
+            kind="definition",
+            health="broken",
+            told=_first(errors[shown[piece.file]]),
+            code="definition",
+        )
+        for piece in pieces
+        if shown[piece.file] in errors
+        for outline in piece.outlines
+        if isinstance(outline, ToolOutline) and outline.tool_id
+    ]
+    named = {shown[piece.file] for piece in pieces if any(isinstance(one, ToolOutline) for one in piece.outlines)}
+    others = [broken_line(file, _first(found), "definition") for file, found in errors.items() if file not in named]
+    catalog, problem = _catalog(sound)
+    return _Definitions(catalog, tools, [*others, *problem])
+
+
+def _catalog(pieces: list[Piece]) -> tuple[CatalogView, list[Examined]]:
+    contents, problem = _contents(pieces)
+    if not contents.tools:
+        return EmptyCatalog(), problem
+    key = Ed25519PrivateKey.generate()
+    return SealedCatalog(Catalog.from_bytes(contents.sealed(key), [public_half(key)])), problem
+
+
+def _contents(pieces: list[Piece]) -> tuple[Contents, list[Examined]]:
+    """What the sound files hold. An agent may name a tool of a file that is not sound: then only tools count."""
+    try:
+        return contents_of(pieces), []
+    except (FerruleError, LookupError):
+        only = [piece for piece in pieces if piece.compiled is not None and piece.compiled.tools]
+        told = "agents and roles could not be joined with their tools, because other files have errors"
+        return contents_of(only), [line("definitions", "warned", told)]
+
+
+def _first(found: list[Diagnostic]) -> str:
+    first = found[0]
+    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+    return f"{first.rule} in line {first.line} of {first.file}: {first.message}{more}; 'ferrule check' tells more"
+
+
+def _usable(workspace: Workspace, catalog: CatalogView, env: Mapping[str, str]) -> tuple[Workspace, list[Examined]]:
+    """The workspace as far as it can be opened: functions that cannot be used are told and left out."""
+    said, root = workspace.settings.functions, workspace.root
+    problems: list[Examined] = []
+
+    def is_sound(name: str, find: Callable[[], Iterable[Any]]) -> bool:
+        try:
+            joined(catalog, find(), workspace.namespace, environment=env)
+        except FerruleError as error:
+            problems.append(broken_line(f"functions {name}", f"{error}; until then no call is made here", "functions"))
+            return False
+        return True
+
+    modules = tuple(name for name in said.modules if is_sound(name, partial(load_modules, root, (name,), said.paths)))
+    bind = {
+        name: to
+        for name, to in said.bind.items()
+        if is_sound(name, partial(bound_functions, root, {name: to}, said.paths))
+    }
+    functions = msgspec.structs.replace(said, modules=modules, bind=bind)
+    settings = msgspec.structs.replace(workspace.settings, functions=functions)
+    return Workspace(root, settings, has_settings_file=workspace.has_settings_file), problems
+
+
+def _chosen(
+    catalog: CatalogView, broken: list[Examined], names: Collection[str]
+) -> tuple[list[Listed], list[Examined]]:
+    """The tools that are meant. Raises WorkspaceError for a name that nothing has."""
+    preferred = catalog.preferred()
+    if not names:
+        return list(preferred), broken
+    wanted: set[str] = set()
+    for name in names:
+        ids = set(catalog.named(name)) | {found.name for found in broken if found.name == name}
+        if not ids:
+            known = [*(listed.tool.name for listed in preferred), *(found.name for found in broken)]
+            raise WorkspaceError(f"there is no tool {name!r} here; {nearest(name, known) or 'ferrule list shows them'}")
+        wanted |= ids
+    chosen = [listed for listed in preferred if listed.tool.tool_id in wanted]
+    return chosen, [found for found in broken if found.name in wanted]
+
+
+async def _off(workspace: Workspace) -> list[str]:
+    """The tools that somebody disabled."""
+    with suppress(FerruleError):
+        async with open_store(workspace.root) as store:
+            return [switch.tool_id for switch in await store.switched_off()]
+    return []

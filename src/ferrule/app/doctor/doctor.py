@@ -1,0 +1,242 @@
+"""Finds out whether tools would work, without calling one: definition, executor, credentials, address, upstream, in that order.
+
+Tools are looked at side by side, each within its time. What is behind several of them and does not answer is waited for once.
+Nothing is recorded, and what is told goes through the redactor.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from ferrule.app.app import App
+from ferrule.app.doctor.examination import Examined, Health
+from ferrule.contracts.catalog import Listed
+from ferrule.contracts.executor import Context, ExecutionFailed, Executor
+from ferrule.model.surface import DEFAULT_TENANT
+from ferrule.model.tool import Tool
+from ferrule.model.upstreams import McpProgram
+from ferrule.runtime.executors.transports import transport_of
+from ferrule.runtime.redaction.redactor import ONLY_GIVEN
+from ferrule.runtime.surface.availability import availability
+from ferrule.runtime.surface.credentials import credential_names
+
+_TOGETHER = 8
+_GRACE_SECONDS = 0.5
+"""A probe that knows its deadline tells better than we can why it missed it."""
+_SHARED = frozenset({"dependency_unavailable", "timeout", "rate_limited"})
+"""What is true for every tool behind the same system."""
+_OFF = {"disabled": "its definition disables it", "retired": "it is retired", "draft": "its definition is a draft"}
+_MESSAGES = ("message", "error", "text", "detail")
+_LONGEST_WORDS = 160
+_REQUIRING = frozenset({"oxp", "oxp_server"})
+"""Dialects whose tools say what they require by names that only the settings explain."""
+
+Told = Callable[[int, int], None]
+"""How many are done, of how many."""
+
+NO_PROGRAMS: Mapping[str, McpProgram] = {}
+
+
+class _Known(msgspec.Struct):
+    """What is known about one system behind tools."""
+
+    lock: asyncio.Lock
+    answers: bool = False
+    failed: ExecutionFailed | None = None
+    tool_id: str = ""
+
+
+class Doctor:
+    """Examines the tools of an open app."""
+
+    def __init__(
+        self,
+        app: App,
+        *,
+        principal: str,
+        seconds: float,
+        off: Collection[str] = (),
+        tenant: str = DEFAULT_TENANT,
+        programs: Mapping[str, McpProgram] = NO_PROGRAMS,
+    ) -> None:
+        """`principal`: for whom the tools should work. `seconds`: for each tool. `off`: the ids that are disabled. `programs`: of
+        `[mcp.programs]`."""
+        self._programs = programs
+        self._app = app
+        self._principal = principal
+        self._tenant = tenant
+        self._seconds = seconds
+        self._off = frozenset(off)
+        self._places = asyncio.Semaphore(_TOGETHER)
+        self._upstreams: dict[tuple[str, str], _Known] = {}
+
+    async def examine(self, tools: Sequence[Listed], told: Told = lambda done, total: None) -> list[Examined]:
+        """What was found for each tool, in their order."""
+        done = 0
+
+        async def one(listed: Listed) -> Examined:
+            nonlocal done
+            async with self._places:
+                found = await self._examined(listed.tool)
+            done += 1
+            told(done, len(tools))
+            return found
+
+        return list(await asyncio.gather(*map(one, tools)))
+
+    async def _examined(self, tool: Tool) -> Examined:
+        began = time.perf_counter()
+        kind = kind_of(tool, self._app.executor_of(tool))
+        code = ""
+        health: Health = "broken"
+        try:
+            health, words = await self._looked_at(tool, kind)
+        except ExecutionFailed as failed:
+            words, code = _cause(tool, failed), failed.code or failed.error_class
+        except Exception as error:  # one broken part must not hide what is wrong with the others
+            words, code = f"its executor failed with {type(error).__name__}", "executor_broken"
+        took = round((time.perf_counter() - began) * 1000, 1)
+        return Examined(
+            name=tool.tool_id, kind=kind, health=health, told=self._line(words), code=code, milliseconds=took
+        )
+
+    async def _looked_at(self, tool: Tool, kind: str) -> tuple[Health, str]:
+        """What was found. Raises ExecutionFailed with what is wrong."""
+        if tool.tool_id in self._off:
+            return "off", f"it was disabled; 'ferrule enable {tool.name}' turns it on"
+        readiness = self._app.readiness
+        if tool.lifecycle in _OFF and not (readiness is not None and readiness.is_switched_on(tool)):
+            return "off", _OFF[tool.lifecycle]
+        executor = self._app.executor_of(tool)
+        lacking = self._lacking(tool)
+        if executor is None:
+            raise _unreachable(tool, lacking)
+        if lacking:
+            raise ExecutionFailed("credential_missing", lacking, code="credential_missing")
+        run = executor.prepare(tool)
+        probe = getattr(run, "probe", None)
+        if probe is None:
+            return "unproven", self._unused_program(tool, kind) or _UNPROVEN.get(kind, _UNTRIED)
+        return "works", await self._probed(tool, run)
+
+    def _unused_program(self, tool: Tool, kind: str) -> str:
+        """What to know of a tool that a program should run, and a function does."""
+        named = next((name for name, program in self._programs.items() if program.runs(tool.tool_id)), "")
+        if kind != "function" or not named:
+            return ""
+        return (
+            f"a function is bound to it, so [mcp.programs.{named}] does not run it; take the function away if it should"
+        )
+
+    def _lacking(self, tool: Tool) -> str:
+        """Which credentials are known to be missing, before anybody is asked; empty when none are."""
+        readiness = self._app.readiness
+        names = credential_names(tool, availability(tool))
+        missing = readiness.missing_credentials(tool, names) if readiness is not None else ()
+        shown = ", ".join(map(repr, sorted(missing)))
+        return f"it needs {shown}, which is not set; {_advice(tool)}" if missing else ""
+
+    async def _probed(self, tool: Tool, run: Any) -> str:
+        upstream = getattr(run, "upstream", "")
+        known = self._upstreams.setdefault((type(run).__name__, upstream), _Known(asyncio.Lock())) if upstream else None
+        if known is None or known.answers:
+            return await self._asked(run)
+        async with known.lock:  # the first one finds out for all whether anybody answers
+            if known.failed is not None:
+                raise _as_of(known.failed, known.tool_id, tool.tool_id)
+            try:
+                said = await self._asked(run)
+            except ExecutionFailed as failed:
+                if failed.error_class in _SHARED:
+                    known.failed, known.tool_id = failed, tool.tool_id
+                raise
+            known.answers = True
+            return said
+
+    async def _asked(self, run: Any) -> str:
+        loop = asyncio.get_running_loop()
+        context = Context(
+            "doctor", self._principal, None, self._tenant, deadline=loop.time() + self._seconds, run_id="doctor"
+        )
+        try:
+            async with asyncio.timeout(self._seconds + _GRACE_SECONDS):
+                said: str = await run.probe(context)
+                return said
+        except TimeoutError:
+            raise ExecutionFailed(
+                "timeout", f"nothing came back within {self._seconds:g} seconds; is it up, and reachable from here?"
+            ) from None
+
+    def _line(self, words: str) -> str:
+        """What is told, in one line and without a secret."""
+        redactor = self._app.services.redactor or ONLY_GIVEN
+        told: str = redactor.value(" ".join(words.split()))[0]
+        return told
+
+
+def kind_of(tool: Tool, executor: Executor | None) -> str:
+    """How a tool is reached, in a word."""
+    name = type(executor).__name__.removesuffix("Executor").lower() if executor is not None else ""
+    if name == "transport" or executor is None:
+        return transport_of(tool) or (tool.tool_kind if executor is None else "program")
+    return name
+
+
+_UNTRIED = "its executor has nothing that could be tried"
+_UNPROVEN = {
+    "function": "a function is bound to it; whether that works only a call can tell",
+    "builtin": "it comes with Ferrule and needs nothing else",
+}
+
+
+def _unreachable(tool: Tool, lacking: str) -> ExecutionFailed:
+    """A call would be told of the credentials first, so both are told."""
+    also = f"; besides, {lacking}" if lacking else ""
+    if tool.tool_kind == "function" or tool.dialect in ("oxp", "adl"):
+        return ExecutionFailed(
+            "setup_required",
+            f"no function is bound to it; name one in [functions] bind, or write @ferrule.tool({tool.tool_id!r}) above it,"
+            f" or name the program that runs it in [mcp.programs]{also}",
+            code="function_unbound",
+        )
+    return ExecutionFailed(
+        "capability_gap", f"nothing here runs tools of kind {tool.tool_kind!r}; install an executor for it{also}"
+    )
+
+
+def _advice(tool: Tool) -> str:
+    if tool.dialect in _REQUIRING:
+        return (
+            "say where secrets are in [secrets.bindings] and set them there, and who gives tokens in [oauth.ID]; callers over"
+            " OXP may bring both"
+        )
+    return "set it in the environment or in .env"
+
+
+def _cause(tool: Tool, failed: ExecutionFailed) -> str:
+    """What is wrong, with what an operator needs besides: which secret was refused, what the other side said itself."""
+    if failed.error_class == "credential_missing":
+        unnamed = [name for name in credential_names(tool, availability(tool)) if name not in failed.message]
+        return (
+            f"{failed.message} ({', '.join(unnamed)})" if unnamed and tool.dialect not in _REQUIRING else failed.message
+        )
+    said = _own_words(failed.output.value) if failed.output is not None else ""
+    return f"{failed.message}: {said[:_LONGEST_WORDS]}" if said and said not in failed.message else failed.message
+
+
+def _own_words(value: Any) -> str:
+    """The first text that looks like a message in what a failing system gave."""
+    if isinstance(value, dict):
+        return next((words for key in _MESSAGES if (words := _own_words(value.get(key)))), "")
+    return value if isinstance(value, str) else ""
+
+
+def _as_of(failed: ExecutionFailed, of: str, tool_id: str) -> ExecutionFailed:
+    """The failure of another tool behind the same system, in this tool's words."""
+    message = failed.message.replace(repr(of), repr(tool_id))
+    return ExecutionFailed(failed.error_class, message, code=failed.code, output=failed.output)

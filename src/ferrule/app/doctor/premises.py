@@ -1,0 +1,211 @@
+"""What a workspace needs besides its tools, each told in a line: catalog, ledger, keys, policy, secrets, servers, a sandbox."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+
+from ferrule.access.keys import KEYS_FOLDER
+from ferrule.app.app import App
+from ferrule.app.assembly import is_stale
+from ferrule.app.dangling_names import keys_of, unknown_names
+from ferrule.app.doctor.examination import Examined, Health
+from ferrule.contracts.catalog import Listed
+from ferrule.contracts.executor import ExecutionFailed
+from ferrule.errors import FerruleError
+from ferrule.infra.credentials.oauth import FOLDER as TOKENS_FOLDER
+from ferrule.infra.lockfile.file import LOCK_FILE, read_lock
+from ferrule.infra.lockfile.oxp_tools import lock_key
+from ferrule.infra.processes.sandbox import find_bubblewrap
+from ferrule.model.nearest import nearest
+from ferrule.runtime.policy.engine import engine_of
+from ferrule.runtime.policy.load import load_policy
+from ferrule.runtime.policy.shell_classifier import BUILTIN
+from ferrule.workspace.catalog_file import CATALOG_FILE, load_catalog
+from ferrule.workspace.workspace import Workspace, show_path
+
+_OTHERS = 0o077
+_PUBLIC_ENDS = (".pub", ".lock", ".gitignore")
+_LEAST_FREE = 50 * 1024**2
+_BUSY_SECONDS = 2.0
+
+
+def premises(workspace: Workspace, env: Mapping[str, str]) -> list[Examined]:
+    """Everything that can be told without opening the workspace. One that cannot be looked at does not hide the others."""
+    found: list[Examined] = []
+    for check in _CHECKS:
+        try:
+            found += check(workspace, env)
+        except FerruleError as error:
+            found.append(broken_line(check.__name__.strip("_"), str(error), "setup_required"))
+    return found
+
+
+async def providers(app: App, seconds: float) -> list[Examined]:
+    """Whether those who give tokens in users' names can be asked."""
+
+    async def one(name: str) -> Examined:
+        try:
+            async with asyncio.timeout(seconds):
+                endpoints = await app.authorizations.endpoints(name)
+        except ExecutionFailed as failed:
+            return broken_line(f"oauth.{name}", failed.message, failed.code or failed.error_class)
+        except TimeoutError:
+            return broken_line(f"oauth.{name}", f"nothing came back within {seconds:g} seconds", "timeout")
+        return line(f"oauth.{name}", "works", f"users are sent to {endpoints.authorization.host}")
+
+    return list(await asyncio.gather(*map(one, app.authorizations.providers)))
+
+
+async def sandbox(workspace: Workspace, tools: Iterable[Listed]) -> list[Examined]:
+    """Whether commands can be confined, where a tool runs any."""
+    mode = workspace.settings.builtins.sandbox
+    if mode == "off" or not any(listed.tool.tool_kind == "shell_command" for listed in tools):
+        return []
+    found = await asyncio.to_thread(find_bubblewrap)
+    if isinstance(found, str):
+        return [line("sandbox", "broken" if mode == "required" else "warned", found, "sandbox_missing")]
+    return [line("sandbox", "works", f"{found.program} confines commands")]
+
+
+def cached_tools(workspace: Workspace, app: App) -> Iterator[Examined]:
+    """What `[cache] tools` names in vain."""
+    known = {listed.tool.tool_id for listed in app.catalog.preferred()}
+    for name in workspace.settings.cache.tools:
+        if name not in known:
+            hint = nearest(name, known) or "'ferrule list' shows them"
+            told = f"[cache] tools names {name!r}, and there is no such tool; {hint}"
+            yield line("cache", "warned", told, "cache")
+
+
+def bound_names(workspace: Workspace, app: App) -> Iterator[Examined]:
+    """What keys and `[[serve.grants]]` name in vain."""
+
+    def known(kind: str) -> Iterator[str]:
+        return (record.record_id for record in app.catalog.records(kind))
+
+    for told in unknown_names((known,), workspace.settings.serve.grants, keys_of(workspace.root)):
+        yield line("grants", "warned", told, "grants")
+
+
+def _built(workspace: Workspace, env: Mapping[str, str]) -> Iterator[Examined]:
+    if not (workspace.root / CATALOG_FILE).exists():
+        yield line("catalog", "unproven", "it is built with the first call; 'ferrule build' does it now")
+        return
+    load_catalog(workspace)
+    if is_stale(workspace):
+        yield line(
+            "catalog", "warned", "definitions changed since it was built; 'ferrule build' builds it anew", "stale"
+        )
+    else:
+        yield line("catalog", "works", "sealed, and as new as the definitions")
+
+
+def _ledger(workspace: Workspace, env: Mapping[str, str]) -> Iterator[Examined]:
+    file = workspace.root / workspace.settings.ledger.path
+    folder = next((one for one in (file.parent, *file.parents) if one.exists()), workspace.root)
+    if not os.access(folder, os.W_OK | os.X_OK) or (file.exists() and not os.access(file, os.W_OK)):
+        yield broken_line(
+            "ledger", f"{show_path(str(file))} cannot be written; no call is made without it", "ledger_unavailable"
+        )
+        return
+    free = os.statvfs(folder)
+    if free.f_bavail * free.f_frsize < _LEAST_FREE:
+        yield line("ledger", "warned", f"less than {_LEAST_FREE // 1024**2} MB are free for it; make room", "disk_full")
+    if not file.exists():
+        yield line("ledger", "unproven", "it begins with the first call")
+        return
+    try:
+        with closing(sqlite3.connect(file, timeout=_BUSY_SECONDS, isolation_level=None)) as database:
+            database.execute("BEGIN IMMEDIATE")
+            database.execute("ROLLBACK")
+    except sqlite3.Error as error:
+        yield broken_line("ledger", f"{show_path(str(file))} cannot be written: {error}", "ledger_unavailable")
+        return
+    yield line("ledger", "works", "it can be written")
+
+
+def _keys(workspace: Workspace, env: Mapping[str, str]) -> Iterator[Examined]:
+    secret = [*_files(workspace.root / KEYS_FOLDER), *_files(workspace.root / TOKENS_FOLDER)]
+    open_ones = [file for file in secret if not file.name.endswith(_PUBLIC_ENDS) and _mode(file) & _OTHERS]
+    for file in open_ones:
+        where = show_path(str(file))
+        yield broken_line(
+            "keys", f"{where} can be read by others; make it yours alone: chmod 600 {where}", "key_exposed"
+        )
+    if secret and not open_ones:
+        yield line("keys", "works", "only their owner can read them")
+    elif not secret:
+        yield line("keys", "unproven", "they are made with the first call")
+
+
+def _policy(workspace: Workspace, env: Mapping[str, str]) -> Iterator[Examined]:
+    settings = workspace.settings
+    policy = load_policy(workspace.root, settings.policy, env, expires_seconds=settings.approval.expires_seconds)
+    engine_of(policy, BUILTIN)
+    yield line("policy", "works", "it can be used as written")
+
+
+def _env_file(workspace: Workspace, env: Mapping[str, str]) -> Iterator[Examined]:
+    name = workspace.settings.secrets.env_file
+    file = workspace.root / name
+    if not name or not file.exists():
+        return
+    if not os.access(file, os.R_OK):
+        yield broken_line(name, "it cannot be read, so the secrets in it are missing", "env_file_unreadable")
+    elif _mode(file) & _OTHERS:
+        where = show_path(str(file))
+        yield line(
+            name,
+            "warned",
+            f"others can read the secrets in it; make it yours alone: chmod 600 {where}",
+            "env_file_exposed",
+        )
+    else:
+        yield line(name, "works", "only its owner can read it")
+
+
+def _mcp_servers(workspace: Workspace, env: Mapping[str, str]) -> Iterator[Examined]:
+    servers = workspace.settings.mcp.servers
+    locked = read_lock(workspace.root).servers if servers else {}
+    for name in servers:
+        if name not in locked:
+            told = f"its tools are not there: nothing of it is in {LOCK_FILE}; run 'ferrule lock'"
+            yield broken_line(f"mcp.servers.{name}", told, "not_locked")
+
+
+def _oxp_servers(workspace: Workspace, env: Mapping[str, str]) -> Iterator[Examined]:
+    servers = workspace.settings.oxp.servers
+    locked = read_lock(workspace.root).servers if servers else {}
+    for name in servers:
+        if lock_key(name) not in locked:
+            told = f"its tools are not there: nothing of it is in {LOCK_FILE}; run 'ferrule lock'"
+            yield broken_line(f"oxp.servers.{name}", told, "not_locked")
+
+
+_CHECKS: tuple[Callable[[Workspace, Mapping[str, str]], Iterator[Examined]], ...] = (
+    _built, _ledger, _keys, _policy, _env_file, _mcp_servers, _oxp_servers,
+)  # fmt: skip
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(file for file in folder.rglob("*") if file.is_file()) if folder.is_dir() else []
+
+
+def _mode(file: Path) -> int:
+    return stat.S_IMODE(file.stat().st_mode)
+
+
+def broken_line(name: str, told: str, code: str) -> Examined:
+    """One that is broken."""
+    return line(name, "broken", told, code)
+
+
+def line(name: str, health: Health, told: str, code: str = "") -> Examined:
+    """What is told about one thing of the workspace."""
+    return Examined(name=name, kind="workspace", health=health, told=" ".join(told.split()), code=code)

@@ -1,0 +1,220 @@
+"""A surface, or a whole catalog, in the words of a provider or a framework.
+
+exported = export_surface(app.surface(agent="support"), "anthropic")
+client.messages.create(model=…, messages=…, **exported.request)
+name, arguments = exported.meant(block.name, block.input)
+
+Of a surface exactly that is written which a model of it would be shown (`runtime/surface/render.py`);
+what is deferred goes along where a
+provider keeps it from its model until it is searched for. Nothing is called, and nothing recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from ferrule.app.surface import SurfaceHandle
+from ferrule.contracts.format import Format, WriteOptions
+from ferrule.definitions.formats.builtin import FORMATS
+from ferrule.definitions.formats.entries import entries
+from ferrule.definitions.formats.functions import FunctionList
+from ferrule.definitions.formats.offer import Offered
+from ferrule.definitions.formats.requests import Beginning, is_provider, request_of
+from ferrule.definitions.token_counts import TokenCounter, counter_for
+from ferrule.errors import WorkspaceError
+from ferrule.model.diagnostic import Finding
+from ferrule.model.loss import Loss
+from ferrule.model.nearest import nearest
+from ferrule.model.surface import Surface, SurfaceSettings
+from ferrule.model.tool import FACT_NAMES, SafetyFacts, Tool
+from ferrule.model.value import JsonValue
+from ferrule.runtime.surface.render import Rendering, ShownTool, render
+from ferrule.schema.internal_fields import model_schema
+
+ESTIMATED = counter_for("")
+
+
+class TokenCount(msgspec.Struct, frozen=True):
+    """How many tokens a model reads before anybody says a word."""
+
+    counted_by: str
+    """`estimate`, or the tokenizer that counted: `o200k_base`, `tekken`."""
+    total: int
+    """Of all tools that are shown at once, and the instructions."""
+    instructions: int
+    tools: dict[str, int]
+    """Of each tool that is shown at once, by the name it is written under."""
+    deferred: dict[str, int] = {}
+    """Of each tool that costs nothing until it is searched for."""
+
+
+class Exported(msgspec.Struct, frozen=True):
+    """Tools for a provider."""
+
+    to: str
+    request: dict[str, Any]
+    """The beginning of a request: `tools` and what goes with them, in the provider's words."""
+    losses: tuple[Loss, ...] = ()
+    """What could not be said."""
+    left_out: tuple[Finding, ...] = ()
+    """Tools that could not be said at all; paths are `(tool_id,)`."""
+    names: dict[str, str] = {}
+    """Names that had to be changed: the written one to the one to call the tool by."""
+    tokens: TokenCount = TokenCount("estimate", 0, 0, {})
+    offered: tuple[Offered, ...] = ()
+
+    def meant(self, name: str, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        """What a model's answer calls: the name of a tool and its arguments, for `surface.call`.
+
+        Names that were changed are put back, and so is what was rewritten in the schema. A name that is not of this
+        export comes back as it is: the surface knows what to say to it.
+        """
+        for each in self.offered:
+            if each.name == name:
+                return each.tool.name, each.arguments(arguments)
+        return name, arguments
+
+
+class WithoutAwait(Protocol):
+    """A surface of `ferrule.open_sync`."""
+
+    @property
+    def handle(self) -> SurfaceHandle:
+        """The surface behind."""
+        ...
+
+
+def export_surface(
+    surface: SurfaceHandle | WithoutAwait, to: str, *, strict: bool = False, counter: TokenCounter = ESTIMATED
+) -> Exported:
+    """What the model of a surface is shown, for a provider. `strict`: hold the model to the schemas. Raises WorkspaceError
+    for a provider that is not known."""
+    handle = surface if isinstance(surface, SurfaceHandle) else surface.handle
+    return _of_surface(handle.surface, handle.tools(), to, strict, counter)
+
+
+def export_preview(
+    surface: Surface,
+    settings: SurfaceSettings,
+    to: str,
+    *,
+    strict: bool = False,
+    counter: TokenCounter = ESTIMATED,
+) -> Exported:
+    """The same for a surface that nobody uses yet."""
+    return _of_surface(surface, render(surface, settings), to, strict, counter)
+
+
+def _of_surface(surface: Surface, shown: Rendering, to: str, strict: bool, counter: TokenCounter) -> Exported:
+    form = _format(to)
+    able = surface.request.model_capabilities
+    strict = strict and able.get("strict_schemas", True) is True
+    later = _deferred(surface) if getattr(form, "can_defer", False) and able.get("deferred_refs", True) is True else []
+    tools = [*map(_as_shown, shown.tools), *later]
+    is_parallel = able.get("parallel_calls", True) is True
+    beginning = Beginning(None, shown.tool_choice, shown.instructions, is_parallel, strict)
+    options = WriteOptions(is_strict=strict, is_plain=True, deferred=frozenset(tool.tool_id for tool in later))
+    return _exported(form, tools, options, beginning, counter)
+
+
+def export_tools(
+    tools: Iterable[Tool], to: str, *, strict: bool = False, title: str = "", counter: TokenCounter = ESTIMATED
+) -> Exported:
+    """Any tools, with everything that the provider can be told of them, and nothing of how they are run: what is exported is for
+    others. Raises WorkspaceError for a provider that is not known."""
+    options = WriteOptions(is_strict=strict, is_plain=True, title=title)
+    return _exported(_format(to), list(tools), options, Beginning(None, is_strict=strict), counter)
+
+
+def _format(to: str) -> Format:
+    if to not in FORMATS.names():
+        known = FORMATS.names()
+        raise WorkspaceError(f"there is no provider {to!r}; {nearest(to, known) or 'known are ' + ', '.join(known)}")
+    return FORMATS.get(to)
+
+
+def _as_shown(shown: ShownTool) -> Tool:
+    """A tool that is nothing but what a model is shown of it."""
+    return _bare(shown.tool_id, shown.name, shown.description, shown.input_schema, shown.strict)
+
+
+def _deferred(surface: Surface) -> list[Tool]:
+    return [
+        _bare(
+            entry.tool.tool_id,
+            surface.shown_name(entry),
+            entry.tool.description,
+            model_schema(entry.tool),
+            entry.tool.facts.strict,
+        )
+        for entry in surface.entries.values()
+        if entry.standing == "deferred" and entry.is_offered
+    ]
+
+
+def _bare(tool_id: str, name: str, description: str, schema: msgspec.Raw, strict: bool) -> Tool:
+    return Tool(
+        tool_id=tool_id,
+        namespace="",
+        name=name,
+        description=description,
+        lifecycle="available",
+        tool_kind="function",
+        dialect="surface",
+        input_schema=schema,
+        facts=SafetyFacts(strict=strict),
+        inferred_facts=FACT_NAMES,
+    )
+
+
+def _exported(
+    form: Format, tools: Sequence[Tool], options: WriteOptions, beginning: Beginning, counter: TokenCounter
+) -> Exported:
+    written = form.write(tools, options)
+    own = {name: called for called, name in written.names.items()}
+    choice = own.get(beginning.choice, beginning.choice)
+    beginning = beginning._replace(tools=written.value, choice=choice)
+    document: Any = written.value
+    return Exported(
+        to=form.name,
+        request=request_of(form.name, beginning) if is_provider(form.name) else document,
+        losses=written.losses,
+        left_out=written.left_out,
+        names=dict(written.names),
+        tokens=_counted(written.value, beginning.instructions, counter),
+        offered=form.offer(tools, options).tools if isinstance(form, FunctionList) else (),
+    )
+
+
+def _counted(document: JsonValue, instructions: str, counter: TokenCounter) -> TokenCount:
+    """Every tool as it is written, in JSON without blanks."""
+    now: dict[str, int] = {}
+    later: dict[str, int] = {}
+    for definition in _definitions(document):
+        counts = later if definition.get("defer_loading") is True else now
+        counts[_name(definition)] = counter.count(msgspec.json.encode(definition).decode())
+    told = counter.count(instructions)
+    return TokenCount(counter.name, sum(now.values()) + told, told, now, later)
+
+
+def _definitions(document: JsonValue) -> Iterator[dict[str, Any]]:
+    """The tools of a list, or the operations of an OpenAPI document."""
+    paths = document.get("paths") if isinstance(document, dict) else None
+    if isinstance(paths, dict):
+        for item in paths.values():
+            members = item.values() if isinstance(item, dict) else ()
+            yield from (one for one in members if isinstance(one, dict) and "operationId" in one)
+        return
+    yield from (entry.value for entry in entries(document) if isinstance(entry.value, dict))
+
+
+def _name(definition: dict[str, Any]) -> str:
+    if isinstance(definition.get("operationId"), str):
+        return str(definition["operationId"])
+    for inner in (definition, definition.get("function"), definition.get("toolSpec")):
+        if isinstance(inner, dict) and isinstance(inner.get("name"), str):
+            return str(inner["name"])
+    return ""

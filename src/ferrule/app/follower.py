@@ -1,0 +1,173 @@
+"""Follows the ledger for one sink: rows in, events out, in order, each exactly once as far as the sink can tell.
+
+It reads behind the calls, a bounded batch at a time, and holds nothing but that batch: a sink that is slow or broken costs
+time of its own and no memory. What it has not taken stays in the ledger until it does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from ferrule.contracts.registry import Registry
+from ferrule.contracts.sink import Sink, SinkBusy, SinkMaker
+from ferrule.contracts.store import Store
+from ferrule.ledger.history.details import LEVELS, Level
+from ferrule.ledger.history.expand import events_of
+from ferrule.ledger.sinks.builtin import SINKS
+from ferrule.model.event import Event
+from ferrule.model.journal import audit_level_of
+from ferrule.settings import SinkSettings
+
+BATCH_ROWS = 32
+"""Rows read at once: all that is ever held for a sink."""
+_ROWS_AT_ONCE = 8
+"""Rows worked out before others get their turn: about a millisecond."""
+_LOOK_SECONDS = 5.0
+_TURN_SECONDS = 1.0
+_sinks: Registry[SinkMaker] = Registry("kind of sink", SINKS, "ferrule.sinks")
+_log = logging.getLogger("ferrule.follow")
+
+
+def followers_of(sinks: Iterable[SinkSettings], store: Store, *, source: str, folder: Path) -> list[Follower]:
+    """A follower for each of a workspace's sinks, not started yet. Raises SettingsError."""
+    return [
+        Follower(store, _sinks.get(said.kind)(said.given(), folder), source=source, level=said.level) for said in sinks
+    ]
+
+
+def _lower(of_sink: Level, of_agent: str) -> Level:
+    """The level that both the sink and the agent's file allow; a word nobody knows counts as the strictest."""
+    if not of_agent:
+        return of_sink
+    return min(of_sink, msgspec.convert(of_agent if of_agent in LEVELS else "none", Level), key=LEVELS.index)
+
+
+class Follower:
+    """Brings the ledger's events to one sink, from where the sink got to last time."""
+
+    def __init__(
+        self,
+        store: Store,
+        sink: Sink,
+        *,
+        source: str,
+        level: Level = "standard",
+        first_delay: float = 0.1,
+        longest_delay: float = 30.0,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        self.sink = sink
+        self.problem: str | None = None
+        """Why events do not get there now; None when they do."""
+        self.cursor: int | None = None
+        """The last row that was delivered; None until the sink said where it stands."""
+        self.delivered = 0
+        """Events the sink has taken."""
+        self._store = store
+        self._source = source
+        self._level: Level = level
+        self._delays = (first_delay, longest_delay)
+        self._chance = chance
+        self._failures = 0
+        self._closing = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Begin, in a task of its own."""
+        self._task = asyncio.create_task(self._follow(), name=f"follower of {self.sink.name}")
+
+    async def aclose(self, within: float = 1.0) -> None:
+        """Try once more to deliver what is in the ledger, then let go of the sink. Takes no longer than `within` seconds."""
+        self._closing.set()
+        if self._task is not None:
+            await asyncio.wait({self._task}, timeout=within)
+            self._task.cancel()
+            await asyncio.wait({self._task}, timeout=0.1)
+        with suppress(Exception):
+            async with asyncio.timeout(0.1):
+                await self.sink.aclose()
+
+    async def _follow(self) -> None:
+        while True:
+            is_last, is_behind = self._closing.is_set(), False
+            try:
+                is_behind = await self._deliver()
+                self._went_well()
+                if not (is_behind or is_last):
+                    await self._wait_for_rows()
+            except SinkBusy as busy:
+                self.problem = str(busy)
+                await self._pause(_TURN_SECONDS)
+            except Exception as error:
+                await self._pause(self._failed(error))
+            if is_last and not is_behind:
+                return
+
+    async def _deliver(self) -> bool:
+        """Bring one batch over. True when there may be more."""
+        cursor = await self._begin() if self.cursor is None else self.cursor
+        rows = await self._store.rows_after(cursor, BATCH_ROWS)
+        events: list[Event] = []
+        for number, row in enumerate(rows, start=1):
+            events += events_of(row, source=self._source, level=_lower(self._level, audit_level_of(row)))
+            if number % _ROWS_AT_ONCE == 0:
+                await asyncio.sleep(0)  # calls go first
+        if events:
+            await self.sink.write(events)
+        if rows:
+            self.cursor = rows[-1].seq
+            self.delivered += len(events)
+        return len(rows) == BATCH_ROWS
+
+    async def _begin(self) -> int:
+        cursor = await self.sink.cursor()
+        if cursor is None:
+            newest = await self._store.rows_before(None, 1)
+            cursor = newest[0].seq if newest else 0
+        self.cursor = cursor
+        return cursor
+
+    def _failed(self, error: Exception) -> float:
+        """Says what is wrong, and how long to leave the sink alone: longer each time, and never in step with others."""
+        self._failures += 1
+        first, longest = self._delays
+        delay = min(longest, first * 2.0 ** min(self._failures - 1, 30)) * (0.5 + self._chance() / 2)
+        after = "" if self.cursor is None else f" after row {self.cursor}"
+        self.problem = (
+            f"the sink {self.sink.name!r} does not take the events{after} ({type(error).__name__}: {error}); "
+            f"tried {self._failures} times, again in {delay:.1f} s"
+        )
+        if self._failures == 1:
+            _log.warning("%s; nothing is lost, they stay in the ledger", self.problem)
+        return delay
+
+    def _went_well(self) -> None:
+        if self._failures:
+            _log.warning("the sink %r takes events again", self.sink.name)
+        self._failures = 0
+        self.problem = None
+
+    async def _pause(self, seconds: float) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._closing.wait()
+
+    async def _wait_for_rows(self) -> None:
+        """Until there is something new, or it is time to close."""
+        news = asyncio.ensure_future(self._store.wait_after(self.cursor or 0, _LOOK_SECONDS))
+        closing = asyncio.ensure_future(self._closing.wait())
+        try:
+            await asyncio.wait({news, closing}, return_when=asyncio.FIRST_COMPLETED)
+            if news.done():
+                news.result()
+        finally:
+            for waiting in (news, closing):
+                waiting.cancel()
+            await asyncio.gather(news, closing, return_exceptions=True)

@@ -1,0 +1,87 @@
+"""What a process that stays does for a ledger now and then; one task, however many calls wait."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+
+from ferrule.app.receiving import Receivers
+from ferrule.app.recorded_calls import Calls
+from ferrule.contracts.store import Store
+from ferrule.errors import FerruleError
+from ferrule.model.journal import OpenCall
+from ferrule.runtime.approval.reminders import Reminders
+from ferrule.runtime.pipeline.services import Services
+
+_SECONDS = 1.0
+_LOOKS = 10
+_SWEEP_EVERY = 60_000_000_000
+_log = logging.getLogger("ferrule.tending")
+
+
+class Tending:
+    """Ends what expired, goes on with what was answered, finds what was lost, listens for replies, reminds people."""
+
+    def __init__(
+        self, store: Store, calls: Calls, services: Services, receivers: Receivers, reminders: Reminders | None
+    ) -> None:
+        self._store = store
+        self._calls = calls
+        self._services = services
+        self._receivers = receivers
+        self._reminders = reminders
+        self._next_sweep = 0
+        self._task: asyncio.Task[None] | None = None
+
+    async def begin(self) -> None:
+        """Find what was lost, then go on in a task."""
+        await self._calls.recover()
+        self._task = asyncio.create_task(self._forever(self._once), name="ferrule tends its ledger")
+
+    def listen(self) -> None:
+        """Only listen for replies, and leave the rest to others: for a command that stays a moment for its own call."""
+        if self._task is None:
+            self._task = asyncio.create_task(self._forever(self._listen), name="ferrule listens for replies")
+
+    async def aclose(self) -> None:
+        """Stop."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        await self._receivers.aclose()
+
+    async def _forever(self, once: Callable[[], Awaitable[object]]) -> None:
+        while True:
+            try:
+                await once()
+            except FerruleError as error:
+                _log.warning("the ledger could not be tended: %s", error)
+            except Exception:  # a mistake of ours with one call must not end the tending of all others
+                _log.exception("the ledger could not be tended")
+            generation = self._store.generation()
+            for _ in range(_LOOKS):
+                await asyncio.sleep(_SECONDS / _LOOKS)
+                if self._store.generation() != generation:
+                    break
+
+    async def _once(self) -> None:
+        await self._calls.sweep()
+        await self._calls.resume_answered()
+        await self._calls.recover()
+        waiting = await self._listen()
+        if self._reminders is not None:
+            await self._reminders.look(waiting)
+        await self._sweep_payloads()
+
+    async def _listen(self) -> Sequence[OpenCall]:
+        waiting = await self._store.open_calls("needs_input")
+        await self._receivers.look(waiting)
+        return waiting
+
+    async def _sweep_payloads(self) -> None:
+        """Remove stored results whose time is over, now and then."""
+        tick, payloads = self._services.tick(), self._services.payloads
+        if payloads is not None and tick > self._next_sweep:
+            self._next_sweep = tick + _SWEEP_EVERY
+            await payloads.sweep(self._services.now())

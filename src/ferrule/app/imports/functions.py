@@ -1,0 +1,163 @@
+"""A provider's list of functions as AML files, each to be bound to the Python function that runs it.
+
+Nothing in such a list says what a function does to the world, so nothing is claimed: what AML's type would say is taken back
+under our key. The function as its list had it goes along there, and is written so again by an export.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ferrule.definitions.carried import MAPPINGS, ORIGIN, carried, decoded
+from ferrule.definitions.compiler.locate import diagnostic_of, locate
+from ferrule.definitions.compiler.read import read
+from ferrule.definitions.dialects.aml import compiled_tool
+from ferrule.definitions.dialects.aml_emit import text_of
+from ferrule.definitions.formats.builtin import FORMATS
+from ferrule.definitions.formats.entries import UNREAD
+from ferrule.definitions.formats.legal_names import NameRule, legal
+from ferrule.model.diagnostic import Diagnostic, Finding, Severity
+from ferrule.model.document import Document, Source
+from ferrule.model.loss import EXTENSION
+from ferrule.model.native_ref import native_refs
+from ferrule.model.python_names import snake
+from ferrule.model.tool import Tool
+from ferrule.model.value import is_blank
+from ferrule.schema.unfolding import unfolded
+from ferrule.schema.validation.inlining import NotInlinable
+
+FORMATS_OF = {
+    "openai": ("openai-responses", "openai"),
+    "anthropic": ("anthropic",),
+    "gemini": ("gemini",),
+}
+"""The formats that a provider's lists may be in; the last one where none is recognised."""
+ENDING = ".tool.md"
+_IDS = NameRule("a-z0-9_-", 64)
+_SHORTEST_ID = 3
+
+
+class FunctionImport(NamedTuple):
+    """What a list gives."""
+
+    files: dict[str, str]
+    """Definitions, by file name."""
+    diagnostics: tuple[Diagnostic, ...] = ()
+    """What could not be read, at its line."""
+    notes: tuple[str, ...] = ()
+    """What a definition says less exactly than the list."""
+    names: Mapping[str, str] = MappingProxyType({})
+    """What the list calls each definition, by its id."""
+
+
+def imported_list(document: bytes, source: str, provider: str, namespace: str, owner: str = "") -> FunctionImport:
+    """The functions of a list as definitions. `provider`: `openai`, `anthropic` or `gemini`. `source`: as shown to people."""
+    documents = read(Source(source, document))
+    if not documents or not documents[0].is_parsed:
+        return FunctionImport({}, _broken(documents, source))
+    first = documents[0]
+    names = FORMATS_OF[provider]
+    form = next((one for name in names if (one := FORMATS.get(name)).detect(first.value)), FORMATS.get(names[-1]))
+    reading = form.read(first.value, namespace, {})
+    findings = list(reading.findings)
+    if not reading.tools and (other := _other_format(first, names)):
+        findings.append(other)
+    files: dict[str, str] = {}
+    notes: list[str] = []
+    ids = _ids([found.tool for found in reading.tools])
+    for tool, path in reading.tools:
+        try:
+            value, told = _written(tool, ids[tool.tool_id], namespace, owner or namespace or "nobody")
+        except NotInlinable as error:
+            hint = "write the schema without that reference"
+            findings.append(
+                Finding(UNREAD, path, f"the schema of {tool.name!r} cannot be written out: {error}", hint=hint)
+            )
+            continue
+        files[f"{ids[tool.tool_id]}{ENDING}"] = text_of(value)
+        notes += told
+    called = {ids[tool.tool_id]: tool.name for tool, _ in reading.tools}
+    return FunctionImport(files, _located(first, findings), tuple(notes), called)
+
+
+def _other_format(document: Document, names: tuple[str, ...]) -> Finding | None:
+    """What a list is that this provider would not take."""
+    found = next((one for one in FORMATS if one.name not in names and one.detect(document.value)), None)
+    if found is None:
+        return None
+    provider = next((name for name, formats in FORMATS_OF.items() if found.name in formats), None)
+    hint = f"'ferrule import {provider}' reads it" if provider else "'ferrule convert FILE --to aml --out DIR' reads it"
+    return Finding(UNREAD, (), f"this is written for {found.title}", hint=hint)
+
+
+def _ids(tools: list[Tool]) -> dict[str, str]:
+    """Ids as AML takes them, by the ids that the list gave."""
+    named = [msgspec.structs.replace(tool, name=_plain_name(tool.name)) for tool in tools]
+    return legal(named, _IDS)
+
+
+def _plain_name(name: str) -> str:
+    plain = _IDS.stem(snake(name).lower())
+    return plain if len(plain) >= _SHORTEST_ID else f"tool_{plain}"
+
+
+def _written(tool: Tool, tool_id: str, namespace: str, owner: str) -> tuple[dict[str, Any], list[str]]:
+    """Front matter, and what it says less exactly."""
+    found = unfolded(decoded(tool.input_schema))
+    notes = (
+        [f"{tool_id}: what it takes contains itself, and is written out {found.levels} levels deep"]
+        if found.cut
+        else []
+    )
+    title = snake(tool.name).replace("_", " ").strip().capitalize() or tool_id
+    value: dict[str, Any] = {
+        "spec_version": "1.2",
+        "tool_id": tool_id,
+        "version": "0.1.0",
+        "status": "active",
+        "meta": {
+            "name": title,
+            "description": title if is_blank(tool.description) else tool.description,
+            "owner": owner,
+        },
+        "type": "function",
+        "interface": {"input": {**found.schema, "type": "object"}, "output": {"type": "object"}},
+        "use_guidance": {},
+    }
+    return {**value, EXTENSION: _extension(tool, compiled_tool(value, namespace))}, notes
+
+
+def _extension(tool: Tool, back: Tool) -> dict[str, Any]:
+    """What the type `function` would claim and nobody stated, and the function as its list had it."""
+    wanted = msgspec.structs.replace(
+        back,
+        tool_id=tool.tool_id,
+        name=tool.name,
+        description=tool.description,
+        input_schema=tool.input_schema,
+        facts=tool.facts,
+        inferred_facts=tool.inferred_facts,
+    )
+    extension = carried(wanted, back, with_origin=False)
+    extension[MAPPINGS] = list(native_refs(tool))
+    extension[ORIGIN] = {"dialect": tool.dialect, "payload": decoded(tool.payload)}
+    return dict(msgspec.json.decode(msgspec.json.encode(extension)))
+
+
+def _broken(documents: list[Document], source: str) -> tuple[Diagnostic, ...]:
+    if not documents:
+        return (Diagnostic(UNREAD, Severity.ERROR, "", source, 1, 1, 1, 1, "the file is empty"),)
+    findings = [
+        Finding(UNREAD, issue.path, issue.message, hint=issue.hint, line=issue.line, column=issue.column)
+        for issue in documents[0].issues
+    ]
+    return _located(documents[0], findings)
+
+
+def _located(document: Document, findings: list[Finding]) -> tuple[Diagnostic, ...]:
+    made = [diagnostic_of(each, document.source.file, None) for each in locate(document, findings)]
+    return tuple(sorted(made, key=lambda each: each.order))

@@ -1,0 +1,196 @@
+"""An MCP server as a source of tools: looked at first, then written into the settings and pinned in the lock.
+
+The lock is the only source of a server's tools: nothing here makes one from what a server says at the moment.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+import msgspec
+
+from ferrule.app.imports.secret_file import keep_secrets
+from ferrule.app.imports.store import demand_inside
+from ferrule.app.imports.toml_text import with_member, with_table
+from ferrule.app.lock.pinning import review
+from ferrule.app.lock.reviews import Review, Reviewed
+from ferrule.definitions.compiler.write import write_whole
+from ferrule.errors import SettingsError
+from ferrule.infra.lockfile.file import Lock, write_lock
+from ferrule.infra.lockfile.native import Native
+from ferrule.infra.lockfile.tools import check_server
+from ferrule.model.credentials import BadCredentials, read_credentials
+from ferrule.model.upstreams import McpServer
+from ferrule.settings import FILE_NAME
+from ferrule.workspace.workspace import Workspace
+
+_REFERENCE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}")
+_GENERIC = frozenset(
+    {"mcp", "api", "www", "sse", "http", "https", "com", "localhost", "app", "dev", "io", "net", "org"}
+)
+_RUNNERS = frozenset(
+    {"npx", "uvx", "uv", "node", "python", "python3", "run", "docker", "bunx", "deno", "pipx", "bash", "sh"}
+)
+_HINTS = (
+    ("readOnlyHint", "only reads"),
+    ("destructiveHint", "may destroy"),
+    ("idempotentHint", "may be repeated"),
+    ("openWorldHint", "reaches others"),
+)
+
+
+class Server(NamedTuple):
+    """A server to import, and the secrets that go elsewhere."""
+
+    name: str
+    server: McpServer
+    secrets: dict[str, str]
+
+
+class Offered(NamedTuple):
+    """One tool of a server, as people are shown it."""
+
+    name: str
+    description: str
+    hints: tuple[str, ...]
+    """What the server says about its safety; nothing of it is believed but what warns."""
+
+
+def server_of(
+    words: Sequence[str],
+    *,
+    name: str = "",
+    env: Sequence[str] = (),
+    credentials: Mapping[str, Any] | None = None,
+    tools: Sequence[str] = (),
+    known: set[str] | None = None,
+) -> Server:
+    """The settings of a server: one address, or a program with its arguments. Raises SettingsError.
+
+    `env`: `KEY=value` and `KEY`, for a program; values become secrets unless they are references already. `known`: variables that
+    mean something else.
+    """
+    is_address = len(words) == 1 and urlsplit(words[0]).scheme in ("http", "https")
+    chosen = name or _called(words, is_address=is_address)
+    wanted = tuple(tools) or McpServer().tools
+    if is_address:
+        if env:
+            raise SettingsError(
+                "--env is for programs; a server at an address gets --bearer, --header or --credentials"
+            )
+        if urlsplit(words[0]).username or urlsplit(words[0]).password:
+            raise SettingsError("the address holds a password; leave it out, and show it with --bearer or --header")
+        server = McpServer(url=words[0], credentials=_checked(credentials), tools=wanted)
+        secrets: dict[str, str] = {}
+    else:
+        if credentials:
+            raise SettingsError("--bearer, --header and --credentials are for addresses; a program gets --env")
+        variables, secrets = _variables(chosen, env, known or set())
+        server = McpServer(command=tuple(words), env=variables, tools=wanted)
+    check_server(chosen, server)
+    return Server(chosen, server, secrets)
+
+
+def _checked(credentials: Mapping[str, Any] | None) -> dict[str, Any]:
+    if not credentials:
+        return {}
+    try:
+        read_credentials(dict(credentials))
+    except BadCredentials as error:
+        raise SettingsError(f"these credentials cannot be used: {error}") from None
+    return dict(credentials)
+
+
+def _variables(name: str, given: Sequence[str], known: set[str]) -> tuple[dict[str, str], dict[str, str]]:
+    """What the settings say about a program's variables, and the values for the file of secrets."""
+    prefix = re.sub(r"[^A-Z0-9]+", "_", name.upper())
+    written: dict[str, str] = {}
+    secrets: dict[str, str] = {}
+    for one in given:
+        key, equals, value = one.partition("=")
+        if not key.isidentifier():
+            raise SettingsError(f"--env takes KEY or KEY=VALUE, not {one!r}")
+        if not equals:
+            written[key] = f"${{{key}}}"
+        elif _REFERENCE.fullmatch(value):
+            written[key] = value
+        else:
+            variable, number = f"{prefix}_{key.upper()}", 2
+            while variable in known or variable in secrets:
+                variable, number = f"{prefix}_{key.upper()}_{number}", number + 1
+            secrets[variable], written[key] = value, f"${{{variable}}}"
+    return written, secrets
+
+
+def _called(words: Sequence[str], *, is_address: bool) -> str:
+    """A name for a server: the part of its address or command that says most."""
+    if is_address:
+        parts = [part for part in (urlsplit(words[0]).hostname or "").split(".") if part not in _GENERIC]
+        found = parts[0] if parts and not parts[0].isdigit() else ""
+    else:
+        candidates = [re.sub(r"\.\w+$", "", word.rstrip("/").rsplit("/", 1)[-1]) for word in words]
+        candidates = [word for word in candidates if not word.startswith("-") and word.lower() not in _RUNNERS]
+        found = re.sub(r"@.*$", "", candidates[0]) if candidates else ""
+        found = re.sub(r"^(?:mcp-server-|server-|mcp-)|(?:-mcp-server|-mcp|-server)$", "", found)
+    plain = re.sub(r"[^A-Za-z0-9_-]+", "-", found).strip("-_")
+    if not plain:
+        raise SettingsError("nothing here says what to call the server; give it a name with --name")
+    return plain
+
+
+async def looked_at(workspace: Workspace, server: Server, env: Mapping[str, str] = os.environ) -> Reviewed:
+    """What the server offers, against what is pinned of it. Nothing is written. Raises FerruleError."""
+    mcp = msgspec.structs.replace(workspace.settings.mcp, servers={server.name: server.server})
+    oxp = msgspec.structs.replace(workspace.settings.oxp, servers={})
+    settings = msgspec.structs.replace(workspace.settings, mcp=mcp, oxp=oxp)
+    alone = Workspace(workspace.root, settings, has_settings_file=workspace.has_settings_file)
+    return await review(alone, {**env, **server.secrets}, only=frozenset({server.name}))
+
+
+def review_of(reviewed: Reviewed, name: str) -> Review:
+    """The one server that was looked at."""
+    return next(one for one in reviewed.servers if one.key == name)
+
+
+def offered(definition: Native) -> Offered:
+    """A tool as people are shown it."""
+    annotations = definition.get("annotations")
+    hints = annotations if isinstance(annotations, dict) else {}
+    said = tuple(words for key, words in _HINTS if hints.get(key) is True)
+    description = definition.get("description")
+    return Offered(str(definition.get("name")), description if isinstance(description, str) else "", said)
+
+
+def with_server(text: str, name: str, server: McpServer) -> str:
+    """The settings with a server. Raises SettingsError."""
+    members: dict[str, Any] = {}
+    if server.command:
+        members["command"] = list(server.command)
+    if server.url:
+        members["url"] = server.url
+    for key in ("env", "credentials"):
+        if getattr(server, key):
+            members[key] = dict(getattr(server, key))
+    if server.tools != McpServer().tools:
+        members["tools"] = list(server.tools)
+    return with_table(text, ("mcp", "servers", name), members)
+
+
+def write_import(root: Path, server: Server, known: McpServer | None, lock: Lock) -> None:
+    """Write the secrets, the settings and the lock, in this order: each is of use only after the one before it. `known`: what the
+    settings say of the server already. Raises FerruleError."""
+    keep_secrets(root, server.secrets)
+    file = demand_inside(root, FILE_NAME)
+    text = before = file.read_text(encoding="utf-8") if file.exists() else ""
+    if known is None:
+        text = with_server(text, server.name, server.server)
+    elif known.tools != server.server.tools:
+        text = with_member(text, ("mcp", "servers", server.name), "tools", list(server.server.tools))
+    if text != before:
+        write_whole(file, text.encode())
+    write_lock(root, lock)

@@ -1,0 +1,320 @@
+"""Python functions as definition files: read from their signatures and docstrings, and bound to the functions they came from.
+
+A definition says what a tool is, so that people can read, edit and review it; `[functions] bind` says what runs it. Reading a
+function means running its module, which nobody does but whoever asks for this import.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import os
+import re
+import types
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ferrule.definitions.carried import carried
+from ferrule.definitions.dialects.aml import compiled_tool
+from ferrule.definitions.dialects.aml_emit import text_of
+from ferrule.errors import BindingError, WorkspaceError
+from ferrule.model.loss import EXTENSION
+from ferrule.model.python_names import snake
+from ferrule.model.tool import FACT_NAMES, SafetyFacts, Tool
+from ferrule.runtime.functions.binding import Binding
+from ferrule.runtime.functions.constraints import unused_aliases
+from ferrule.runtime.functions.decorator import MARK
+from ferrule.runtime.functions.docstring import read_docstring
+from ferrule.runtime.functions.factories import is_service
+from ferrule.runtime.functions.gather import load_modules
+from ferrule.runtime.functions.signature import ABSENT, is_field
+from ferrule.schema.unfolding import unfolded
+from ferrule.schema.validation.inlining import NotInlinable
+
+_UNFIT = re.compile(r"[^a-z0-9_-]+")
+_LONGEST_ID = 64
+_RELEASE = re.compile(r"(?:0|[1-9][0-9]*)(?:\.(?:0|[1-9][0-9]*)){2}")
+_UNSAID = ("resource_locks", "requires_exclusive_context", "retry_policy", "tool_interface", "permission_profile")
+"""What a mark may say that AML has no place for on a function."""
+_READ_ONLY = SafetyFacts(is_read_only=True, is_concurrency_safe=True, is_open_world=False)
+
+
+class Place(NamedTuple):
+    """Where a function is written."""
+
+    file: str
+    line: int
+
+
+class Left(NamedTuple):
+    """A function that is not imported."""
+
+    name: str
+    place: Place
+    why: str
+
+
+class Named(NamedTuple):
+    """A function as its text has it, without running anything."""
+
+    name: str
+    place: Place
+    has_docstring: bool
+    is_typed: bool
+
+
+class PythonImport(NamedTuple):
+    """What a module gives."""
+
+    files: dict[str, str]
+    """Definitions, by their path below the workspace."""
+    bind: dict[str, str]
+    """For `[functions] bind`: tool ids to functions."""
+    left: tuple[Left, ...]
+    notes: tuple[str, ...]
+    """What a definition says less exactly than the function does."""
+
+
+def named_functions(root: Path, module: str) -> list[Named]:
+    """The public functions of a file, by its text alone. Raises WorkspaceError."""
+    file = module if module.endswith(".py") else module.replace(".", "/") + ".py"
+    path = root / file
+    if not path.is_file():
+        path, file = root / file.removesuffix(".py") / "__init__.py", f"{file.removesuffix('.py')}/__init__.py"
+    try:
+        tree = ast.parse(path.read_bytes())
+    except OSError:
+        raise WorkspaceError(f"there is no file of {module!r} in the workspace; name the file itself") from None
+    except (SyntaxError, ValueError, RecursionError) as error:
+        raise WorkspaceError(f"{file} is not Python: {error}") from None
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+    return [
+        Named(node.name, Place(file, node.lineno), bool(ast.get_docstring(node)), _is_typed(node))
+        for node in tree.body
+        if isinstance(node, kinds) and not node.name.startswith("_")
+    ]
+
+
+def _is_typed(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    return all(each.annotation is not None for each in (*node.args.args, *node.args.kwonlyargs))
+
+
+def imported_functions(
+    root: Path,
+    module: str,
+    names: Iterable[str] = (),
+    *,
+    namespace: str,
+    owner: str,
+    out: str = "tools",
+    is_read_only: bool = False,
+    known: Iterable[str] = (),
+) -> PythonImport:
+    """The functions of a module as definitions. This runs the module.
+
+    `names`: which functions, `Class.method` too; none means every public one that the module itself defines. `is_read_only`: the
+    user says that all of them only read. `known`: modules whose marked functions are tools already. Raises BindingError.
+    """
+    loaded = load_modules(root, [module])[0]
+    chosen = list(_chosen(loaded, tuple(names), module))
+    files: dict[str, str] = {}
+    bind: dict[str, str] = {}
+    left: list[Left] = []
+    notes: list[str] = []
+    for name, function in chosen:
+        place = place_of(function, root)
+        try:
+            binding = _binding(function, module in set(known))
+            tool = binding.within(namespace).tool
+            assert tool is not None, "a function that runs somebody else's definition was refused"
+            tool_id = _tool_id(tool.name, module, bind)
+            described = msgspec.structs.replace(tool, description=_description(binding, tool))
+            value, told = _written(described, tool_id, namespace, owner, is_read_only)
+            told += dict.fromkeys(_field_notes(binding))
+        except (BindingError, NotInlinable) as error:
+            left.append(Left(name, place, str(error)))
+            continue
+        files[f"{out.strip('/')}/{tool_id}.tool.md" if out.strip("/.") else f"{tool_id}.tool.md"] = text_of(value)
+        bind[tool_id] = f"{module}:{name}"
+        notes += (f"{tool_id}: {note}" for note in told)
+    return PythonImport(files, bind, tuple(left), tuple(notes))
+
+
+def place_of(function: Any, root: Path) -> Place:
+    """Where a function is written, seen from the workspace where it lies inside."""
+    inner = inspect.unwrap(function) if callable(function) else function
+    code = getattr(getattr(inner, "__func__", inner), "__code__", None)
+    if code is None:
+        return Place("?", 0)
+    file = os.path.relpath(code.co_filename, root)
+    return Place(code.co_filename if file.startswith("..") else file.replace(os.sep, "/"), code.co_firstlineno)
+
+
+def _chosen(module: types.ModuleType, names: tuple[str, ...], shown: str) -> Iterator[tuple[str, Any]]:
+    if names:
+        for name in names:
+            function: Any = module
+            for part in name.split("."):
+                function = getattr(function, part, None)
+            if not callable(function):
+                raise BindingError(
+                    f"there is no function {name!r} in {shown!r}; 'ferrule import python {shown} --no-run' lists"
+                )
+            yield name, function
+        return
+    public = getattr(module, "__all__", None)
+    for name, value in vars(module).items():
+        is_wanted = name in public if isinstance(public, list | tuple) else not name.startswith("_")
+        if is_wanted and _is_function(value) and not is_service(value) and _is_own(value, module, public):
+            yield name, value
+
+
+def _is_function(value: Any) -> bool:
+    return isinstance(value, types.FunctionType) or isinstance(_mark(value), Binding)
+
+
+def _is_own(value: Any, module: types.ModuleType, public: Any) -> bool:
+    return isinstance(public, list | tuple) or getattr(value, "__module__", None) == module.__name__
+
+
+def _mark(value: Any) -> Any:
+    try:
+        return vars(value).get(MARK)
+    except TypeError:  # nothing that could carry one
+        return None
+
+
+def _binding(function: Callable[..., Any], is_served: bool) -> Binding:
+    mark = _mark(function)
+    if not isinstance(mark, Binding):
+        return Binding(function)
+    if mark.binds is not None:
+        raise BindingError(f"it runs the definition {mark.binds!r} already")
+    if type(mark) is not Binding:
+        raise BindingError("it is a resource or a prompt, which AML has no definitions for")
+    if is_served:
+        raise BindingError("it is a tool already, because [functions] modules names its file; take that out first")
+    return mark
+
+
+def _description(binding: Binding, tool: Tool) -> str:
+    """All that the docstring says about the tool; the tool of a function itself has the first paragraph."""
+    return (
+        binding.stated.description
+        or read_docstring(getattr(binding.function, "__doc__", None)).prose
+        or tool.description
+    )
+
+
+def _field_notes(binding: Binding) -> Iterator[str]:
+    """What a `Field` of pydantic says that no call goes by. Raises BindingError where every call would fail."""
+    is_validated = hasattr(binding.function, "raw_function")  # by pydantic.validate_call
+    passed = inspect.signature(binding.function).parameters
+    for parameter in binding.signature.parameters:
+        for place, alias in unused_aliases(parameter.field, parameter.annotation):
+            if is_validated and place == parameter.field:
+                raise BindingError(f"pydantic takes {place!r} by its alias {alias!r} alone; take the alias away")
+            yield f"{place!r} has the alias {alias!r}, which is not used; calls write {place.rpartition('.')[2]!r}"
+        if not is_validated and is_field(passed[parameter.name].default) and parameter.default is not ABSENT:
+            what = f"the default of {parameter.name!r} is a Field, which the function gets as it is"
+            yield f"{what}; decorate it with pydantic.validate_call, or write the default itself"
+
+
+def _tool_id(name: str, module: str, taken: Iterable[str]) -> str:
+    plain = _UNFIT.sub("-", snake(name)).strip("-")
+    if len(plain) < 3:
+        plain = f"{_UNFIT.sub('-', module.removesuffix('.py').rpartition('/')[2].rpartition('.')[2].lower())}-{plain}"
+    plain = plain[:_LONGEST_ID].strip("-")
+    found, number = plain, 2
+    while found in taken:
+        found, number = f"{plain[: _LONGEST_ID - 4]}-{number}", number + 1
+    return found
+
+
+def _written(
+    tool: Tool, tool_id: str, namespace: str, owner: str, is_read_only: bool
+) -> tuple[dict[str, Any], list[str]]:
+    """Front matter, and what it says less exactly."""
+    notes: list[str] = []
+    payload = msgspec.json.decode(tool.payload)
+    meta: dict[str, Any] = {"name": tool.title or _spoken(tool.name), "description": tool.description, "owner": owner}
+    if tool.tags:
+        meta["tags"] = list(tool.tags)
+    value: dict[str, Any] = {
+        "spec_version": "1.2",
+        "tool_id": tool_id,
+        "version": tool.version if tool.version and _RELEASE.fullmatch(tool.version) else "0.1.0",
+        "status": "active",
+        "meta": meta,
+        "type": "function",
+        "interface": {"input": _input(tool, payload, notes), "output": _output(tool, notes)},
+        "use_guidance": {},
+    }
+    if tool.approval_required:
+        value["approval_required"] = True
+    notes += [
+        f"its {key} is not said by a definition; the function has to keep it" for key in _UNSAID if key in payload
+    ]
+    extension = _extension(tool, value, namespace, is_read_only)
+    return ({**value, EXTENSION: extension} if extension else value), notes
+
+
+def _input(tool: Tool, payload: dict[str, Any], notes: list[str]) -> dict[str, Any]:
+    schema = _plain(_untitled(msgspec.json.decode(tool.input_schema), notes), "takes", notes)
+    for word in payload.get("input_contract", {}).get("sensitive_fields", ()):
+        if isinstance(schema["properties"].get(word), dict):
+            schema["properties"][word]["sensitive"] = True
+        else:
+            notes.append(f"its sensitive field {word!r} is inside another one; mark it in the definition yourself")
+    return schema
+
+
+def _untitled(schema: dict[str, Any], notes: list[str]) -> dict[str, Any]:
+    """Without the parameters' titles, which AML has no place for: one is a description where there is no other."""
+    for name, member in schema["properties"].items():
+        if "title" not in member or "properties" in member:  # the name of a class
+            continue
+        title = member.pop("title")
+        if member.setdefault("description", title) != title:
+            notes.append(f"the title {title!r} of {name!r} is left out, because it has a description")
+    return schema
+
+
+def _output(tool: Tool, notes: list[str]) -> dict[str, Any]:
+    """What the function gives, as the member `result` of an object where it is none."""
+    if tool.output_schema is None:
+        schema: dict[str, Any] = {}
+    else:
+        schema = _plain(msgspec.json.decode(tool.output_schema), "gives", notes)
+    if schema.get("type") == "object":
+        return schema
+    return {"type": "object", "properties": {"result": schema}, "required": ["result"]}
+
+
+def _plain(schema: dict[str, Any], what: str, notes: list[str]) -> dict[str, Any]:
+    found = unfolded(schema)
+    if found.cut:
+        names = ", ".join(found.cut)
+        notes.append(f"what it {what} contains itself ({names}), and is written out {found.levels} levels deep")
+    return found.schema
+
+
+def _extension(tool: Tool, value: dict[str, Any], namespace: str, is_read_only: bool) -> dict[str, Any]:
+    """What the type `function` would claim and nobody stated; and words that AML has no key for."""
+    back = compiled_tool(value, namespace)
+    facts, unstated = tool.facts, tool.inferred_facts
+    if is_read_only:
+        stated = {name: getattr(facts, name) for name in FACT_NAMES if name not in unstated}
+        facts, unstated = msgspec.structs.replace(_READ_ONLY, **stated), ()
+    wanted = msgspec.structs.replace(back, facts=facts, inferred_facts=unstated, search_hint=tool.search_hint)
+    if is_read_only:
+        wanted = msgspec.structs.replace(wanted, inferred_facts=back.inferred_facts)
+    return carried(wanted, back, with_origin=False)
+
+
+def _spoken(name: str) -> str:
+    words = snake(name).replace("_", " ").strip()
+    return words[:1].upper() + words[1:]

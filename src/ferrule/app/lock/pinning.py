@@ -1,0 +1,214 @@
+"""Pins what other servers say about their tools: looks at each of a workspace's servers, compares with `ferrule.lock`, accepts.
+
+Servers are those of `[mcp.servers]` and `[oxp.servers]`, with every tool they offer, and those that AML definitions name, with
+the named tools.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Collection, Mapping
+
+import msgspec
+
+from ferrule.app.lock.pinning_oxp import review_oxp
+from ferrule.app.lock.reviews import TELLING, Review, Reviewed, Served, without_secrets
+from ferrule.app.surroundings import surroundings_of
+from ferrule.contracts.executor import ExecutionFailed
+from ferrule.contracts.redactor import Redactor
+from ferrule.errors import SettingsError
+from ferrule.infra.lockfile.compare import Difference, differences
+from ferrule.infra.lockfile.file import Lock, LockedServer, LockedTool, locked_tool, read_lock
+from ferrule.infra.lockfile.native import Native
+from ferrule.infra.lockfile.tools import check_server, is_wanted, unusable
+from ferrule.infra.processes.patience import Patience
+from ferrule.model.timestamps import MICROSECONDS
+from ferrule.runtime.executors.mcp.executor import McpExecutor
+from ferrule.runtime.executors.mcp.looking import Seen, look_at
+from ferrule.runtime.executors.mcp.upstream import Place, place_of, upstream_of
+from ferrule.runtime.executors.surroundings import Surroundings
+from ferrule.runtime.executors.transports import MCP, transport_of
+from ferrule.runtime.redaction.redactor import KnownSecrets
+from ferrule.settings import FILE_NAME
+from ferrule.workspace.workspace import Workspace
+
+_AT_ONCE = 8
+
+
+async def review(
+    workspace: Workspace, env: Mapping[str, str] = os.environ, *, only: Collection[str] | None = None
+) -> Reviewed:
+    """Look at every server, several at once, or at `only` some of them, by what they are called in the lock. One that cannot be
+    looked at is told as such. Raises FerruleError."""
+    lock = read_lock(workspace.root)
+    servers = [server for server in served(workspace) if only is None or server.upstream.key in only]
+    # Shapes of keys are left alone: examples in descriptions have them.
+    redactor = KnownSecrets(msgspec.structs.replace(workspace.settings.redaction, well_known=False), env)
+    around = surroundings_of(
+        workspace.settings, env, workspace.root, redactor.add, tick=time.monotonic,
+        now=lambda: int(time.time() * MICROSECONDS), redactor=redactor,
+    )  # fmt: skip
+    executor = McpExecutor(around)
+    door = asyncio.Semaphore(_AT_ONCE)
+
+    async def one(server: Served) -> Review:
+        async with door:
+            return await _reviewed(executor, server, lock.servers.get(server.upstream.key), redactor)
+
+    try:
+        found = [*await asyncio.gather(*map(one, servers)), *await review_oxp(workspace, around, lock, redactor)]
+    except asyncio.CancelledError:
+        executor.connections.give_up()
+        raise
+    finally:
+        await _close(executor, around)
+    named = {review.key for review in found}
+    return Reviewed(lock, tuple(found), tuple(sorted(lock.servers.keys() - named)) if only is None else ())
+
+
+async def _close(executor: McpExecutor, around: Surroundings) -> None:
+    """End every program that was started, also when somebody asks to be quick meanwhile."""
+    patience = Patience()
+    closing = asyncio.ensure_future(executor.aclose())
+    await patience.wait(closing)
+    await around.client.aclose()
+    closing.result()
+    patience.check()
+
+
+def served(workspace: Workspace) -> list[Served]:
+    """The servers of a workspace: imported ones, then those that definitions name. Raises SettingsError."""
+    settings = workspace.settings.mcp
+    found: list[Served] = []
+    for server_id, server in settings.servers.items():
+        check_server(server_id, server)
+        try:
+            upstream = upstream_of(server_id, server)
+        except ExecutionFailed as failed:
+            raise SettingsError(
+                f"{workspace.root / FILE_NAME}: {failed.message}; mend it there, or take [mcp.servers.{server_id}] out"
+            ) from None
+        found.append(Served(upstream=upstream, is_imported=True))
+    places: dict[str, tuple[Place, dict[str, tuple[str, ...]]]] = {}
+    for file in workspace.compile():
+        for tool in (tool for compiled in file.compiled for tool in compiled.tools if transport_of(tool) == MCP):
+            try:
+                place = place_of(tool, settings)
+            except ExecutionFailed:  # `ferrule check` tells what is wrong with it
+                continue
+            _, tools = places.setdefault(place.upstream.key, (place, {}))
+            tools[place.tool_name] = (*tools.get(place.tool_name, ()), tool.tool_id)
+    return found + [Served(upstream=place.upstream, tools=tools) for place, tools in places.values()]
+
+
+def accept(reviewed: Reviewed, by: str, at: str, names: Collection[str] | None, *, firsts: bool) -> Lock:
+    """The lock with what was accepted. `names`: servers, tools as `SERVER.TOOL`, or definitions; None: nothing but `firsts`,
+    the servers of which nothing was pinned before; empty: everything."""
+    servers = dict(reviewed.lock.servers)
+    for one in reviewed.servers:
+        if one.seen is None:
+            continue
+        accepted = {name for name in _touched(one) if names is not None and _is_named(one, name, names)}
+        if one.is_first and firsts:
+            accepted = set(one.offered)
+        if accepted or (names is not None and not names) or (one.is_first and firsts):
+            servers[one.key] = _renewed(one, accepted, by, at)
+    if names is not None:
+        for key in reviewed.unused:
+            if not names or key in names:
+                del servers[key]
+    return Lock(servers=servers)
+
+
+async def _reviewed(executor: McpExecutor, server: Served, pinned: LockedServer | None, redactor: Redactor) -> Review:
+    try:
+        seen, telling = without_secrets(await look_at(executor, server.upstream), redactor)
+    except ExecutionFailed as failed:
+        words = failed.output.content if failed.output is not None else None
+        said = redactor.text(str(words[0].get("text", "")))[0].strip() if words else ""
+        more = f" ({said[-300:]})" if said else ""
+        return Review(served=server, pinned=pinned, problem=f"{redactor.text(failed.message)[0]}{more}")
+    settings = executor.settings.servers.get(server.upstream.key)
+    wanted = [
+        tool
+        for tool in seen.tools
+        if (is_wanted(settings, tool["name"]) if settings is not None else tool["name"] in server.tools)
+    ]
+    unfit = {tool["name"]: why for tool in wanted if (why := unusable(tool)) is not None and server.is_imported}
+    unfit |= {tool["name"]: TELLING for tool in wanted if tool["name"] in telling}
+    fit = [tool for tool in wanted if tool["name"] not in unfit]
+    return Review(
+        served=server,
+        pinned=pinned,
+        seen=seen,
+        offered={tool["name"]: tool for tool in fit},
+        unfit=unfit,
+        differences=_differences(server, pinned, seen, fit),
+        notes=tuple(_notes(server, pinned, seen)),
+    )
+
+
+def _differences(server: Served, pinned: LockedServer | None, seen: Seen, fit: list[Native]) -> tuple[Difference, ...]:
+    accepted = {name: tool.definition for name, tool in pinned.tools.items()} if pinned is not None else {}
+    if server.is_imported:
+        found = differences(accepted, fit)
+    else:
+        # Among all it has, so that one that was renamed is found; what no definition names is nobody's business.
+        accepted = {name: definition for name, definition in accepted.items() if name in server.tools}
+        found = tuple(one for one in differences(accepted, seen.tools) if one.kind != "new" or one.tool in server.tools)
+    offered = {tool["name"] for tool in seen.tools}
+    return found + tuple(
+        Difference(kind="vanished", tool=name)
+        for name in sorted(server.tools)
+        if name not in offered and name not in accepted
+    )
+
+
+def _notes(server: Served, pinned: LockedServer | None, seen: Seen) -> list[str]:
+    if pinned is None:
+        return []
+    pairs = [
+        ("its name", pinned.name, seen.name),
+        ("its version", pinned.version, seen.version),
+        ("its revision of MCP", pinned.protocol_version, seen.protocol_version),
+        ("its instructions", pinned.instructions, seen.instructions),
+        ("its place", pinned.source, server.upstream.source),
+    ]
+    return [f"{what} changed: {before!a} is now {after!a}" for what, before, after in pairs if before != after]
+
+
+def _touched(one: Review) -> set[str]:
+    """The names that differ, under which something can be accepted."""
+    return {name for found in one.differences for name in (found.tool, found.now) if name}
+
+
+def _is_named(one: Review, name: str, names: Collection[str]) -> bool:
+    if not names or one.key in names or f"{one.key}.{name}" in names:
+        return True
+    return any(tool_id in names for tool_id in one.served.tools.get(name, ()))
+
+
+def _renewed(one: Review, accepted: set[str], by: str, at: str) -> LockedServer:
+    assert one.seen is not None
+    renamed = {found.tool: found.now for found in one.differences if found.kind == "renamed" and found.tool in accepted}
+    accepted = accepted | set(renamed.values())
+    tools: dict[str, LockedTool] = dict(one.pinned.tools) if one.pinned is not None else {}
+    for name in accepted:
+        definition = one.offered.get(name)
+        if definition is not None:
+            tools[name] = locked_tool(definition, by, at)
+        else:
+            tools.pop(name, None)
+    if not one.served.is_imported:
+        tools = {name: tool for name, tool in tools.items() if name in one.served.tools}
+    seen = one.seen
+    return LockedServer(
+        source=one.served.upstream.source,
+        name=seen.name,
+        version=seen.version,
+        protocol_version=seen.protocol_version,
+        instructions=seen.instructions,
+        tools=tools,
+    )

@@ -1,0 +1,170 @@
+"""What an agent, a role or a surface may reach: every tool it considers, how it stands there, and what the policy says to it.
+
+Looks at a surface that was built for the purpose; nothing is called or recorded. Policy may also go by the arguments of a call,
+by the principal and by the credential: what depends on them is told as such, not guessed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any, Literal, NamedTuple, get_args
+
+import msgspec
+
+from ferrule.contracts.catalog import CatalogView
+from ferrule.contracts.policy import PolicyEngine, Program
+from ferrule.definitions.token_estimate import token_estimate as estimated
+from ferrule.model.surface import Surface, SurfaceEntry, SurfaceRequest, SurfaceSettings
+from ferrule.model.tool import Record
+from ferrule.model.value import dig
+from ferrule.runtime.policy.program import RuleProgram
+from ferrule.runtime.surface.render import render
+from ferrule.runtime.surface.search_tool import SEARCH_TOOL
+
+Kind = Literal["agent", "role", "surface", "none"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+Verdict = Literal["runs", "asks", "depends", "denied", "held"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+"""`runs`: it is allowed. `asks`: a person is asked. `depends`: on the call. `denied`: the policy says no. `held`: something else
+keeps it back: a role, a switch, a credential."""
+Loading = Literal["loaded", "deferred", "hidden", "gone"]
+"""`hidden`: it answers to its name and is shown to nobody. `gone`: nobody on that surface knows of it."""
+_WHO = {
+    "tool": "its definition",
+    "role": "the role",
+    "agent": "the agent's file",
+    "policy": "the agent's policy",
+    "confirmation": "the agent's list of tools to confirm",
+}
+
+
+class Reached(NamedTuple):
+    """One tool, as somebody has it."""
+
+    entry: SurfaceEntry
+    verdict: Verdict
+    loading: Loading
+    why: str
+
+
+class Subject(msgspec.Struct, frozen=True, kw_only=True):
+    """Who or what reaches tools."""
+
+    kind: Kind
+    id: str
+    title: str = ""
+    description: str = ""
+    version: str | None = None
+    dialect: str = ""
+    role: str | None = None
+    """The role of an agent, as its file names it."""
+    status: str = ""
+
+
+def subjects(catalog: CatalogView, kind: Kind) -> list[Subject]:
+    """Everything of a kind that the catalog has, by id; of several versions the newest."""
+    kinds = ("agent", "manifest") if kind == "agent" else (kind,) if kind != "none" else ()
+    ids = sorted({(record.record_id, name) for name in kinds for record in catalog.records(name)})
+    found = [(catalog.record(name, record_id), kind) for record_id, name in ids]
+    return [_subject(record, kind) for record, kind in found if record is not None]
+
+
+def subject(catalog: CatalogView, kind: Kind, name: str) -> Subject | None:
+    """One of them; None when there is none."""
+    if kind == "none":
+        return Subject(kind="none", id="", title="No agent", description="Keys that name no agent, role or surface.")
+    for record_kind in ("agent", "manifest") if kind == "agent" else (kind,):
+        record = catalog.record(record_kind, name)
+        if record is not None:
+            return _subject(record, kind)
+    return None
+
+
+def _subject(record: Record, kind: Kind) -> Subject:
+    payload: Any = msgspec.json.decode(record.payload)
+    about = dig(payload, ("definition", "meta")) or dig(payload, ("meta",)) or dig(payload, ("metadata",)) or {}
+    said = about if isinstance(about, dict) else {}
+    status = dig(payload, ("definition", "status")) or dig(payload, ("status",))
+    role = dig(payload, ("definition", "role"))
+    return Subject(
+        kind=kind,
+        id=record.record_id,
+        title=_text(said.get("name")),
+        description=_text(said.get("description")) or _text(dig(payload, ("surface_reason",))),
+        version=record.version,
+        dialect=record.dialect,
+        role=role if isinstance(role, str) else None,
+        status=_text(status),
+    )
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def request_of(kind: Kind, name: str, *, principal: str, tenant: str, channel: str = "console") -> SurfaceRequest:
+    """The surface that somebody of this kind would ask for."""
+    return SurfaceRequest(
+        principal=principal,
+        channel=channel,
+        tenant=tenant,
+        agent=name if kind == "agent" else None,
+        role=name if kind == "role" else None,
+        surface_id=name if kind == "surface" else None,
+    )
+
+
+def entries(surface: Surface) -> list[SurfaceEntry]:
+    """The tools of a surface by id, without the one that finds others."""
+    own = (entry for entry in surface.entries.values() if entry.tool is not SEARCH_TOOL)
+    return sorted(own, key=lambda entry: entry.tool.tool_id)
+
+
+def reached(surface: Surface, entry: SurfaceEntry, engine: PolicyEngine) -> Reached:
+    """How one tool stands."""
+    if not entry.is_visible:
+        is_denied = entry.is_judged or entry.reason == "policy_blocked"
+        return Reached(entry, "denied" if is_denied else "held", "gone", entry.detail or str(entry.reason or ""))
+    loading: Loading = "hidden" if not entry.is_offered else "loaded" if entry.standing == "loaded" else "deferred"
+    try:
+        program = engine.program(entry, surface.request)
+    except Exception as error:  # a policy that fails is a no, as in a call
+        return Reached(entry, "denied", loading, f"the policy failed ({type(error).__name__}), so nothing is allowed")
+    fixed = program.fixed
+    if fixed is None:
+        return Reached(entry, "depends", loading, _depends(program, entry))
+    verdict: Verdict = {"allow": "runs", "ask": "asks", "deny": "denied"}.get(fixed.behavior, "depends")  # type: ignore[assignment]  # one of them
+    return Reached(entry, verdict, loading, fixed.message)
+
+
+def _depends(program: Program, entry: SurfaceEntry) -> str:
+    rules = program.looking if isinstance(program, RuleProgram) else ()
+    what = (
+        f"{', '.join(rules)} {'looks' if len(rules) == 1 else 'look'} at each call" if rules else "each call is judged"
+    )
+    asking = [_WHO.get(each, each) for each in entry.approval_from]
+    verb = "want" if len(asking) > 1 else "wants"
+    return f"{what}; {' and '.join(asking)} {verb} a person to agree" if asking else what
+
+
+def loading_counts(found: Iterable[SurfaceEntry]) -> dict[str, int]:
+    """How many tools are loaded, deferred, hidden and gone. Cheap: no rule is asked."""
+    counts: Counter[str] = Counter(dict.fromkeys(get_args(Loading), 0))
+    for entry in found:
+        if not entry.is_visible:
+            counts["gone"] += 1
+        elif not entry.is_offered:
+            counts["hidden"] += 1
+        else:
+            counts[entry.standing] += 1
+    return dict(counts)
+
+
+def token_estimate(surface: Surface, settings: SurfaceSettings) -> int:
+    """About how many tokens a model reads before it can use the surface, by what it is shown."""
+    shown = render(surface, settings)
+    texts: list[str | bytes] = [shown.instructions]
+    for tool in shown.tools:
+        texts += (tool.name, tool.description, bytes(tool.input_schema))
+    return estimated(*texts)

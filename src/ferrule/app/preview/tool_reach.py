@@ -1,0 +1,254 @@
+"""Who may use one tool: every agent, role and surface of the catalog, asked one by one, with the rules that decide.
+
+Each is given a surface of its own on a catalog that holds this tool alone, by the very code that makes surfaces of callers. No
+call is made and nothing is written.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Literal, NamedTuple, get_args
+
+import msgspec
+
+from ferrule.contracts.catalog import CatalogView, Listed
+from ferrule.contracts.policy import Judged, PolicyEngine
+from ferrule.contracts.readiness import Readiness
+from ferrule.errors import FerruleError
+from ferrule.model.decision import Ruling
+from ferrule.model.surface import SurfaceEntry, SurfaceRequest, SurfaceSettings
+from ferrule.model.tool import Record, Tool
+from ferrule.runtime.policy.compiled import caller_miss, compile_rule, tool_miss
+from ferrule.runtime.policy.engine import RuleEngine
+from ferrule.runtime.policy.facts import call_facts
+from ferrule.runtime.policy.paths import Base
+from ferrule.runtime.policy.records import PolicyRule
+from ferrule.runtime.policy.shell_classifier import BUILTIN
+from ferrule.runtime.surface.build import build_surface
+
+CallerKind = Literal["agent", "role", "surface", "anyone"]
+CALLER_KINDS: tuple[CallerKind, ...] = get_args(CallerKind)
+Access = Literal["allowed", "asks", "denied", "hidden"]
+_ANSWERS: dict[str, Access] = {"allow": "allowed", "ask": "asks", "deny": "denied"}
+_SOMEBODY = "somebody"
+_HERE = "console"
+
+
+class RuleOn(msgspec.Struct, frozen=True):
+    """A rule that concerns a caller's calls of a tool."""
+
+    rule_id: str
+    decision: str
+    place: str
+    """Where it is written."""
+    reason: str
+    condition: str = ""
+    """What a call must be like for it to hold; empty when it always does."""
+    is_always: bool = True
+    """False when it holds for some calls only."""
+
+
+class Reach(msgspec.Struct, frozen=True, kw_only=True):
+    """What one caller may do with a tool."""
+
+    kind: CallerKind
+    name: str
+    access: Access
+    """`hidden`: it is not among its tools."""
+    why: str
+    is_deferred: bool = False
+    """True when it is found by search only."""
+    approval_from: tuple[str, ...] = ()
+    depends_on_input: bool = False
+    """True when other arguments than none may be decided otherwise."""
+    rules: tuple[RuleOn, ...] = ()
+
+
+class Circumstances(NamedTuple):
+    """What surfaces of this process are made from."""
+
+    catalog: CatalogView
+    engine: PolicyEngine
+    switched_off: Collection[str]
+    readiness: Readiness | None
+    settings: SurfaceSettings
+    now: int
+
+
+class _Alone:
+    """A catalog as far as one tool is concerned."""
+
+    def __init__(self, whole: CatalogView, versions: Sequence[Listed]) -> None:
+        self._whole = whole
+        self._versions = versions
+        self._tool_id = versions[0].tool.tool_id
+        self.digest = whole.digest
+
+    def preferred(self) -> Sequence[Listed]:
+        return self._versions[:1]
+
+    def versions(self, tool_id: str) -> Sequence[Listed]:
+        return self._versions if tool_id == self._tool_id else ()
+
+    def named(self, name: str) -> Sequence[str]:
+        return [tool_id for tool_id in self._whole.named(name) if tool_id == self._tool_id]
+
+    def record(self, kind: str, record_id: str) -> Record | None:
+        return self._whole.record(kind, record_id)
+
+    def records(self, kind: str) -> Iterable[Record]:
+        return self._whole.records(kind)
+
+    def documentation(self, tool: Tool) -> dict[str, str]:
+        return self._whole.documentation(tool)
+
+
+async def reach_of(tool_id: str, here: Circumstances, most: int) -> tuple[list[Reach], bool]:
+    """What everybody may do with a tool, and whether there are more than were asked. Empty for a tool that is not there."""
+    versions = here.catalog.versions(tool_id)
+    if not versions:
+        return [], False
+    alone = here._replace(catalog=_Alone(here.catalog, versions))
+    found: list[Reach] = []
+    for kind, name in _callers(here.catalog):
+        if len(found) == most:
+            return found, True
+        found.append(await _reach(tool_id, kind, name, alone))
+    return found, False
+
+
+def _callers(catalog: CatalogView) -> Iterator[tuple[CallerKind, str]]:
+    yield "anyone", ""
+    names = {record.record_id for kind in ("agent", "manifest") for record in catalog.records(kind)}
+    yield from (("agent", name) for name in sorted(names))
+    yield from (("role", name) for name in sorted({record.record_id for record in catalog.records("role")}))
+    yield from (("surface", name) for name in sorted({record.record_id for record in catalog.records("surface")}))
+
+
+async def _reach(tool_id: str, kind: CallerKind, name: str, here: Circumstances) -> Reach:
+    request = SurfaceRequest(
+        principal=_SOMEBODY,
+        channel=_HERE,
+        agent=name if kind == "agent" else None,
+        role=name if kind == "role" else None,
+        surface_id=name if kind == "surface" else None,
+    )
+    try:
+        surface = build_surface(
+            here.catalog,
+            request,
+            engine=here.engine,
+            now=here.now,
+            new_id=lambda: "srf_looked_at",
+            switched_off=here.switched_off,
+            readiness=here.readiness,
+            settings=here.settings,
+        )
+    except FerruleError as error:
+        return Reach(kind=kind, name=name, access="hidden", why=str(error))
+    entry = surface.entries.get(tool_id)
+    if entry is None:
+        return Reach(kind=kind, name=name, access="hidden", why="it is not among its tools")
+    return await _judged(kind, name, entry, surface.request, here)
+
+
+async def _judged(
+    kind: CallerKind, name: str, entry: SurfaceEntry, request: SurfaceRequest, here: Circumstances
+) -> Reach:
+    rules = _rules(entry, request, here)
+    if not entry.is_visible and not entry.is_judged:
+        return Reach(kind=kind, name=name, access="hidden", why=entry.detail or str(entry.reason or ""), rules=rules)
+    ruling, is_fixed = await _ruling(entry, request, here)
+    return Reach(
+        kind=kind,
+        name=name,
+        access=_ANSWERS[ruling.behavior],
+        why=ruling.message,
+        is_deferred=entry.standing == "deferred",
+        approval_from=entry.approval_from,
+        depends_on_input=not is_fixed,
+        rules=rules,
+    )
+
+
+async def _ruling(entry: SurfaceEntry, request: SurfaceRequest, here: Circumstances) -> tuple[Ruling, bool]:
+    """What the policy says of a call without arguments, and whether it says so of every call."""
+    try:
+        program = here.engine.program(entry, request)
+        if program.fixed is not None:
+            return program.fixed, True
+        said: Ruling | Awaitable[Ruling] = program.decide(_call(entry, here.now))
+        return (await said if inspect.isawaitable(said) else said), False
+    except Exception as error:  # whatever a policy fails with is a no, here as for calls
+        return Ruling("deny", f"the policy failed ({type(error).__name__}), so nothing is allowed", "other"), True
+
+
+def _call(entry: SurfaceEntry, now: int) -> Judged:
+    return Judged({}, call_facts(entry.tool, {}, BUILTIN)[0], now)
+
+
+def _rules(entry: SurfaceEntry, request: SurfaceRequest, here: Circumstances) -> tuple[RuleOn, ...]:
+    """The rules that hold for every call of this caller, then those that hold for some."""
+    engine = here.engine
+    if not isinstance(engine, RuleEngine):
+        return ()
+    view = engine.view(entry)
+    base = Base(engine.policy.root, engine.policy.home)
+    found = [
+        _told(rule, is_always=not compile_rule(rule, view, base).checks)
+        for rule in engine.candidates(view)
+        if tool_miss(rule, view) is None and caller_miss(rule, request, engine.policy.groups) is None
+    ]
+    with suppress(Exception):  # what Cedar cannot tell is not told; the ruling says what counts
+        found += [_told(hit.rule, is_always=True) for hit in engine.cedar_hits(view, request, _call(entry, here.now))]
+    return tuple(sorted(found, key=lambda rule: not rule.is_always))
+
+
+def rules_about_others(listed: Listed, engine: PolicyEngine) -> list[RuleOn]:
+    """Rules about this tool that hold only for certain people, agents or channels."""
+    if not isinstance(engine, RuleEngine):
+        return []
+    view = engine.view(SurfaceEntry(listed.tool, listed.digest, "loaded"))
+    anybody = SurfaceRequest(principal=_SOMEBODY, channel=_HERE)
+    return [
+        _told(rule, is_always=False)
+        for rule in engine.candidates(view)
+        if tool_miss(rule, view) is None and caller_miss(rule, anybody, engine.policy.groups) is not None
+    ]
+
+
+def _told(rule: PolicyRule, *, is_always: bool) -> RuleOn:
+    return RuleOn(rule.rule_id, rule.decision, rule.place, rule.reason, condition_of(rule), is_always)
+
+
+_OPERATORS: Mapping[str, str] = {
+    "equals": "is", "not": "is not", "in": "is", "not_in": "is not", "above": "is above", "below": "is below",
+    "at_least": "is at least", "at_most": "is at most", "matches": "matches", "contains": "contains",
+    "starts_with": "starts with",
+}  # fmt: skip
+_VALUES = ("path", "command", "url", "resource")
+_WHO = ("principal", "agent", "channel", "tenant", "model")
+
+
+def condition_of(rule: PolicyRule) -> str:
+    """What a call must be like for a rule to hold, in words: `amount_eur is above 100 and reason is "late"`."""
+    said = [f"{key} is {' or '.join(getattr(rule, key))}" for key in _WHO if getattr(rule, key)]
+    for key in _VALUES:
+        values = getattr(rule, key)
+        if values is not None:
+            said.append(f"{key} fits {' or '.join(values.patterns)}")
+    for condition in rule.when:
+        name = ".".join(condition.path)
+        if condition.operator == "present":
+            said.append(f"{name} is {'given' if condition.operand is True else 'not given'}")
+        else:
+            said.append(f"{name} {_OPERATORS[condition.operator]} {_operand(condition.operand)}")
+    return " and ".join(said)
+
+
+def _operand(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return " or ".join(map(_operand, value))
+    return msgspec.json.encode(value).decode()

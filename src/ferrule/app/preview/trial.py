@@ -1,0 +1,163 @@
+"""Asks a policy about a call without making it: the tool as a surface of the caller has it, the rules that are given.
+
+Used by `ferrule policy explain`, `ferrule policy test` and the HTTP API. Writes nothing and runs none of the workspace's code.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Collection, Container, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from ferrule.contracts.catalog import CatalogView, Listed
+from ferrule.contracts.policy import Judged, PolicyEngine
+from ferrule.contracts.readiness import Provider
+from ferrule.errors import FerruleError, PolicyError
+from ferrule.model.decision import Ruling
+from ferrule.model.nearest import nearest
+from ferrule.model.surface import Surface, SurfaceEntry, SurfaceRequest
+from ferrule.model.tool import Record, Tool
+from ferrule.runtime.policy.cases import Case, failure_of
+from ferrule.runtime.policy.engine import RuleEngine
+from ferrule.runtime.policy.explain import Considered, explain_rules
+from ferrule.runtime.policy.facts import call_facts
+from ferrule.runtime.policy.shell_classifier import BUILTIN
+from ferrule.runtime.surface.build import build_surface
+
+_HELD = ("blocked", "excluded")
+
+
+class Tried(NamedTuple):
+    """What the policy says about one call."""
+
+    entry: SurfaceEntry
+    request: SurfaceRequest
+    judged: Judged
+    failures: tuple[str, ...]
+    """Facts that could not be worked out."""
+    ruling: Ruling
+
+
+class Tested(NamedTuple):
+    """One case and what became of it."""
+
+    case: Case
+    ruling: Ruling | None
+    """None when the call could not even be judged."""
+    failure: str | None
+    """What is wrong; None when it is as expected."""
+
+
+class Trial:
+    """Tools and rules, to be asked about calls."""
+
+    def __init__(self, catalog: CatalogView, engine: PolicyEngine, *, switched_off: Container[str] = ()) -> None:
+        self._catalog = catalog
+        self.engine = engine
+        self._off = switched_off
+        self._surfaces: dict[tuple[str, str], Surface] = {}
+
+    async def try_call(self, name: str, arguments: dict[str, Any], caller: dict[str, Any], now: int = 0) -> Tried:
+        """The ruling for one call. `caller`: members of a `SurfaceRequest`. Raises PolicyError when the caller has no such tool,
+        SurfaceError for an agent or role that is not there."""
+        request = SurfaceRequest(**{"principal": "somebody", "channel": "policy", **caller})
+        entry = self._entry(name, request)
+        facts, failures = call_facts(entry.tool, arguments, BUILTIN)
+        judged = Judged(arguments, facts, now)
+        return Tried(entry, request, judged, failures, await self._ruling(entry, request, judged))
+
+    async def test(self, cases: Iterable[Case]) -> list[Tested]:
+        """What becomes of a table of cases."""
+        return [await self._tested(case) for case in cases]
+
+    async def _tested(self, case: Case) -> Tested:
+        try:
+            ruling = (await self.try_call(case.tool, case.arguments, case.caller)).ruling
+        except FerruleError as error:
+            return Tested(case, None, str(error))
+        return Tested(case, ruling, failure_of(case, ruling))
+
+    def considered(self, tried: Tried) -> list[Considered]:
+        """Every rule, with what came of it; none where the policy cannot be used."""
+        if not isinstance(self.engine, RuleEngine):
+            return []
+        return explain_rules(self.engine, tried.entry, tried.request, tried.judged)
+
+    def _entry(self, name: str, request: SurfaceRequest) -> SurfaceEntry:
+        key = (repr(request), name if request.agent is None else "")
+        if key not in self._surfaces:
+            view = self._catalog if request.agent is not None else _Named(self._catalog, name)
+            self._surfaces[key] = build_surface(
+                view,
+                request,
+                engine=None,
+                now=0,
+                new_id=lambda: "srf_trial",
+                readiness=_Ready(),
+                switched_off=self._off,
+            )
+        surface = self._surfaces[key]
+        entry = surface.find(name)
+        if entry is not None:
+            return entry
+        if surface.is_ambiguous(name):
+            raise PolicyError(f"{name!r} means several tools: {', '.join(surface.names[name])}; name one of them")
+        known = surface.names if request.agent is not None else _all_names(self._catalog)
+        hint = nearest(name, known) or "`ferrule list` lists them all"
+        raise PolicyError(f"{request.agent or 'this workspace'} has no tool {name!r}; {hint}")
+
+    async def _ruling(self, entry: SurfaceEntry, request: SurfaceRequest, judged: Judged) -> Ruling:
+        if entry.standing in _HELD:
+            message = f"the tool is held back before any rule is asked: {entry.detail or entry.reason}"
+            return Ruling("deny", message, "other", is_policy_block=True)
+        ruling = self.engine.program(entry, request).decide(judged)
+        return await ruling if inspect.isawaitable(ruling) else ruling
+
+
+class _Ready:
+    """Every credential is there and everything is set up: what is asked here is the policy alone."""
+
+    def missing_credentials(self, tool: Tool, names: Sequence[str]) -> Collection[str]:
+        return ()
+
+    def is_switched_on(self, tool: Tool) -> bool:
+        """False: nobody's environment is asked."""
+        return False
+
+    def is_set_up(self, tool: Tool) -> bool:
+        return True
+
+    def provider(self, tool: Tool) -> Provider | None:
+        return None
+
+
+class _Named:
+    """A catalog as far as one name may mean its tools, so that asking about one costs the same however many there are."""
+
+    def __init__(self, under: CatalogView, name: str) -> None:
+        self._under = under
+        self._ids = dict.fromkeys((name, *under.named(name)))
+        self.digest = under.digest
+
+    def preferred(self) -> Sequence[Listed]:
+        return [versions[0] for tool_id in self._ids if (versions := self._under.versions(tool_id))]
+
+    def versions(self, tool_id: str) -> Sequence[Listed]:
+        return self._under.versions(tool_id)
+
+    def named(self, name: str) -> Sequence[str]:
+        return self._under.named(name)
+
+    def record(self, kind: str, record_id: str) -> Record | None:
+        return self._under.record(kind, record_id)
+
+    def records(self, kind: str) -> Iterable[Record]:
+        return self._under.records(kind)
+
+    def documentation(self, tool: Tool) -> dict[str, str]:
+        return self._under.documentation(tool)
+
+
+def _all_names(catalog: CatalogView) -> list[str]:
+    tools = [listed.tool for listed in catalog.preferred()]
+    return [name for tool in tools for name in (tool.name, *tool.aliases)]

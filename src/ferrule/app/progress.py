@@ -1,0 +1,80 @@
+"""Following one call: its progress, in order, from any number on, whatever process it runs in.
+
+What the ledger has comes from there; what a call of this process said a moment ago comes at once. A reader that is slow
+costs nothing: nothing is kept for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import msgspec
+
+from ferrule.contracts.store import Store
+from ferrule.model.journal import LAST_KINDS
+from ferrule.model.news import Fact, facts_in
+from ferrule.model.progress import Progress
+from ferrule.runtime.pipeline.live import InFlight
+
+_LOOK_SECONDS = 1.0
+_UNSEEN_SECONDS = 2.0
+_ROWS = 8
+"""Rows that are held for a reader at once."""
+_NAMES = frozenset(Progress.__struct_fields__)
+
+
+async def followed(store: Store, calls: InFlight, call_id: str, after: int = 0) -> AsyncIterator[Progress]:
+    """The progress of a call after a sequence number, until the call has ended."""
+    seen_row, until = 0, asyncio.get_running_loop().time() + _UNSEEN_SECONDS
+    while True:
+        newest = await store.rows_before(None, 1)
+        is_over = await _is_over(store, calls, call_id, until)
+        rows = await store.news_of(call_id, seen_row, _ROWS)
+        for row in rows:
+            seen_row = row.seq
+            for fact in facts_in(row) if row.outcome == "progress" else ():
+                said = _progress(call_id, fact)
+                if said.sequence > after:
+                    after = said.sequence
+                    yield said
+        if len(rows) == _ROWS:
+            continue  # there may be more
+        live = calls.calls.get(call_id)
+        for said in live.peek(after) if live is not None else ():
+            if said.sequence != after + 1:
+                break  # those before it went to the ledger a moment ago, and come from there
+            after = said.sequence
+            yield said
+        if is_over or (live is None and calls.is_closing):
+            return
+        if live is None:
+            await calls.unless_closing(store.wait_after(newest[0].seq if newest else 0, _LOOK_SECONDS))
+        elif live.peek(after) or live.has_ended:
+            await asyncio.sleep(0)
+        else:
+            await live.changed(_LOOK_SECONDS)
+
+
+async def _is_over(store: Store, calls: InFlight, call_id: str, until: float) -> bool:
+    """True when nothing more can come. Asked before the news are read, so that the last of them are not missed.
+
+    A call of another process that speaks soon shows that it runs, too; unless that process has died.
+    """
+    if call_id in calls.calls:
+        return False
+    rows = await store.rows_of(call_id)
+    if rows:
+        return rows[-1].kind in LAST_KINDS
+    return asyncio.get_running_loop().time() > until or not await store.news_of(call_id, 0, 1)
+
+
+def _progress(call_id: str, fact: Fact) -> Progress:
+    """A record as it was told, again."""
+    data = dict(fact.data)
+    for name in ("schema_version", "progress_id", "invocation_id", "timestamp"):
+        data.pop(name, None)
+    extra = {name: data.pop(name) for name in list(data) if name not in _NAMES}
+    said: dict[str, Any] = {"invocation_id": call_id, "timestamp": fact.at, "extra": extra, **data}
+    return msgspec.convert(said, Progress)

@@ -1,0 +1,64 @@
+"""Which files of a workspace its tools may not touch, or not change: they decide what runs here, and what is on record."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from ferrule.errors import SettingsError
+from ferrule.infra.lockfile.file import LOCK_FILE
+from ferrule.runtime.policy.load import homes, read_project
+from ferrule.settings import Settings
+from ferrule.workspace.workspace import Workspace
+
+
+def protected_files(workspace: Workspace, env: Mapping[str, str]) -> list[Path]:
+    """Files of the workspace that no tool may touch: its records, its rules, and the code that its settings name."""
+    settings, root = workspace.settings, workspace.root
+    ledger_file = root / settings.ledger.path
+    named = [ledger_file, *(ledger_file.with_name(ledger_file.name + end) for end in ("-wal", "-shm"))]
+    named += [
+        root / LOCK_FILE,
+        root / settings.results.path,
+        *([root / settings.secrets.env_file] if settings.secrets.env_file else ()),
+        *(file for name in (*settings.functions.modules, *_functions_named(settings)) for file in _code(root, name)),
+        *(root / path for path in settings.functions.paths if _is_below(root / path, root)),
+    ]
+    with suppress(SettingsError):  # a policy that cannot be read refuses every call anyway
+        choices = read_project(root, settings.policy).choices
+        named += [home.path for home in homes(root, choices, env)]
+        named += [root / name for name in (choices.shadow, choices.cedar) if name]
+    words = [word for hook in settings.hooks for word in hook.command]
+    words += [word for guardrail in settings.guardrails for word in guardrail.command]
+    words += [word for server in settings.mcp.servers.values() for word in server.command]
+    scripts = [root / word for word in words if (root / word).is_file()]
+    return named + scripts + [script.parent for script in scripts if _is_below(script.parent, root)]
+
+
+def fixed_files(workspace: Workspace) -> list[Path]:
+    """Files that tools may read and not change: the definitions, and what this process has imported from the workspace."""
+    loaded = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
+    code = [Path(file) for file in loaded if file and _is_below(Path(file), workspace.root)]
+    return [Path(task.path) for task in workspace.select().everything] + code
+
+
+def _functions_named(settings: Settings) -> list[str]:
+    """The modules of functions that hooks, guardrails and sinks are."""
+    named = [hook.function for hook in settings.hooks] + [guardrail.function for guardrail in settings.guardrails]
+    named += [sink.function or "" for sink in settings.sinks]
+    named += settings.functions.bind.values()
+    return [reference.rpartition(":")[0] for reference in named if reference]
+
+
+def _code(root: Path, name: str) -> list[Path]:
+    """The file of a module in the workspace, and where Python keeps it compiled: it believes what it finds there."""
+    file = root / (name if name.endswith(".py") else f"{name.replace('.', '/')}.py")
+    return [file, file.parent / "__pycache__"] if name.endswith(".py") or file.is_file() else []
+
+
+def _is_below(path: Path, root: Path) -> bool:
+    """True for what is in the workspace and not the workspace itself. A script imports what lies in its folder."""
+    return os.path.realpath(path).startswith(os.path.join(os.path.realpath(root), ""))

@@ -1,0 +1,436 @@
+"""Calls that are in the ledger already: going on with them, ending them, waiting for them, and finding the lost ones.
+
+Nothing here is held in memory between two steps, so any process that has the workspace open can do any of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from ferrule.app.cancellation import Cancellation
+from ferrule.contracts.store import Condition, Store
+from ferrule.errors import AccessError, FerruleError, LedgerDamaged, LedgerError, SurfaceError
+from ferrule.model.approval import Answer, is_sealed
+from ferrule.model.decision import Decision, Ruling
+from ferrule.model.failure import Stop
+from ferrule.model.handed import NOTHING, Handed
+from ferrule.model.journal import Entry, Header, News, NewsBody, OpenCall, StoredEntry, header_of
+from ferrule.model.result import Pending, Result
+from ferrule.model.surface import SurfaceRequest
+from ferrule.runtime.approval.check import is_genuine
+from ferrule.runtime.approval.sweep import expired, lapsed
+from ferrule.runtime.pipeline.answers import answer_of
+from ferrule.runtime.pipeline.call import Call, Park, Replay
+from ferrule.runtime.pipeline.live import Cancel, Live
+from ferrule.runtime.pipeline.revive import Past, past_of, revived, revived_to_end
+from ferrule.runtime.pipeline.rows import unknown_row
+from ferrule.runtime.pipeline.run import APPROVED, RECEIVED, run_call, stop_call
+from ferrule.runtime.pipeline.services import Services
+from ferrule.runtime.pipeline.session import Session
+from ferrule.runtime.pipeline.waiting import question
+from ferrule.runtime.pipeline.waiting_news import count_on
+
+GOES_ON = frozenset({"approved"})
+"""States in which a call only waits for a process that can run it."""
+WAITS = frozenset({"awaiting_approval", "approved", "needs_input"})
+"""States in which a call holds no process: it can be ended by anybody who may."""
+HELD = frozenset({"queued", "running"})
+"""States in which a process has a call: nobody else ends it while that process lives."""
+_FOREVER = 1 << 62
+_LOOKS = 5
+_log = logging.getLogger("ferrule.calls")
+
+
+class Calls:
+    """The calls of one ledger, seen from one process."""
+
+    def __init__(
+        self,
+        store: Store,
+        services: Services,
+        session_for: Callable[[SurfaceRequest], Awaitable[Session]],
+    ) -> None:
+        self._store = store
+        self._services = services
+        self._session_for = session_for
+
+    async def result(self, call_id: str, wait: float | None = None, caller: SurfaceRequest | None = None) -> Answered:
+        """How a call ended, or what it waits for; None when there is no such call (of this caller's)."""
+        place = await self._place(call_id)
+        live = self._services.live.calls.get(call_id)
+        found: Answered
+        if live is not None and not place.rows:  # it runs here, and nothing of it is on record yet
+            is_theirs = caller is None or _is_same(live.call.session.surface.request, caller)
+            found = Pending(invocation_id=call_id, state=live.call.state, message="it has not ended yet")
+        else:
+            if place.open is not None and place.open.state in HELD and live is None:
+                place = await self._perhaps_lost(place.open, place)
+            is_theirs, found = _is_of(place.rows, caller), _answer(place)
+        if not is_theirs:
+            return None
+        return await self.waited(found, wait) if isinstance(found, Pending) and wait else found
+
+    async def _perhaps_lost(self, running: OpenCall, place: Place) -> Place:
+        """The place of a call that is said to run, looked at again if its process is gone."""
+        if any(lost.call == running.call for lost in await self._store.abandoned()):
+            await self._each([running], self._recover)
+            return await self._place(running.call)
+        return place
+
+    async def is_of(self, call_id: str, caller: SurfaceRequest) -> bool:
+        """True when there is such a call of this caller's, here or in the ledger."""
+        live = self._services.live.calls.get(call_id)
+        if live is not None:
+            return _is_same(live.call.session.surface.request, caller)
+        rows = await self._store.rows_of(call_id)
+        return _is_of(rows, caller)
+
+    async def settled(self, outcome: Result | Pending | Replay, wait: float | None = None) -> Result | Pending:
+        """What a caller is told: a duplicate gets the first call's answer, and whoever wants to wait does."""
+        if isinstance(outcome, Replay):
+            found = await self.result(outcome.invocation_id)
+            assert found is not None  # whoever has a key, or lost a race, has rows
+            outcome = found
+        return await self.waited(outcome, wait) if isinstance(outcome, Pending) and wait else outcome
+
+    async def waited(self, pending: Pending, wait: float) -> Result | Pending:
+        """Wait for a call to end. Whoever waits also runs it, once it is answered and nobody else did."""
+        loop, live = asyncio.get_running_loop(), self._services.live
+        until = loop.time() + wait
+        found: Result | Pending = pending
+        newest = await self._store.rows_before(None, 1)
+        while isinstance(found, Pending) and (left := until - loop.time()) > 0:
+            found = await self._went_on(pending)
+            is_left = live.is_closing and pending.invocation_id not in live.calls  # nobody here goes on with it
+            if not isinstance(found, Pending) or is_left:
+                break
+            if await live.unless_closing(self._store.wait_after(newest[-1].seq, min(left, 1.0))):
+                # Taken before the next look, so that whatever is written after it wakes us again, and nothing else does.
+                newest = await self._store.rows_after(newest[-1].seq) or newest
+        return found
+
+    async def _went_on(self, pending: Pending) -> Result | Pending:
+        place = await self._place(pending.invocation_id)
+        found = _answer(place) or pending
+        if isinstance(found, Pending) and place.open is not None and _goes_on(place):
+            return await self.resume(pending.invocation_id) or pending
+        return found
+
+    async def resume(self, call_id: str, handed: Handed = NOTHING) -> Answered:
+        """Go on with an answered call, if it can run in this process; else it stays for one where it can. What its caller brought
+        for its tool is not kept while it waits: such a call goes on when the caller brings that again (`handed`)."""
+        place = await self._place(call_id)
+        open_call = place.open
+        if open_call is None or not _goes_on(place):
+            return _answer(place)
+        try:
+            past = past_of(place.rows, self._services)
+            _refuse_forged(past, self._services.sealing.secret)
+            self._refuse_ended(past)
+            session = await self._session_for(past.context)
+            if not handed.keys() >= set(past.notes.get("handed", ())):
+                return _answer(place)
+            call = revived(call_id, past, open_call, session, self._services)
+            told = max((row.news().sequence for row in await self._store.news_of(call_id)), default=0)
+        except AccessError as error:  # nobody knows whether its key still counts: it goes on waiting
+            _log.warning("call %s does not go on yet: %s", call_id, error)
+            return _answer(place)
+        except (ValueError, SurfaceError) as error:
+            return await self.end(call_id, _cannot_go_on(error)) or _answer(await self._place(call_id))
+        prepared = session.find(call.tool_name)
+        if prepared.unready is not None and prepared.refusal is None:
+            return _answer(place)
+        if handed:
+            call.options = msgspec.structs.replace(call.options, handed=handed)
+            call.secrets |= handed.secrets
+        count_on(call, self._services, told, past.notes, past.request)
+        is_received = past.request is not None and past.request.purpose == "input"
+        return await self.settled(await run_call(call, self._services, RECEIVED if is_received else APPROVED))
+
+    def _refuse_ended(self, past: Past) -> None:
+        """Raises _KeyEnded for a call that came with a key which has ended meanwhile, and AccessError when nobody can tell."""
+        asked = past.request  # sealed, which the rest of the past is not
+        why = self._services.why_ended(past.context.channel if asked is None else asked.channel, self._services.wall())
+        if why is not None:
+            raise _KeyEnded(why)
+
+    async def cancel(
+        self, call_id: str, cancel: Cancel, *, caller: SurfaceRequest | None = None, within: float = 1.0
+    ) -> Cancellation | None:
+        """Ask that a call stops, wherever it is, and say what is known of that after a second at most. None when there is no
+        such call (of this caller's)."""
+        live = self._services.live.calls.get(call_id)
+        if live is not None:
+            if caller is not None and not _is_same(live.call.session.surface.request, caller):
+                return None
+            live.ask_to_stop(cancel)
+            return await _heard(live, within)
+        place = await self._place(call_id)
+        if not _is_of(place.rows, caller):
+            return None
+        await self._tell(place, "cancel_requested", cancel.facts())
+        if place.open is not None and place.open.state in WAITS and not _is_doubtful(place):
+            ended = await self.end(call_id, cancel.stop(), abort_reason=cancel.abort_reason)
+            if ended is not None:
+                await self._tell(place, "cancel_acknowledged", {"abort_reason": cancel.abort_reason})
+                return Cancellation(invocation_id=call_id, outcome="canceled", is_acknowledged=True, is_supported=True,
+                                    state="canceled", message="it was waiting, and is canceled")  # fmt: skip
+            place = await self._place(call_id)
+        if place.open is None or _is_doubtful(place):
+            return await self._too_late(place, call_id)
+        self._store.bump()
+        return await self._elsewhere(call_id, within)
+
+    async def _too_late(self, place: Place, call_id: str) -> Cancellation:
+        await self._tell(place, "cancel_failed", {"why": "too_late"})
+        state = place.rows[-1].outcome
+        message = f"it had ended already ({state})"
+        if place.open is not None:
+            message = (
+                f"it is not known whether it acted; find out, then say so with 'ferrule settle {call_id} --reason HOW'"
+            )
+        return Cancellation(invocation_id=call_id, outcome="cancel_failed", state=state, message=message)
+
+    async def _elsewhere(self, call_id: str, within: float) -> Cancellation:
+        """What became of a request to a call that runs in another process."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + within
+        newest = await self._store.rows_before(None, 1)
+        place = await self._place(call_id)
+        while place.open is not None and (left := until - loop.time()) > 0:
+            await self._store.wait_after(newest[0].seq, min(left, 0.1))
+            newest = await self._store.rows_before(None, 1)
+            place = await self._place(call_id)
+        state = place.open.state if place.open is not None else place.rows[-1].outcome
+        if place.open is not None:
+            message = "its process was told; the call ends when its tool does"
+            return Cancellation(invocation_id=call_id, outcome="requested", state=state, message=message)
+        is_canceled = state == "canceled"
+        return Cancellation(
+            invocation_id=call_id,
+            outcome="canceled" if is_canceled else "cancel_failed",
+            is_acknowledged=is_canceled,
+            state=state,
+            message="it was canceled" if is_canceled else f"it ended otherwise ({state})",
+        )
+
+    async def _tell(self, place: Place, outcome: News, data: dict[str, object]) -> None:
+        first, now, redactor = place.rows[0], self._services.now(), self._services.redactor
+        if redactor is not None and not redactor.is_idle:
+            data = redactor.value(data)[0]
+        level = header_of(first.segment()).audit_level
+        body = NewsBody([{"at": now, "event": f"tool.invocation.{outcome}", "data": data}], audit_level=level)
+        await self._store.commit(Entry("news", first.call, now, first.tool, outcome, body))
+
+    async def end(
+        self,
+        call_id: str,
+        stop: Stop,
+        answer: Answer | None = None,
+        abort_reason: str | None = None,
+        *,
+        seq: int | None = None,
+    ) -> Result | None:
+        """End a waiting call, with a record as full as any other's. None when it did not wait any more, or when its last row is
+        not the one of this number."""
+        place = await self._place(call_id)
+        if place.open is None or place.open.state in HELD or seq not in (None, place.open.seq):
+            return None
+        call = self._to_end(place.open, place.rows)
+        if abort_reason is not None:
+            call.notes = {**call.notes, "abort_reason": abort_reason}
+        if answer is not None:
+            call.answer = answer
+            asked = call.recorded.request if call.recorded is not None else None
+            if asked is None or asked.purpose == "approval":  # who settles an outcome approves nothing
+                call.decisions += (self._decision(answer),)
+        if call.state == "needs_input":  # it had begun to run, and a person says how that ended
+            call.has_run = answer is None or answer.verdict == "approve"
+            call.enter("running")
+        outcome = await stop_call(call, self._services, stop)
+        return outcome if isinstance(outcome, Result) else None
+
+    async def recover(self) -> list[str]:
+        """Find calls whose process is gone, or whose end could not be recorded. What only read is ended; whether an action
+        happened, a person has to say."""
+        await self._recover_unrecorded()
+        return await self._each(await self._store.abandoned(), self._recover)
+
+    async def _recover_unrecorded(self) -> None:
+        """Calls that ended in this process while the ledger could not be written. Until it can, they are left for later."""
+        unrecorded = self._services.live.unrecorded
+        for call_id in sorted(unrecorded):
+            opened = await self._store.find_open(call_id)
+            if opened is not None and opened.state in HELD:
+                try:
+                    await self._find_out(opened, "the ledger could not be written when it ended")
+                except LedgerError:
+                    return
+            unrecorded.discard(call_id)
+
+    async def sweep(self) -> None:
+        """End what nobody answered in time."""
+        waiting = await self._store.open_calls("awaiting_approval", "needs_input")
+        await self._each(expired(waiting, self._services.wall()), self._lapse)
+
+    async def resume_answered(self) -> None:
+        """Go on with every answered call that nobody runs."""
+        await self._each(await self._store.open_calls(*GOES_ON, "needs_input"), self._go_on)
+
+    async def _each(self, calls: Iterable[OpenCall], do: Callable[[OpenCall], Awaitable[object]]) -> list[str]:
+        """Do it to each, and give those it was done to: one that is damaged does not keep the others waiting."""
+        done = []
+        for open_call in calls:
+            try:
+                await do(open_call)
+                done.append(open_call.call)
+            except (FerruleError, ValueError) as error:
+                _log.warning("call %s was left as it is: %s", open_call.call, error)
+        return done
+
+    async def _recover(self, abandoned: OpenCall) -> None:
+        await self._find_out(abandoned, "the process that had it ended before it did")
+
+    async def _find_out(self, lost: OpenCall, why: str) -> None:
+        place = await self._place(lost.call)
+        if place.open is None or place.open.seq != lost.seq:
+            return  # another process was quicker
+        call = self._to_end(place.open, place.rows)
+        if place.open.state == "queued":
+            message = f"{why}; its turn had not come, so nothing ran, and it can be called again"
+            stop = Stop("execution_failed", message, "interrupted", recoverability="retry")
+            await stop_call(call, self._services, stop)
+            return
+        call.has_run = True
+        if call.prepared.traits.is_read_only:
+            message = f"{why}; it only read, so it can be called again"
+            await stop_call(
+                call, self._services, Stop("execution_failed", message, "interrupted", recoverability="retry")
+            )
+        else:
+            await self._ask_what_happened(call, place.open, why)
+
+    async def _lapse(self, open_call: OpenCall) -> None:
+        await self.end(open_call.call, lapsed(open_call))
+
+    async def _go_on(self, open_call: OpenCall) -> None:
+        await self.resume(open_call.call)
+
+    async def _ask_what_happened(self, call: Call, open_call: OpenCall, why: str) -> None:
+        call.enter("needs_input")
+        message = (
+            f"{why}, so it is not known whether it acted;"
+            f" find out, then say 'ferrule settle {call.invocation_id} --happened --reason HOW', or --did-not-happen"
+        )
+        park = Park(question(call, self._services, "outcome", message, _FOREVER))
+        condition = Condition(states=frozenset({"running"}), seq=open_call.seq)
+        await self._store.commit(unknown_row(call, self._services, park), condition)
+
+    def _to_end(self, open_call: OpenCall, rows: Sequence[StoredEntry]) -> Call:
+        past = past_of(rows, self._services, opens_inputs=False)
+        return revived_to_end(open_call.call, past, open_call, self._services)
+
+    async def _place(self, call_id: str) -> Place:
+        """Where a call stands: an open one with exactly the rows that brought it there. Raises LedgerDamaged."""
+        rows: list[StoredEntry] = []
+        for _ in range(_LOOKS):
+            open_call = await self._store.find_open(call_id)
+            rows = await self._store.rows_of(call_id)
+            if open_call is None or (rows and (rows[-1].seq, rows[-1].outcome) == (open_call.seq, open_call.state)):
+                return Place(open_call, rows)
+        raise LedgerDamaged(f"what the ledger says of {call_id} contradicts itself; 'ferrule audit verify' tells more")
+
+    def _decision(self, answer: Answer) -> Decision:
+        is_yes = answer.verdict == "approve"
+        message = f"{'approved' if is_yes else 'rejected'} by {answer.by}"
+        ruling = Ruling("allow" if is_yes else "deny", message, "permission_prompt_tool")
+        return Decision(ruling, answer.answered_at, answer.by, feedback=answer.reason)
+
+
+class Place(NamedTuple):
+    """Where a call stands. `open` is None when it has ended."""
+
+    open: OpenCall | None
+    rows: list[StoredEntry]
+
+
+Answered = Result | Pending | None
+
+
+class _KeyEnded(ValueError):
+    """The key that a call came with has ended while it waited."""
+
+
+def _is_same(of: SurfaceRequest | Header, caller: SurfaceRequest) -> bool:
+    """True when both stand for the same principal of the same tenant: nobody learns anything about other people's calls."""
+    return (of.principal, of.tenant) == (caller.principal, caller.tenant)
+
+
+def _is_of(rows: Sequence[StoredEntry], caller: SurfaceRequest | None) -> bool:
+    return bool(rows) and (caller is None or _is_same(header_of(rows[0].segment()), caller))
+
+
+def _goes_on(place: Place) -> bool:
+    """True for a call that only waits for a process that can run it: approved, or its tool got its answer."""
+    assert place.open is not None
+    return place.open.state in GOES_ON or (place.open.state == "needs_input" and place.rows[-1].kind == "answered")
+
+
+def _is_doubtful(place: Place) -> bool:
+    """True for a call that a crash cut off: nobody may call it canceled while it may have acted."""
+    return place.open is not None and bool(place.rows) and place.rows[-1].kind == "unknown"
+
+
+async def _heard(live: Live, within: float) -> Cancellation:
+    """What became of a request to a call of this process."""
+    call = live.call
+    is_supported = live.support.cancel if live.stage == "running" else True
+    until = live.loop.time() + within
+    while not live.has_ended and (left := until - live.loop.time()) > 0:
+        await live.changed(left)
+    is_canceled = live.has_ended and call.state == "canceled"
+    outcome = "canceled" if is_canceled else "cancel_failed" if live.has_ended else "requested"
+    message = {
+        "canceled": "it was canceled",
+        "cancel_failed": f"it ended otherwise ({call.state})",
+        "requested": "its tool was told and has not stopped; the call ends when the tool does"
+        if is_supported
+        else "its tool cannot be stopped; the call ends when the tool does",
+    }[outcome]
+    return Cancellation(
+        invocation_id=call.invocation_id,
+        outcome=outcome,  # type: ignore[arg-type]
+        is_acknowledged=is_canceled,
+        is_supported=is_supported,
+        state=call.state,
+        message=message,
+    )
+
+
+def _refuse_forged(past: Past, key: bytes) -> None:
+    """Raises ValueError when what a tool would be given is not what somebody answered it, or not to this question."""
+    request = past.request
+    if request is None or request.purpose != "input" or not past.answers:
+        return
+    answer = past.answers[-1]
+    if not is_sealed(key, request) or answer.edited_input is None or not is_genuine(request, answer, key):
+        raise ValueError(f"the answer to {request.invocation_id} was not given here, or was changed since")
+
+
+def _answer(place: Place) -> Answered:
+    return answer_of(place.rows, place.open.state if place.open is not None else None)
+
+
+def _cannot_go_on(error: Exception) -> Stop:
+    """Nothing that is answered may wait for ever, and nothing runs that is not what was answered."""
+    if isinstance(error, _KeyEnded):
+        return Stop("policy_blocked", f"{error}, so the call does not go on", "key_ended")
+    if isinstance(error, SurfaceError):
+        return Stop("policy_blocked", f"the caller's surface cannot be made again: {error}", "surface_gone")
+    message = "what the ledger holds of the call was changed, so it does not run; 'ferrule audit verify' tells more"
+    return Stop("policy_blocked", message, "record_changed")

@@ -1,0 +1,332 @@
+"""What an agent gets: its surface, to call tools through, search in and look at. It can ask; it can never approve."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Coroutine, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from ferrule.app.batches import Batch, BatchRun, CallRequest, Given, Update, request_of, requests_of
+from ferrule.app.cancellation import Cancellation
+from ferrule.app.progress import followed
+from ferrule.errors import BatchError, FerruleError, LedgerError
+from ferrule.infra.own_task import own_task
+from ferrule.model.decision import CLIENT_CHANNEL
+from ferrule.model.failure import Stop
+from ferrule.model.progress import Progress
+from ferrule.model.result import Pending, Result
+from ferrule.model.scheduling import SchedulerPolicy
+from ferrule.model.surface import SearchResult, Surface, SurfaceRequest
+from ferrule.runtime.pipeline.at_once import at_once
+from ferrule.runtime.pipeline.call import NO_OPTIONS, Call, CallOptions, Replay
+from ferrule.runtime.pipeline.checking import Checked, check_call
+from ferrule.runtime.pipeline.live import Cancel, Live
+from ferrule.runtime.pipeline.run import run_call, stop_call
+from ferrule.runtime.pipeline.session import Session
+from ferrule.runtime.pipeline.supervise import stopped_by
+from ferrule.runtime.redaction.nesting import RUNNING
+from ferrule.runtime.surface.render import Rendering, render
+from ferrule.runtime.surface.search import names_in, search, select
+
+if TYPE_CHECKING:
+    from ferrule.app.app import App
+
+_encode = msgspec.json.encode
+_OF_LANES = frozenset({"scope", "max_parallel_per_tool", "max_parallel_per_principal", "max_queued", "parallel_classes",
+                       "resource_locks"})  # fmt: skip
+"""What a batch cannot say for itself: other calls are meant, too."""
+
+
+class SurfaceHandle:
+    """A caller's view of the tools, always judged by the catalog, the policy and the switches of this moment."""
+
+    def __init__(self, app: App, request: SurfaceRequest, session: Session) -> None:
+        self._app = app
+        self._request = request
+        self._session = session
+        session.held_by(self, app.handle_on)
+
+    @property
+    def surface(self) -> Surface:
+        """The surface as it was at the last call or refresh."""
+        return self._session.surface
+
+    @property
+    def session(self) -> Session:
+        """The surface in use."""
+        return self._session
+
+    @property
+    def request(self) -> SurfaceRequest:
+        """Who calls, and in what context."""
+        return self._request
+
+    async def call(
+        self,
+        name: str,
+        arguments: dict[str, Any] | bytes | None = None,
+        *,
+        idempotency_key: str | None = None,
+        timeout_seconds: float | None = None,
+        native_call_id: str | None = None,
+        retry_of: str | None = None,
+        priority: int = 0,
+        wait: float | None = None,
+        client: frozenset[str] = frozenset(),
+        options: CallOptions = NO_OPTIONS,
+    ) -> Result | Pending:
+        """Use a tool. Gives its result, or a `Pending` when the call waits for a person; never raises for what a call
+        can go wrong with.
+
+        `arguments`: an object, or its JSON as bytes. `wait`: how many seconds to wait for a pending call's result.
+        `client`: what the calling client can be asked for, where it can be asked at all; see `answer`.
+        `options`: all that can be said of one call, instead of the words before.
+        """
+        app = self._app
+        session = self._session
+        if idempotency_key or timeout_seconds is not None or native_call_id or retry_of or priority or client:
+            options = CallOptions(
+                idempotency_key=idempotency_key,
+                timeout_seconds=timeout_seconds,
+                native_call_id=native_call_id,
+                retry_of=retry_of,
+                priority=priority,
+                client=client,
+            )
+        try:
+            written = arguments if type(arguments) is bytes else _encode({} if arguments is None else arguments)
+        except (TypeError, ValueError, OverflowError, RecursionError) as error:
+            stop = Stop("schema_validation_failed", f"the arguments cannot be written as JSON: {error}", "invalid_json")
+            return await self._stopped(self._planned(session, name, b"null", options), stop)
+        if session.generation != app.generation():
+            try:
+                session = await self.refresh()
+            except FerruleError as error:
+                return await self._stopped(self._planned(session, name, written, options), _unmade(error))
+        if app.services.live.is_closing:
+            call = self._planned(session, name, written, options)
+            return await self._stopped(call, stopped_by(call, Cancel("runtime_shutdown")))
+        call = self._planned(session, name, written, options)
+        ended = at_once(call, app.services)
+        if isinstance(ended, Result):
+            return ended
+        return await self._gone_on(run_call(call, app.services) if ended is None else ended, wait)
+
+    def call_now(self, name: str, arguments: bytes) -> Result | Coroutine[Any, Any, Result | Pending] | None:
+        """Use a tool without waiting for anything. Gives its result, or what is left to be awaited of a call that has more to
+        it; None when nothing was done: then it is for `call`."""
+        app, session = self._app, self._session
+        if session.generation != app.generation() or app.services.live.is_closing:
+            return None
+        ended = at_once(self._planned(session, name, arguments, NO_OPTIONS), app.services)
+        return ended if ended is None or isinstance(ended, Result) else self._gone_on(ended)
+
+    async def _gone_on(
+        self, ended: Awaitable[Result | Pending | Replay], wait: float | None = None
+    ) -> Result | Pending:
+        await own_task()
+        outcome = await ended
+        return outcome if isinstance(outcome, Result) else await self._app.calls.settled(outcome, wait)
+
+    def _planned(self, session: Session, name: str, written: bytes, options: CallOptions) -> Call:
+        services = self._app.services
+        now, tick = services.now(), services.tick
+        call_id = "inv_%014x%010x" % (now, self._app.bits(40))  # noqa: UP031  half the time of an f-string
+        call = Call(call_id, name, session, written, now, tick(), tick, options, "planned", [0], [])
+        parent = RUNNING.get()
+        if parent is not None:
+            call.parent = parent
+            call.notes = {"parent": parent.invocation_id}
+        if options is not NO_OPTIONS and options.handed:
+            call.secrets = options.handed.secrets
+        return call
+
+    async def _stopped(self, call: Call, stop: Stop) -> Result | Pending:
+        """End a call that cannot even begin; that it was made is still on record."""
+        await own_task()
+        call.prepared = call.session.find(call.tool_name)
+        return await self._app.calls.settled(await stop_call(call, self._app.services, stop))
+
+    async def call_many(self, calls: Iterable[Given], *, wait: float | None = None, **policy: Any) -> Batch:
+        """Use many tools. Gives their results in call order; reads run side by side, everything else in turn.
+
+        `calls`: `(name, arguments)`, or mappings with `name`, `arguments`, `id`, `depends_on`, `idempotency_key`,
+        `timeout_seconds`, `native_call_id`, `priority`. `policy`: fields of the scheduler policy for this batch, such as
+        `sibling_failure_policy="cancel_siblings"`. Raises BatchError for a batch that makes no sense.
+        """
+        return await (await self.begin_many(calls, wait=wait, **policy)).ended()
+
+    async def stream_many(
+        self, calls: Iterable[Given], *, wait: float | None = None, **policy: Any
+    ) -> AsyncIterator[Update]:
+        """The same, told as it goes: progress at once, results in call order unless the policy permits any."""
+        async for update in (await self.begin_many(calls, wait=wait, **policy)).updates():
+            yield update
+
+    async def begin_many(self, calls: Iterable[Given], *, wait: float | None = None, **policy: Any) -> BatchRun:
+        """Let a batch go, and give it while it runs: the ids of its calls, their states, `updates()` and `ended()`."""
+        return await self._begun(requests_of(calls), wait, policy, self._app.new_id("bat"))
+
+    async def begin(
+        self, name: str, arguments: dict[str, Any] | bytes | None = None, *, wait: float | None = None, **options: Any
+    ) -> BatchRun:
+        """Let one call go, and give it while it runs: `invocation_ids[0]` is known at once, to follow or cancel it by.
+        `options`: as of `call`. The record is that of `call`, too: no batch is mentioned in it."""
+        return await self._begun([request_of(name, arguments, options)], wait, {}, "")
+
+    async def _begun(
+        self, requests: Sequence[CallRequest], wait: float | None, policy: dict[str, Any], batch_id: str
+    ) -> BatchRun:
+        app = self._app
+        session = await self.refresh()
+        run = BatchRun(requests, _with(session.lane.policy, policy), app.services, app.calls, batch_id)
+        run.begin(session, self._planned, wait)
+        return run
+
+    async def follow(self, invocation_id: str, after: int = 0) -> AsyncIterator[Progress]:
+        """The progress of a call, in order, from any sequence number on, until the call has ended. Ends at once for a call
+        that is not this principal's."""
+        if await self._app.calls.is_of(invocation_id, self._request):
+            async for said in followed(self._app.store, self._app.services.live, invocation_id, after):
+                yield said
+
+    async def answer(
+        self, invocation_id: str, given: dict[str, Any], wait: float | None = None, *, resume: bool = True
+    ) -> Result | Pending | None:
+        """Give a tool of this principal's call what it asked the calling client for: one member for each key of
+        `client_requests`. It goes on at once, unless `resume` is False: then it does when somebody looks after it. None for a
+        call of somebody else's, or one that asks its client nothing."""
+        app, request = self._app, self._request
+        if not await app.calls.is_of(invocation_id, request):
+            return None
+        fate = await app.deliver(invocation_id, given, CLIENT_CHANNEL, by=request.principal, resume=resume)
+        return None if fate in ("refused", "unknown") else await self.result(invocation_id, wait)
+
+    async def cancel(self, invocation_id: str, reason: str = "", *, within: float = 1.0) -> Cancellation | None:
+        """Ask that a call stops; gives what is known after `within` seconds. None for one that is not this principal's."""
+        cancel = Cancel(reason=reason, by=self._request.principal)
+        return await self._app.calls.cancel(invocation_id, cancel, caller=self._request, within=within)
+
+    def interrupt(self, reason: str = "") -> list[str]:
+        """The user interrupts: calls whose tool says `cancel` are stopped, the others go on, and calls made from now on wait
+        for those (AT-168, AT-169). Gives the ids of what was told to stop."""
+        lane, told = self._session.lane, []
+        for live in self._app.services.live.on(lane):
+            if not self._is_own(live):
+                continue
+            batch = live.call.batch
+            policy = lane.policy if batch is None else batch.policy
+            if (policy.interrupt_behavior or live.call.interrupt_behavior) == "cancel":
+                live.ask_to_stop(Cancel(reason=reason, by=self._request.principal))
+                told.append(live.call.invocation_id)
+        lane.hold()
+        return told
+
+    def discard(self, invocation_ids: Iterable[str], reason: str = "") -> None:
+        """Throw away calls of a turn that was replaced (a streaming fallback): each ends now as `discarded`; what a tool
+        gives after that is recorded and not delivered (AT-177)."""
+        for invocation_id in invocation_ids:
+            live = self._app.services.live.calls.get(invocation_id)
+            if live is not None and live.call.session.lane is self._session.lane and self._is_own(live):
+                live.give_up(Cancel("fallback", reason, self._request.principal))
+
+    def _is_own(self, live: Live) -> bool:
+        """True for a call of this principal's: a lane may be everybody's."""
+        of, own = live.call.session.surface.request, self._request
+        return (of.principal, of.tenant) == (own.principal, own.tenant)
+
+    def guardrail_fired(self, guardrail_id: str, reason: str = "") -> None:
+        """Tell that a guardrail of the agent's own runtime fired on its input, in this run (AML-104)."""
+        self._app.guardrail_fired(self._request.run_id, guardrail_id, reason)
+
+    def announce(self, what: str) -> None:
+        """Tell the clients of this tenant that something changed: `tools`, `prompts`, `resources`, or a resource by its
+        address. Safe from any thread."""
+        for tell in tuple(self._app.announcing):
+            tell(what, self._request.tenant)
+
+    @property
+    def context(self) -> dict[str, Any]:
+        """What tools of this run left for those after them (context modifiers). A copy."""
+        return dict(self._session.values)
+
+    async def check(self, name: str, arguments: bytes) -> Checked:
+        """What would become of a call with these arguments, as JSON. It is not made, and not recorded."""
+        return await check_call(await self.refresh(), self._app.services, name, arguments)
+
+    async def payload(self, uri: str, offset: int = 0, limit: int | None = None) -> bytes:
+        """The bytes of a stored result, or a range of them. Raises PayloadGone."""
+        request = self._request
+        return await self._app.payload(
+            uri, principal=request.principal, tenant=request.tenant, offset=offset, limit=limit
+        )
+
+    async def search(self, query: str, limit: int | None = None) -> SearchResult:
+        """Find tools: by what they do, or exactly with `select:name,name`, which also loads their schemas."""
+        await self.refresh()
+        settings = self._app.surface_settings
+        found = search(self.surface, query, search_id=self._app.new_id("sea"), limit=limit or settings.max_matches)
+        self.tell_found(found.matches, found.search_id)
+        if found.next_action == "load_schema_then_call" and found.query_type == "select":
+            self.select(names_in(query), found.search_id)
+        return found
+
+    def select(self, names: Sequence[str], search_id: str | None = None) -> Surface:
+        """Load the schemas of deferred tools, so that they can be called."""
+        app, before = self._app, self._session
+        ref = search_id or app.new_id("sel")
+        selected = select(before.surface, names, ref, new_id=lambda: app.new_id("srf"), now=app.services.now())
+        if selected is not before.surface:
+            self._request = selected.request
+            self._session = app.session_on(selected, before)
+            self._session.held_by(self, app.handle_on)
+            loaded = [key for key, entry in selected.entries.items() if entry is not before.surface.entries.get(key)]
+            app.tell_surface(selected, "loaded", tools=loaded, search_id=ref)
+        return selected
+
+    def tell_found(self, tool_ids: Sequence[str], search_id: str) -> None:
+        """Record which deferred tools a search found (AT-188)."""
+        found = [tool_id for tool_id in tool_ids if self.surface.entries[tool_id].standing == "deferred"]
+        if found:
+            self._app.tell_surface(self.surface, "discovered", tools=found, search_id=search_id)
+
+    def tools(self) -> Rendering:
+        """The tools as a model is shown them: name, description, input schema; names of deferred ones."""
+        return render(self.surface, self._app.surface_settings)
+
+    async def result(self, invocation_id: str, wait: float | None = None) -> Result | Pending | None:
+        """How a call ended, or what it waits for; None for one that is not this principal's."""
+        return await self._app.calls.result(invocation_id, wait, self._request)
+
+    async def update(self, **changes: Any) -> Surface:
+        """Change the context (model, role, features, pins, …): the surface is made again."""
+        self._request = msgspec.structs.replace(self._request, **changes)
+        return (await self.refresh(is_forced=True)).surface
+
+    async def refresh(self, *, is_forced: bool = False) -> Session:
+        """Make the surface again if anything it depends on changed."""
+        before = self._session
+        session = await self._app.session_for(self._request, before, is_forced=is_forced)
+        if session is not before:
+            session.held_by(self, self._app.handle_on)
+            self._session = session
+        return session
+
+
+def _with(policy: SchedulerPolicy, changes: dict[str, Any]) -> SchedulerPolicy:
+    foreign = sorted(changes.keys() & _OF_LANES)
+    if foreign:
+        raise BatchError(f"{foreign[0]!r} holds for a whole lane, not for one batch; set it in [scheduler]")
+    try:
+        return msgspec.convert({**msgspec.to_builtins(policy), **changes}, SchedulerPolicy)
+    except msgspec.ValidationError as error:
+        raise BatchError(f"the policy of a batch cannot be used: {error}") from None
+
+
+def _unmade(error: FerruleError) -> Stop:
+    """Why a call cannot begin: what the caller may use now cannot be found out, so the answer is no."""
+    if isinstance(error, LedgerError):
+        message = f"the ledger cannot be read, so it is not known which tools are switched off: {error}"
+        return Stop("dependency_unavailable", message, "ledger_unavailable")
+    return Stop("policy_blocked", f"the caller's surface cannot be made again: {error}", "surface_gone")

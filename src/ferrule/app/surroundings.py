@@ -1,0 +1,140 @@
+"""What transports are given, made from a workspace's settings: network, secrets, credentials. Nothing is open yet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ferrule.contracts.credentials import Vault
+from ferrule.contracts.executor import Executor
+from ferrule.contracts.redactor import Redactor
+from ferrule.contracts.registry import Registry
+from ferrule.contracts.secrets import SecretSource
+from ferrule.infra.clouds.clouds import Clouds
+from ferrule.infra.credentials.broker import TokenBroker
+from ferrule.infra.credentials.oauth import FOLDER, Authorizations
+from ferrule.infra.credentials.sealed import KEY_FILE, key_in
+from ferrule.infra.credentials.vault import CachedVault
+from ferrule.infra.network.client import Client
+from ferrule.infra.network.guard import Guard
+from ferrule.infra.secrets.builtin import SOURCES
+from ferrule.infra.secrets.env_file import EnvFile
+from ferrule.model.credentials import BadCredentials, Credentials, read_credentials
+from ferrule.model.requirements import Requirements, read_requirements
+from ferrule.model.timestamps import MICROSECONDS
+from ferrule.model.tool import Tool
+from ferrule.runtime.approval.callback import callback_token
+from ferrule.runtime.approval.key import ApprovalKey
+from ferrule.runtime.executors.surroundings import Surroundings
+from ferrule.runtime.pipeline.inputs import storable
+from ferrule.runtime.redaction.sensitive_input import Mask
+from ferrule.settings import Settings, upstreams_of
+
+_sources: Registry[Callable[[Mapping[str, str], Clouds], SecretSource]] = Registry("source of secrets", SOURCES)
+_DEFAULTS = Settings()
+
+
+def surroundings_of(
+    settings: Settings,
+    env: Mapping[str, str],
+    root: Path,
+    learn: Callable[[str, str], None],
+    *,
+    tick: Callable[[], float],
+    now: Callable[[], int],
+    key: ApprovalKey | None = None,
+    redactor: Redactor | None = None,
+) -> Surroundings:
+    """`learn` tells the redactor a secret; `tick` gives seconds and never goes back, `now` microseconds since 1970."""
+    guard = Guard(settings.network.allow)
+    client = Client(guard, per_host=settings.rest.max_connections_per_host)
+    secret_env = EnvFile(env, root / settings.secrets.env_file) if settings.secrets.env_file else env
+    clouds = Clouds(client, secret_env, learn, lambda: now() / MICROSECONDS)
+    made: dict[str, SecretSource] = {}
+
+    def source_of(name: str) -> SecretSource:
+        if name not in made:
+            made[name] = _sources.get(name)(secret_env, clouds)
+        return made[name]
+
+    broker = TokenBroker(clouds, learn, tick)
+    vault = CachedVault(source_of, learn, tick, cache_seconds=settings.secrets.cache_seconds, broker=broker)
+    return Surroundings(
+        client=client,
+        guard=guard,
+        vault=vault,
+        clouds=clouds,
+        env=secret_env,
+        root=root,
+        upstreams=upstreams_of(settings),
+        learn=learn,
+        now=lambda: now() / MICROSECONDS,
+        shown=partial(_shown, redactor=redactor),
+        clean=partial(_clean, redactor=redactor),
+        callback=partial(callback_token, key) if key is not None else lambda invocation_id, expires_at: "",
+    )
+
+
+def authorizations_of(
+    settings: Settings, around: Surroundings, *, tick: Callable[[], float], folder: Path | None = None
+) -> Authorizations:
+    """The authorizations that users gave in a workspace. Nothing is read or made before somebody asks for one."""
+    root = around.root if folder is None else folder
+    return Authorizations(
+        settings.oauth,
+        root / FOLDER,
+        key_in(root / KEY_FILE),
+        around.client,
+        around.vault,
+        around.learn,
+        tick=tick,
+        now=around.now,
+    )
+
+
+def _shown(tool: Tool, arguments: Any, *, redactor: Redactor | None) -> Any:
+    return msgspec.json.decode(storable(msgspec.json.encode(arguments), Mask.of(tool), redactor))
+
+
+def _clean(data: bytes, *, redactor: Redactor | None) -> bytes:
+    if redactor is None or redactor.is_idle:
+        return data
+    stream = redactor.stream()
+    return stream.feed(data) + stream.finish()
+
+
+def missing_secrets(
+    tool: Tool, vault: Vault, settings: Settings = _DEFAULTS, others: Iterable[Executor] = ()
+) -> Collection[str]:
+    """The secrets and authorizations a tool names that are known not to be there. Nobody is asked.
+
+    `others`: executors that come before ours; they bring what their tools need.
+    """
+    if tool.credentials is None or any(executor.can_run(tool) for executor in others):
+        return ()
+    written = msgspec.json.decode(tool.credentials)
+    match tool.dialect:
+        case "aml" | "mcp":
+            try:
+                return vault.missing(read_credentials(written))
+            except BadCredentials:
+                return ("?",)
+        case "oxp" | "oxp_server":
+            return _unmet(read_requirements(written), vault, settings)
+        case _:
+            return ()
+
+
+def _unmet(required: Requirements, vault: Vault, settings: Settings) -> list[str]:
+    """Whether a user has authorized a tool is asked at each call, not here: then they are told where to."""
+    bindings = settings.secrets.bindings
+    missing = [
+        name
+        for name in sorted(required.secrets)
+        if name not in bindings or vault.missing(Credentials(ref=bindings[name]))
+    ]
+    return missing + [provider for provider in required.authorization if provider not in settings.oauth]

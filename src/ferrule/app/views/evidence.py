@@ -1,0 +1,307 @@
+"""What a person needs to judge a call that waits for somebody, and what became of it when it does not any more.
+
+Worked out from the call's rows, the catalog and the policy. It answers nothing and writes nothing; the inbox does that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from ferrule.contracts.catalog import Listed
+from ferrule.contracts.policy import PolicyEngine
+from ferrule.ledger.history.differences import Difference, differences
+from ferrule.ledger.history.story import Story, story_of
+from ferrule.model.approval import Answer, ApprovalRequest
+from ferrule.model.journal import HookRun, StoredEntry
+from ferrule.model.lifecycle import TERMINAL
+from ferrule.model.timestamps import MICROSECONDS, iso
+from ferrule.model.tool import FACT_NAMES
+from ferrule.runtime.approval.check import current
+from ferrule.runtime.approval.waiting import Waiting, missing
+from ferrule.runtime.policy.engine import RuleEngine
+
+Outcome = Literal["waiting", "approved", "rejected", "expired", "canceled", "answered", "settled", "ended"]
+"""What became of a question; `ended` when the call ended without an answer to it."""
+_DESTRUCTIVE = FACT_NAMES.index("is_destructive")
+_MASK = "[REDACTED]"
+_LONGEST = 80
+
+
+class Thing(msgspec.Struct, frozen=True):
+    """What a call is about. Where it cannot be undone, people type it before they approve."""
+
+    name: str
+    """The member of the input that names it; empty when it is the tool's own name."""
+    value: str
+
+
+class Change(msgspec.Struct, frozen=True):
+    """Somebody or something that made another input of what the model wrote."""
+
+    kind: str
+    """`hook`, `person`, `runtime`, `adapter` or `migration`."""
+    by: str
+    fields: tuple[str, ...]
+    reason: str = ""
+
+
+class Signature(msgspec.Struct, frozen=True):
+    """One person's answer."""
+
+    by: str
+    at: str
+    verdict: str
+    reason: str | None
+    is_edit: bool
+    """True when the person changed the input."""
+    counts: bool
+    """False when the input was changed after it, so that it has to be given again."""
+
+
+class AskingRule(msgspec.Struct, frozen=True):
+    """A rule that made the call wait."""
+
+    rule_ref: str
+    decision: str = ""
+    """Empty when the policy in force has no rule of that name any more."""
+    place: str = ""
+    """File and line."""
+    source: str = ""
+    reason: str = ""
+
+
+class Fate(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of the question that a call asked last."""
+
+    outcome: Outcome
+    state: str
+    """The call's own state in the lifecycle."""
+    purpose: str
+    risk: str
+    requested_at: int
+    decided_at: int | None
+    """Microseconds since 1970; None while it waits."""
+    signatures: tuple[Signature, ...]
+    is_edited: bool
+
+    @property
+    def by(self) -> tuple[str, ...]:
+        """Who decided, in the order they did."""
+        return tuple(dict.fromkeys(each.by for each in self.signatures if each.counts))
+
+    @property
+    def reason(self) -> str | None:
+        """What the last of them said about it."""
+        return next((each.reason for each in reversed(self.signatures) if each.counts), None)
+
+    @property
+    def waited_seconds(self) -> float | None:
+        """From the question to the answer."""
+        return None if self.decided_at is None else max(0, self.decided_at - self.requested_at) / MICROSECONDS
+
+
+class Review(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything about one call that a person was asked about."""
+
+    story: Story
+    fate: Fate
+    waiting: Waiting | None
+    """The item in the inbox, while there is one."""
+    request: ApprovalRequest | None
+    """The question; None when only a crash asked it."""
+    is_definition_current: bool
+    """False when the tool's definition is another one now: an approval of the old one would be void."""
+    is_destructive: bool
+    about: Thing
+    """What the call is about, as far as its input tells."""
+    thing: Thing | None
+    """The same where it has to be typed before approving; None where nothing has to be."""
+    model_input: Any
+    input: Any
+    differences: tuple[Difference, ...]
+    """From what the model wrote to what would run."""
+    changes: tuple[Change, ...]
+    rules: tuple[AskingRule, ...]
+
+
+def review_of(
+    rows: Sequence[StoredEntry],
+    news: Sequence[StoredEntry],
+    waiting: Waiting | None,
+    versions: Sequence[Listed],
+    engine: PolicyEngine,
+) -> Review:
+    """The review of a call, from all its rows and news. `versions`: of its tool, as the catalog has them now."""
+    story, fate = story_of(rows, news), fate_of(rows, waiting)
+    request = waiting.request if waiting is not None else next(iter(reversed(story.requests)), None)
+    written = story.inputs[0].value if story.inputs else None
+    parked = story.final_input
+    shown = waiting.input if waiting is not None else _edited_input(rows, story)
+    is_destructive, about = _is_destructive(story, versions), thing_of(shown, story.header.tool_name)
+    is_judged = fate.purpose == "approval" and waiting is not None
+    digest = request.tool_digest if request is not None else story.header.tool_digest
+    return Review(
+        story=story,
+        fate=fate,
+        waiting=waiting,
+        request=request,
+        is_definition_current=any(one.digest == digest for one in versions),
+        is_destructive=is_destructive,
+        about=about,
+        thing=about if is_destructive and is_judged else None,
+        model_input=written,
+        input=shown,
+        differences=differences(written, shown),
+        changes=_changes(story, parked, shown, fate),
+        rules=_asking(request, engine),
+    )
+
+
+def thing_of(value: Any, tool_name: str) -> Thing:
+    """What names the thing that a call is about: a member of its input that looks like an id, else the tool."""
+    members = value.items() if isinstance(value, dict) else ()
+    found = [(_rank(name), name, str(one)) for name, one in members if _can_be_typed(one)]
+    best = min((each for each in found if each[0] < len(_NAMING)), default=None, key=lambda each: each[0])
+    return Thing("", tool_name) if best is None else Thing(best[1], best[2])
+
+
+_NAMING = ("id", "number", "key", "code", "email", "path", "name", "ticket", "title")
+"""How members are called that name a thing, the best first."""
+
+
+def _rank(name: str) -> int:
+    last = name.lower().replace("-", "_").rpartition("_")[2]
+    camel = next((number for number, word in enumerate(_NAMING) if name.endswith(word.capitalize())), len(_NAMING))
+    return _NAMING.index(last) if last in _NAMING else camel
+
+
+def _can_be_typed(value: Any) -> bool:
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        return False
+    text = str(value)
+    return bool(text) and len(text) <= _LONGEST and text.isprintable() and text == text.strip() and _MASK not in text
+
+
+def fate_of(rows: Sequence[StoredEntry], waiting: Waiting | None = None) -> Fate:
+    """What became of the question that a call asked last. Raises ValueError for a call that never asked one."""
+    asking = next((number for number in reversed(range(len(rows))) if rows[number].kind in ("parked", "unknown")), None)
+    if asking is None:
+        raise ValueError(f"{rows[0].call if rows else 'a call'} never waited for a person")
+    segment, later = rows[asking].segment(), [row.segment() for row in rows[asking + 1 :]]
+    request, given = segment.request, tuple(one.answer for one in later if one.answer is not None)
+    signatures = _signatures(given, request)
+    outcome = _outcome(rows, asking, given, request, waiting)
+    is_open = outcome == "waiting"
+    times = [answer.answered_at for answer in given]
+    return Fate(
+        outcome=outcome,
+        state=rows[-1].outcome,
+        purpose=request.purpose if request is not None else "outcome",
+        risk=request.risk if request is not None else "high",
+        requested_at=request.requested_at if request is not None else rows[asking].at,
+        decided_at=None if is_open else times[-1] if outcome in _BY_PEOPLE and times else rows[-1].at,
+        signatures=signatures,
+        is_edited=any(each.is_edit for each in signatures),
+    )
+
+
+_BY_PEOPLE = frozenset({"approved", "rejected", "answered", "settled"})
+
+
+def _outcome(
+    rows: Sequence[StoredEntry],
+    asking: int,
+    given: tuple[Answer, ...],
+    request: ApprovalRequest | None,
+    waiting: Waiting | None,
+) -> Outcome:
+    if waiting is not None:
+        left = waiting.expires_in_seconds
+        return "expired" if left is not None and left <= 0 else "waiting"
+    last = given[-1] if given else None
+    if request is None or request.purpose == "outcome":
+        return "settled" if last is not None else _unanswered(rows)
+    if last is not None and last.verdict == "reject":
+        return "rejected"
+    if last is not None and request.purpose == "input":
+        return "answered"
+    if last is not None and not missing(request, current(given)):
+        return "approved"
+    return _unanswered(rows)
+
+
+def _unanswered(rows: Sequence[StoredEntry]) -> Outcome:
+    state = rows[-1].outcome
+    if state == "timed_out":
+        return "expired"
+    return "canceled" if state == "canceled" else "ended" if state in TERMINAL else "waiting"
+
+
+def _signatures(given: tuple[Answer, ...], request: ApprovalRequest | None) -> tuple[Signature, ...]:
+    is_approval = request is not None and request.purpose == "approval"
+    counted = {id(answer) for answer in current(given)} if is_approval else {id(answer) for answer in given}
+    before = request.binding if request is not None else b""
+    found = []
+    for answer in given:
+        is_edit = is_approval and answer.binding != before
+        before = answer.binding
+        at, counts = iso(answer.answered_at), id(answer) in counted
+        found.append(Signature(answer.by, at, answer.verdict, answer.reason, is_edit, counts))
+    return tuple(found)
+
+
+def _edited_input(rows: Sequence[StoredEntry], story: Story) -> Any:
+    """The input of a call that does not wait. Until it goes on, an edit stands beside the answer."""
+    if rows[-1].kind == "answered" and rows[-1].outcome == "approved":
+        for row in reversed(rows):
+            payload = row.inputs()
+            if row.kind == "parked":
+                break
+            if payload is not None and payload.text is not None:
+                return msgspec.json.decode(payload.text)
+    return story.final_input
+
+
+def _is_destructive(story: Story, versions: Sequence[Listed]) -> bool:
+    """What is not known to be harmless is not."""
+    facts = story.header.facts
+    if len(facts) > _DESTRUCTIVE:
+        return facts[_DESTRUCTIVE] is not False
+    return not versions or any(one.tool.facts.is_destructive is not False for one in versions)
+
+
+def _changes(story: Story, parked: Any, shown: Any, fate: Fate) -> tuple[Change, ...]:
+    kinds = {"permission_prompt": "person"}
+    said = {run.hook_id: _messages(run) for run in story.hooks}
+    found = [
+        Change(
+            kinds.get(each.source_type, each.source_type),
+            each.source_ref,
+            each.changed_fields,
+            each.reason or said.get(each.source_ref, ""),
+        )
+        for each in story.mutations
+    ]
+    editor = next((each for each in reversed(fate.signatures) if each.is_edit), None)
+    if editor is not None and not any(each.kind == "person" for each in found):
+        fields = tuple(each.path for each in differences(parked, shown))
+        found.append(Change("person", editor.by, fields, editor.reason or ""))
+    return tuple(found)
+
+
+def _messages(run: HookRun) -> str:
+    return "; ".join(str(output["message"]) for output in run.outputs if "message" in output)
+
+
+def _asking(request: ApprovalRequest | None, engine: PolicyEngine) -> tuple[AskingRule, ...]:
+    refs = request.rule_refs if request is not None else ()
+    known = {rule.rule_id: rule for rule in engine.rules} if isinstance(engine, RuleEngine) and refs else {}
+    rules = [(ref, known.get(ref)) for ref in refs]
+    return tuple(
+        AskingRule(ref) if rule is None else AskingRule(ref, rule.decision, rule.place, rule.source, rule.reason)
+        for ref, rule in rules
+        if rule is None or rule.decision == "ask"
+    )

@@ -1,0 +1,135 @@
+"""How a batch is watched: one line per call that changes in place on a terminal, else a line for each change."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Protocol
+
+from ferrule.cli.show.progress_text import facts_of, message_of, parts_of
+from ferrule.definitions.reporters.excerpt import cleaned
+from ferrule.model.progress import Progress
+from ferrule.model.result import Pending, Result
+
+_WORDS = {
+    "planned": "queued",
+    "selected": "queued",
+    "arguments_ready": "queued",
+    "queued": "queued",
+    "awaiting_approval": "waiting for approval",
+    "needs_input": "waiting for a person",
+    "approved": "approved",
+    "running": "running",
+    "partial_result": "running",
+    "yielded": "running",
+    "synthetic_error": "stopped",
+}
+
+
+class BatchView(Protocol):
+    """Somebody who watches a batch. A context manager: whatever it draws is gone when it ends."""
+
+    def __enter__(self) -> BatchView: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+    def states(self, states: Sequence[str]) -> None:
+        """Where each call stands now."""
+
+    def said(self, number: int, said: Progress) -> None:
+        """A call's progress."""
+
+    def note(self, words: str) -> None:
+        """Something else to know."""
+
+
+class PlainBatch:
+    """A line for each change."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._labels = labels_of(names)
+        self._seen = [""] * len(names)
+
+    def __enter__(self) -> PlainBatch:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Nothing was drawn."""
+
+    def states(self, states: Sequence[str]) -> None:
+        """Say what is new."""
+        for number, state in enumerate(states):
+            word = word_of(state)
+            if word != self._seen[number]:
+                self._seen[number] = word
+                self._write(number, word)
+
+    def said(self, number: int, said: Progress) -> None:
+        """Say how far it is."""
+        self._seen[number] = "running"
+        self._write(number, told_of(said))
+
+    def note(self, words: str) -> None:
+        """Say it."""
+        _write(words)
+
+    def _write(self, number: int, words: str) -> None:
+        _write(f"{self._labels[number]}  {words}")
+
+
+class QuietBatch(PlainBatch):
+    """Says nothing on the way: programs read the results."""
+
+    def _write(self, number: int, words: str) -> None:
+        """Nothing."""
+
+
+def word_of(state: str) -> str:
+    """A state in the words of somebody who waits; an ended call's own word."""
+    return _WORDS.get(state, state.replace("_", " "))
+
+
+def told_of(said: Progress) -> str:
+    """A record on one line."""
+    told = [text for text in (message_of(said), *parts_of(said)) if text]
+    facts = ", ".join([said.status.replace("_", " "), *facts_of(said)])
+    return f"{facts}: {'; '.join(told)}" if told else facts
+
+
+def labels_of(names: Sequence[str]) -> list[str]:
+    """Numbers and names, one under the other."""
+    shown = [cleaned(name[:40]) for name in names]
+    width = max(map(len, shown), default=0)
+    digits = len(str(max(len(names) - 1, 0)))
+    return [f"{number:>{digits}}  {name:<{width}}" for number, name in enumerate(shown)]
+
+
+def table_of(names: Sequence[str], outcomes: Sequence[Result | Pending], width: int) -> list[str]:
+    """The results in call order, a line each."""
+    states = [word_of(outcome.state if isinstance(outcome, Pending) else outcome.status) for outcome in outcomes]
+    room = max(map(len, states), default=0)
+    return [
+        _fitted(f"{label}  {state:<{room}}  {_said(outcome)}".rstrip(), width)
+        for label, state, outcome in zip(labels_of(names), states, outcomes, strict=True)
+    ]
+
+
+def _said(outcome: Result | Pending) -> str:
+    if isinstance(outcome, Pending):
+        return f"{outcome.invocation_id}: {cleaned(outcome.message)}"
+    text = outcome.error.message if outcome.error is not None else outcome.text
+    return cleaned(" ".join(text[:2_000].split()))
+
+
+def _fitted(line: str, width: int) -> str:
+    return line if len(line) <= width else line[: width - 1] + "…"
+
+
+def _write(line: str) -> None:
+    sys.stderr.write(line + "\n")
+    sys.stderr.flush()

@@ -1,0 +1,123 @@
+"""How a command shows a report: `--format`, `--output`, colours, and where the text goes. Used by check and diff."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable
+from datetime import date
+from itertools import chain
+from typing import Any, TextIO
+
+import click
+import msgspec
+
+from ferrule import __version__
+from ferrule.contracts.registry import Registry
+from ferrule.contracts.reporter import Reporter, Surroundings
+from ferrule.definitions.compiler.discover import load
+from ferrule.definitions.reporters.builtin import REPORTERS
+from ferrule.errors import WorkspaceError
+from ferrule.model.report import Report
+from ferrule.workspace.parts import page_of, rule_pages
+
+_reporters: Registry[Reporter] = Registry("format", REPORTERS)
+_GUTTER = 8
+"""Columns the text form needs beside a source line."""
+
+
+def report_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds `--format` and `--output` to a command, as `format` and `output`."""
+    format_option = click.option(
+        "--format", type=click.Choice(list(REPORTERS)), default="text", show_default=True, help="How to show it."
+    )
+    output_option = click.option(
+        "-o", "--output", type=click.Path(dir_okay=False), help="Write it to this file instead of the terminal."
+    )
+    return format_option(output_option(command))
+
+
+def _day(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
+    if text is None:
+        return None
+    try:
+        return date.fromisoformat(text).isoformat()
+    except ValueError:
+        raise click.UsageError(f"--now takes a date such as 2026-01-31, not {text!r}") from None
+
+
+now_option = click.option(
+    "--now", metavar="DATE", callback=_day, help="The day to check dates against; today by default."
+)
+"""Adds `--now` to a command, as an ISO date."""
+
+
+def write_report(
+    report: Report,
+    *,
+    format: str = "text",
+    output: str | None = None,
+    is_strict: bool = False,
+    text_of: Callable[[str], str | None] | None = None,
+    before: Iterable[str] = (),
+) -> None:
+    """Show a report, with the texts `before` above it. `text_of` gives a file's text for excerpts, by default from disk."""
+    report, names = _printable(report)
+    read = text_of or read_text
+    surroundings = Surroundings(
+        text_of=lambda file: read(names.get(file, file)),
+        pages=rule_pages,
+        page_address=page_of,
+        version=__version__,
+        is_strict=is_strict,
+        has_colour=output is None and has_colour(sys.stdout),
+        width=_width() if output is None else 100,
+    )
+    pieces = chain(before, _reporters.get(format).write(report, surroundings))
+    if output is None:
+        sys.stdout.writelines(pieces)
+        sys.stdout.flush()
+        return
+    try:
+        with open(output, "w", encoding="utf-8") as file:
+            file.writelines(pieces)
+    except OSError as error:
+        raise WorkspaceError(f"cannot write {output!r}: {error.strerror}") from None
+
+
+def has_colour(stream: TextIO) -> bool:
+    """True when colours may be written to a stream: a terminal, unless NO_COLOR says no or FORCE_COLOR says yes."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def read_text(file: str) -> str | None:
+    """A file's text, for excerpts only: whatever is not UTF-8 is shown as replacement characters.
+
+    None for what the check did not read either: pipes, devices, files that are too large.
+    """
+    source = load(file, file)
+    return source.data.decode("utf-8-sig", errors="replace") if source.problem is None else None
+
+
+def _width() -> int:
+    try:
+        return max(40, os.get_terminal_size(sys.stdout.fileno()).columns - _GUTTER)
+    except (OSError, ValueError):  # not a terminal, or no real file at all
+        return 100
+
+
+def _printable(report: Report) -> tuple[Report, dict[str, str]]:
+    """The report with file names that every format can hold, and the real names of those that had to be changed."""
+    names: dict[str, str] = {}
+    diagnostics = []
+    for diagnostic in report.diagnostics:
+        if not diagnostic.file.isascii():
+            shown = diagnostic.file.encode("utf-8", "backslashreplace").decode()
+            names[shown] = diagnostic.file
+            diagnostic = msgspec.structs.replace(diagnostic, file=shown)
+        diagnostics.append(diagnostic)
+    return (msgspec.structs.replace(report, diagnostics=tuple(diagnostics)) if names else report), names

@@ -1,0 +1,61 @@
+"""Progress in words: one record on one line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ferrule.cli.look import lasted
+from ferrule.definitions.reporters.excerpt import cleaned
+from ferrule.model.progress import Progress
+
+STILL = "still running"
+"""What the runtime says for a call that says nothing itself."""
+_MOST = 2_000
+"""Characters of a message or a part that are shown; the record has it all."""
+_BYTES = {"bytes_read": "read", "bytes_written": "written"}
+_STREAMS = {"stdout_bytes": "of output", "stderr_bytes": "of errors"}
+
+
+def progress_line(said: Progress) -> str:
+    """A record for a person without a terminal: `1.2 s  running, 40%, step 2 of 5: reading`."""
+    words = ", ".join([said.status.replace("_", " "), *facts_of(said)])
+    told = [text for text in (message_of(said), *parts_of(said)) if text]
+    when = lasted(said.elapsed_ms) if said.elapsed_ms is not None else f"number {said.sequence}"
+    return f"{when:>8}  {words}{': ' if told else ''}{'; '.join(told)}"
+
+
+def message_of(said: Progress) -> str:
+    """What the tool said, safe to show."""
+    return cleaned(said.message[:_MOST])
+
+
+def facts_of(said: Progress) -> list[str]:
+    """How far it is, in as many ways as it told."""
+    found = [] if said.percent is None else [f"{said.percent:g}%"]
+    if said.current_step is not None:
+        of = f" of {said.total_steps}" if said.total_steps is not None else ""
+        found.append(f"step {cleaned(said.current_step[:80])}{of}")
+    found += [f"{size(count)} {word}" for name, word in _BYTES.items() if (count := getattr(said, name)) is not None]
+    found += [f"{size(count)} {word}" for name, word in _STREAMS.items() if type(count := said.extra.get(name)) is int]
+    found += [] if said.line_count is None else [f"{said.line_count:,} {'line' if said.line_count == 1 else 'lines'}"]
+    return found
+
+
+def parts_of(said: Progress) -> list[str]:
+    """Parts of the result that came with it, a line each."""
+    blocks: Any = said.extra.get("content")
+    found = []
+    for block in blocks if isinstance(blocks, list) else ():
+        text = block.get("text") if isinstance(block, dict) else None
+        kind = block.get("type", "block") if isinstance(block, dict) else "block"
+        shown = text[:_MOST] if isinstance(text, str) else f"[{kind}]"
+        found += [cleaned(line) for line in shown.split("\n")]
+    return found
+
+
+def size(count: int) -> str:
+    """Bytes for people: `512 bytes`, `1.5 kB`, `20 MB`."""
+    if abs(count) < 1000:
+        return f"{count} {'byte' if count == 1 else 'bytes'}"
+    power = min((len(str(abs(count))) - 1) // 3, 4)
+    return f"{count / 1000**power:,.3g} {('', 'kB', 'MB', 'GB', 'TB')[power]}"

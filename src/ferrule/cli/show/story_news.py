@@ -1,0 +1,178 @@
+"""What explains a call that took its time: how it was scheduled and tried, what it said, who wanted it stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from ferrule.cli.look import clock, lasted
+from ferrule.cli.show.story_page import as_json, row
+from ferrule.ledger.history.details import milliseconds
+from ferrule.ledger.history.story import Story
+from ferrule.model.news import Cancellation, LateResult
+from ferrule.model.timestamps import parse_iso
+
+_SHOWN = 3
+"""Progress records that are shown: the last ones."""
+_COUNTED = ("bytes_read", "bytes_written", "line_count", "exit_code")
+
+
+def scheduling(story: Story) -> Iterator[str]:
+    """With whom it shared its time."""
+    said = _members(story.notes.get("scheduler"))
+    facts = _members(said.get("facts", said))
+    words = [_fact(name, value) for name, value in facts.items() if isinstance(value, bool)]
+    if words:
+        yield from row("facts", ", ".join(words))
+    locks = said.get("locks") or facts.get("resource_locks")
+    if locks:
+        yield from row("locks", ", ".join(map(_lock, _several(locks))))
+    waited = _waited(said)
+    if waited is not None:
+        yield from row("waited", lasted(waited))
+    batch = _members(story.notes.get("batch"))
+    if batch:
+        after = ", ".join(map(str, _several(batch.get("depends_on"))))
+        of = f" of {batch['size']}" if "size" in batch else ""
+        place = f", number {batch['index']}{of}" if "index" in batch else ""
+        yield from row("batch", f"{batch.get('batch_id', '')}{place}{f', after {after}' if after else ''}")
+        before = _waited(batch)
+        if before is not None:
+            yield from row("began", f"{lasted(before)} after it was planned, when those before it had ended")
+
+
+def attempts(story: Story) -> Iterator[str]:
+    """What failed before the attempt that counted."""
+    for attempt in story.attempts:
+        code = f" ({attempt.error_code})" if attempt.error_code not in ("", attempt.error_class) else ""
+        native = f", {attempt.native_error_ref}" if attempt.native_error_ref else ""
+        took = lasted(milliseconds(attempt.ended - attempt.started))
+        pause = f"; the next came {lasted(attempt.waited_seconds * 1000)} later"
+        yield from row(f"attempt {attempt.number}", f"{attempt.error_class}{code} in {took}{native}{pause}")
+
+
+def progress(story: Story) -> Iterator[str]:
+    """How far it said it was: how often, and what last."""
+    if not story.progress:
+        return
+    count = len(story.progress)
+    hidden = f", the last {_SHOWN}:" if count > _SHOWN else ""
+    yield from row("told", f"{count} {'time' if count == 1 else 'times'}{hidden}")
+    for record in story.progress[-_SHOWN:]:
+        yield from row(f"number {record['sequence']}", _progress(record))
+
+
+def _progress(record: dict[str, Any]) -> str:
+    words = [_words(record["status"])]
+    if record.get("percent") is not None:
+        words.append(f"{record['percent']:g}%")
+    if record.get("current_step") is not None:
+        of = f" of {record['total_steps']}" if record.get("total_steps") is not None else ""
+        words.append(f"step {record['current_step']}{of}")
+    words += (f"{name.replace('_', ' ')} {record[name]}" for name in _COUNTED if record.get(name) is not None)
+    parts = [_block(block) for block in _several(record.get("content"))]
+    told = [text for text in (record.get("message"), *parts) if text]
+    said = f": {'; '.join(map(str, told))}" if told else ""
+    return f"{clock(parse_iso(record['timestamp']))}, {', '.join(words)}{said}"
+
+
+def _block(block: Any) -> str:
+    return " ".join(str(_members(block).get("text") or as_json(block)).split())[:200]
+
+
+def cancels(story: Story) -> Iterator[str]:
+    """Who asked it to stop, and what came of it."""
+    for one in story.cancellations:
+        yield from _cancel(one)
+
+
+def _cancel(one: Cancellation) -> Iterator[str]:
+    if one.requested_at is None:
+        yield from row("requested", "by nobody on record")
+    else:
+        by = f" by {one.by}" if one.by else ""
+        why = f", {one.abort_reason.replace('_', ' ')}" if one.abort_reason else ""
+        cause = f" ({one.cause})" if one.cause else ""
+        yield from row(
+            "requested", f"{clock(one.requested_at)}{by}{why}{cause}{f': {one.reason}' if one.reason else ''}"
+        )
+    heard = "no" if one.acknowledged_at is None else clock(one.acknowledged_at)
+    yield from row("acknowledged", heard)
+    if not one.outcome:
+        yield from row("outcome", "not known yet")
+    else:
+        when = "" if one.settled_at is None else f"{clock(one.settled_at)}, "
+        yield from row("outcome", f"{when}{one.outcome.replace('_', ' ')}{f': {_words(one.why)}' if one.why else ''}")
+
+
+def late(story: Story) -> Iterator[str]:
+    """What its tool gave when nobody waited any more."""
+    for one in story.late_results:
+        yield from row("came", f"{clock(one.at)}, recorded and not delivered")
+        if one.data:
+            yield from row("", as_json(one.data))
+        yield from row("content", _content(one))
+
+
+def _content(one: LateResult) -> str:
+    if one.result is None:
+        return "erased" if one.is_erased else "none"
+    if one.result.structured_content is not None:
+        return as_json(one.result.structured_content)
+    return " ".join(str(block.get("text", as_json(block))) for block in one.result.content) or "none"
+
+
+def keeping(story: Story) -> Iterator[str]:
+    """What became of the result's bytes, and of the caller's context."""
+    notes = story.notes
+    if notes.get("abort_reason"):
+        yield from row("abort reason", _words(notes["abort_reason"]))
+    for record in _several(notes.get("persistence")):
+        yield from row("kept", _kept(_members(record)))
+    if notes.get("redactions"):
+        yield from row("taken out", ", ".join(map(str, _several(notes["redactions"]))))
+    for modifier in _several(notes.get("context_modifiers")):
+        yield from row("context", as_json(modifier))
+
+
+def _kept(record: dict[str, Any]) -> str:
+    sizes = f", {record['original_size_bytes']:,} bytes" if isinstance(record.get("original_size_bytes"), int) else ""
+    where = f" in {_members(record.get('persisted_ref')).get('uri')}" if record.get("persisted_ref") else ""
+    why = f": {record['reason']}" if record.get("reason") else ""
+    return f"{_words(record.get('strategy', ''))}{sizes}{where}{why}"
+
+
+def _fact(name: str, value: bool) -> str:
+    words = _words(name.removeprefix("is_"))
+    return words if value else f"not {words}"
+
+
+def _lock(lock: Any) -> str:
+    if isinstance(lock, dict):
+        return f"{lock.get('key')} ({lock.get('mode', 'exclusive')})"
+    if isinstance(lock, list | tuple) and len(lock) == 2:
+        return f"{lock[0]} ({'shared' if lock[1] else 'exclusive'})"
+    return str(lock)
+
+
+def _waited(said: dict[str, Any]) -> float | None:
+    """Milliseconds, however the note has them."""
+    for name, factor in (("waited_ms", 1.0), ("waited_seconds", 1000.0), ("waited", 0.000_001)):
+        value = said.get(name)
+        if isinstance(value, int | float):
+            return float(value * factor)
+    return None
+
+
+def _words(value: Any) -> str:
+    return str(value).replace("_", " ")
+
+
+def _members(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _several(value: Any) -> Iterable[Any]:
+    if value is None:
+        return ()
+    return value if isinstance(value, list | tuple) else (value,)

@@ -1,0 +1,196 @@
+"""`ferrule show TOOL`: one tool in full, with what was inferred marked as such."""
+
+from __future__ import annotations
+
+import json
+import sys
+import textwrap
+from collections.abc import Iterator
+from typing import Any
+
+import click
+import msgspec
+
+from ferrule.cli.names import tools_here
+from ferrule.cli.shelf import Entry, Shelf, Use, line_of, shelf_of
+from ferrule.cli.show.output import has_colour
+from ferrule.cli.show.schema_text import schema_lines
+from ferrule.definitions.reporters.excerpt import cleaned
+from ferrule.errors import WorkspaceError
+from ferrule.model.nearest import nearest
+from ferrule.model.outline import ToolOutline
+from ferrule.model.tool import FACT_NAMES, Tool
+from ferrule.workspace.workspace import Workspace
+
+_GUIDANCE = {"use_when": "use when", "avoid_when": "avoid when", "side_effects": "side effects"}
+
+
+@click.command()
+@click.argument("tool", shell_complete=tools_here)
+@click.option("--workspace", "path", default=".", type=click.Path(), help="Look in the workspace around this path.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+def command(tool: str, path: str, as_json: bool) -> int:
+    """Show one tool in full. TOOL is its id or name; add @VERSION where there are several versions."""
+    workspace = Workspace.open(path)
+    shelf = shelf_of(workspace, lambda outline: _is_meant(outline, tool))
+    entries = _find(shelf, tool)
+    place = f"{entries[0].file}:{line_of(workspace, entries[0])}"
+    if as_json:
+        click.echo(json.dumps(_as_dict(entries[0], shelf, place), indent=2, ensure_ascii=False))
+    else:
+        for line in _page(entries[0], shelf, place):
+            sys.stdout.write(line + "\n")
+        for other in entries[1:]:
+            sys.stdout.write(f"\nalso: {_full_name(other)} in {cleaned(other.file)}\n")
+    return 0 if entries[0].tool is not None else 1
+
+
+def _find(shelf: Shelf, word: str) -> list[Entry]:
+    """The tools a word names, newest version first."""
+    found = [entry for entry in shelf.entries if _is_meant(entry.outline, word)]
+    if found:
+        return found[::-1]
+    known = {known for entry in shelf.entries for known in (entry.outline.tool_id, entry.outline.name)}
+    hint = nearest(word.partition("@")[0], known) or "`ferrule list` shows them all"
+    raise WorkspaceError(f"there is no tool {word!r} here; {hint}")
+
+
+def _is_meant(outline: ToolOutline, word: str) -> bool:
+    name, _, version = word.partition("@")
+    names = (outline.tool_id, outline.name, f"{outline.namespace}.{outline.name}")
+    return name in names and version in ("", outline.version)
+
+
+def _full_name(entry: Entry) -> str:
+    version = f"@{entry.outline.version}" if entry.outline.version else ""
+    return cleaned(f"{entry.outline.tool_id}{version}")
+
+
+def _page(entry: Entry, shelf: Shelf, place: str) -> Iterator[str]:
+    bold = ("\x1b[1m{}\x1b[0m" if has_colour(sys.stdout) else "{}").format
+    yield bold(_full_name(entry))
+    tool = entry.tool
+    if tool is None:
+        yield f"  defined in  {cleaned(place)}"
+        count = "an error" if entry.errors == 1 else f"{entry.errors} errors"
+        yield f"Its file has {count}, so there is no more to show: ferrule check {cleaned(entry.file)}"
+        return
+    if tool.title:
+        yield cleaned(tool.title)
+    yield ""
+    yield from _wrapped(tool.description)
+    yield ""
+    yield from _identity(tool, place)
+    users = shelf.users_of(entry)
+    yield _row("agents", ", ".join(map(_use, users.agents)) or "none")
+    yield _row("roles", ", ".join(map(_use, users.roles)) or "none")
+    yield from ("", bold("safety"))
+    for name in FACT_NAMES:
+        mark = "  (inferred)" if name in tool.inferred_facts else ""
+        yield _row(name, _word(getattr(tool.facts, name)) + mark, 26)
+    yield _row("approval_required", _word(tool.approval_required), 26)
+    yield _row("max_calls_per_run", _word(tool.max_calls_per_run), 26)
+    if tool.credentials is not None:
+        yield _row("credentials", json.dumps(json.loads(bytes(tool.credentials)), ensure_ascii=False), 26)
+    yield from _guidance(tool, bold)
+    yield from _schema(bold("input"), tool.input_schema)
+    yield from _schema(bold("output"), tool.output_schema)
+    for heading, text in entry.documentation.items():
+        yield from ("", bold(cleaned(heading.replace("_", " "))))
+        yield from _wrapped(text)
+
+
+def _identity(tool: Tool, place: str) -> Iterator[str]:
+    yield _row("defined in", place)
+    yield _row("written in", tool.dialect)
+    yield _row("namespace", tool.namespace)
+    yield _row("kind", tool.tool_kind)
+    if where := _transport(tool):
+        yield _row("behind it", where)
+    yield _row("lifecycle", tool.lifecycle)
+    yield _row("owner", tool.owner or "nobody named")
+    if tool.aliases:
+        yield _row("aliases", ", ".join(tool.aliases))
+    if tool.tags:
+        yield _row("tags", ", ".join(tool.tags))
+
+
+def _transport(tool: Tool) -> str:
+    """Where an AML tool says it lives, in one line. Secrets are never there."""
+    payload = json.loads(bytes(tool.payload))
+    said = payload.get("transport") if isinstance(payload, dict) else None
+    if not isinstance(said, dict):
+        return ""
+    names = (
+        "provider",
+        "engine",
+        "query_method",
+        "base_url",
+        "endpoint",
+        "url",
+        "tool_name",
+        "function_id",
+        "queue_url",
+    )
+    return " ".join(str(said[name]) for name in ("type", *names) if isinstance(said.get(name), str))
+
+
+def _use(use: Use) -> str:
+    added = ["approval required"] if use.approval_required else []
+    if use.max_calls_per_run is not None:
+        added.append(f"at most {use.max_calls_per_run} a run")
+    return f"{use.name} ({', '.join(added)})" if added else use.name
+
+
+def _guidance(tool: Tool, bold: Any) -> Iterator[str]:
+    payload = json.loads(bytes(tool.payload))
+    guidance = payload.get("use_guidance") if isinstance(payload, dict) else None
+    for key, heading in _GUIDANCE.items():
+        said = guidance.get(key) if isinstance(guidance, dict) else None
+        if said:
+            yield from ("", bold(heading))
+            for item in said if isinstance(said, list) else [said]:
+                yield f"  - {cleaned(str(item))}"
+
+
+def _schema(heading: str, schema: msgspec.Raw | None) -> Iterator[str]:
+    yield from ("", heading)
+    lines = list(schema_lines(json.loads(bytes(schema)), 1)) if schema is not None else []
+    yield from map(cleaned, lines or ["  anything" if schema is not None else "  not stated"])
+
+
+def _row(label: str, value: str, width: int = 12) -> str:
+    return f"  {label:<{width}}{cleaned(value)}".rstrip()
+
+
+def _word(value: object) -> str:
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case None:
+            return "no limit"
+        case "":
+            return "empty"
+        case str():
+            return value
+        case _:
+            return json.dumps(value, ensure_ascii=False)
+
+
+def _wrapped(text: str) -> Iterator[str]:
+    for paragraph in text.strip().split("\n\n"):
+        yield from map(cleaned, textwrap.wrap(" ".join(paragraph.split()), 100) or [""])
+
+
+def _as_dict(entry: Entry, shelf: Shelf, place: str) -> dict[str, object]:
+    users = shelf.users_of(entry)
+    tool = json.loads(msgspec.json.encode(entry.tool)) if entry.tool is not None else None
+    return {
+        "tool": tool,
+        "outline": msgspec.structs.asdict(entry.outline) if tool is None else None,
+        "documentation": entry.documentation,
+        "defined_in": place,
+        "agents": [use._asdict() for use in users.agents],
+        "roles": [use._asdict() for use in users.roles],
+        "errors": entry.errors,
+    }

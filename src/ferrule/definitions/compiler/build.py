@@ -1,0 +1,118 @@
+"""Compiled definitions to a sealed catalog: records linked, agents joined with their tools and roles, everything packed.
+
+Called only when there are no errors. Nothing here depends on the machine, the day or the order of files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from ferrule.definitions.compiler.gather import Piece
+from ferrule.definitions.compiler.instructions import instructions
+from ferrule.definitions.compiler.pack import canonical, digest_of, pack
+from ferrule.definitions.linkage import linked
+from ferrule.errors import BuildRefused
+from ferrule.model.catalog import documentation_key
+from ferrule.model.effective import effective_tools, tool_choice
+from ferrule.model.outline import AgentOutline, Library, RoleOutline
+from ferrule.model.tool import Record, Tool, raw
+
+_GRANTS = ("tools", "knowledge_bases", "collections")
+
+
+class Contents(NamedTuple):
+    """What a catalog is made of."""
+
+    tools: tuple[Tool, ...]
+    records: tuple[Record, ...]
+    documentation: Mapping[str, Mapping[str, str]]
+
+    def count(self, kind: str) -> int:
+        """How many records of a kind there are."""
+        return sum(record.kind == kind for record in self.records)
+
+    def sealed(self, key: Ed25519PrivateKey) -> bytes:
+        """The catalog's bytes."""
+        return pack(self.tools, self.records, self.documentation, key)
+
+
+def contents_of(pieces: Iterable[Piece]) -> Contents:
+    """The tools and records of definitions that have no errors. Raises BuildRefused for what cannot be sealed."""
+    pieces = sorted(pieces, key=lambda piece: (piece.file, piece.definition.path))
+    tools: list[Tool] = []
+    records: list[Record] = []
+    documentation: dict[str, Mapping[str, str]] = {}
+    for piece in pieces:
+        if piece.compiled is None:
+            raise BuildRefused(f"{piece.file} could not be compiled; 'ferrule check' may tell why")
+        tools += piece.compiled.tools
+        records += piece.compiled.records
+        for tool in piece.compiled.tools:
+            if texts := piece.compiled.documentation.get(tool.tool_id):
+                documentation[documentation_key(tool)] = texts
+    joined = linked(tools, records)
+    agents = _Agents(pieces, joined, records)
+    return Contents(joined, tuple(agents.join(record) for record in records), documentation)
+
+
+class _Agents:
+    """Joins agents with the tools they may call and the role that bounds them (AML-86)."""
+
+    def __init__(self, pieces: Iterable[Piece], tools: Iterable[Tool], records: Iterable[Record]) -> None:
+        outlines = [outline for piece in pieces for outline in piece.outlines]
+        self.agents = {o.agent_id: o for o in outlines if isinstance(o, AgentOutline)}
+        self.roles = {o.iam_id: o for o in outlines if isinstance(o, RoleOutline)}
+        self.library = Library(tuple(outlines))
+        self.tools = {(tool.tool_id, tool.version): tool for tool in tools if tool.dialect == "aml"}
+        self.role_records = {record.record_id: record for record in records if record.kind == "role"}
+
+    def join(self, record: Record) -> Record:
+        """An agent's record with its compiled payload; other records as they are."""
+        agent = self.agents.get(record.record_id) if record.kind == "agent" else None
+        if agent is None:
+            return record
+        return msgspec.structs.replace(record, payload=raw(self._payload(agent, record)))
+
+    def _payload(self, agent: AgentOutline, record: Record) -> dict[str, Any]:
+        named = agent.value.get("role")
+        role = self.roles.get(named) if isinstance(named, str) else None
+        allowed = effective_tools(agent, role, self.library.aml_tool)
+        used = [self._pinned(effective.tool_id) for effective in allowed]
+        compiled = msgspec.json.decode(record.payload)
+        return {
+            "definition": agent.value,
+            "body": compiled.get("body", {}),
+            "tool_choice": tool_choice(agent),
+            "tools": [
+                {
+                    "tool_id": effective.tool_id,
+                    "version": tool.version,
+                    "digest": digest_of(canonical(tool)),
+                    "approval_required": effective.approval_required,
+                    "approval_from": effective.approval_from,
+                    "max_calls_per_run": effective.max_calls_per_run,
+                }
+                for effective, tool in zip(allowed, used, strict=True)
+            ],
+            "role": self._role(role),
+            "instructions": instructions(used),
+        }
+
+    def _pinned(self, tool_id: str) -> Tool:
+        outline = self.library.aml_tool(tool_id)
+        assert outline is not None  # effective_tools gives only tools the library has
+        return self.tools[tool_id, outline.version]
+
+    def _role(self, role: RoleOutline | None) -> dict[str, Any] | None:
+        if role is None or role.iam_id is None:
+            return None
+        return {
+            "iam_id": role.iam_id,
+            "version": role.value.get("version"),
+            "digest": digest_of(canonical(self.role_records[role.iam_id])),
+            "grants": {kind: role.value[kind] for kind in _GRANTS if kind in role.value},
+        }

@@ -1,0 +1,216 @@
+"""What changed between two snapshots of a workspace, tool by tool. The rules of `rules/compat/` judge the outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from ferrule.definitions.compiler.gather import Piece
+from ferrule.definitions.compiler.pack import canonical, digest_of
+from ferrule.definitions.compiler.schema_changes import narrowed, weakened, without_new_names
+from ferrule.definitions.linkage import linked
+from ferrule.model.catalog import Catalog
+from ferrule.model.change import SOFT, Comparison, Part, Snapshot, ToolChange
+from ferrule.model.effective import references
+from ferrule.model.outline import AgentOutline, Outline, RoleOutline, ToolOutline
+from ferrule.model.semver import Bump, bump_between, parse_version
+from ferrule.model.tool import Record, Tool
+from ferrule.model.value import MISSING
+from ferrule.schema.validation.containment import Answer, contains, without_annotations
+
+Key = tuple[str, str]
+"""Dialect and tool id: what a tool is known by across versions and namespaces."""
+
+
+def snapshot_of_pieces(
+    pieces: Iterable[Piece],
+    *,
+    is_full: bool = True,
+    broken: frozenset[tuple[str, str]] = frozenset(),
+    folders: frozenset[str] = frozenset(),
+) -> Snapshot:
+    """A snapshot of definition files."""
+    parts: list[Part] = []
+    outlines: list[Outline] = []
+    pieces = list(pieces)
+    records = [record for piece in pieces if piece.compiled for record in piece.compiled.records]
+    for piece in pieces:
+        outlines += piece.outlines
+        compiled = linked(piece.compiled.tools if piece.compiled else (), records)
+        tools = {(tool.tool_id, tool.version): tool for tool in compiled}
+        for outline in piece.outlines:
+            if isinstance(outline, ToolOutline):
+                parts.append(_part(outline, piece, tools.get((outline.tool_id, outline.version))))
+    return _snapshot(parts, outlines, is_full=is_full, broken=broken, folders=folders)
+
+
+def snapshot_of_catalog(catalog: Catalog) -> Snapshot:
+    """A snapshot of a sealed catalog. Its outlines name the files their definitions would have."""
+    tools = ((tool, catalog.digest_at(number)) for number, tool in enumerate(catalog.tools))
+    return snapshot_of_tools(tools, catalog.records())
+
+
+def snapshot_of_tools(tools: Iterable[tuple[Tool, str]], records: Iterable[Record] = ()) -> Snapshot:
+    """A snapshot of compiled tools, each with its content digest, and of the agents and roles that may name them."""
+    parts = []
+    outlines: list[Outline] = []
+    for tool, digest in tools:
+        outline = _outline_of(tool)
+        facts = _decoded(tool.payload) or {}
+        parts.append(Part(outline, "", digest, _decoded(tool.input_schema), _decoded(tool.output_schema), facts))
+        outlines.append(outline)
+    for record in records:
+        outlines += _outlines_of(record)
+    return _snapshot(parts, outlines)
+
+
+def _snapshot(parts: list[Part], outlines: list[Outline], **more: Any) -> Snapshot:
+    agents = {o.agent_id: o for o in outlines if isinstance(o, AgentOutline) and o.agent_id is not None}
+    roles = {o.iam_id: o for o in outlines if isinstance(o, RoleOutline) and o.iam_id is not None}
+    return Snapshot(tuple(parts), agents, roles, tuple(outlines), **more)
+
+
+def _part(outline: ToolOutline, piece: Piece, tool: Tool | None) -> Part:
+    value = piece.definition.value
+    payload = canonical(tool) if tool is not None else b""
+    digest = digest_of(payload) if tool is not None else ""
+    content = digest_of(canonical(value)) if piece.dialect == "aml" else ""  # a manifest holds many tools
+    if tool is not None:
+        return Part(outline, content, digest, *_schemas(tool), _decoded(tool.payload) or {})
+    interface = value.get("interface")
+    interface = interface if isinstance(interface, dict) else {}
+    return Part(outline, content, "", interface.get("input"), interface.get("output"), value)
+
+
+def _schemas(tool: Tool) -> tuple[Any, Any]:
+    return _decoded(tool.input_schema), _decoded(tool.output_schema)
+
+
+def _decoded(text: msgspec.Raw | None) -> Any:
+    return None if text is None else msgspec.json.decode(text)
+
+
+def _outline_of(tool: Tool) -> ToolOutline:
+    payload = _decoded(tool.payload)
+    payload = payload if isinstance(payload, dict) else {}
+    status, kind = payload.get("status"), payload.get("type")
+    return ToolOutline(
+        file=f"tools/{tool.tool_id}.tool.md",
+        dialect=tool.dialect,
+        namespace=tool.namespace,
+        name=tool.name,
+        tool_id=tool.tool_id,
+        version=tool.version,
+        status=status if isinstance(status, str) else tool.lifecycle,
+        type=kind if isinstance(kind, str) else tool.tool_kind,
+        approval_required=True if tool.approval_required else payload.get("approval_required"),
+        max_calls_per_run=tool.max_calls_per_run,
+        aliases=tool.aliases,
+    )
+
+
+def _outlines_of(record: Record) -> list[Outline]:
+    payload = _decoded(record.payload)
+    value = payload.get("definition", payload) if isinstance(payload, dict) else {}
+    match record.kind:
+        case "agent":
+            return [AgentOutline(f"agents/{record.record_id}.agent.md", record.record_id, value)]
+        case "role":
+            return [RoleOutline(f"iam/{record.record_id}.iam.md", record.record_id, value)]
+        case _:
+            return []
+
+
+def compare(published: Snapshot, candidate: Snapshot) -> Comparison:
+    """Every tool of either side with what became of it, in order of name."""
+    before, after = _by_key(published.parts), _by_key(candidate.parts)
+    withdrawn = _by_key(published.withdrawn)
+    agents = _users(agent for side in (published, candidate) for agent in side.agents.items())
+    roles = _users(role for side in (published, candidate) for role in side.roles.items())
+    changes: list[ToolChange] = []
+    for key in sorted({*before, *after}):
+        new_parts = after.get(key, [])
+        old_parts = before.get(key) or (withdrawn.get(key, []) if new_parts else [])
+        if not new_parts and not candidate.is_full:
+            continue
+        for old, new in _paired(old_parts, new_parts):
+            impact = (agents.get(key[1], ()), roles.get(key[1], ())) if key[0] == "aml" else ((), ())
+            changes.append(_change(old, new, impact))
+    return Comparison(published, candidate, tuple(changes))
+
+
+def _by_key(parts: Iterable[Part]) -> dict[Key, list[Part]]:
+    table: dict[Key, list[Part]] = {}
+    for part in parts:
+        table.setdefault((part.outline.dialect, part.outline.tool_id), []).append(part)
+    return table
+
+
+def _paired(old: list[Part], new: list[Part]) -> list[tuple[Part | None, Part | None]]:
+    """Each new part with the old one it continues: the same, else of the same version, else the newest."""
+    if not old or not new:
+        return [(part, None) for part in old] or [(None, part) for part in new]
+    latest = max(old, key=lambda part: parse_version(part.outline.version) or (-1,))
+    pairs: list[tuple[Part | None, Part | None]] = []
+    continued = set()
+    for part in new:
+        namesakes = [one for one in old if one.outline.version == part.outline.version]
+        match = next((one for one in namesakes if one.says_the_same(part)), namesakes[0] if namesakes else latest)
+        continued.add(match.outline.version)
+        pairs.append((match, part))
+    if len(old) > 1:  # several versions side by side: those that went are told too
+        pairs += [(part, None) for part in old if part.outline.version not in continued]
+    return pairs
+
+
+def _change(old: Part | None, new: Part | None, users: tuple[tuple[str, ...], tuple[str, ...]]) -> ToolChange:
+    agents, roles = users
+    if old is None or new is None:
+        needed = Bump.MAJOR if new is None else Bump.NONE
+        return ToolChange(old, new, needed=needed, agents=agents, roles=roles)
+    before, after = parse_version(old.outline.version), parse_version(new.outline.version)
+    made = bump_between(before, after) if before and after else None
+    if old.says_the_same(new):
+        return ToolChange(old, new, made=made, agents=agents, roles=roles)
+    narrow, example, is_undecided = _input_changes(old.input_schema, new.input_schema)
+    weak = tuple(weakened(*map(without_annotations, (old.output_schema, new.output_schema))))
+    change = ToolChange(old, new, narrow, weak, example, is_undecided, _fields(old, new))
+    return change._replace(needed=_needed(change), made=made, agents=agents, roles=roles)
+
+
+def _input_changes(old: Any, new: Any) -> tuple[Any, Any, bool]:
+    old, new = without_annotations(old), without_annotations(new)
+    changes = tuple(narrowed(old, new))
+    if not isinstance(old, dict | bool) or not isinstance(new, dict | bool):
+        return changes, MISSING, False
+    answer, example = contains(without_new_names(old, new), new)
+    if answer is Answer.ACCEPTS_ALL and all(change.kind in SOFT for change in changes):
+        return (), example, False
+    return changes, example, answer is Answer.UNDECIDED and not changes
+
+
+def _fields(old: Part, new: Part) -> tuple[str, ...]:
+    changed = tuple(key for key in sorted({*old.facts, *new.facts}) if old.facts.get(key) != new.facts.get(key))
+    if not changed and old.outline.namespace != new.outline.namespace:
+        return ("namespace",)  # of AML tools it is a setting, so no field of theirs shows it
+    return changed
+
+
+def _needed(change: ToolChange) -> Bump:
+    if change.narrowed or change.example is not MISSING:
+        return Bump.MAJOR
+    assert change.old is not None and change.new is not None, "both sides were compared"
+    schemas = ((part.input_schema, part.output_schema) for part in (change.old, change.new))
+    one, other = ([without_annotations(schema) for schema in pair] for pair in schemas)
+    return Bump.MINOR if one != other else Bump.PATCH
+
+
+def _users(named: Iterable[tuple[str, AgentOutline | RoleOutline]]) -> dict[str, tuple[str, ...]]:
+    """Who names each tool: agents or roles, by tool id."""
+    users: dict[str, set[str]] = {}
+    for name, outline in named:
+        for entry in references(outline.value, "tools").entries:
+            users.setdefault(entry.ref, set()).add(name)
+    return {tool_id: tuple(sorted(names)) for tool_id, names in users.items()}

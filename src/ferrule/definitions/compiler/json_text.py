@@ -1,0 +1,232 @@
+"""JSON text to values, with our own scanner for places. The scanner runs only when somebody asks where something is."""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_right
+from typing import Any
+
+from ferrule.definitions.compiler.scalars import MAX_DIGITS
+from ferrule.definitions.compiler.unparsable import FIRST_COUNTS, MAX_DEPTH, Composed, Unparsable
+from ferrule.model.document import Issue
+from ferrule.model.place import Node, Places, Span
+from ferrule.model.value import JsonValue
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
+_HALF_CHARACTER = re.compile(
+    r"""(?<!\\)(?:\\\\)*(?P<half>\\u(?:d[89ab][0-9a-f]{2}(?!\\ud[c-f][0-9a-f]{2})|(?<!\\ud[89ab][0-9a-f]{2}\\u)d[c-f][0-9a-f]{2}))""",
+    re.IGNORECASE,
+)
+_NEWLINE = re.compile("\n")
+_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]')
+_HINTS = (
+    ("Expecting ',' delimiter", "a comma or a closing bracket is missing before this"),
+    ("Extra data", "a file holds one JSON value; put several definitions in a list"),
+    ("Unterminated string", "close the quotes"),
+)
+_INFINITY = float("inf")
+
+
+class _Refused(Exception):
+    """A number that cannot be used."""
+
+    def __init__(self, word: str, message: str) -> None:
+        super().__init__(message)
+        self.word = word
+
+
+class _Members:
+    """Makes objects of their members, and notices a name that occurs twice; the scanner will say where."""
+
+    def __init__(self) -> None:
+        self.has_repeated = False
+
+    def __call__(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        members = dict(pairs)
+        if len(members) != len(pairs):
+            self.has_repeated = True
+        return members
+
+
+def load(text: str) -> tuple[JsonValue, tuple[Issue, ...]]:
+    """The value of a JSON text and what the reader noticed. Raises Unparsable."""
+    members = _Members()
+    try:
+        value = json.loads(
+            text, object_pairs_hook=members, parse_constant=_refuse_constant, parse_int=_integer, parse_float=_float
+        )
+    except _Refused as refused:
+        line, column = _position(text, _offset(text, refused.word))
+        raise Unparsable(str(refused), line, column, "write a number that fits, or a string") from None
+    except json.JSONDecodeError as error:
+        raise Unparsable(f"not valid JSON: {error.msg}", error.lineno, error.colno, _advice(text, error)) from None
+    except RecursionError:
+        refuse_deep(text)
+        raise Unparsable(f"nested more than {MAX_DEPTH} levels deep", 1) from None
+    if _deeper_than(value, MAX_DEPTH) or members.has_repeated:
+        refuse_deep(text)
+    if "\\u" in text:
+        refuse_half_characters(text)
+    if members.has_repeated:  # now it is certain that the scanner can read the rest
+        composed = compose(text)
+        return composed.value, composed.issues
+    return value, ()
+
+
+def _refuse_constant(word: str) -> None:
+    raise _Refused(word, f"{word} is not JSON")
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > MAX_DIGITS:
+        raise _Refused(digits, f"a number of {len(digits)} digits cannot be used")
+    return int(digits)
+
+
+def _float(text: str) -> float:
+    value = float(text)
+    if value in (_INFINITY, -_INFINITY):
+        raise _Refused(text, f"{text[:40]} is too large for a number")
+    return value
+
+
+def _advice(text: str, error: json.JSONDecodeError) -> str | None:
+    at = error.pos
+    if text.startswith(("//", "/*", "#"), at):
+        return "JSON has no comments; remove it"
+    if text[at : at + 1] == "'":
+        return "put it in double quotes"
+    if text[at : at + 1] in ("}", "]", ",") and text[:at].rstrip().endswith(","):
+        return "remove the comma before it"
+    return next((hint for words, hint in _HINTS if error.msg.startswith(words)), None)
+
+
+def _offset(text: str, word: str) -> int:
+    return next((token.start() for token in _TOKEN.finditer(text) if token[0] == word), 0)
+
+
+def _deeper_than(value: Any, limit: int) -> bool:
+    level = [value]
+    for _ in range(limit + 1):
+        level = (
+            [
+                child
+                for item in level
+                for child in (item.values() if isinstance(item, dict) else item)
+                if isinstance(child, dict | list)
+            ]
+            if level and isinstance(level[0], dict | list)
+            else []
+        )
+        if not level:
+            return False
+    return True
+
+
+def refuse_deep(text: str) -> None:
+    """Raise Unparsable where the nesting passes the limit, if it does."""
+    depth = 0
+    for match in _BRACKETS.finditer(text):
+        token = match[0]
+        if token in "{[":
+            depth += 1
+            if depth > MAX_DEPTH:
+                line, column = _position(text, match.start())
+                raise Unparsable(f"nested more than {MAX_DEPTH} levels deep", line, column, "flatten the definition")
+        elif token in "}]":
+            depth -= 1
+
+
+def refuse_half_characters(text: str) -> None:
+    """Raise Unparsable at an escape that writes half of a surrogate pair: no other format can carry it."""
+    match = _HALF_CHARACTER.search(text)
+    if match is not None:
+        line, column = _position(text, match.start("half"))
+        raise Unparsable(f"{match['half']} is half of a surrogate pair, not a character", line, column)
+
+
+def _position(text: str, offset: int) -> tuple[int, int]:
+    return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
+
+
+class _Scan:
+    """One pass over the tokens of a valid JSON text. Places are worked out for keys and values only."""
+
+    def __init__(self, text: str) -> None:
+        self.next = _TOKEN.finditer(text).__next__
+        self.starts = [0, *(match.end() for match in _NEWLINE.finditer(text))]
+        self.issues: list[Issue] = []
+
+    def span(self, token: re.Match[str]) -> Span:
+        """Where a token stands."""
+        start, end = token.span()
+        line = bisect_right(self.starts, start)
+        column = start - self.starts[line - 1] + 1
+        return Span(line, column, line, column + end - start)
+
+
+def compose(text: str) -> Composed:
+    """Values and places of a JSON text that `json.loads` accepts, at most MAX_DEPTH deep."""
+    scan = _Scan(text)
+    value, node = _value(scan, scan.next(), Span(1, 1, 1, 1), ())
+    return Composed(value, Places(node), tuple(scan.issues), 1)
+
+
+def _value(scan: _Scan, token: re.Match[str], opener: Span | None, path: tuple[str | int, ...]) -> tuple[Any, Node]:
+    span = scan.span(token)
+    node = Node(span, opener or span, path)
+    text = token[0]
+    if text == "{":
+        return _object(scan, node), node
+    if text == "[":
+        return _array(scan, node), node
+    return _scalar(text), node
+
+
+def _scalar(text: str) -> Any:
+    if text[0] == '"' and "\\" not in text:
+        return text[1:-1]
+    return json.loads(text)
+
+
+def _object(scan: _Scan, node: Node) -> dict[str, Any]:
+    members: dict[str, Any] = {}
+    token = scan.next()
+    while (text := token[0]) != "}":
+        if text == ",":
+            token = scan.next()
+            text = token[0]
+        key, key_span = _scalar(text), scan.span(token)
+        scan.next()  # the colon
+        path = (*node.written, key)
+        known = len(scan.issues)
+        value, child = _value(scan, scan.next(), key_span, path)
+        if key in members:
+            del scan.issues[known:]  # found inside what is left out now
+            message = f"the member {key!r} is written twice"
+            scan.issues.append(Issue("duplicate_key", message, key_span.line, key_span.column, path, FIRST_COUNTS))
+        else:
+            members[key] = value
+            node.children[key] = child
+        token = scan.next()
+    _end(node, scan.span(token))
+    return members
+
+
+def _array(scan: _Scan, node: Node) -> list[Any]:
+    items: list[Any] = []
+    token = scan.next()
+    while token[0] != "]":
+        if token[0] == ",":
+            token = scan.next()
+        value, child = _value(scan, token, None, (*node.written, len(items)))
+        node.children[len(items)] = child
+        items.append(value)
+        token = scan.next()
+    _end(node, scan.span(token))
+    return items
+
+
+def _end(node: Node, last: Span) -> None:
+    node.span = node.span._replace(end_line=last.end_line, end_column=last.end_column)

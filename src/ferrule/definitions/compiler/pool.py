@@ -1,0 +1,88 @@
+"""Shares files out between processes. Whoever is free takes the next batch, so no core waits for another.
+
+The batch numbers stand in a pipe that every process reads from; taking one is a single short read, which the kernel
+makes exclusive. What a worker fails to deliver is done again by the caller, so a crash costs time and nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from ferrule.definitions.compiler.batch import NUMBER, Job, Task, taken
+
+BATCH = 50
+_MOST_BATCHES = 20_000
+"""Two bytes a batch must fit into a pipe."""
+
+
+def run(
+    tasks: Sequence[Task],
+    work: Callable[[Sequence[Task]], list[Any]],
+    decode: Callable[[bytes], Iterable[tuple[int, Any]]],
+    settings: bytes,
+    *,
+    jobs: int,
+    worker: str,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Any]:
+    """`work` done for all tasks, batch by batch, with `jobs` processes; results in order. `worker` is the others' module."""
+    results: list[Any] = [None] * len(tasks)
+    # At least a few batches for everybody, however large the files; and never more than fit into the pipe.
+    batch = max(min(BATCH, -(-len(tasks) // (jobs * 4))), -(-len(tasks) // _MOST_BATCHES))
+    count = -(-len(tasks) // batch)
+    reading, writing = os.pipe()
+    try:
+        os.write(writing, b"".join(NUMBER.pack(number) for number in range(count)))
+    finally:
+        os.close(writing)
+    try:
+        message = msgspec.msgpack.encode(Job(tuple(tasks), batch, reading, msgspec.Raw(settings)))
+        workers = [_start(worker, reading, message) for _ in range(jobs - 1)]
+        for numbers in taken(reading, batch, len(tasks)):
+            results[numbers.start : numbers.stop] = work(tasks[numbers.start : numbers.stop])
+            if progress is not None:
+                progress(numbers.stop, len(tasks))
+    finally:
+        os.close(reading)
+    for process in filter(None, workers):
+        for index, result in _collect(process, decode):
+            results[index] = result
+    lost = [index for index, result in enumerate(results) if result is None]
+    for index, result in zip(lost, work([tasks[index] for index in lost]), strict=True):
+        results[index] = result
+    return results
+
+
+def _start(worker: str, reading: int, message: bytes) -> subprocess.Popen[bytes] | None:
+    try:
+        with tempfile.TemporaryFile() as job:  # a file, because a pipe would make us wait until the worker reads it
+            job.write(message)
+            job.seek(0)
+            return subprocess.Popen(
+                [sys.executable, "-m", worker],
+                stdin=job,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                pass_fds=(reading,),
+            )
+    except OSError:
+        return None
+
+
+def _collect(
+    process: subprocess.Popen[bytes], decode: Callable[[bytes], Iterable[tuple[int, Any]]]
+) -> Iterable[tuple[int, Any]]:
+    data, _ = process.communicate()
+    if process.returncode != 0:
+        return ()
+    try:
+        return decode(data)
+    except msgspec.MsgspecError:
+        return ()

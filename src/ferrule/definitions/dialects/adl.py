@@ -1,0 +1,264 @@
+"""ADL manifests (Agent Definition Language, v1): an agent with its tools, services and settings in one YAML document.
+
+Every tool of a manifest becomes a canonical tool; the manifest itself is kept whole as a record. Built-in tools come
+from `model/builtin_tools.py`, and conversion from other dialects is `adl_emit.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from ferrule.contracts.dialect import Definition, Emitted
+from ferrule.contracts.registry import late
+from ferrule.definitions.carried import stated
+from ferrule.model.builtin_tools import BUILTIN_TOOLS, BuiltinTool
+from ferrule.model.diagnostic import Finding
+from ferrule.model.document import Document, Issue, Source
+from ferrule.model.literal_secret import is_literal_secret
+from ferrule.model.loss import EXTENSION
+from ferrule.model.outline import Outline, ToolOutline
+from ferrule.model.tool import Compiled, Record, Tool, inferred, raw
+from ferrule.model.value import JsonValue, Path, dig
+
+_emitted: Callable[[Tool], Emitted] = late("ferrule.definitions.dialects.adl_emit:emitted")  # which reads with this
+FAMILY = "adl.inference-gateway.com"
+_NECESSARY = ("capabilities", "server", "language")
+_WRITTEN = re.compile(
+    rb"(?:^(?:- |\{)?\s?|\A\s*\{\s*)[\"']?apiVersion[\"']?[\s:]+[\"']?adl\.inference-gateway\.com", re.MULTILINE
+)
+IDENTIFIER = re.compile("[a-zA-Z_][a-zA-Z0-9_]*")
+_PLACEHOLDER = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)[^}]*\}")
+_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+")
+
+
+class AdlDialect:
+    """Agent manifests of the ADL family."""
+
+    name = "adl"
+
+    def claims_name(self, source: Source) -> bool:
+        """True when a line of the raw text opens a manifest of the family; Markdown only talks about them."""
+        if FAMILY.encode() not in source.data or source.name.lower().endswith((".md", ".markdown")):
+            return False
+        return _WRITTEN.search(source.data) is not None
+
+    def detect(self, document: Document) -> bool:
+        """True for the family's `apiVersion`, or for an agent whose `spec` has the blocks only ADL has."""
+        root = document.value
+        if not isinstance(root, dict):
+            return False
+        version = root.get("apiVersion")
+        if isinstance(version, str) and version.strip().lower().startswith(FAMILY):
+            return True
+        spec = root.get("spec")
+        if not isinstance(spec, dict):
+            return False
+        alike = sum(block in spec for block in _NECESSARY)
+        return alike >= (2 if root.get("kind") == "Agent" else 3)
+
+    def definitions(self, document: Document) -> tuple[list[Definition], list[Finding]]:
+        """The first document is the manifest; a further one is a finding."""
+        if document.index > 0:
+            if document.value is None:
+                return [], []
+            message = "a manifest is one YAML document; this is another one"
+            return [], [
+                Finding("ADL-1", (), message, hint="put it in a file of its own", line=document.first_line, column=1)
+            ]
+        if not isinstance(document.value, dict):
+            return [], [Finding("ADL-1", (), "a manifest is a mapping with apiVersion, kind, metadata and spec")]
+        if not self.detect(document):  # something else, in a file whose later document is a manifest
+            return [], []
+        return [Definition("adl.manifest", (), document.value)], []
+
+    def issue_rule(self, issue: Issue) -> str:
+        """Whatever the reader stumbles over is a malformed manifest."""
+        return "ADL-1"
+
+    def outline(self, document: Document, definition: Definition, namespace: str) -> Iterable[Outline]:
+        """One outline per tool with a sound id."""
+        manifest = definition.value
+        agent, version = _text(manifest, "metadata", "name"), _text(manifest, "metadata", "version")
+        for path, item in _sound_tools(manifest):
+            builtin = BUILTIN_TOOLS.get(item["id"])
+            yield ToolOutline(
+                document.source.file,
+                self.name,
+                agent or namespace,
+                item["id"],
+                f"{agent or namespace}.{item['id']}",
+                path=path,
+                document=document.index,
+                version=version,
+                status=_lifecycle(manifest, builtin),
+                type=builtin.kind if builtin else "function",
+                name_path=("id",),
+            )
+
+    def compile(self, document: Document, definition: Definition, namespace: str) -> Compiled:
+        """The tools in canonical form, and the whole manifest as a record without credentials."""
+        manifest = definition.value
+        agent, version = _text(manifest, "metadata", "name") or namespace, _text(manifest, "metadata", "version")
+        tools = tuple(
+            stated(compiled_item(manifest, item, agent, version), extension_of_item(manifest, item))
+            for _, item in _sound_tools(manifest)
+        )
+        payload = raw(_without_secrets(manifest))
+        record = Record(kind="manifest", record_id=agent, dialect=self.name, version=version, payload=payload)
+        return Compiled(tools, (record,))
+
+    def emit(self, tool: Tool) -> Emitted:
+        """A manifest with this tool alone."""
+        return _emitted(tool)
+
+
+def _text(manifest: dict[str, Any], *path: str) -> str | None:
+    value = dig(manifest, path)
+    return value if isinstance(value, str) else None
+
+
+def _sound_tools(manifest: dict[str, Any]) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """The items of `spec.tools` with a well-formed id nobody used before."""
+    items = dig(manifest, ("spec", "tools"))
+    seen: set[str] = set()
+    for index, item in enumerate(items if isinstance(items, list) else ()):
+        identity = item.get("id") if isinstance(item, dict) else None
+        if isinstance(identity, str) and identity not in seen and IDENTIFIER.fullmatch(identity):
+            seen.add(identity)
+            yield ("spec", "tools", index), item
+
+
+def _lifecycle(manifest: dict[str, Any], builtin: BuiltinTool | None) -> str:
+    if builtin is None or dig(manifest, ("spec", "config", "tools", builtin.id, "enabled")) is True:
+        return "available"
+    return "disabled"
+
+
+def extension_of_item(manifest: dict[str, Any], item: dict[str, Any]) -> dict[str, Any] | None:
+    """What a manifest says of a tool under our key. That stands at the root, for what stands in a tool's schema is shown to
+    models by every other reader."""
+    found = dig(manifest, (EXTENSION, "tools", item["id"]))
+    return found if isinstance(found, dict) else None
+
+
+def compiled_item(manifest: dict[str, Any], item: dict[str, Any], agent: str, version: str | None) -> Tool:
+    """A tool of a manifest without errors; what stands under our key does not count, and is kept in the payload."""
+    builtin = BUILTIN_TOOLS.get(item["id"])
+    payload: dict[str, Any] = {"tool": item, **_injected(manifest, item)}
+    if (extension := extension_of_item(manifest, item)) is not None:
+        payload[EXTENSION] = extension
+    if builtin is None:
+        facts, unstated = inferred({})
+        title, description, schema = item.get("name"), item.get("description"), item.get("schema")
+        tags = item.get("tags")
+    else:
+        facts, unstated = inferred(
+            {"is_read_only": True} if builtin.is_read_only else {}, is_open_world=builtin.is_open_world
+        )
+        title, description, schema = builtin.name, builtin.description, builtin.schema
+        tags = item.get("tags") or builtin.tags
+        settings = dig(manifest, ("spec", "config", "tools", builtin.id))
+        if isinstance(settings, dict):
+            payload["config"] = settings
+    return Tool(
+        tool_id=f"{agent}.{item['id']}",
+        namespace=agent,
+        name=item["id"],
+        title=title,
+        description=description or "",
+        lifecycle=_lifecycle(manifest, builtin),
+        tool_kind=builtin.kind if builtin else "function",
+        dialect="adl",
+        version=version,
+        tags=tuple(tags or ()),
+        input_schema=raw(schema or {}),
+        facts=facts,
+        inferred_facts=unstated,
+        credentials=_credentials(manifest, item),
+        payload=raw(payload),
+    )
+
+
+def _injected(manifest: dict[str, Any], item: dict[str, Any]) -> dict[str, Any]:
+    """The services and groups of settings that a tool gets, so that its compiled form stands alone. No secrets."""
+    inject = item.get("inject")
+    if not isinstance(inject, list) or item["id"] in BUILTIN_TOOLS:
+        return {}
+    names = [entry.split(".") for entry in inject if isinstance(entry, str)]
+    groups = {name[1] for name in names if name[0] == "config" and len(name) > 1}
+    found: dict[str, Any] = {}
+    for block, wanted in (("services", {name[0] for name in names}), ("config", groups)):
+        written = dig(manifest, ("spec", block))
+        if isinstance(written, dict):
+            is_all = block == "config" and ["config"] in names
+            found[block] = {k: _masked(v, (k,)) for k, v in written.items() if k != "tools" and (k in wanted or is_all)}
+    return {f"injected_{block}": members for block, members in found.items() if members}
+
+
+def _credentials(manifest: dict[str, Any], item: dict[str, Any]) -> msgspec.Raw | None:
+    """The environment variables that the config groups injected into a tool refer to."""
+    config = dig(manifest, ("spec", "config"))
+    inject = item.get("inject")
+    if not isinstance(config, dict) or not isinstance(inject, list) or item["id"] in BUILTIN_TOOLS:
+        return None
+    names: set[str] = set()
+    for entry in inject:
+        first, _, rest = str(entry).partition(".")
+        if first == "config":
+            group = rest.partition(".")[0]
+            wanted = [config.get(group)] if group else [value for name, value in config.items() if name != "tools"]
+            names.update(name for value in wanted for name in _PLACEHOLDER.findall(_flat(value)))
+    return raw({"environment": sorted(names)}) if names else None
+
+
+def _flat(value: JsonValue) -> str:
+    return bytes(raw(value)).decode()
+
+
+def _without_secrets(manifest: dict[str, Any]) -> dict[str, Any]:
+    """The manifest with credentials written out (ADL-37) replaced by placeholders: nothing compiled holds a secret."""
+    spec = manifest.get("spec")
+    if not isinstance(spec, dict):
+        return manifest
+    spec = dict(spec)
+    if isinstance(spec.get("config"), dict):
+        spec["config"] = {k: v if k == "tools" else _masked(v, (k,)) for k, v in spec["config"].items()}
+    for block in ("agent", "deployment"):
+        if isinstance(spec.get(block), dict):
+            spec[block] = _masked_environments(spec[block], (block,))
+    return {**manifest, "spec": spec}
+
+
+def _masked_environments(value: Any, path: Path) -> Any:
+    """Masks `env`, `headers` and `environment` blocks and leaves everything else."""
+    if isinstance(value, dict):
+        return {
+            key: _masked(member, (*path[1:], key))
+            if key in ("env", "headers", "environment")
+            else _masked_environments(member, (*path, key))
+            for key, member in value.items()
+        }
+    if isinstance(value, list):
+        return [_masked_environments(item, (*path, index)) for index, item in enumerate(value)]
+    return value
+
+
+def _masked(value: Any, path: Path) -> Any:
+    if isinstance(value, dict):
+        return {key: _masked(member, (*path, key)) for key, member in value.items()}
+    if isinstance(value, list):
+        return [_masked(item, (*path, index)) for index, item in enumerate(value)]
+    name = path[-1] if isinstance(path[-1], str) else ""
+    return f"${{{_variable(path)}}}" if is_literal_secret(name, value) else value
+
+
+def _variable(path: Path) -> str:
+    """The environment variable a setting can come from: `database.connectionString` -> DATABASE_CONNECTION_STRING."""
+    return "_".join(filter(None, _BOUNDARY.split(".".join(map(str, path))))).upper()
+
+
+DIALECT = AdlDialect()

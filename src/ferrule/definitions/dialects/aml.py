@@ -1,0 +1,288 @@
+"""AML 1.2: tools, agents and IAM roles as Markdown files with YAML front matter. Knows no rules.
+
+Recognised by what the front matter holds, or by the ending of the name; what a tool becomes is decided here and written
+back by `aml_emit.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ferrule.contracts.dialect import Definition, Emitted
+from ferrule.contracts.registry import late
+from ferrule.definitions.carried import stated
+from ferrule.definitions.sections import sections
+from ferrule.model.diagnostic import Finding
+from ferrule.model.document import Document, Issue, Source
+from ferrule.model.loss import EXTENSION
+from ferrule.model.outline import AgentOutline, BrokenOutline, Outline, RecordOutline, RoleOutline, ToolOutline
+from ferrule.model.tool import Compiled, Record, SafetyFacts, Tool, inferred, raw
+from ferrule.model.value import JsonValue, is_integer
+
+_KINDS = {".tool.md": "aml.tool", ".agent.md": "aml.agent", ".iam.md": "aml.role"}
+_ID_KEYS = {"tool_id": "aml.tool", "agent_id": "aml.agent", "iam_id": "aml.role"}
+_COLLECTION_ID = "collection_id"
+_NEIGHBOUR_IDS = frozenset({_COLLECTION_ID, "guardrail_id", "kb_id", "knowledge_base_id", "model_id"})
+_NEIGHBOUR_ENDINGS = (".collection.md", ".guardrail.md", ".kb.md", ".model.md")
+"""Other files of AML, which look like tools from afar. Of a collection one fact is kept; the rest are left alone."""
+_RAW_ID = re.compile(rb"^(?:tool_id|agent_id|iam_id)[ \t]*:", re.MULTILINE)
+_emitted: Callable[[Tool], Emitted] = late("ferrule.definitions.dialects.aml_emit:emitted")  # which reads with this
+_MANY_DIGITS = re.compile(r"[0-9A-Fa-f]{16}")
+_LARGEST = 2**63 - 1
+_START = re.compile(rb"(?:\xef\xbb\xbf)?---\r?\n")
+_HEAD = 65_536
+_TOOL_SHAPE = frozenset({"interface", "transport", "use_guidance", "error_codes", "parameters", "response_schema"})
+_AML_SHAPE = _TOOL_SHAPE | {"spec_version", "meta"}
+_STATUSES = {"draft": "draft", "active": "available", "deprecated": "deprecated", "disabled": "disabled"}
+_TYPES = frozenset({"retrieval", "action", "function", "human"})
+_ID = re.compile(r"[a-z0-9_-]{3,64}")
+_SEMVER = re.compile(r"(?:0|[1-9][0-9]*)(?:\.(?:0|[1-9][0-9]*)){2}(?:[-+][0-9A-Za-z.+-]+)?")
+_DOCUMENTATION = {"purpose": "purpose", "side effects": "side_effects", "notes": "notes"}
+_NOTE_LENGTH = 300
+
+_TRANSPORT_DEFAULTS: dict[str, dict[str, JsonValue]] = {
+    "rest-api": {"timeout_ms": 5000},
+    "lambda": {"payload_format": "json"},
+    "message-queue": {"message_format": "json"},
+}
+_STATED_FACTS: dict[str, dict[str, Any]] = {
+    "retrieval": {"is_read_only": True, "is_concurrency_safe": True, "is_destructive": False},
+    "function": {"is_read_only": True, "is_concurrency_safe": True, "is_destructive": False},
+    "action": {"is_read_only": False},
+    "human": {"requires_user_interaction": True},
+}
+"""What a tool's type declares about its safety; the rest is inferred, fail-closed."""
+
+
+class AmlDialect:
+    """Tools, agents and roles in AML 1.2."""
+
+    name = "aml"
+
+    def claims_name(self, source: Source) -> bool:
+        """A name with one of AML's endings, or front matter (however broken) with one of its ids."""
+        name = source.name.lower()
+        if name.endswith(tuple(_KINDS)):
+            return True
+        if not name.endswith(".md") or _START.match(source.data) is None:
+            return False
+        return _RAW_ID.search(source.data[:_HEAD].partition(b"\n---")[0]) is not None
+
+    def detect(self, document: Document) -> bool:
+        """Front matter with one of AML's ids, or with several of the blocks only AML has."""
+        if document.syntax != "front_matter":
+            return False
+        value = document.value
+        if not isinstance(value, dict):
+            return False
+        if not _ID_KEYS.keys().isdisjoint(value) or _is_collection(value):
+            return True
+        if not _NEIGHBOUR_IDS.isdisjoint(value) or document.source.name.lower().endswith(_NEIGHBOUR_ENDINGS):
+            return False
+        return len(_AML_SHAPE.intersection(value)) >= 2
+
+    def definitions(self, document: Document) -> tuple[list[Definition], list[Finding]]:
+        """The front matter, which is one definition."""
+        value = document.value
+        if not isinstance(value, dict):
+            return [], []
+        return [Definition(_kind(document.source, value), (), value)], []
+
+    def issue_rule(self, issue: Issue) -> str:
+        """A repeated key is AML-6, a schema that contains itself AML-26, all else front matter that cannot be used."""
+        if issue.kind == "duplicate_key":
+            return "AML-6"
+        return "AML-26" if issue.kind == "recursion" and issue.path[:1] == ("interface",) else "AML-2"
+
+    def outline(self, document: Document, definition: Definition, namespace: str) -> Iterable[Outline]:
+        """What agents, roles and other tools need to know."""
+        value, file = definition.value, document.source.file
+        if definition.kind != "aml.tool" and _MANY_DIGITS.search(document.text):
+            value = _clamped(value)
+        if definition.kind == "aml.agent":
+            return (AgentOutline(file, _text(value, "agent_id"), value),)
+        if definition.kind == "aml.role":
+            iam_id = _text(value, "iam_id")
+            return (RoleOutline(file, iam_id, value), *_stem(document.source, iam_id, "role", ".iam.md"))
+        if definition.kind == "aml.collection":
+            return _collection_outline(file, value)
+        tool_id = _text(value, "tool_id")
+        stem = _stem(document.source, tool_id, "tool", ".tool.md")
+        return stem if tool_id is None else (_tool_outline(document, value, tool_id, namespace), *stem)
+
+    def compile(self, document: Document, definition: Definition, namespace: str) -> Compiled:
+        """A tool in the model, or an agent or role as a record. An agent's body is behaviour and part of it."""
+        value: Any = definition.value
+        if definition.kind == "aml.agent":
+            payload = {**value, "body": sections(document.body)}
+            return Compiled(records=(_record("agent", value["agent_id"], value, payload),))
+        if definition.kind == "aml.role":
+            return Compiled(records=(_record("role", value["iam_id"], value, value),))
+        if definition.kind == "aml.collection":
+            return Compiled()
+        tool = stated(compiled_tool(value, namespace), value.get(EXTENSION))
+        return Compiled(
+            (tool,), documentation={tool.tool_id: documentation} if (documentation := _notes(document)) else {}
+        )
+
+    def emit(self, tool: Tool) -> Emitted:
+        """The tool as the text of an AML file."""
+        return _emitted(tool)
+
+
+def _kind(source: Source, value: dict[str, JsonValue]) -> str:
+    """By the one id that is written; else by name; else by shape."""
+    if _is_collection(value):
+        return "aml.collection"
+    written = [kind for key, kind in _ID_KEYS.items() if key in value]
+    if len(written) == 1:
+        return written[0]
+    name = source.name.lower()
+    for suffix, kind in _KINDS.items():
+        if name.endswith(suffix):
+            return kind
+    return written[0] if written else "aml.tool"
+
+
+def _is_collection(value: dict[str, JsonValue]) -> bool:
+    return _COLLECTION_ID in value and _ID_KEYS.keys().isdisjoint(value)
+
+
+def _collection_outline(file: str, value: dict[str, Any]) -> tuple[Outline, ...]:
+    """What roles need to know of a collection: whether it takes writes (AML-96)."""
+    collection_id, writeback = _text(value, _COLLECTION_ID), value.get("writeback")
+    if collection_id is None:
+        return ()
+    enabled = writeback.get("enabled") if isinstance(writeback, dict) else writeback
+    refs = {"writeback": "off"} if enabled is False or enabled == "off" else {}
+    return (RecordOutline(file, "collection", collection_id, refs=refs),)
+
+
+def _stem(source: Source, identifier: str | None, kind: str, suffix: str) -> tuple[Outline, ...]:
+    """For a file whose id is missing or malformed: its name, so that references to it are not blamed for that."""
+    if (identifier is not None and _ID.fullmatch(identifier)) or not source.name.endswith(suffix):
+        return ()
+    return (BrokenOutline(source.file, kind, source.name.removesuffix(suffix)),)
+
+
+def _clamped(value: Any) -> Any:
+    """The value with every integer within 64 bits, which is what outlines are stored with."""
+    if isinstance(value, dict):
+        return {key: _clamped(member) for key, member in value.items()}
+    if isinstance(value, list):
+        return [_clamped(item) for item in value]
+    if is_integer(value):
+        return max(-_LARGEST, min(_LARGEST, value))
+    return value
+
+
+def _text(value: dict[str, JsonValue], key: str) -> str | None:
+    text = value.get(key)
+    return text if isinstance(text, str) and text.strip() else None
+
+
+def _tool_outline(document: Document, value: dict[str, Any], tool_id: str, namespace: str) -> ToolOutline:
+    version, status, kind = value.get("version"), value.get("status"), value.get("type")
+    approval, calls = value.get("approval_required"), value.get("max_calls_per_run")
+    return ToolOutline(
+        file=document.source.file,
+        dialect="aml",
+        namespace=namespace,
+        name=tool_id,
+        tool_id=tool_id,
+        document=document.index,
+        version=version if isinstance(version, str) and _SEMVER.fullmatch(version) else None,
+        status=status if isinstance(status, str) and status in _STATUSES else None,
+        type=kind if isinstance(kind, str) and kind in _TYPES else None,
+        approval_required=approval if isinstance(approval, bool) else None,
+        max_calls_per_run=calls if is_integer(calls) and 1 <= calls <= _LARGEST else None,
+        aliases=_aliases(value),
+        notes=_note(document) if status == "deprecated" else None,
+        name_path=("tool_id",),
+    )
+
+
+def _aliases(value: dict[str, Any]) -> tuple[str, ...]:
+    """Names that the file gives the tool under our key."""
+    extension = value.get(EXTENSION)
+    found = extension.get("aliases") if isinstance(extension, dict) else None
+    return tuple(found) if isinstance(found, list) and all(isinstance(alias, str) for alias in found) else ()
+
+
+def _note(document: Document) -> str | None:
+    """The note that tells users of a deprecated tool where to go."""
+    text = sections(document.body).get("notes")
+    return None if text is None else " ".join(text.split())[:_NOTE_LENGTH]
+
+
+def _notes(document: Document) -> dict[str, str]:
+    if not document.body.strip():
+        return {}
+    written = sections(document.body)
+    return {member: written[heading] for heading, member in _DOCUMENTATION.items() if heading in written}
+
+
+def _record(kind: str, record_id: str, value: dict[str, Any], payload: dict[str, Any]) -> Record:
+    return Record(kind=kind, record_id=record_id, dialect="aml", version=_text(value, "version"), payload=raw(payload))
+
+
+def compiled_tool(value: dict[str, Any], namespace: str) -> Tool:
+    """The tool of front matter without errors; what stands under our key does not count."""
+    meta, interface, transport = value["meta"], value["interface"], value.get("transport")
+    facts, unstated = _facts(value["type"], has_transport=isinstance(transport, dict))
+    payload = _payload(value)
+    return Tool(
+        tool_id=value["tool_id"],
+        namespace=namespace,
+        name=value["tool_id"],
+        description=meta["description"],
+        lifecycle=_STATUSES[value["status"]],
+        tool_kind=_tool_kind(value["type"], transport),
+        dialect="aml",
+        version=value["version"],
+        title=meta["name"],
+        tags=tuple(meta.get("tags", ())),
+        owner=meta["owner"],
+        input_schema=raw(interface["input"]),
+        output_schema=raw(interface["output"]),
+        facts=facts,
+        inferred_facts=unstated,
+        approval_required=value.get("approval_required", False),
+        max_calls_per_run=value.get("max_calls_per_run"),
+        credentials=raw(payload["transport"]["credentials"]) if isinstance(transport, dict) else None,
+        payload=raw(payload),
+    )
+
+
+def _tool_kind(kind: str, transport: Any) -> str:
+    if kind == "function":
+        return "function"
+    if isinstance(transport, dict) and transport.get("type") == "mcp":
+        return "mcp_tool"
+    return "retrieval" if kind == "retrieval" else "native_tool"
+
+
+def _facts(kind: str, *, has_transport: bool) -> tuple[SafetyFacts, tuple[str, ...]]:
+    stated = _STATED_FACTS[kind]
+    if kind == "function" and not has_transport:
+        stated = {**stated, "is_open_world": False}
+    return inferred(stated, is_open_world=has_transport)
+
+
+def _payload(value: dict[str, Any]) -> dict[str, Any]:
+    """The compiled form: the front matter with the transport's defaults written out (AML-87)."""
+    transport = value.get("transport")
+    if not isinstance(transport, dict):
+        return {key: member for key, member in value.items() if key != "transport"}
+    filled = {**_TRANSPORT_DEFAULTS.get(transport["type"], {}), **transport}
+    if transport["type"] == "rest-api":
+        filled["retry_policy"] = {"max_attempts": 3, **filled.get("retry_policy", {})}
+    credentials = filled["credentials"]
+    if credentials.get("source") == "gcp_secret_manager" and "version" not in credentials:
+        filled["credentials"] = {**credentials, "version": "latest"}
+    return {**value, "transport": filled}
+
+
+DIALECT = AmlDialect()

@@ -1,0 +1,202 @@
+"""OXP 1.0 (Open Tool Calling): tool definitions as JSON, one, a list, or a catalog with `tools`. Knows no rules.
+
+Runtime messages (calls, responses, errors) are not definitions and are not recognised.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ferrule.contracts.dialect import Definition, Emitted
+from ferrule.contracts.registry import late
+from ferrule.definitions.carried import stated
+from ferrule.model.diagnostic import Finding
+from ferrule.model.document import Document, Issue, Source
+from ferrule.model.loss import EXTENSION
+from ferrule.model.outline import Outline, ToolOutline
+from ferrule.model.tool import Compiled, Tool, inferred, raw
+from ferrule.model.value import Path
+
+_ID = re.compile(r"([A-Za-z0-9_]+)\.([A-Za-z0-9_]+)@([0-9]+\.[0-9]+\.[0-9]+)")
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_LIKE_ID = re.compile(r"[^\s@/:]+\.[^\s@/:]+@[^\s@/:]*")
+_RAW_ID = re.compile(rb'"id"\s*:\s*"[A-Za-z0-9_]+\.[A-Za-z0-9_]+@[0-9]')
+_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|_+")
+
+_emitted: Callable[[Tool], Emitted] = late("ferrule.definitions.dialects.oxp_emit:emitted")  # which reads with this
+
+
+EXCLUDED = frozenset({"$ref", "$defs", "definitions", "$id", "$anchor", "$dynamicRef", "schemas"})
+"""Keywords that schemas may have elsewhere and not in OXP (OXP-11)."""
+_MEMBERS = frozenset({"id", "name", "description", "version", "input_schema", "output_schema", "requirements"})
+_FOREIGN = ("inputSchema", "tool_kind", "tool_id", "schema_version", "interface_id", "invocation_id", "function")
+"""Members that tell an MCP tool, an Agent Tool record or a provider's function apart."""
+
+
+def is_definition(value: object) -> bool:
+    """Whether a value plainly is an OXP tool definition, perhaps one with mistakes."""
+    if not isinstance(value, dict):
+        return False
+    keys = value.keys()
+    members = len(keys & _MEMBERS)
+    schemas = ("input_schema" in keys) + ("output_schema" in keys)
+    identity = value.get("id")
+    if isinstance(identity, str) and _LIKE_ID.fullmatch(identity):
+        return bool(schemas) or members >= (3 if _ID.fullmatch(identity) else 4)
+    if not schemas or members < 4 or any(key in keys for key in _FOREIGN):
+        return False
+    wrapper = value.get("input_schema")
+    if isinstance(wrapper, dict) and "parameters" in wrapper:
+        return True
+    return ("id" in keys or "version" in keys) and (schemas == 2 or keys <= _MEMBERS)
+
+
+class OxpDialect:
+    """Tool definitions of the Open eXecution Protocol."""
+
+    name = "oxp"
+
+    def claims_name(self, source: Source) -> bool:
+        """A JSON text that names an OXP id, or both of its schemas: enough to tell when it cannot be parsed."""
+        data = source.data
+        if not source.name.lower().endswith(".json") or b'"inputSchema"' in data or b'"tool_kind"' in data:
+            return False
+        if b'"input_schema"' in data and b'"output_schema"' in data:
+            return True
+        if b"urn:oxp:" in data and b'"tools"' in data:
+            return True
+        return _RAW_ID.search(data) is not None and b'"name"' in data
+
+    def detect(self, document: Document) -> bool:
+        """A definition, a list with one in it, or a catalog."""
+        if document.syntax == "front_matter":
+            return False
+        return _shape(document.value) is not None
+
+    def definitions(self, document: Document) -> tuple[list[Definition], list[Finding]]:
+        """One definition per tool. What is no object is an OXP-1 where it stands."""
+        value: Any = document.value
+        match _shape(value):
+            case "tool":
+                return [Definition("oxp.tool", (), value)], []
+            case "list":
+                return _items(value, ())
+            case "tools":
+                if isinstance(value["tools"], list):
+                    return _items(value["tools"], ("tools",))
+                return [], [Finding("OXP-1", ("tools",), "`tools` must be a list of definitions")]
+            case "items":
+                definitions, findings = _items(value["items"], ("items",))
+                return [Definition("oxp.catalog", (), value), *definitions], findings
+            case _:
+                return [], []
+
+    def issue_rule(self, issue: Issue) -> str:
+        """Whatever the reader noticed, the definition is not what OXP-1 asks for."""
+        return "OXP-1"
+
+    def outline(self, document: Document, definition: Definition, namespace: str) -> Iterable[Outline]:
+        """The id taken apart. An id or name that is malformed is empty here."""
+        if definition.kind != "oxp.tool":
+            return ()
+        value = definition.value
+        toolkit, short, version = _identity(value)
+        name = value.get("name")
+        return (
+            ToolOutline(
+                file=document.source.file,
+                dialect=self.name,
+                namespace=toolkit,
+                name=name if isinstance(name, str) and _NAME.fullmatch(name) else "",
+                tool_id=f"{toolkit}.{short}" if toolkit else "",
+                path=definition.path,
+                document=document.index,
+                version=version or None,
+                status="available",
+                type="function",
+                name_path=("name",),
+            ),
+        )
+
+    def compile(self, document: Document, definition: Definition, namespace: str) -> Compiled:
+        """The canonical tool: nothing about safety is stated in OXP, so every fact is inferred, fail-closed."""
+        if definition.kind != "oxp.tool":
+            return Compiled()
+        wrapper = definition.value.get("input_schema")
+        extension = wrapper.get(EXTENSION) if isinstance(wrapper, dict) else None
+        return Compiled((stated(compiled_definition(definition.value), extension),))
+
+    def emit(self, tool: Tool) -> Emitted:
+        """The tool as an OXP definition."""
+        return _emitted(tool)
+
+
+def compiled_definition(value: dict[str, Any]) -> Tool:
+    """The tool of a definition without errors; what stands under our key does not count."""
+    toolkit, short, version = _identity(value)
+    facts, unstated = inferred({}, is_open_world=True)
+    schema = value.get("input_schema", {})
+    schema = schema.get("parameters", {key: member for key, member in schema.items() if key != EXTENSION})
+    output = value.get("output_schema")
+    requirements = value.get("requirements")
+    return Tool(
+        tool_id=f"{toolkit}.{short}",
+        namespace=toolkit,
+        name=value["name"],
+        description=value["description"],
+        lifecycle="available",
+        tool_kind="function",
+        dialect="oxp",
+        version=version,
+        title=" ".join(_WORD.sub(" ", short).split()) or short,
+        input_schema=raw(schema),
+        output_schema=None if output is None else raw(output),
+        facts=facts,
+        inferred_facts=unstated,
+        credentials=raw(requirements) if requirements else None,
+        payload=raw(value),
+    )
+
+
+def _shape(value: Any) -> str | None:
+    """How the document holds its definitions: `tool`, `list`, `tools`, `items`; None when it is not OXP."""
+    if isinstance(value, list):
+        return "list" if any(map(is_definition, value)) else None
+    if not isinstance(value, dict):
+        return None
+    if is_definition(value):
+        return "tool"
+    address = value.get("$schema")
+    is_marked = isinstance(address, str) and address.startswith("urn:oxp:")
+    if "tools" in value:
+        tools = value["tools"]
+        if is_marked or (isinstance(tools, list) and any(map(is_definition, tools))):
+            return "tools"
+        return "tools" if tools == [] and len(value) == 1 else None
+    items = value.get("items")
+    if isinstance(items, list) and any(map(is_definition, items)):
+        return "items"
+    return None
+
+
+def _items(items: list[Any], base: Path) -> tuple[list[Definition], list[Finding]]:
+    definitions: list[Definition] = []
+    findings: list[Finding] = []
+    for index, item in enumerate(items):
+        if isinstance(item, dict):
+            definitions.append(Definition("oxp.tool", (*base, index), item))
+        else:
+            findings.append(Finding("OXP-1", (*base, index), "a tool definition must be an object"))
+    return definitions, findings
+
+
+def _identity(value: dict[str, Any]) -> tuple[str, str, str]:
+    """Toolkit, tool and version; empty when the id is malformed."""
+    written = value.get("id")
+    parts = _ID.fullmatch(written) if isinstance(written, str) else None
+    return (parts[1], parts[2], parts[3]) if parts else ("", "", "")
+
+
+DIALECT = OxpDialect()

@@ -1,0 +1,64 @@
+"""Tools for Anthropic's messages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ferrule.definitions.formats.entries import Unreadable
+from ferrule.definitions.formats.examples import examples_of
+from ferrule.definitions.formats.functions import FunctionList, Said
+from ferrule.definitions.formats.legal_names import NameRule
+from ferrule.definitions.formats.offer import Offered
+from ferrule.definitions.formats.openai import NAMES
+
+_HINTS = ("strict", "defer_loading")
+
+
+class Anthropic(FunctionList):
+    """`tools` of messages."""
+
+    name = "anthropic"
+    title = "Anthropic"
+    rule = NameRule("A-Za-z0-9_-", 128)
+    deferred_rule = NAMES
+    profile = "anthropic"
+    strict_profile = "anthropic-strict"
+    can_defer = True
+    schema_keys = frozenset({"input_schema"})
+
+    def claims(self, definition: dict[str, Any]) -> bool:
+        """A name with an `input_schema`. OXP's definitions have one, too, and an id beside it."""
+        return "name" in definition and "input_schema" in definition and "id" not in definition
+
+    def said(self, definition: dict[str, Any]) -> Said:
+        """What a tool says; those that run at Anthropic have no schema."""
+        kind = definition.get("type")
+        if kind not in (None, "custom"):
+            raise Unreadable(
+                f"{kind!r} is a tool of Anthropic's own",
+                ("type",),
+                "whoever calls the model's service lists it there",
+                is_expected=isinstance(kind, str),
+            )
+        if "input_schema" not in definition:
+            raise Unreadable("the tool has no schema", ("input_schema",), 'write `"input_schema": {"type": "object"}`')
+        hints = {key: definition[key] for key in _HINTS if isinstance(definition.get(key), bool)}
+        return Said(definition.get("name"), definition.get("description"), definition["input_schema"] or {}, hints)
+
+    def written(self, each: Offered, is_deferred: bool) -> dict[str, Any]:
+        """The tool, with examples where it has some that fit."""
+        written: dict[str, Any] = {"name": each.name}
+        if each.description:
+            written["description"] = each.description
+        written["input_schema"] = each.schema
+        if each.is_strict:
+            written["strict"] = True
+        if is_deferred:
+            written["defer_loading"] = True
+        examples = examples_of(each.tool, each.schema)
+        if examples:
+            written["input_examples"] = examples
+        return written
+
+
+FORMAT = Anthropic()

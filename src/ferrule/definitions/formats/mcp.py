@@ -1,0 +1,245 @@
+"""The tool list of an MCP server, revisions 2025-11-25 and 2026-07-28: `{"tools": […]}`.
+
+A tool that came from an MCP server is written as its server wrote it. Any other says in `_meta` what MCP has no words for,
+so that nothing is lost on the way back; a plain list leaves that out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from ferrule.contracts.format import Reading, ReadTool, WriteOptions, Writing
+from ferrule.definitions.carried import carried, decoded, differences, restored
+from ferrule.definitions.formats.doubts import doubts
+from ferrule.definitions.formats.entries import UNREAD, Entry, Unreadable, entries
+from ferrule.definitions.formats.legal_names import NameRule
+from ferrule.definitions.formats.mcp_words import hints_of, icons_of, input_schema
+from ferrule.definitions.formats.offer import named
+from ferrule.definitions.formats.origins import CameInAs, came_in_as
+from ferrule.definitions.formats.own_words import own_words
+from ferrule.definitions.guidance import described, guidance_lines
+from ferrule.infra.lockfile.tools import DIALECT, tool_of, unusable
+from ferrule.model.diagnostic import Finding
+from ferrule.model.loss import META_EXTENSION, Loss
+from ferrule.model.tool import Tool, raw
+from ferrule.model.upstreams import McpServer
+from ferrule.model.value import JsonValue
+from ferrule.schema.internal_fields import internal_fields
+from ferrule.schema.validation.latest_draft import latest_draft
+
+_NAMES = NameRule("A-Za-z0-9_.-", 128, "A-Za-z0-9_")
+_SERVER = McpServer()
+_META = "_meta"
+_WHY = {
+    "tool_id": "a server's tool is known by its name",
+    "namespace": "a server's list has no namespaces",
+    "tool_kind": "everything in the list is a tool of that server",
+    "inferred_facts": "what a stranger says of a tool's safety is a hint",
+}
+
+
+_SCHEMAS = ("input_schema", "runtime_input_schema")
+_WORDS = frozenset({"description", "title", "input_schema", "output_schema"})
+
+
+class _Payload(msgspec.Struct, gc=False):
+    idempotent: Any = None
+    icons: Any = None
+
+
+_payload = msgspec.json.Decoder(_Payload).decode
+
+
+class McpList:
+    """The result of `tools/list`."""
+
+    name = "mcp"
+    title = "MCP"
+
+    def detect(self, value: JsonValue) -> bool:
+        """True for tools with an `inputSchema`."""
+        return any(
+            isinstance(entry.value, dict) and "name" in entry.value and "inputSchema" in entry.value
+            for entry in entries(value)
+        )
+
+    def read(self, value: JsonValue, namespace: str, names: Mapping[str, str]) -> Reading:
+        """The tools of a list. `namespace`: the server's id."""
+        tools: dict[str, ReadTool] = {}
+        findings: list[Finding] = []
+        for entry in entries(value):
+            try:
+                tool = _tool(entry, namespace, names)
+            except Unreadable as error:
+                findings.append(error.at(entry.path))
+                continue
+            written = entry.value["name"] if isinstance(entry.value, dict) else ""
+            if isinstance(entry.value, dict) and META_EXTENSION in (entry.value.get(_META) or ()):
+                findings += doubts(_served(entry.value, "", names), tool, entry.path, META_EXTENSION)
+            if written in tools:
+                findings.append(Finding(UNREAD, entry.path, f"there are two tools called {written!r}"))
+            else:
+                tools[written] = ReadTool(tool, entry.path)
+        if not tools and not findings and value not in ([], {"tools": []}):
+            hint = "give the result of `tools/list`, or the list in it"
+            findings.append(Finding(UNREAD, (), "there are no tools in it", hint=hint))
+        return Reading(tuple(tools.values()), tuple(findings))
+
+    def write(self, tools: Sequence[Tool], options: WriteOptions) -> Writing:
+        """A list with these tools."""
+        own = {tool.tool_id: had for tool in tools if (had := came_in_as(tool, DIALECT)) is not None}
+        names = {tool_id: _text(had.definition.get("name")) for tool_id, had in own.items()}
+        found, out = named(tools, _NAMES, names)
+        definitions: list[dict[str, Any]] = []
+        losses: list[Loss] = []
+        changed: dict[str, str] = {}
+        for tool, name in found:
+            if name != tool.name:
+                changed[name] = tool.name
+                losses.append(_loss(tool, "name", "MCP takes no such name", "rewritten", name))
+            had = own.get(tool.tool_id)
+            if had is not None and not internal_fields(tool) and _says_all(had, name):
+                definition = had.definition
+            else:
+                definition = {**(had.definition if had is not None else {}), **_written(tool, name)}
+            definition, lost = _carrying(tool, definition, changed, options)
+            definitions.append(definition)
+            losses += lost
+        return Writing({"tools": definitions}, tuple(losses), tuple(out), changed)
+
+
+def _tool(entry: Entry, namespace: str, names: Mapping[str, str]) -> Tool:
+    definition = entry.value
+    if not isinstance(definition, dict):
+        raise Unreadable("a tool must be an object", hint="write it with a `name` and an `inputSchema`")
+    try:
+        why = unusable(definition)
+    except RecursionError:
+        why = "its schema is nested too deeply"
+    if why is not None:
+        raise Unreadable(f"the tool {_shown(definition.get('name'))} cannot be used: {why}")
+    return _read(definition, namespace, names)
+
+
+def _read(definition: dict[str, Any], namespace: str, names: Mapping[str, str]) -> Tool:
+    meta = definition.get(_META)
+    if not isinstance(meta, dict) or META_EXTENSION not in meta:
+        return _served(definition, namespace, names)
+    # What the tool was before was compared with a list of no namespace.
+    tool = restored(_served(definition, "", names), meta[META_EXTENSION])
+    return tool if tool.namespace or not namespace else msgspec.structs.replace(tool, namespace=namespace)
+
+
+def _served(definition: dict[str, Any], namespace: str, names: Mapping[str, str]) -> Tool:
+    tool = tool_of(namespace, _SERVER, definition)
+    name = names.get(tool.name, tool.name)
+    if name == tool.name and namespace:
+        return tool
+    return msgspec.structs.replace(tool, name=name, tool_id=f"{namespace}.{name}" if namespace else name)
+
+
+def _says_all(had: CameInAs, name: str) -> bool:
+    """True when a definition says what the tool says now, and is written under this name."""
+    if unusable(had.definition) is not None or had.definition.get("name") != name:
+        return False
+    back = _read(had.definition, "", {name: had.tool.name})
+    return _WORDS.isdisjoint(place.partition("/")[0] for place in differences(had.tool, back))
+
+
+def _written(tool: Tool, name: str) -> dict[str, Any]:
+    try:
+        said = _payload(tool.payload)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        said = _Payload()
+    written: dict[str, Any] = {"name": name}
+    if tool.title:
+        written["title"] = tool.title
+    description = described(tool)
+    if description:
+        written["description"] = description
+    written["inputSchema"] = decoded(input_schema(tool))
+    output = None if tool.output_schema is None else _in_latest_draft(tool.output_schema)
+    if isinstance(output, dict) and output.get("type") == "object":
+        written["outputSchema"] = output
+    hints = hints_of(tool, said.idempotent is True)
+    if hints:
+        written["annotations"] = hints
+    icons = icons_of(said.icons)
+    if icons:
+        written["icons"] = icons
+    return written
+
+
+def _in_latest_draft(schema: msgspec.Raw) -> Any:
+    renewed = latest_draft(bytes(schema))
+    return decoded(schema) if renewed is None else renewed
+
+
+def _carrying(
+    tool: Tool, definition: dict[str, Any], names: Mapping[str, str], options: WriteOptions
+) -> tuple[dict[str, Any], list[Loss]]:
+    """The definition with what it does not say in its `_meta`, and what that is."""
+    back = _read(definition, "", names)
+    is_own = tool.dialect == DIALECT and back.dialect == DIALECT
+    extension = {} if is_own or options.is_plain else _extension(tool, back)
+    places = differences(tool, back)
+    if extension:
+        definition = {**definition, _META: {META_EXTENSION: extension}}
+        back = _read(definition, "", names)
+    lost = set(differences(tool, back))
+    losses = []
+    for place in sorted(lost.union(places)):
+        is_lost = place in lost or place.partition("/")[0] in lost
+        if is_lost and place == "description" and guidance_lines(tool):
+            losses.append(_loss(tool, place, "when to use the tool is told with it", "description", described(tool)))
+        else:
+            losses.append(_loss(tool, place, _why(place), "dropped" if is_lost else "extension", is_lost=is_lost))
+    if not is_own:
+        is_kept = back.dialect == tool.dialect
+        losses += [
+            _loss(tool, key, "MCP has no place for it", "extension" if is_kept else "dropped", is_lost=not is_kept)
+            for key in own_words(tool)
+        ]
+    return definition, losses
+
+
+def _extension(tool: Tool, back: Tool) -> dict[str, Any]:
+    """What goes into `_meta`. A schema with fields that only the runtime fills in stays away from the wire (AT-56)."""
+    is_open = not internal_fields(tool)
+    extension = carried(tool, back, with_origin=is_open)
+    if "facts" in extension:  # so that one which nobody stated is not taken for stated
+        extension.setdefault("inferred_facts", tool.inferred_facts)
+    return _plain({key: value for key, value in extension.items() if is_open or key not in _SCHEMAS})
+
+
+def _plain(value: dict[str, Any]) -> dict[str, Any]:
+    """The value as JSON has it, with lists for tuples."""
+    return dict(decoded(raw(value))) if value else {}
+
+
+def _why(place: str) -> str:
+    field = place.partition("/")[0]
+    if field in ("input_schema", "output_schema"):
+        return "MCP has another way to say the schema, or none"
+    return _WHY.get(field) or (
+        "a hint of a server proves nothing" if field.startswith("facts.") else "MCP has no place for it"
+    )
+
+
+def _loss(tool: Tool, field: str, why: str, instead: Any, put: str = "", *, is_lost: bool = True) -> Loss:
+    kept = put or ("" if is_lost else f"{_META}/{META_EXTENSION}")
+    return Loss(tool_id=tool.tool_id, field=field, why=why, instead=instead, put=kept)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _shown(name: Any) -> str:
+    return repr(name[:80]) if isinstance(name, str) and name else "without a name"
+
+
+FORMAT = McpList()

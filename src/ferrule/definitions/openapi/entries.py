@@ -1,0 +1,106 @@
+"""Schemas made plain, with what is known about them, and small steps from one to another. Nobody changes one: they are shared."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ferrule.definitions.openapi.keywords import simple_keywords
+from ferrule.definitions.openapi.wording import joined, spoken
+
+
+class Entry(NamedTuple):
+    """A schema, made plain."""
+
+    schema: dict[str, Any]
+    size: int = 1
+    """How many schemas it is when it is written out."""
+    height: int = 1
+    is_hidden: bool = False
+    """True for what is not sent (`readOnly`) or does not come back (`writeOnly`), and for `false`."""
+    is_cut: bool = False
+    """True when something was left out that would have been too large."""
+
+
+NOTHING = Entry({})
+
+
+def described(schema: dict[str, Any], text: str) -> dict[str, Any]:
+    """A schema with a description, which stands behind its type."""
+    made = {"type": schema["type"]} if "type" in schema else {}
+    return {**made, "description": text, **schema}
+
+
+def with_branches(entry: Entry, word: str, branches: list[Entry]) -> Entry:
+    """A schema with alternatives."""
+    kept = [branch for branch in branches if not branch.is_hidden]
+    if not kept:
+        return entry._replace(is_hidden=True)
+    size = entry.size + sum(branch.size for branch in kept)
+    height = max(entry.height, 1 + max(branch.height for branch in kept))
+    is_cut = entry.is_cut or any(branch.is_cut for branch in kept)
+    schemas = [branch.schema for branch in kept]
+    plain = _nullable(schemas)
+    if plain is not None:
+        schema = {**plain, **entry.schema} if "type" not in entry.schema else {**entry.schema, word: schemas}
+    elif len(schemas) == 1 and "type" not in entry.schema:
+        schema = {**schemas[0], **entry.schema}
+    elif word in entry.schema:
+        schema = {**entry.schema, "allOf": [*entry.schema.get("allOf", []), {word: schemas}]}
+    else:
+        schema = {**entry.schema, word: schemas}
+    return Entry(schema, size, height, entry.is_hidden, is_cut)
+
+
+def or_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """A schema that takes null, too."""
+    kind = schema.get("type")
+    if kind is None and not schema.keys() & {"enum", "const", "oneOf", "anyOf", "allOf"}:
+        return schema
+    if isinstance(kind, str) and kind != "null" and not schema.keys() & {"const", "oneOf", "anyOf", "allOf"}:
+        values = {"enum": [*schema["enum"], None]} if "enum" in schema and None not in schema["enum"] else {}
+        return {**schema, "type": [kind, "null"], **values}
+    if isinstance(kind, list) and "null" in kind:
+        return schema
+    head = {"description": schema["description"]} if "description" in schema else {}
+    return {**head, "anyOf": [schema, {"type": "null"}]}
+
+
+def _nullable(schemas: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """`X or null` as X that may be null, where X has one type and lists no values."""
+    if len(schemas) != 2:
+        return None
+    null = [schema for schema in schemas if schema.get("type") == "null"]
+    rest = [schema for schema in schemas if schema.get("type") != "null"]
+    if len(null) != 1 or len(rest) != 1:
+        return None
+    kind = rest[0].get("type")
+    if not isinstance(kind, str) or rest[0].keys() & {"enum", "const", "oneOf", "anyOf", "allOf"}:
+        return None
+    return {**rest[0], "type": [kind, "null"]}
+
+
+def required_names(written: Any, hidden: Entry | None, out: dict[str, Any]) -> list[str]:
+    """The required names that can be given; those that are not declared are declared, as anything."""
+    if not isinstance(written, list):
+        return []
+    unseen = hidden.schema["enum"] if hidden is not None else ()
+    names = list(dict.fromkeys(name for name in written if isinstance(name, str) and name not in unseen))
+    if not names:
+        return []
+    properties = out.get("properties", {})
+    missing = [name for name in names if name not in properties]
+    if missing or "properties" not in out:
+        out["properties"] = {**properties, **{name: {"description": spoken(name)} for name in missing}}
+    return names
+
+
+def cut_short(written: dict[str, Any]) -> Entry:
+    """A schema without what is inside it."""
+    outer = {key: value for key, value in written.items() if key not in ("properties", "items", "additionalProperties")}
+    if "type" not in outer and "properties" in written:
+        outer["type"] = "object"
+    out = {key: value for key, value in simple_keywords(outer)[0].items() if key != "default"}
+    if written.keys() & {"properties", "items", "allOf", "oneOf", "anyOf", "additionalProperties"}:
+        out["description"] = joined(out.get("description", ""), ["Its members are not listed here."])
+        return Entry(out, is_cut=True)
+    return Entry(out)

@@ -1,0 +1,273 @@
+"""Parameters, bodies and answers of an operation, in the words of 2.0 and of 3.x, read into one shape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from ferrule.definitions.openapi.shape import PARAMETER, SYNTAX, Answer, Body, Heading, Media, Parameter
+from ferrule.definitions.openapi.written import mapping, text
+from ferrule.model.value import Path, type_name
+from ferrule.schema.references import Broken
+
+if TYPE_CHECKING:
+    from ferrule.definitions.openapi.read import OpenApi
+
+_PLACES = frozenset({"path", "query", "header", "cookie", "querystring"})
+_STYLES = frozenset({"simple", "form", "label", "matrix", "spaceDelimited", "pipeDelimited", "deepObject", "cookie"})
+_COLLECTIONS = {
+    "csv": ("form", False),
+    "ssv": ("spaceDelimited", False),
+    "tsv": ("tabDelimited", False),
+    "pipes": ("pipeDelimited", False),
+    "multi": ("form", True),
+}
+"""`collectionFormat` of 2.0 in the words of 3.x."""
+_NO_SCHEMA = frozenset({"name", "in", "required", "description", "collectionFormat", "allowEmptyValue"})
+"""Members of a parameter of 2.0 that are none of its schema."""
+_MOST_EXAMPLES = 3
+_FORM, _MULTIPART = "application/x-www-form-urlencoded", "multipart/form-data"
+_UNSENT = frozenset({"accept", "content-type", "authorization"})
+"""Headers that OpenAPI 3 says are no parameters."""
+
+
+def read_parameters(document: OpenApi, heading: Heading) -> tuple[Parameter, ...]:
+    """The parameters of an operation: those of its path unless it has its own. Raises Broken."""
+    found: dict[tuple[str, str], Parameter] = {}
+    for written, at in _written_parameters(document, heading):
+        mark = _mark(written)
+        known = document.parameters.get(mark)
+        if known is not None:
+            found[(known.name, known.place)] = known
+            continue
+        value, path = document.resolved(written, at, "a parameter")
+        place, name = value.get("in"), value.get("name")
+        if document.version == "2.0" and place in ("body", "formData"):
+            continue
+        if not isinstance(name, str) or not name or not isinstance(place, str) or place not in _PLACES:
+            document.tell(PARAMETER, path, "a parameter needs a `name` and a place (`in`); it is passed over")
+            continue
+        if place == "header" and name.lower() in _UNSENT:
+            continue
+        read = _old_parameter if document.version == "2.0" else _parameter
+        found[(name, place)] = document.parameters[mark] = read(document, value, name, place, path)
+    return tuple(found.values())
+
+
+def _mark(written: Any) -> int | str:
+    """What tells one written object from another: where it refers to when that is all it does, else itself."""
+    ref = written.get("$ref") if isinstance(written, dict) and len(written) == 1 else None
+    return ref if isinstance(ref, str) else id(written)
+
+
+def _written_parameters(document: OpenApi, heading: Heading) -> Iterator[tuple[Any, Path]]:
+    for owner, path in ((heading.item, heading.item_path), (heading.value, heading.path)):
+        written = owner.get("parameters")
+        if written is None:
+            continue
+        if not isinstance(written, list):
+            document.tell(SYNTAX, (*path, "parameters"), f"`parameters` must be a list, not {type_name(written)}")
+            continue
+        for index, each in enumerate(written):
+            yield each, (*path, "parameters", index)
+
+
+def _parameter(document: OpenApi, value: dict[str, Any], name: str, place: str, path: Path) -> Parameter:
+    usual = "form" if place in ("query", "cookie") else "simple"
+    style = value.get("style", usual)
+    if not isinstance(style, str) or style not in _STYLES:
+        document.tell(PARAMETER, (*path, "style"), f"the style {str(style)[:60]!r} is none; {usual!r} is taken")
+        style = usual
+    if style == "cookie":
+        style = "form"
+    explode = value.get("explode")
+    schema, media_type = value.get("schema"), ""
+    content = mapping(value, "content")
+    examples = _examples(document, value, path)
+    if content:
+        media_type = str(next(iter(content))).lower()
+        media = next(iter(content.values()))
+        if isinstance(media, dict):
+            schema = media.get("schema")
+            examples = examples or _examples(document, media, path)
+    return Parameter(
+        name=name,
+        place=place,
+        schema={} if schema is None else schema,
+        is_required=value.get("required") is True or place == "path",
+        description=text(value, "description"),
+        style=style,
+        explode=explode if isinstance(explode, bool) else style == "form",
+        is_reserved=value.get("allowReserved") is True,
+        media_type=media_type,
+        is_deprecated=value.get("deprecated") is True,
+        examples=examples,
+        path=path,
+    )
+
+
+def _old_parameter(document: OpenApi, value: dict[str, Any], name: str, place: str, path: Path) -> Parameter:
+    style, explode = _COLLECTIONS.get(text(value, "collectionFormat") or "csv", ("form", False))
+    if place in ("path", "header"):
+        style = "simple"
+    schema = {key: member for key, member in value.items() if key not in _NO_SCHEMA}
+    return Parameter(
+        name=name,
+        place=place,
+        schema=schema,
+        is_required=value.get("required") is True or place == "path",
+        description=text(value, "description"),
+        style=style,
+        explode=explode,
+        is_reserved=False,
+        media_type="",
+        is_deprecated=value.get("deprecated") is True,
+        examples=(value["x-example"],) if "x-example" in value else (),
+        path=path,
+    )
+
+
+def read_body(document: OpenApi, heading: Heading) -> Body | None:
+    """What an operation sends. Raises Broken."""
+    if document.version == "2.0":
+        return _old_body(document, heading)
+    written = heading.value.get("requestBody")
+    if written is None:
+        return None
+    value, path = document.resolved(written, (*heading.path, "requestBody"), "a request body")
+    media = _content(document, value, path)
+    if not media:
+        return None
+    return Body(value.get("required") is True, text(value, "description"), media, path)
+
+
+def _content(document: OpenApi, value: dict[str, Any], path: Path) -> tuple[Media, ...]:
+    content = value.get("content")
+    if content is None:
+        return ()
+    if not isinstance(content, dict):
+        document.tell(SYNTAX, (*path, "content"), f"`content` must be an object, not {type_name(content)}")
+        return ()
+    found = []
+    for media_type, written in content.items():
+        at: Path = (*path, "content", media_type)
+        try:
+            media, at = document.resolved(written, at, "a media type")
+        except Broken as problem:
+            document.keep(problem.finding)
+            continue
+        is_sequence = "schema" not in media and "itemSchema" in media
+        schema = media.get("itemSchema" if is_sequence else "schema")
+        examples = _examples(document, media, at)
+        found.append(Media(str(media_type).strip(), schema, mapping(media, "encoding"), examples, is_sequence, at))
+    return tuple(found)
+
+
+def _old_body(document: OpenApi, heading: Heading) -> Body | None:
+    fields: dict[str, tuple[dict[str, Any], Path]] = {}
+    whole: tuple[dict[str, Any], Path] | None = None
+    for written, at in _written_parameters(document, heading):
+        value, path = document.resolved(written, at, "a parameter")
+        if value.get("in") == "body":
+            whole = value, path
+        elif value.get("in") == "formData" and isinstance(value.get("name"), str):
+            fields[value["name"]] = value, path
+    consumes = _types(document, heading, "consumes")
+    if whole is not None:
+        value, path = whole
+        media = tuple(
+            Media(each, value.get("schema"), {}, (), False, path) for each in consumes or ("application/json",)
+        )
+        return Body(value.get("required") is True, text(value, "description"), media, path)
+    if not fields:
+        return None
+    has_file = any(value.get("type") == "file" for value, _ in fields.values())
+    media_type = _MULTIPART if has_file or (_MULTIPART in consumes and _FORM not in consumes) else _FORM
+    return _old_form(fields, media_type)
+
+
+def _old_form(fields: dict[str, tuple[dict[str, Any], Path]], media_type: str) -> Body:
+    properties: dict[str, Any] = {}
+    encoding: dict[str, Any] = {}
+    for name, (value, _) in fields.items():
+        schema = {key: member for key, member in value.items() if key not in _NO_SCHEMA or key == "description"}
+        if schema.get("type") == "file":
+            schema = {**schema, "type": "string", "format": "binary"}
+        properties[name] = schema
+        if value.get("type") == "array":
+            style, explode = _COLLECTIONS.get(text(value, "collectionFormat") or "csv", ("form", False))
+            encoding[name] = {"style": style, "explode": explode}
+    required = [name for name, (value, _) in fields.items() if value.get("required") is True]
+    path = next(iter(fields.values()))[1]
+    schema = {"type": "object", "properties": properties, **({"required": required} if required else {})}
+    return Body(bool(required), "", (Media(media_type, schema, encoding, (), False, path),), path)
+
+
+def _types(document: OpenApi, heading: Heading, key: str) -> tuple[str, ...]:
+    """`consumes` or `produces`: of the operation, else of the document."""
+    said = heading.value.get(key, document.root.get(key))
+    return tuple(each for each in said if isinstance(each, str)) if isinstance(said, list) else ()
+
+
+def read_answers(document: OpenApi, heading: Heading) -> tuple[Answer, ...]:
+    """What comes back, by status, in the order of the document."""
+    written = heading.value.get("responses")
+    path: Path = (*heading.path, "responses")
+    if not isinstance(written, dict):
+        if written is not None:
+            document.tell(SYNTAX, path, f"`responses` must be an object, not {type_name(written)}")
+        return ()
+    found = []
+    for status, each in written.items():
+        word = str(status).strip()
+        if word.startswith("x-"):
+            continue
+        mark = (word, _mark(each))
+        known = document.answers.get(mark) if document.version != "2.0" else None
+        if known is not None:
+            found.append(known)
+            continue
+        try:
+            value, at = document.resolved(each, (*path, status), "a response")
+        except Broken as problem:
+            document.keep(problem.finding)
+            continue
+        headers = tuple(str(name).lower() for name in mapping(value, "headers"))
+        description = text(value, "description") or text(value, "summary")
+        if document.version == "2.0":
+            media = _old_media(document, heading, value, at)
+        else:
+            media = _content(document, value, at)
+        document.answers[mark] = read = Answer(word, description, media, headers, at)
+        found.append(read)
+    return tuple(found)
+
+
+def _old_media(document: OpenApi, heading: Heading, value: dict[str, Any], path: Path) -> tuple[Media, ...]:
+    schema = value.get("schema")
+    if schema is None:
+        return ()
+    if isinstance(schema, dict) and schema.get("type") == "file":
+        schema = {**schema, "type": "string", "format": "binary"}
+    produces = _types(document, heading, "produces") or ("application/json",)
+    examples = mapping(value, "examples")
+    return tuple(
+        Media(each, schema, {}, (examples[each],) if each in examples else (), False, path) for each in produces
+    )
+
+
+def _examples(document: OpenApi, value: dict[str, Any], path: Path) -> tuple[Any, ...]:
+    """Examples given beside a schema."""
+    found = [value["example"]] if "example" in value else []
+    written = value.get("examples")
+    if isinstance(written, dict):
+        for name, each in list(written.items())[:_MOST_EXAMPLES]:
+            try:
+                example, _ = document.resolved(each, (*path, "examples", name), "an example")
+            except Broken:  # a broken example harms nobody
+                continue
+            for key in ("value", "dataValue", "serializedValue"):
+                if key in example:
+                    found.append(example[key])
+                    break
+    return tuple(found[:_MOST_EXAMPLES])

@@ -1,0 +1,286 @@
+"""A tool as an operation of an OpenAPI 3.1 document: what it says in the words of OpenAPI, and nothing of ours."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from ferrule.definitions.carried import decoded
+from ferrule.definitions.openapi.modern import escaped
+from ferrule.definitions.openapi.written import mapping
+from ferrule.model.tool import Tool
+
+JSON = "application/json"
+_ENDPOINT = re.compile(r"(GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS) (/[^?#]*)")
+_PLACE = re.compile(r"\{([^{}]+)\}")
+_PLAIN_INPUT = frozenset({"type", "properties", "required", "additionalProperties", "description"})
+_STYLES: dict[str, dict[str, Any]] = {
+    "repeat": {},
+    "comma": {"style": "form", "explode": False},
+    "space": {"style": "spaceDelimited", "explode": False},
+    "pipe": {"style": "pipeDelimited", "explode": False},
+    "deep": {"style": "deepObject", "explode": True},
+    "form": {"style": "form", "explode": False},
+    "form-exploded": {"style": "form", "explode": True},
+    "simple": {"style": "simple"},
+    "simple-exploded": {"style": "simple", "explode": True},
+    "label": {"style": "label"},
+    "label-exploded": {"style": "label", "explode": True},
+    "matrix": {"style": "matrix"},
+    "matrix-exploded": {"style": "matrix", "explode": True},
+}
+_MEDIA = {"json": JSON, "form": "application/x-www-form-urlencoded", "multipart": "multipart/form-data", "text": "text/plain",
+          "binary": "application/octet-stream"}  # fmt: skip
+
+
+class Written(NamedTuple):
+    """An operation, and where it stands."""
+
+    path: str
+    method: str
+    operation: dict[str, Any]
+    server: str = ""
+    schemes: Mapping[str, Any] = MappingProxyType({})
+    """Security schemes that it names."""
+    schemas: Mapping[str, Any] = MappingProxyType({})
+    """Components that it refers to."""
+
+
+def relocated(schema: Any, old: str, new: str) -> Any:
+    """A schema whose references to places within itself begin otherwise; one with an id of its own is left as it is."""
+    if isinstance(schema, list):
+        return [relocated(item, old, new) if isinstance(item, dict | list) else item for item in schema]
+    if not isinstance(schema, dict) or "$id" in schema:
+        return schema
+    made = {key: relocated(item, old, new) if isinstance(item, dict | list) else item for key, item in schema.items()}
+    ref = made.get("$ref")
+    if isinstance(ref, str) and (ref == old or ref.startswith(f"{old}/")):
+        made["$ref"] = new + ref[len(old) :]
+    return made
+
+
+def body_pointer(path: str, method: str) -> str:
+    """Where the schema of a JSON body stands, as a reference."""
+    return f"#/paths/{escaped(path)}/{method.lower()}/requestBody/content/{escaped(JSON)}/schema"
+
+
+def answer_pointer(path: str, method: str, status: str = "200") -> str:
+    """Where the schema of a JSON answer stands, as a reference."""
+    return f"#/paths/{escaped(path)}/{method.lower()}/responses/{status}/content/{escaped(JSON)}/schema"
+
+
+def said(tool: Tool, name: str) -> dict[str, Any]:
+    """What every operation says about its tool."""
+    made: dict[str, Any] = {"operationId": name}
+    if tool.title:
+        made["summary"] = tool.title
+    if tool.description:
+        made["description"] = tool.description
+    if tool.tags:
+        made["tags"] = list(tool.tags)
+    if tool.lifecycle == "deprecated":
+        made["deprecated"] = True
+    return made
+
+
+def plain_operation(tool: Tool, name: str) -> Written:
+    """`POST /name`, the arguments as its body."""
+    path, method = f"/{quote(name, safe='')}", "POST"
+    schema = relocated(decoded(tool.input_schema), "#", body_pointer(path, method))
+    operation = {
+        **said(tool, name),
+        "requestBody": {"required": True, "content": {JSON: {"schema": schema}}},
+        "responses": {"200": _answer(tool, path, method)},
+    }
+    return Written(path, method, operation)
+
+
+def _answer(tool: Tool, path: str, method: str) -> dict[str, Any]:
+    made: dict[str, Any] = {"description": "The result."}
+    if tool.output_schema is not None:
+        schema = relocated(decoded(tool.output_schema), "#", answer_pointer(path, method))
+        made["content"] = {JSON: {"schema": schema}}
+    return made
+
+
+def rest_operation(tool: Tool, name: str) -> Written | None:
+    """An AML tool with a REST transport as the operation it calls; None when OpenAPI would not say the same."""
+    payload = decoded(tool.payload)
+    transport = mapping(payload, "transport") if isinstance(payload, dict) else {}
+    schema = decoded(tool.input_schema)
+    endpoint = _ENDPOINT.fullmatch(str(transport.get("endpoint", "")))
+    if tool.dialect != "aml" or transport.get("type") != "rest-api" or endpoint is None or not isinstance(schema, dict):
+        return None
+    if (
+        schema.keys() - _PLAIN_INPUT
+        or schema.get("additionalProperties") not in (None, False)
+        or "x-query" in transport
+    ):
+        return None
+    method, path = endpoint[1], endpoint[2]
+    sorted_out = _Places(method, path, transport, schema)
+    if sorted_out.is_unsaid:
+        return None
+    operation = said(tool, name)
+    if sorted_out.parameters:
+        operation["parameters"] = sorted_out.parameters
+    body = sorted_out.body()
+    if body is not None:
+        operation["requestBody"] = body
+    operation["responses"] = _answers(tool, transport, mapping(payload, "error_codes"))
+    schemes = _schemes(mapping(transport, "credentials"))
+    if schemes:
+        operation["security"] = [{name: [] for name in schemes}]
+    return Written(path, method, operation, str(transport.get("base_url", "")), schemes)
+
+
+class _Places:
+    """The arguments of a REST tool, each where it goes."""
+
+    def __init__(self, method: str, path: str, transport: dict[str, Any], schema: dict[str, Any]) -> None:
+        self._properties = mapping(schema, "properties")
+        self._required = schema.get("required", [])
+        self._mapping = mapping(transport, "x-mapping")
+        said_kind = transport.get("x-body")
+        has_files = any(mapping(self._mapping, name).get("in") == "file" for name in self._mapping)
+        usual = "none" if method in ("GET", "HEAD", "DELETE") else "json"
+        self._kind = said_kind if isinstance(said_kind, str) else "multipart" if has_files else usual
+        self._content_type = str(mapping(transport, "x-headers").get("Content-Type", ""))
+        self.parameters: list[dict[str, Any]] = []
+        self.is_unsaid = any("{" in str(value) for value in mapping(transport, "x-headers").values())
+        self._members: dict[str, Any] = {}
+        self._needed: list[str] = []
+        self._whole: Any = None
+        self._is_needed = False
+        self._encoding: dict[str, Any] = {}
+        in_path = {mapping(self._mapping, name).get("name", name): name
+                   for name in self._mapping if mapping(self._mapping, name).get("in") == "path"}  # fmt: skip
+        self._in_path = {in_path.get(name, name): name for name in _PLACE.findall(path)}
+        for name, member in self._properties.items():
+            self._place(name, member)
+
+    def _place(self, name: str, member: Any) -> None:
+        entry = mapping(self._mapping, name)
+        place = entry.get("in") or ("path" if name in self._in_path else "query" if self._kind == "none" else "body")
+        own = self._in_path.get(name) or entry.get("name") or name
+        if place in ("body", "file"):
+            self._in_body(name, own, member, entry)
+            return
+        style = _STYLES.get(entry.get("style", "repeat"))
+        if style is None:
+            self.is_unsaid = True
+            return
+        made: dict[str, Any] = {"name": own, "in": place}
+        if name in self._required or place == "path":
+            made["required"] = True
+        if isinstance(member, dict) and isinstance(member.get("description"), str):
+            made["description"] = member["description"]
+        if entry.get("content_type"):
+            made["content"] = {entry["content_type"]: {"schema": member}}
+        else:
+            made |= style
+            if entry.get("reserved"):
+                made["allowReserved"] = True
+            made["schema"] = member
+        self.parameters.append(made)
+
+    def _in_body(self, name: str, own: str, member: Any, entry: dict[str, Any]) -> None:
+        if own.startswith("/") or (entry.get("style") and self._kind == "json"):
+            self.is_unsaid = True
+        if entry.get("whole") or self._kind in ("text", "binary"):
+            self._whole, self._is_needed = member, name in self._required
+            return
+        if entry.get("in") == "file" or (self._kind == "multipart" and _is_attachment(member)):
+            member = _file(member)
+            if entry.get("content_type"):
+                self._encoding[own] = {"contentType": entry["content_type"]}
+        elif self._kind in ("form", "multipart"):
+            style = _STYLES.get(entry.get("style", "repeat"))
+            encoding = {
+                **(style or {}),
+                **({"contentType": entry["content_type"]} if entry.get("content_type") else {}),
+            }
+            if encoding:
+                self._encoding[own] = encoding
+        self._members[own] = member
+        if name in self._required:
+            self._needed.append(own)
+
+    def body(self) -> dict[str, Any] | None:
+        """What is sent, if anything."""
+        media_type = self._content_type or _MEDIA.get(self._kind, JSON)
+        if self._whole is not None:
+            schema = {} if self._kind == "binary" else self._whole
+            return {**({"required": True} if self._is_needed else {}), "content": {media_type: {"schema": schema}}}
+        if not self._members:
+            return None
+        schema = {"type": "object", "properties": self._members}
+        if self._needed:
+            schema["required"] = self._needed
+        media = {"schema": schema, **({"encoding": self._encoding} if self._encoding else {})}
+        return {"required": True, "content": {media_type: media}}
+
+
+def _is_attachment(member: Any) -> bool:
+    if isinstance(member, dict) and member.get("type") == "array":
+        return _is_attachment(member.get("items"))
+    return isinstance(member, dict) and "transfer" in mapping(member, "properties")
+
+
+def _file(member: Any) -> dict[str, Any]:
+    described = {"description": member["description"]} if isinstance(member, dict) and "description" in member else {}
+    if isinstance(member, dict) and member.get("type") == "array":
+        return {"type": "array", **described, "items": {"type": "string", "format": "binary"}}
+    return {"type": "string", "format": "binary", **described}
+
+
+def _answers(tool: Tool, transport: dict[str, Any], errors: dict[str, Any]) -> dict[str, Any]:
+    said_answer = mapping(transport, "x-response")
+    schema = None if tool.output_schema is None else decoded(tool.output_schema)
+    member = said_answer.get("as")
+    if member and isinstance(schema, dict):
+        schema = mapping(schema, "properties").get(member)
+    good: dict[str, Any] = {"description": "The result."}
+    if schema is not None and not said_answer.get("pointer") and said_answer.get("type") in (None, "json"):
+        good["content"] = {JSON: {"schema": schema}}
+    made = {"200": good}
+    for status, entry in errors.items():
+        meaning = entry.get("meaning") if isinstance(entry, dict) else None
+        made[str(status)] = {"description": meaning if isinstance(meaning, str) else "An error."}
+    return made
+
+
+def _schemes(credentials: dict[str, Any]) -> dict[str, Any]:
+    """The security schemes that credentials stand for."""
+    found: dict[str, Any] = {}
+    others = credentials.get("x-and")
+    for each in (credentials, *(others if isinstance(others, list) else ())):
+        made = _scheme(each) if isinstance(each, dict) else None
+        if made is not None:
+            found[made[0]] = made[1]
+    return found
+
+
+def _scheme(credentials: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:
+    match credentials.get("scheme"):
+        case "api-key" if credentials.get("x-encode") == "basic":
+            return "basic", {"type": "http", "scheme": "basic"}
+        case "api-key":
+            name, place = str(credentials.get("x-name") or credentials.get("header")), credentials.get("x-in", "header")
+            key = re.sub(r"[^A-Za-z0-9._-]", "_", name)
+            return f"key-{place}-{key}", {"type": "apiKey", "in": place, "name": name}
+        case "bearer-token" | "service-account":
+            return "bearer", {"type": "http", "scheme": "bearer"}
+        case "oauth2":
+            url = credentials.get("x-token-url")
+            if isinstance(url, str):
+                scopes = credentials.get("scopes")
+                listed = {str(scope): "" for scope in scopes} if isinstance(scopes, list) else {}
+                key = re.sub(r"[^A-Za-z0-9._-]+", "_", url.partition("://")[2])
+                flow = {"tokenUrl": url, "scopes": listed}
+                return f"oauth2-{key}", {"type": "oauth2", "flows": {"clientCredentials": flow}}
+            return "bearer", {"type": "http", "scheme": "bearer"}
+    return None

@@ -1,0 +1,82 @@
+"""For people: each diagnostic with its source line and carets, then one closing line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+
+from ferrule.contracts.reporter import Surroundings
+from ferrule.definitions.reporters.excerpt import cleaned, excerpt
+from ferrule.model.diagnostic import Diagnostic, Severity
+from ferrule.model.report import Report, Summary
+
+_RESET, _BOLD, _DIM = "\x1b[0m", "\x1b[1m", "\x1b[2m"
+_COLOURS = {Severity.ERROR: "\x1b[1;31m", Severity.WARNING: "\x1b[1;33m", Severity.INFO: "\x1b[1;36m"}
+_HELP, _GOOD = "\x1b[1;32m", "\x1b[32m"
+Paint = Callable[[str, str], str]
+
+
+class TextReporter:
+    """One block per diagnostic, as compilers write them."""
+
+    def write(self, report: Report, surroundings: Surroundings) -> Iterator[str]:
+        """The blocks, separated by empty lines, and the summary."""
+        paint = _painted if surroundings.has_colour else _plain
+        lines_of = lru_cache(maxsize=4)(lambda file: _lines(surroundings.text_of(file)))
+        for diagnostic in report.diagnostics:
+            yield from _block(diagnostic, lines_of(diagnostic.file), surroundings.width, paint)
+            yield "\n"
+        yield _closing(report.summary, paint) + "\n"
+
+
+def _painted(text: str, colour: str) -> str:
+    return f"{colour}{text}{_RESET}"
+
+
+def _plain(text: str, colour: str) -> str:
+    return text
+
+
+def _lines(text: str | None) -> list[str]:
+    return [] if text is None else text.split("\n")
+
+
+def _block(diagnostic: Diagnostic, lines: list[str], width: int, paint: Paint) -> Iterator[str]:
+    colour = _COLOURS[diagnostic.severity]
+    place = paint(f"{cleaned(diagnostic.file)}:{diagnostic.line}:{diagnostic.column}:", _BOLD)
+    label = paint(f"{diagnostic.severity.value} {diagnostic.rule}", colour)
+    yield f"{place} {label} {cleaned(diagnostic.message)}\n"
+    if 0 < diagnostic.line <= len(lines):
+        line = lines[diagnostic.line - 1]
+        end = diagnostic.end_column if diagnostic.end_line == diagnostic.line else len(line) + 1
+        shown = excerpt(line, diagnostic.column, end, width)
+        number = str(diagnostic.line).rjust(4)
+        bar = paint("|", _DIM)
+        yield f"{paint(number, _DIM)} {bar} {shown.text}".rstrip() + "\n"
+        yield f"{' ' * len(number)} {bar} {' ' * shown.indent}{paint('^' * shown.carets, colour)}\n"
+    if diagnostic.hint is not None:
+        yield f"  {paint('help:', _HELP)} {cleaned(diagnostic.hint)}\n"
+
+
+def _closing(summary: Summary, paint: Paint) -> str:
+    if not summary.files:
+        return "no definitions found"
+    scope = f"{_count(summary.tools, 'tool')} in {_count(summary.files, 'file')}"
+    if not (summary.errors or summary.warnings or summary.infos):
+        return paint(f"{scope}: no problems", _GOOD)
+    parts = []
+    if summary.errors:
+        parts.append(paint(_count(summary.errors, "error"), _COLOURS[Severity.ERROR]))
+    if summary.warnings:
+        parts.append(paint(_count(summary.warnings, "warning"), _COLOURS[Severity.WARNING]))
+    if summary.infos:
+        parts.append(paint(_count(summary.infos, "info"), _COLOURS[Severity.INFO]))
+    tools = _count(summary.tools, "tool")
+    return f"{', '.join(parts)} in {_count(summary.files, 'file')} ({tools}) in {summary.seconds:.2f} s"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+REPORTER = TextReporter()

@@ -1,0 +1,93 @@
+"""Built-in tools: what a manifest may say of them, and where this project is stricter than ADL's generator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from ferrule.contracts.rule import Subject
+from ferrule.definitions.rules.adl.tools import tool_items
+from ferrule.model.builtin_tools import BUILTIN_TOOLS
+from ferrule.model.diagnostic import Finding, Severity
+from ferrule.model.value import Path
+
+SETTINGS: Path = ("spec", "config", "tools")
+_CANONICAL = ("name", "description", "schema", "inject")
+
+
+class RedefinedBuiltin:
+    """A built-in tool (read, bash, write, edit, fetch) does not set `name`, `description`, `schema` or `inject`.
+
+    Why: its canonical values win, so whatever is written there misleads the reader; the reference generator refuses it.
+    Bad:  {id: bash, description: Runs commands}
+    Good: {id: bash, tags: [shell]}
+    """
+
+    code: ClassVar = "ADL-19"
+    name: ClassVar = "redefined-builtin"
+    severity: ClassVar = Severity.WARNING
+    since: ClassVar = "0.1"
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """One finding per such key."""
+        for tool in tool_items(subject):
+            if not tool.is_builtin or len(tool.value) == 1:
+                continue
+            for key in _CANONICAL:
+                if key in tool.value:
+                    message = f"`{key}` of the built-in tool {tool.id!r} has no effect"
+                    path = (*tool.path, key)
+                    yield Finding(self.code, path, message, self.severity, "remove it", on_key=True)
+
+
+def _enabled(subject: Subject) -> Iterator[str]:
+    """The built-ins that are listed and enabled."""
+    seen: set[str] = set()
+    for tool in tool_items(subject):
+        if tool.is_builtin and tool.id is not None and tool.id not in seen:
+            seen.add(tool.id)
+            if subject.get(*SETTINGS, tool.id, "enabled") is True:
+                yield tool.id
+
+
+class UnrestrictedFileTool:
+    """An enabled read, write or edit tool without `allowed_roots` reaches the workspace folder and nothing else.
+
+    Why: ADL's generator lets such a tool reach every file; here a missing limit means the workspace.
+    Good: read: {enabled: true, allowed_roots: [docs]}
+    """
+
+    code: ClassVar = "ADL-24"
+    name: ClassVar = "unrestricted-file-tool"
+    severity: ClassVar = Severity.INFO
+    since: ClassVar = "0.1"
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """Each enabled file tool whose roots are absent or empty."""
+        for name in _enabled(subject):
+            if "allowed_roots" not in BUILTIN_TOOLS[name].config:
+                continue
+            path = (*SETTINGS, name, "allowed_roots")
+            if not subject.get(*path) and not subject.is_reported(path):
+                message = f"the tool {name!r} names no `allowed_roots`, so it reaches the workspace folder only"
+                hint = "list under `allowed_roots` the folders it may reach"
+                yield Finding(self.code, path, message, self.severity, hint)
+
+
+class ParsedShellCommand:
+    """Commands of an enabled bash tool are parsed and run without a shell.
+
+    Why: ADL's generator hands the text to `sh -c`, where a whitelisted `ls; rm x` would run both commands.
+    Good: bash: {enabled: true, whitelist: [ls, git]}
+    """
+
+    code: ClassVar = "ADL-25"
+    name: ClassVar = "parsed-shell-command"
+    severity: ClassVar = Severity.INFO
+    since: ClassVar = "0.1"
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """An enabled bash tool, once."""
+        if "bash" in _enabled(subject):
+            message = "commands are parsed and run without a shell: no pipes, redirections or `;`"
+            yield Finding(self.code, (*SETTINGS, "bash"), message, self.severity)

@@ -1,0 +1,48 @@
+"""The rules of an ADL manifest, in the order they run: what an earlier one reports, a later one does not ask about."""
+
+from ferrule.contracts.rule import RuleSet
+from ferrule.definitions.rules.adl import blocks, fields, tool_fields
+from ferrule.definitions.rules.adl.builtin_tool import ParsedShellCommand, RedefinedBuiltin, UnrestrictedFileTool
+from ferrule.definitions.rules.adl.differing_tool_name import DifferingToolName
+from ferrule.definitions.rules.adl.duplicate_tool_id import DuplicateToolId
+from ferrule.definitions.rules.adl.incomplete_tool import AbsentToolField, EmptyToolField
+from ferrule.definitions.rules.adl.injection import (
+    DeepInjection,
+    InjectedBuiltinConfig,
+    MalformedInjection,
+    RepeatedInjection,
+    UndefinedInjection,
+)
+from ferrule.definitions.rules.adl.language_choice import LanguageChoice
+from ferrule.definitions.rules.adl.literal_secret import LiteralSecret
+from ferrule.definitions.rules.adl.service_use import UnusedService
+from ferrule.definitions.rules.adl.skill_needs import SkillNeeds
+from ferrule.definitions.rules.adl.superseded_shape import SupersededShape
+from ferrule.definitions.rules.adl.target_limits import TargetLimits
+from ferrule.definitions.rules.adl.tool_schema import UnsoundToolSchema, UnusualToolSchema
+
+RULES = RuleSet(
+    fields.ROWS + blocks.ROWS + tool_fields.ROWS,
+    (
+        SupersededShape(),
+        LanguageChoice(),
+        DuplicateToolId(),
+        AbsentToolField(),
+        EmptyToolField(),
+        UnsoundToolSchema(),
+        UnusualToolSchema(),
+        DifferingToolName(),
+        RedefinedBuiltin(),
+        UnrestrictedFileTool(),
+        ParsedShellCommand(),
+        MalformedInjection(),
+        RepeatedInjection(),
+        InjectedBuiltinConfig(),
+        UndefinedInjection(),
+        DeepInjection(),
+        UnusedService(),
+        LiteralSecret(),
+        SkillNeeds(),
+        TargetLimits(),
+    ),
+)

@@ -1,0 +1,61 @@
+"""Services nobody asks for, and services that hide what is always there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from ferrule.contracts.rule import Subject
+from ferrule.definitions.rules.adl.injection import ALWAYS_THERE
+from ferrule.definitions.rules.adl.tools import TOOLS, tool_items
+from ferrule.model.diagnostic import Finding, Severity
+
+_SERVICES = ("spec", "services")
+
+
+class UnusedService:
+    """A service is injected into some tool, and is not called `logger` or `config`.
+
+    Why: a service nobody injects is dead weight, and one named like a built-in dependency hides it.
+    Bad:  services: {logger: {…}}
+    Good: services: {auditLog: {…}}
+    """
+
+    code: ClassVar = "ADL-35"
+    name: ClassVar = "unused-service"
+    severity: ClassVar = Severity.INFO
+    since: ClassVar = "0.1"
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """A warning for a name that hides a built-in dependency, else a note when nothing injects the service."""
+        services = subject.get(*_SERVICES)
+        if not isinstance(services, dict) or not services:
+            return
+        injected = _injected(subject)
+        for name in services:
+            path = (*_SERVICES, name)
+            if name in ALWAYS_THERE:
+                message = f"the service {name!r} hides the dependency that is always available under this name"
+                yield Finding(self.code, path, message, Severity.WARNING, "give it another name", on_key=True)
+            elif injected is not None and name not in injected:
+                message, hint = f"no tool injects the service {name!r}", "name it in a tool's `inject`, or remove it"
+                yield Finding(self.code, path, message, self.severity, hint, on_key=True)
+
+
+def _injected(subject: Subject) -> set[str] | None:
+    """First segments of all entries; None when some `inject` is in error, so that nobody can say."""
+    if subject.has_errors and any(_hides_injections(finding) for finding in subject.findings):
+        return None
+    names: set[str] = set()
+    for tool in tool_items(subject):
+        if "inject" in tool.value:
+            names.update(entry.partition(".")[0] for entry in tool.value["inject"])
+    return names
+
+
+def _hides_injections(finding: Finding) -> bool:
+    """An error at the tools as a whole, at one of them, or in its `inject`."""
+    path = finding.path
+    if finding.severity is not Severity.ERROR or path[:2] != TOOLS[: len(path)]:
+        return False
+    return len(path) <= 3 or path[3] == "inject"

@@ -1,0 +1,99 @@
+"""The input schema of a user-defined tool: sound, and usable by function-calling APIs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from ferrule.contracts.rule import Subject
+from ferrule.definitions.rules.adl.tools import user_tools
+from ferrule.model.diagnostic import Finding, Severity
+from ferrule.model.value import Path
+from ferrule.schema.validation.soundness import schema_defects
+from ferrule.schema.walk import Position, positions
+
+_COMPOSED = frozenset({"$ref", "allOf", "anyOf", "oneOf"})
+_DECLARES_ELSEWHERE = ("$ref", "allOf", "patternProperties")
+
+
+def _schemas(subject: Subject) -> Iterator[tuple[Path, dict[str, Any]]]:
+    for tool in user_tools(subject):
+        if "schema" in tool.value:
+            path = (*tool.path, "schema")
+            schema = subject.get(*path)
+            if isinstance(schema, dict) and schema:
+                yield path, schema
+
+
+class UnsoundToolSchema:
+    """A tool's `schema` is a JSON Schema that validators accept; any keyword of it may be used, `$ref` into it as well.
+
+    Why: an unsound schema is refused by the model's provider, or checks nothing.
+    Bad:  schema: {type: strng}
+    Good: schema: {type: string}
+    """
+
+    code: ClassVar = "ADL-14"
+    name: ClassVar = "unsound-tool-schema"
+    severity: ClassVar = Severity.ERROR
+    since: ClassVar = "0.1"
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """Each offending keyword."""
+        unsound: set[Path] = set()
+        subject.memo["adl.unsound_schemas"] = unsound
+        for path, schema in _schemas(subject):
+            for defect in schema_defects(schema):
+                unsound.add(path)
+                yield Finding(self.code, path + defect.path, defect.sentence(), hint=defect.hint)
+
+
+class UnusualToolSchema:
+    """A tool's `schema` is of `type: object` and lists every property it requires.
+
+    Why: function-calling APIs take an object of named arguments, and a required property nobody describes cannot be filled.
+    Bad:  schema: {type: object, properties: {query: {type: string}}, required: [querry]}
+    Good: schema: {type: object, properties: {query: {type: string}}, required: [query]}
+    """
+
+    code: ClassVar = "ADL-15"
+    name: ClassVar = "unusual-tool-schema"
+    severity: ClassVar = Severity.WARNING
+    since: ClassVar = "0.1"
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """A root that is no object, and required names that are not declared; not asked of an unsound schema."""
+        unsound: set[Path] = subject.memo.get("adl.unsound_schemas", set())  # type: ignore[assignment]
+        for path, schema in _schemas(subject):
+            if path in unsound:
+                continue
+            if "type" in schema:
+                if schema["type"] != "object":
+                    message = "a tool's schema should be of `type: object`"
+                    hint = "function-calling APIs pass named arguments: make the value a property of an object"
+                    yield Finding(self.code, (*path, "type"), message, self.severity, hint)
+            elif _COMPOSED.isdisjoint(schema):
+                message = "the schema states no `type`; `type: object` is expected"
+                yield Finding(self.code, path, message, self.severity, "add `type: object`")
+            for position in positions(schema, path):
+                if "required" in position.schema:
+                    yield from self._undeclared(position)
+
+    def _undeclared(self, position: Position) -> Iterator[Finding]:
+        required = position.schema["required"]
+        if not isinstance(required, list) or _may_declare_elsewhere(position):
+            return
+        for index, name in enumerate(required):
+            if isinstance(name, str) and not position.declares(name):
+                message = f"{name!r} is required but not among the `properties`"
+                hint = "describe it under `properties`, or take it out of `required`"
+                yield Finding(self.code, (*position.path, "required", index), message, self.severity, hint)
+
+
+def _may_declare_elsewhere(position: Position) -> bool:
+    around: Position | None = position
+    while around is not None:
+        if any(word in around.schema for word in _DECLARES_ELSEWHERE):
+            return True
+        around = around.around
+    return False

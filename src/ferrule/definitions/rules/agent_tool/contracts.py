@@ -1,0 +1,85 @@
+"""AT-22, AT-23: what goes in and what comes out, and the schemas that say so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from ferrule.contracts.rule import Subject
+from ferrule.definitions.rules.agent_tool.records import record_of, schemas_of
+from ferrule.model.diagnostic import Finding, Severity
+from ferrule.schema.validation.usability import call_defects
+
+_INPUTS = ("schema", "model_input_schema", "runtime_input_schema")
+_OUTPUTS = ("structured_schema", "output_schema")
+
+
+class MissingInputContract:
+    """A tool that takes structured arguments has an `input_contract`, and its schemas are valid JSON Schemas.
+
+    Why: without it no caller can know what to send. A tool is known to take arguments when its embedded interface
+    describes some.
+    Bad:  a declaration whose interface has properties in `model_input_schema`, and no `input_contract`
+    Good: "input_contract": {"model_input_schema": {"type": "object", "properties": {…}}}
+    """
+
+    code: ClassVar[str] = "AT-22"
+    name: ClassVar[str] = "missing-input-contract"
+    severity: ClassVar[Severity] = Severity.ERROR
+    since: ClassVar[str] = "0.1"
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """The missing contract, or the unsound schemas in it."""
+        if "input_contract" not in subject.value:
+            interface = record_of(subject, "interface")
+            if interface is not None and _has_properties(interface.value.get("model_input_schema")):
+                message = "the tool takes arguments, and `input_contract` is missing"
+                yield Finding(self.code, ("input_contract",), message)
+
+
+class MissingOutputContract:
+    """A tool with structured results has an `output_contract`.
+
+    Why: what a result looks like is then known before the first call. Where an interface is given, it may say so instead.
+    Bad:  a declaration with neither `output_contract` nor an interface
+    Good: "output_contract": {"structured_schema": {"type": "object"}}
+    """
+
+    code: ClassVar[str] = "AT-23"
+    name: ClassVar[str] = "missing-output-contract"
+    severity: ClassVar[Severity] = Severity.INFO
+    since: ClassVar[str] = "0.1"
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """At most one note."""
+        if not any(key in subject.value for key in ("output_contract", "interface_ref", "tool_interface")):
+            message = "nothing says what the tool gives back"
+            hint = "add an `output_contract` with a `structured_schema`"
+            yield Finding(self.code, ("output_contract",), message, Severity.INFO, hint)
+
+
+class UnsoundSchema:
+    """Schemas of contracts and interfaces are valid JSON Schemas: AT-22 for input, AT-23 for output, AT-31 for interfaces.
+
+    Why: a schema that does not compile cannot check anything. One of an unknown dialect, or with references to other documents,
+    does not: nothing is fetched.
+    Bad:  {"type": "strng"}
+    Good: {"type": "string"}
+    """
+
+    code: ClassVar[str] = "AT-22"
+    name: ClassVar[str] = "unsound-schema"
+    severity: ClassVar[Severity] = Severity.ERROR
+    since: ClassVar[str] = "0.1"
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """Every unsound keyword, under the rule of the object that holds the schema."""
+        for rule, keys in ((self.code, _INPUTS), (MissingOutputContract.code, _OUTPUTS)):
+            for path, schema in schemas_of(subject, keys):
+                holder = "AT-31" if path[0] not in ("input_contract", "output_contract") else rule
+                for defect in call_defects(schema) if schema else ():
+                    yield Finding(holder, path + defect.path, defect.sentence(), hint=defect.hint)
+
+
+def _has_properties(schema: Any) -> bool:
+    return isinstance(schema, dict) and isinstance(schema.get("properties"), dict) and bool(schema["properties"])

@@ -1,0 +1,77 @@
+"""AT-7, AT-8 and AT-20: what people and searches go by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from ferrule.contracts.rule import Subject
+from ferrule.definitions.rules.agent_tool.records import record_of
+from ferrule.model.diagnostic import Finding, Severity
+from ferrule.model.value import is_blank
+
+
+class UnsearchableHint:
+    """`search_hint` is a phrase of 3 to 10 words.
+
+    Why: search matches it; fewer words match nothing, more match everything.
+    Bad:  "search_hint": "issues"
+    Good: "search_hint": "search repository issues"
+    """
+
+    code: ClassVar[str] = "AT-7"
+    name: ClassVar[str] = "unsearchable-hint"
+    severity: ClassVar[Severity] = Severity.WARNING
+    since: ClassVar[str] = "0.1"
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """The hint of the declaration, and of the interface."""
+        paths = [("search_hint",)]
+        if subject.kind == "agent_tool.declaration" and record_of(subject, "interface") is not None:
+            paths.append(("tool_interface", "search_hint"))  # type: ignore[arg-type]  # paths differ in length
+        for path in paths:
+            hint = subject.get(*path)
+            if isinstance(hint, str) and not 3 <= (count := len(hint.split())) <= 10:
+                message = f"`search_hint` has {count} words; 3 to 10 are found best"
+                yield Finding(self.code, path, message, Severity.WARNING)
+
+
+class Untitled:
+    """A declaration has a title for people.
+
+    Why: the name is for machines; the title is what an approver reads.
+    Bad:  "name": "srch_docs_v2" alone
+    Good: "title": "Search the documentation"
+    """
+
+    code: ClassVar[str] = "AT-8"
+    name: ClassVar[str] = "untitled-tool"
+    severity: ClassVar[Severity] = Severity.INFO
+    since: ClassVar[str] = "0.1"
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """At most one note."""
+        title = subject.value.get("title")
+        if is_blank(title) and not subject.is_reported(("title",)):
+            message, hint = "the tool has no title for people", "add a `title` of a few words"
+            yield Finding(self.code, ("title",), message, Severity.INFO, hint)
+
+
+class CustomKind:
+    """`custom` is a way out for compatibility, not a kind to choose.
+
+    Why: nothing is known of a custom tool, so it gets the strictest treatment.
+    Bad:  "tool_kind": "custom"
+    Good: "tool_kind": "function"
+    """
+
+    code: ClassVar[str] = "AT-20"
+    name: ClassVar[str] = "custom-kind"
+    severity: ClassVar[Severity] = Severity.WARNING
+    since: ClassVar[str] = "0.1"
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """At most one warning."""
+        if subject.value.get("tool_kind") == "custom":
+            message = "`custom` tells nothing about the tool"
+            yield Finding(self.code, ("tool_kind",), message, Severity.WARNING, "choose the kind that runs it")

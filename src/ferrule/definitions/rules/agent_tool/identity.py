@@ -1,0 +1,36 @@
+"""AT-33: the identity an embedded interface repeats."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from ferrule.contracts.rule import Subject
+from ferrule.definitions.rules.agent_tool.records import record_of
+from ferrule.model.diagnostic import Finding, Severity
+
+
+class MismatchedIdentity:
+    """What an interface repeats of the tool's identity is the same as in the declaration.
+
+    Why: rules, logs and searches go by either; two names for one tool let a rule miss it.
+    Bad:  a declaration named `search` whose interface says "name": "web_search"
+    Good: the same name in both, or none in the interface
+    """
+
+    code: ClassVar[str] = "AT-33"
+    name: ClassVar[str] = "mismatched-identity"
+    severity: ClassVar[Severity] = Severity.WARNING
+    since: ClassVar[str] = "0.1"
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """The embedded interface; linked ones are compared when all files are known."""
+        interface = record_of(subject, "interface")
+        if interface is None:
+            return
+        for key in ("tool_id", "namespace", "name"):
+            theirs, ours = interface.value.get(key), subject.get(key)
+            if isinstance(theirs, str) and isinstance(ours, str) and theirs != ours:
+                message = f"the interface's `{key}` is {theirs!r}, the declaration's {ours!r}"
+                hint = "write the same, or leave it out of the interface"
+                yield Finding(self.code, (*interface.path, key), message, Severity.WARNING, hint)

@@ -1,0 +1,89 @@
+"""Moves what a database transport says about its connection into the credentials (AML-57), where nothing has to be guessed.
+
+What belongs into a secret stays with a person: nobody but them can write there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ferrule.contracts.fix import Edit, Fix, Fixer, Manuscript
+from ferrule.contracts.rewriting import added, dropped, moved
+from ferrule.definitions.rules.aml.secret_reference import fields_of
+from ferrule.definitions.rules.aml.transport_fields import CONNECTION_KEYS
+from ferrule.model.place import Span
+from ferrule.model.value import dig
+
+_RULE = "AML-57"
+_CREDENTIALS = ("transport", "credentials")
+_SOURCE = ("transport", "connection_source")
+
+
+def connection_source(manuscript: Manuscript) -> Iterator[Fix]:
+    """`connection_source: "env:X"` becomes `credentials` of scheme service-account, the one scheme here with a secret."""
+    transport = manuscript.value.get("transport")
+    if not isinstance(transport, dict) or transport.get("type") != "database":
+        return
+    fields = fields_of(transport.get("connection_source"))
+    if fields is None:
+        return
+    credentials = transport.get("credentials")
+    if "credentials" not in transport:
+        edits = _new_credentials(manuscript, fields)
+    elif isinstance(credentials, dict) and credentials.get("scheme") == "service-account":
+        edits = _into_credentials(manuscript, fields) if fields.keys().isdisjoint(credentials) else ()
+    else:
+        return
+    if not edits:
+        return
+
+    def change(value: dict[str, Any]) -> None:
+        transport = value["transport"]
+        del transport["connection_source"]
+        transport.setdefault("credentials", {"scheme": "service-account"}).update(fields)
+
+    yield Fix(_RULE, (_SOURCE,), edits, change)
+
+
+def _new_credentials(manuscript: Manuscript, fields: dict[str, str]) -> tuple[Edit, ...]:
+    node = manuscript.node(_SOURCE)
+    if node is None or node.span.end_line != node.opener.line:
+        return ()
+    members = ["scheme: service-account", *(f'{key}: "{value}"' for key, value in fields.items())]
+    whole = Span(node.opener.line, node.opener.column, node.span.end_line, node.span.end_column)
+    if not manuscript.is_block_key(node.opener):
+        return (manuscript.replaced(whole, f"credentials: {{{', '.join(members)}}}"),)
+    indent = manuscript.newline + " " * (node.opener.column - 1 + manuscript.step)
+    return (manuscript.replaced(whole, indent.join(["credentials:", *members])),)
+
+
+def _into_credentials(manuscript: Manuscript, fields: dict[str, str]) -> tuple[Edit, ...]:
+    edits = [dropped(manuscript, _SOURCE)]
+    edits += [added(manuscript, _CREDENTIALS, key, value) for key, value in fields.items()]
+    return tuple(edit for edit in edits if edit is not None) if None not in edits else ()
+
+
+def connection_field(manuscript: Manuscript) -> Iterator[Fix]:
+    """`host`, `port` and the like move into `credentials` of scheme iam-role, which has no secret to hold them."""
+    transport = manuscript.value.get("transport")
+    credentials = dig(manuscript.value, _CREDENTIALS)
+    if not isinstance(transport, dict) or transport.get("type") != "database" or not isinstance(credentials, dict):
+        return
+    if credentials.get("scheme") != "iam-role":
+        return
+    for key, value in transport.items():
+        is_plain = isinstance(value, str | int) and not isinstance(value, bool)
+        if key not in CONNECTION_KEYS or key == "password" or key in credentials or not is_plain:
+            continue
+        edits = moved(manuscript, ("transport", key), "credentials")
+        if edits is not None:
+
+            def change(value: dict[str, Any], key: str = key) -> None:
+                transport = value["transport"]
+                transport["credentials"][key] = transport.pop(key)
+
+            yield Fix(_RULE, (("transport", key),), edits, change)
+
+
+CONNECTION: tuple[Fixer, ...] = (connection_source, connection_field)

@@ -1,0 +1,165 @@
+"""What can be mended in AML tool files without asking anyone: the meaning is plain and nothing has to be guessed.
+
+Words (quotes, spelling, letter case) are here; superseded keys, which move and split, are in `superseded_fixes.py`,
+connections of databases in `connection_fixes.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ferrule.contracts.fix import Edit, Fix, Fixers, Manuscript
+from ferrule.definitions.rules.aml.connection_fixes import CONNECTION
+from ferrule.definitions.rules.aml.superseded_fixes import SUPERSEDED
+from ferrule.model.value import Path, dig, is_number
+
+_METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"})
+_WORDS: tuple[tuple[str, Path, frozenset[str]], ...] = (
+    ("AML-11", ("status",), frozenset({"draft", "active", "deprecated", "disabled"})),
+    ("AML-14", ("type",), frozenset({"retrieval", "action", "function", "human"})),
+    (
+        "AML-38",
+        ("transport", "type"),
+        frozenset({"rest-api", "lambda", "mcp", "message-queue", "database"}),
+    ),
+    ("AML-47", ("transport", "provider"), frozenset({"aws", "gcp", "azure"})),
+    ("AML-49", ("transport", "invocation_type"), frozenset({"RequestResponse", "Event"})),
+    ("AML-53", ("transport", "provider"), frozenset({"aws", "gcp", "azure", "kafka"})),
+    (
+        "AML-55",
+        ("transport", "engine"),
+        frozenset({"postgresql", "mysql", "mssql", "bigquery", "snowflake", "rds-data-api"}),
+    ),
+    (
+        "AML-58",
+        ("transport", "credentials", "scheme"),
+        frozenset({"none", "iam-role", "api-key", "bearer-token", "oauth2", "service-account"}),
+    ),
+    (
+        "AML-62",
+        ("transport", "credentials", "source"),
+        frozenset({"env", "aws_secrets_manager", "gcp_secret_manager", "azure_key_vault"}),
+    ),
+)
+"""Closed lists: a word that differs from one of these in letter case alone is that word."""
+_RENAMED: tuple[tuple[str, Path, dict[str, str]], ...] = (
+    ("AML-53", ("transport", "provider"), {"aws-sqs": "aws", "gcp-pubsub": "gcp", "azure-servicebus": "azure"}),
+    ("AML-56", ("transport", "query_method"), {"parameterized-sql": "parameterised-sql"}),
+)
+"""Values that were renamed or are spelt the other way."""
+
+
+def unquoted_version(manuscript: Manuscript) -> Iterator[Fix]:
+    """`spec_version: 1.2` is a number to YAML; its text in quotes is the version that was meant."""
+    path = ("spec_version",)
+    node = manuscript.node(path)
+    if node is not None and is_number(manuscript.value["spec_version"]):
+        written = manuscript.written(node.span)
+        yield Fix("AML-8", (path,), (manuscript.replaced(node.span, f'"{written}"'),), _set(path, written))
+
+
+def unquoted_null(manuscript: Manuscript) -> Iterator[Fix]:
+    """`type: [string, null]` holds a null where the type's name was meant, which has quotes."""
+    for side in ("input", "output"):
+        for path in _null_types(dig(manuscript.value, ("interface", side)), ("interface", side)):
+            yield from _quoted_nulls(manuscript, path)
+
+
+def _null_types(value: object, path: Path) -> Iterator[Path]:
+    if isinstance(value, dict):
+        for key, member in value.items():
+            if key == "type" and (member is None or (isinstance(member, list) and None in member)):
+                yield (*path, key)
+            else:
+                yield from _null_types(member, (*path, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _null_types(item, (*path, index))
+
+
+def _quoted_nulls(manuscript: Manuscript, path: Path) -> Iterator[Fix]:
+    written: Any = dig(manuscript.value, path)
+    places = [path] if written is None else [(*path, index) for index, item in enumerate(written) if item is None]
+    edits: list[Edit] = []
+    for place in places:
+        node = manuscript.node(place)
+        if node is None or manuscript.written(node.span) != "null":
+            return
+        edits.append(manuscript.replaced(node.span, '"null"'))
+
+    def change(value: dict[str, Any]) -> None:
+        for place in places:
+            _set(place, "null")(value)
+
+    yield Fix("AML-27", (path, *places), tuple(edits), change)
+
+
+def other_case(manuscript: Manuscript) -> Iterator[Fix]:
+    """`status: Active`, a word of a closed list in the wrong letter case, gets the right one."""
+    for rule, path, words in _WORDS:
+        value = dig(manuscript.value, path)
+        if isinstance(value, str) and value not in words:
+            meant = next((word for word in words if word.lower() == value.strip().lower()), None)
+            if meant is not None:
+                yield from _reworded(manuscript, rule, path, meant)
+
+
+def renamed_word(manuscript: Manuscript) -> Iterator[Fix]:
+    """`parameterized-sql`, `aws-sqs` and the like get their names of today."""
+    for rule, path, words in _RENAMED:
+        value = dig(manuscript.value, path)
+        if isinstance(value, str) and value in words:
+            yield from _reworded(manuscript, rule, path, words[value])
+
+
+def trailing_slash(manuscript: Manuscript) -> Iterator[Fix]:
+    """`base_url: https://example.com/v1/` loses its last slash: the endpoint begins with it."""
+    path = ("transport", "base_url")
+    value = dig(manuscript.value, path)
+    if isinstance(value, str) and value.endswith("/"):
+        yield from _reworded(manuscript, "AML-40", path, value.rstrip("/"))
+
+
+def lowercase_method(manuscript: Manuscript) -> Iterator[Fix]:
+    """`endpoint: post /send`: the method is written in capitals."""
+    path = ("transport", "endpoint")
+    value = dig(manuscript.value, path)
+    if isinstance(value, str):
+        method, space, rest = value.partition(" ")
+        if method not in _METHODS and method.upper() in _METHODS:
+            yield from _reworded(manuscript, "AML-41", path, method.upper() + space + rest)
+
+
+def _reworded(manuscript: Manuscript, rule: str, path: Path, word: str) -> Iterator[Fix]:
+    node = manuscript.node(path)
+    if node is not None:
+        yield Fix(rule, (path,), (manuscript.reworded(node.span, word),), _set(path, word))
+
+
+def _set(path: Path, word: str) -> Any:
+    def change(value: Any) -> None:
+        for step in path[:-1]:
+            value = value[step]
+        value[path[-1]] = word
+
+    return change
+
+
+FIXERS = Fixers(
+    fixers=(
+        unquoted_version,
+        unquoted_null,
+        other_case,
+        renamed_word,
+        trailing_slash,
+        lowercase_method,
+        *SUPERSEDED,
+        *CONNECTION,
+    ),
+    rules=frozenset(
+        {"AML-8", "AML-16", "AML-27", "AML-40", "AML-41", "AML-57"}
+        | {rule for rule, _, _ in _WORDS}
+        | {rule for rule, _, _ in _RENAMED}
+    ),
+)

@@ -1,0 +1,47 @@
+"""Governance defaults written in the tool file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from ferrule.contracts.rule import Subject
+from ferrule.definitions.rules.aml.fields import GOVERNANCE_KEYS
+from ferrule.definitions.rules.aml.interface import keywords, schemas
+from ferrule.model.diagnostic import Finding, Severity
+
+_KEYS = frozenset(GOVERNANCE_KEYS)
+
+
+class GovernanceDefault:
+    """`approval_required`, `max_calls_per_run`, `log_args`, `data_classification` and a property's `sensitive` extend AML.
+
+    Why: agents and roles may only tighten these limits, so the tool has to state them somewhere.
+    Bad:  max_calls_per_run: 0
+    Good: max_calls_per_run: 5
+    """
+
+    code: ClassVar[str] = "AML-17"
+    name: ClassVar[str] = "governance-default"
+    severity: ClassVar[Severity] = Severity.INFO
+    since: ClassVar[str] = "0.1"
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """A note on each such key that is sound, an error at a `sensitive` that is neither true nor false."""
+        if not _KEYS.isdisjoint(subject.value):
+            for key in GOVERNANCE_KEYS:
+                if key in subject.value and not subject.has_error_below((key,)):
+                    yield _note((key,))
+        if "sensitive" not in keywords(subject):
+            return
+        for path, schema, _ in schemas(subject):
+            if "sensitive" in schema:
+                if isinstance(schema["sensitive"], bool):
+                    yield _note((*path, "sensitive"))
+                else:
+                    yield Finding(self.code, (*path, "sensitive"), "`sensitive` must be true or false")
+
+
+def _note(path: tuple[str | int, ...]) -> Finding:
+    message = f"`{path[-1]}` extends AML; Ferrule honours it, other readers may not"
+    return Finding(GovernanceDefault.code, path, message, Severity.INFO, on_key=True)

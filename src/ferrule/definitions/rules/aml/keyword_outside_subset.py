@@ -1,0 +1,104 @@
+"""Schema keywords AML does not document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from ferrule.contracts.rule import Subject
+from ferrule.definitions.rules.aml.interface import REFUSED, keywords, schemas
+from ferrule.model.diagnostic import Finding, Severity
+from ferrule.model.nearest import nearest
+
+DOCUMENTED = frozenset(
+    [
+        "type",
+        "properties",
+        "required",
+        "additionalProperties",
+        "items",
+        "minItems",
+        "maxItems",
+        "minLength",
+        "maxLength",
+        "pattern",
+        "format",
+        "minimum",
+        "maximum",
+        "exclusiveMinimum",
+        "exclusiveMaximum",
+        "enum",
+        "const",
+        "default",
+        "description",
+        "oneOf",
+        "anyOf",
+        "allOf",
+        "contentEncoding",
+        "contentMediaType",
+    ]
+)
+_DRAFT_07 = frozenset(
+    [
+        "not",
+        "if",
+        "then",
+        "else",
+        "patternProperties",
+        "uniqueItems",
+        "multipleOf",
+        "dependencies",
+        "contains",
+        "propertyNames",
+        "title",
+        "examples",
+        "$schema",
+        "$comment",
+        "additionalItems",
+        "minProperties",
+        "maxProperties",
+        "readOnly",
+        "writeOnly",
+    ]
+)
+_ELSEWHERE = REFUSED | {"sensitive"}
+_KNOWN = DOCUMENTED | _ELSEWHERE
+_SAY_IT = "remove it, and say in `description` what the model needs to know"
+_HINTS = {
+    "$schema": "remove it; AML's schemas are draft-07",
+    "$comment": "remove it, or write a YAML comment",
+    "title": "say it in `description`",
+    "nullable": 'write the type as a list: `type: [string, "null"]`',
+    "example": "say it in `description`",
+}
+
+
+class KeywordOutsideSubset:
+    """Interface schemas use the keywords AML documents.
+
+    Why: other keywords may be ignored by platforms, and a misspelt one checks nothing.
+    Bad:  uniqueItems: true
+    Good: description: "Addresses, each only once."
+    """
+
+    code: ClassVar[str] = "AML-28"
+    name: ClassVar[str] = "keyword-outside-subset"
+    severity: ClassVar[Severity] = Severity.WARNING
+    since: ClassVar[str] = "0.1"
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """A finding at each keyword outside the subset."""
+        if keywords(subject) <= _KNOWN:
+            return
+        for path, schema, _ in schemas(subject):
+            if schema.keys() <= _KNOWN:
+                continue
+            for keyword in schema:
+                if keyword in _KNOWN:
+                    continue
+                if keyword in _DRAFT_07:
+                    message, hint = f"`{keyword}` is outside AML's subset of JSON Schema", _HINTS.get(keyword, _SAY_IT)
+                else:
+                    message = f"`{keyword}` is no keyword of AML's JSON Schema"
+                    hint = _HINTS.get(keyword) or nearest(keyword, DOCUMENTED) or _SAY_IT
+                yield Finding(self.code, (*path, keyword), message, Severity.WARNING, hint, on_key=True)

@@ -1,0 +1,67 @@
+"""Rules about several AML files at once. References are looked up only in a whole workspace; one file alone is not blamed
+for what it cannot see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from ferrule.contracts.rule import LibraryFinding, LibraryRule, RuleSettings
+from ferrule.definitions.rules.aml.agent_links import (
+    guardrail_findings,
+    knowledge_findings,
+    observability_findings,
+    role_findings,
+)
+from ferrule.definitions.rules.aml.links import LinkedAgent, Links
+from ferrule.definitions.rules.aml.misnamed_definition import ClaimedTwice
+from ferrule.definitions.rules.aml.role_links import collection_findings, grant_findings
+from ferrule.definitions.rules.aml.tool_library import TOOL_LIBRARY_RULES
+from ferrule.definitions.rules.aml.tool_references import tool_findings
+from ferrule.model.diagnostic import Severity
+from ferrule.model.outline import Library
+
+_OF_AGENTS = (role_findings, tool_findings, knowledge_findings, guardrail_findings, observability_findings)
+_OF_ROLES = (grant_findings, collection_findings)
+
+
+class AgentLinks:
+    """Agents against the tools, roles and guardrails they name."""
+
+    code: ClassVar[str] = "AML-91"
+    name: ClassVar[str] = "unresolved-tool"
+    severity: ClassVar[Severity] = Severity.ERROR
+    since: ClassVar[str] = "0.1"
+
+    def check(self, library: Library, settings: RuleSettings) -> Iterator[LibraryFinding]:
+        """Every finding on an agent that needs another file."""
+        if not library.is_closed:
+            return
+        links = Links(library)
+        for agent in links.agents():
+            linked = LinkedAgent(links, agent)
+            for findings in _OF_AGENTS:
+                for finding in findings(linked):
+                    yield LibraryFinding(agent, finding)
+
+
+class RoleLinks:
+    """Roles against the tools and collections they grant."""
+
+    code: ClassVar[str] = "AML-95"
+    name: ClassVar[str] = "incomplete-role"
+    severity: ClassVar[Severity] = Severity.ERROR
+    since: ClassVar[str] = "0.1"
+
+    def check(self, library: Library, settings: RuleSettings) -> Iterator[LibraryFinding]:
+        """Every finding on a role that needs another file."""
+        if not library.is_closed:
+            return
+        links = Links(library)
+        for role in links.roles():
+            for findings in _OF_ROLES:
+                for finding in findings(links, role):
+                    yield LibraryFinding(role, finding)
+
+
+LIBRARY_RULES: tuple[LibraryRule, ...] = (*TOOL_LIBRARY_RULES, ClaimedTwice(), AgentLinks(), RoleLinks())

@@ -1,0 +1,35 @@
+"""Agent files without the prose the model is to follow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from ferrule.contracts.rule import Subject
+from ferrule.definitions.sections import headings
+from ferrule.model.diagnostic import Finding, Severity
+
+REQUIRED = ("Purpose", "System behavior", "Rules")
+_FOLDED = tuple((section, section.casefold()) for section in REQUIRED)
+
+
+class MissingSection:
+    """An agent file has the first-level sections Purpose, System behavior and Rules.
+
+    Why: they are compiled into the agent's instructions; without them the model is left to guess what it is for.
+    Bad:  a body that begins with prose, or has `## Purpose`
+    Good: `# Purpose`, `# System behavior`, `# Rules`
+    """
+
+    code: ClassVar[str] = "AML-89"
+    name: ClassVar[str] = "incomplete-agent"
+    severity: ClassVar[Severity] = Severity.ERROR
+    since: ClassVar[str] = "0.1"
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """One finding per section that the body lacks."""
+        present = headings(subject.document.body)
+        for section, folded in _FOLDED:
+            if folded not in present:
+                message = f"the section `# {section}` is missing from the body"
+                yield Finding(self.code, ("body", section), message, hint=f"add a heading `# {section}` and its text")

@@ -1,0 +1,50 @@
+"""Files that had better not travel inside the arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from ferrule.contracts.rule import Subject
+from ferrule.definitions.rules.aml.attachment import attachments
+from ferrule.model.diagnostic import Finding, Severity
+from ferrule.model.value import Path, is_number
+
+_LIMIT = 1_048_576
+_RISK = ("data_classification", "input_pii_risk")
+
+
+class RiskyInline:
+    """An inline attachment is at most 1 MB, and none is inline where the input may hold personal data.
+
+    Why: inline content fills the model's context and is logged with the arguments; of a `ref` only the URL is.
+    Bad:  max_size_bytes: {type: integer, maximum: 10485760}
+    Good: transfer: {const: ref}
+    """
+
+    code: ClassVar[str] = "AML-34"
+    name: ClassVar[str] = "risky-inline-attachment"
+    severity: ClassVar[Severity] = Severity.WARNING
+    since: ClassVar[str] = "0.1"
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """A finding at a limit above 1 MB, and at `transfer` of an inline input under personal-data risk."""
+        for attachment in attachments(subject):
+            if not attachment.inline:
+                continue
+            below = (*attachment.path, "properties")
+            yield from self._limit((*below, "max_size_bytes"), attachment.properties.get("max_size_bytes"))
+            if attachment.path[1] == "input" and subject.get(*_RISK) is True:
+                message = "a file that may hold personal data is sent inline, so it can end up in logs"
+                hint = "prefer `ref`, and `log_args: redacted`"
+                yield Finding(self.code, (*below, "transfer"), message, Severity.WARNING, hint)
+
+    def _limit(self, at: Path, schema: Any) -> Iterator[Finding]:
+        if not isinstance(schema, dict):
+            return
+        for keyword in ("const", "maximum"):
+            limit = schema.get(keyword)
+            if is_number(limit) and limit > _LIMIT:
+                message = f"an inline attachment of up to {limit} bytes; 1 MB is the limit"
+                yield Finding(self.code, (*at, keyword), message, Severity.WARNING, "use `ref` for larger files")
+                return

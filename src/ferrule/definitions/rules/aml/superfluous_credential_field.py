@@ -1,0 +1,54 @@
+"""Credential fields that a scheme does not take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from ferrule.contracts.rule import Subject
+from ferrule.definitions.rules.aml.transport import transport_of
+from ferrule.definitions.rules.aml.transport_fields import CONNECTION_KEYS, CREDENTIAL_KEYS, EXTENSION, WRITTEN_SECRETS
+from ferrule.model.diagnostic import Finding, Severity
+from ferrule.model.nearest import nearest
+
+_BLOCK = ("transport", "credentials")
+_BARE = frozenset({"scheme"}) | WRITTEN_SECRETS
+_CONNECTION = (CREDENTIAL_KEYS | CONNECTION_KEYS) - WRITTEN_SECRETS
+
+
+class SuperfluousCredentialField:
+    """The schemes none and iam-role take no other fields, except iam-role for a database.
+
+    Why: a field that is never read suggests a protection that is not there.
+    Bad:  {scheme: none, source: env, name: MAIL_TOKEN}
+    Good: {scheme: none}
+    """
+
+    code: ClassVar[str] = "AML-66"
+    name: ClassVar[str] = "superfluous-credential-field"
+    severity: ClassVar[Severity] = Severity.WARNING
+    since: ClassVar[str] = "0.1"
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """A finding at each field besides `scheme`; for a database at unknown ones only (under AML-15)."""
+        _, kind, credentials, scheme = transport_of(subject)
+        if scheme == "none":
+            yield from self._extra(credentials, scheme)
+        elif scheme == "iam-role":
+            if kind == "database":
+                yield from _unknown(credentials)
+            elif kind is not None:
+                yield from self._extra(credentials, scheme)
+
+    def _extra(self, credentials: dict[str, Any], scheme: str) -> Iterator[Finding]:
+        for key in credentials:
+            if key not in _BARE and not key.startswith(EXTENSION):
+                message = f"the scheme {scheme} takes no `{key}`"
+                yield Finding(self.code, (*_BLOCK, key), message, Severity.WARNING, "remove it", on_key=True)
+
+
+def _unknown(credentials: dict[str, Any]) -> Iterator[Finding]:
+    for key in credentials:
+        if key not in _CONNECTION and key not in WRITTEN_SECRETS and not key.startswith(EXTENSION):
+            message, hint = f"unknown key {key!r} in `transport.credentials`", nearest(key, _CONNECTION)
+            yield Finding("AML-15", (*_BLOCK, key), message, Severity.WARNING, hint, on_key=True)

@@ -1,0 +1,73 @@
+"""The rules for AML tool files, in the order they run: the table first, then rules that build on sound values."""
+
+from __future__ import annotations
+
+from ferrule.contracts.rule import Rule, RuleSet
+from ferrule.definitions.rules.aml.contradictory_schema import ContradictorySchema
+from ferrule.definitions.rules.aml.empty_block import EmptyBlock
+from ferrule.definitions.rules.aml.exposed_connection import ExposedConnection
+from ferrule.definitions.rules.aml.fields import FIELDS
+from ferrule.definitions.rules.aml.governance_default import GovernanceDefault
+from ferrule.definitions.rules.aml.incomplete_attachment import IncompleteAttachment
+from ferrule.definitions.rules.aml.incomplete_connection import IncompleteConnection
+from ferrule.definitions.rules.aml.incomplete_secret_source import IncompleteSecretSource
+from ferrule.definitions.rules.aml.keyword_outside_subset import KeywordOutsideSubset
+from ferrule.definitions.rules.aml.malformed_keyword import MalformedKeyword
+from ferrule.definitions.rules.aml.mismatched_scheme import MismatchedScheme
+from ferrule.definitions.rules.aml.misnamed_file import MisnamedFile
+from ferrule.definitions.rules.aml.misplaced_status import MisplacedStatus
+from ferrule.definitions.rules.aml.misshapen_function_id import MisshapenFunctionId
+from ferrule.definitions.rules.aml.refused_reference import RefusedReference
+from ferrule.definitions.rules.aml.repeated_effect import RepeatedEffect
+from ferrule.definitions.rules.aml.risky_inline import RiskyInline
+from ferrule.definitions.rules.aml.sentence_count import SentenceCount
+from ferrule.definitions.rules.aml.superfluous_credential_field import SuperfluousCredentialField
+from ferrule.definitions.rules.aml.superseded_key import SupersededKey
+from ferrule.definitions.rules.aml.transport_fields import TRANSPORT_FIELDS
+from ferrule.definitions.rules.aml.unapproved_version import UnapprovedVersion
+from ferrule.definitions.rules.aml.undated_deprecation import UndatedDeprecation
+from ferrule.definitions.rules.aml.undescribed_property import UndescribedProperty
+from ferrule.definitions.rules.aml.unknown_type import UnknownType
+from ferrule.definitions.rules.aml.unstated_effects import UnstatedEffects
+from ferrule.definitions.rules.aml.unsupported_format import UnsupportedFormat
+from ferrule.definitions.rules.aml.untyped_root import UntypedRoot
+from ferrule.definitions.rules.aml.unusable_extension import UnusableExtension
+from ferrule.definitions.rules.aml.written_secret import WrittenSecret
+
+_WHOLE_FILE: tuple[Rule, ...] = (
+    EmptyBlock(),
+    MisnamedFile(),
+    UnapprovedVersion(),
+    SentenceCount(),
+    SupersededKey(),
+    MisplacedStatus(),
+    UnstatedEffects(),
+    UndatedDeprecation(),
+    UnusableExtension(),
+)
+_SCHEMAS: tuple[Rule, ...] = (
+    MalformedKeyword(),
+    RefusedReference(),
+    UnknownType(),
+    UntypedRoot(),
+    KeywordOutsideSubset(),
+    UnsupportedFormat(),
+    IncompleteAttachment(),
+    ContradictorySchema(),
+    RiskyInline(),
+    UndescribedProperty(),
+    GovernanceDefault(),
+)
+_TRANSPORT: tuple[Rule, ...] = (
+    WrittenSecret(),
+    RepeatedEffect(),
+    MisshapenFunctionId(),
+    ExposedConnection(),
+    IncompleteSecretSource(),
+    MismatchedScheme(),
+    SuperfluousCredentialField(),
+    IncompleteConnection(),
+)
+
+TOOL_RULES = _WHOLE_FILE + _SCHEMAS + _TRANSPORT
+RULES = RuleSet(FIELDS + TRANSPORT_FIELDS, TOOL_RULES)

@@ -1,0 +1,242 @@
+"""What can be wrong with a tool that an agent names, from worst to mildest. Each reference gets the first complaint that applies.
+
+Every step of `LADDER` is one rule; the next is asked only when the one before it had nothing to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar, NamedTuple, Protocol
+
+from ferrule.definitions.rules.aml.links import LinkedAgent
+from ferrule.model.diagnostic import Finding, Severity
+from ferrule.model.effective import (
+    CALL_READ_ONLY,
+    DENY,
+    READ_ONLY_TYPES,
+    TOOL_ACCESS,
+    Reference,
+    access_of,
+    bounds,
+)
+from ferrule.model.outline import ToolOutline
+
+
+class ToolUse(NamedTuple):
+    """One tool reference of one agent."""
+
+    agent: LinkedAgent
+    reference: Reference
+    tool: ToolOutline | None
+    """None when it is not found, or its file cannot be read."""
+
+    def at(self, key: str, rule: str, message: str, severity: Severity, hint: str | None = None) -> Finding:
+        """A finding at a key of the entry."""
+        return Finding(rule, (*self.reference.path, key), message, severity, hint)
+
+
+class Step(Protocol):
+    """One rule of the ladder."""
+
+    def complaints(self, use: ToolUse) -> list[Finding]:
+        """What is wrong; empty when nothing is."""
+        ...
+
+
+class UnresolvedTool:
+    """Every tool an agent names has a file.
+
+    Why: the agent would be promised a tool it can never call.
+    Bad:  ref: send-mail, where the file is tools/send-email.tool.md
+    Good: ref: send-email
+    """
+
+    code: ClassVar[str] = "AML-91"
+    name: ClassVar[str] = "unresolved-tool"
+    severity: ClassVar[Severity] = Severity.ERROR
+    since: ClassVar[str] = "0.1"
+
+    def complaints(self, use: ToolUse) -> list[Finding]:
+        """An error when there is no such tool."""
+        ref = use.reference.ref
+        if use.tool is not None or use.agent.links.has_tool(ref):
+            return []
+        hint = use.agent.links.near_tool(ref) or "add the tool's file, or remove the reference"
+        return [use.at("ref", self.code, f"there is no tool {ref!r}", self.severity, hint)]
+
+
+class DisabledTool:
+    """No agent names a disabled tool, whatever its own status.
+
+    Why: a disabled tool cannot be called; an agent built around it is broken.
+    Bad:  ref: send-fax, while that tool has `status: disabled`
+    Good: remove the reference, or enable the tool
+    """
+
+    code: ClassVar[str] = "AML-78"
+    name: ClassVar[str] = "disabled-tool"
+    severity: ClassVar[Severity] = Severity.ERROR
+    since: ClassVar[str] = "0.1"
+
+    def complaints(self, use: ToolUse) -> list[Finding]:
+        """An error when the tool is disabled."""
+        if use.tool is None or use.tool.status != "disabled":
+            return []
+        message, hint = f"the tool {use.reference.ref!r} is disabled", "remove the reference, or enable the tool"
+        return [use.at("ref", self.code, message, self.severity, hint)]
+
+
+class UngrantedReference:
+    """An agent uses only tools, knowledge bases and collections that its role grants. A list left out grants nothing.
+
+    Why: the role is the ceiling security signed off; an agent file must not raise it.
+    Bad:  an agent with ref: delete-account and a role that does not list it
+    Good: remove the reference, or have the role's owner grant it
+    """
+
+    code: ClassVar[str] = "AML-94"
+    name: ClassVar[str] = "ungranted-reference"
+    severity: ClassVar[Severity] = Severity.ERROR
+    since: ClassVar[str] = "0.1"
+
+    def complaints(self, use: ToolUse) -> list[Finding]:
+        """An error when the role does not grant the tool."""
+        return ungranted(use.agent, use.reference, "tools", "tool")
+
+
+def ungranted(agent: LinkedAgent, reference: Reference, key: str, noun: str) -> list[Finding]:
+    """An error at a reference that the agent's role does not list."""
+    grants = agent.grants(key)
+    if grants is None or not grants.is_complete or grants.of(reference.ref):
+        return []
+    message = f"the role {agent.role_name!r} does not grant the {noun} {reference.ref!r}"
+    hint = f"remove it here, or grant it under `{key}` of the role"
+    return [Finding(UngrantedReference.code, (*reference.path, "ref"), message, hint=hint)]
+
+
+class ForbiddenAccess:
+    """An agent stays within the access its role gives: `call-read-only` lets only retrieval and function tools through,
+    `deny` lets nothing through; writing needs a collection that takes it.
+
+    Why: a grant names a tool and how far it may be used; the second half binds as much as the first.
+    Bad:  a role with {ref: send-email, access: call-read-only}, while send-email is an action
+    Good: {ref: send-email, access: call, approval_required: true}
+    """
+
+    code: ClassVar[str] = "AML-96"
+    name: ClassVar[str] = "forbidden-access"
+    severity: ClassVar[Severity] = Severity.ERROR
+    since: ClassVar[str] = "0.1"
+
+    def complaints(self, use: ToolUse) -> list[Finding]:
+        """An error when the role denies the tool, or grants only reading and the tool does more."""
+        grants = use.agent.grants("tools")
+        access = None if grants is None else access_of(grants.of(use.reference.ref), TOOL_ACCESS)
+        name, role = use.reference.ref, use.agent.role_name
+        if access == DENY:
+            message = f"the role {role!r} denies the tool {name!r}"
+            return [use.at("ref", self.code, message, self.severity, "remove it here, or have the role changed")]
+        kind = None if use.tool is None else use.tool.type
+        if access == CALL_READ_ONLY and kind is not None and kind not in READ_ONLY_TYPES:
+            message = f"the role {role!r} grants {name!r} for reading only, but its type is {kind}"
+            return [use.at("ref", self.code, message, self.severity, "ask for `access: call`, with an approval")]
+        return []
+
+
+class LoosenedLimit:
+    """What an agent writes beside a `ref` may tighten what the tool and the role say, never loosen it.
+
+    Why: an approval or a limit set by the tool's owner or by security must hold in every agent.
+    Bad:  {ref: send-email, approval_required: false}, while the tool requires approval
+    Good: {ref: send-email, max_calls_per_run: 1}
+    """
+
+    code: ClassVar[str] = "AML-92"
+    name: ClassVar[str] = "loosened-limit"
+    severity: ClassVar[Severity] = Severity.ERROR
+    since: ClassVar[str] = "0.1"
+
+    def complaints(self, use: ToolUse) -> list[Finding]:
+        """An error at each override that is looser."""
+        grants = use.agent.grants("tools")
+        bound = bounds(use.tool, () if grants is None else grants.of(use.reference.ref))
+        own = use.reference.limits
+        found: list[Finding] = []
+        if bound.approval_required and own.approval_required is False:
+            message = f"{use.reference.ref!r} requires approval, and an agent cannot waive it"
+            found.append(use.at("approval_required", self.code, message, self.severity, "remove this line"))
+        limit, wanted = bound.max_calls_per_run, own.max_calls_per_run
+        if limit is not None and wanted is not None and wanted > limit:
+            message = f"{use.reference.ref!r} may be called {limit} times per run, and an agent cannot raise that"
+            hint = f"write at most {limit}"
+            found.append(use.at("max_calls_per_run", self.code, message, self.severity, hint))
+        return found
+
+
+class DeprecatedTool:
+    """An agent should move away from tools that are deprecated.
+
+    Why: they are kept for those who use them already, and will go.
+    Bad:  ref: send-fax, while that tool has `status: deprecated`
+    Good: ref: send-email
+    """
+
+    code: ClassVar[str] = "AML-79"
+    name: ClassVar[str] = "deprecated-tool"
+    severity: ClassVar[Severity] = Severity.WARNING
+    since: ClassVar[str] = "0.1"
+
+    def complaints(self, use: ToolUse) -> list[Finding]:
+        """A warning that quotes the note about what to do, where there is one."""
+        if use.tool is None or use.tool.status != "deprecated":
+            return []
+        note = use.reference.notes or _migration_note(use.agent) or use.tool.notes
+        message = f"the tool {use.reference.ref!r} is deprecated"
+        hint = "move to the tool that replaces it"
+        return [use.at("ref", self.code, f"{message}: {note}" if note else message, self.severity, hint)]
+
+
+def _migration_note(agent: LinkedAgent) -> str | None:
+    notes = agent.value.get("notes")
+    if isinstance(notes, dict):
+        notes = notes.get("migration_notes")
+    return notes.strip() if isinstance(notes, str) and notes.strip() else None
+
+
+class DraftTool:
+    """An active agent or role does not count on a tool that is still a draft.
+
+    Why: drafts are not served in production, so the agent would lack the tool there.
+    Bad:  an active agent with ref: new-search, while that tool has `status: draft`
+    Good: activate the tool first
+    """
+
+    code: ClassVar[str] = "AML-80"
+    name: ClassVar[str] = "draft-tool"
+    severity: ClassVar[Severity] = Severity.WARNING
+    since: ClassVar[str] = "0.1"
+
+    def complaints(self, use: ToolUse) -> list[Finding]:
+        """A warning when an active agent names a draft."""
+        if use.agent.status != "active" or use.tool is None or use.tool.status != "draft":
+            return []
+        message = f"the tool {use.reference.ref!r} is a draft, which an active agent cannot use in production"
+        return [use.at("ref", self.code, message, self.severity, "activate the tool, or leave it out until then")]
+
+
+LADDER: tuple[Step, ...] = (
+    UnresolvedTool(),
+    DisabledTool(),
+    UngrantedReference(),
+    ForbiddenAccess(),
+    LoosenedLimit(),
+    DeprecatedTool(),
+    DraftTool(),
+)
+
+
+def tool_findings(agent: LinkedAgent) -> Iterator[Finding]:
+    """For every tool an agent names, what the first rule that objects has to say."""
+    for reference in agent.tool_references():
+        use = ToolUse(agent, reference, agent.links.tool(reference.ref))
+        yield from next((found for step in LADDER if (found := step.complaints(use))), ())

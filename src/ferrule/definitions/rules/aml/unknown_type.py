@@ -1,0 +1,60 @@
+"""Schemas of a type that JSON does not have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from ferrule.contracts.expect import show
+from ferrule.contracts.rule import Subject
+from ferrule.definitions.rules.aml.interface import schemas
+from ferrule.model.diagnostic import Finding, Severity
+from ferrule.model.nearest import nearest
+from ferrule.model.value import JsonValue, Path
+
+JSON_TYPES = frozenset({"object", "array", "string", "number", "integer", "boolean", "null"})
+_HINTS = {
+    "date": "write `type: string` and `format: date`",
+    "file": "write an attachment object with `transfer`",
+    "float": "write `number`",
+    "any": "leave `type` out",
+    "int": "write `integer`",
+}
+_LISTED = f"the types are {', '.join(sorted(JSON_TYPES))}"
+
+
+class UnknownType:
+    """A schema's `type` is object, array, string, number, integer, boolean or null, or a list of those.
+
+    Why: validators refuse other words.
+    Bad:  type: [string, null]      (an unquoted null is no word)
+    Good: type: [string, "null"]
+    """
+
+    code: ClassVar[str] = "AML-27"
+    name: ClassVar[str] = "unknown-schema-type"
+    severity: ClassVar[Severity] = Severity.ERROR
+    since: ClassVar[str] = "0.1"
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """A finding at each `type`, or item of it, that is no JSON type."""
+        for path, schema, _ in schemas(subject):
+            if "type" not in schema:
+                continue
+            word = schema["type"]
+            if isinstance(word, str) and word in JSON_TYPES:
+                continue
+            if not isinstance(word, list):
+                yield self._unknown((*path, "type"), word)
+            elif not word:
+                yield Finding(self.code, (*path, "type"), "`type` is an empty list", hint="name at least one type")
+            else:
+                for index, item in enumerate(word):
+                    if not isinstance(item, str) or item not in JSON_TYPES:
+                        yield self._unknown((*path, "type", index), item)
+
+    def _unknown(self, path: Path, word: JsonValue) -> Finding:
+        if word is None:
+            return Finding(self.code, path, "an unquoted null is no type name", hint='quote it: "null"')
+        hint = (_HINTS.get(word) or nearest(word, JSON_TYPES) if isinstance(word, str) else None) or _LISTED
+        return Finding(self.code, path, f"{show(word)} is no JSON type", hint=hint)

@@ -1,0 +1,62 @@
+"""AML-83: a change that breaks callers without a major version."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from ferrule.contracts.compat import CompatFinding
+from ferrule.definitions.rules.compat.versions import VERSION, changed_aml_tools, is_stale, listed, next_version, shown
+from ferrule.model.change import Comparison, ToolChange
+from ferrule.model.diagnostic import Finding, Severity
+from ferrule.model.semver import Bump
+from ferrule.model.value import MISSING
+
+
+class BreakingInput:
+    """A breaking change of `interface.input` raises the major version.
+
+    Why:  callers that were right yesterday are refused today. Breaking is: a property removed or renamed (also where
+          undeclared ones are let through), a property newly required, a type changed or narrowed, values taken out of an
+          enum or an enum put where there was none, a bound, pattern or format added or tightened, undeclared properties no
+          longer taken, a branch of a combinator removed. Below 1.0.0 a minor version counts as a major one. When nobody can
+          tell, this is a warning and a person must look.
+    Bad:  `minLength: 1` added to `q`, version 1.4.0 to 1.5.0
+    Good: the same change with version 2.0.0
+    """
+
+    code: ClassVar[str] = "AML-83"
+    name: ClassVar[str] = "breaking-input"
+    severity: ClassVar[Severity] = Severity.ERROR
+    since: ClassVar[str] = "0.1"
+
+    def check(self, comparison: Comparison) -> Iterator[CompatFinding]:
+        """At most one finding per tool."""
+        for change in changed_aml_tools(comparison):
+            if is_stale(change) or change.made is Bump.MAJOR or change.new is None:
+                continue
+            if change.needed is Bump.MAJOR:
+                yield CompatFinding(change.new.outline, self._broken(change))
+            elif change.is_undecided:
+                yield CompatFinding(change.new.outline, self._undecided(change))
+
+    def _broken(self, change: ToolChange) -> Finding:
+        told = []
+        if change.narrowed:
+            told.append(listed(change.narrowed))
+        if change.example is not MISSING:
+            told.append(f"`{shown(change.example)}` was accepted and no longer is")  # type: ignore[arg-type]
+        message = f"the input of {change.part.outline.tool_id!r} breaks its callers: {'; '.join(told)}"
+        return Finding(self.code, VERSION, message, hint=_hint(change))
+
+    def _undecided(self, change: ToolChange) -> Finding:
+        message = (
+            f"whether the input of {change.part.outline.tool_id!r} still accepts everything cannot be decided;"
+            " a person must look"
+        )
+        return Finding(self.code, VERSION, message, Severity.WARNING, f"if it does not, {_hint(change)}")
+
+
+def _hint(change: ToolChange) -> str:
+    before = change.old.outline.version if change.old else None
+    return f"{before} needs a major version after it: {next_version(before, Bump.MAJOR)}"

@@ -1,0 +1,63 @@
+"""AML-99: a role whose version does not say what happened to its grants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from ferrule.contracts.compat import CompatFinding
+from ferrule.definitions.rules.compat.versions import VERSION, next_version
+from ferrule.model.change import Comparison
+from ferrule.model.diagnostic import Finding, Severity
+from ferrule.model.effective import DENY, references
+from ferrule.model.outline import RoleOutline
+from ferrule.model.semver import Bump, bump_between, parse_version
+
+_KINDS = ("tools", "knowledge_bases", "collections")
+Grant = tuple[str, str]
+
+
+class UnderstatedRoleVersion:
+    """A role's version says what happened to its grants: patch for text, minor for grants added, major for grants removed.
+
+    Why:  agents lose rights when a grant goes, so whoever depends on the role must see it coming. A grant turned to `deny`
+          counts as removed.
+    Bad:  a tool taken out of `tools`, version 1.1.0 to 1.2.0
+    Good: the same change with version 2.0.0
+    """
+
+    code: ClassVar[str] = "AML-99"
+    name: ClassVar[str] = "understated-role-version"
+    severity: ClassVar[Severity] = Severity.ERROR
+    since: ClassVar[str] = "0.1"
+
+    def check(self, comparison: Comparison) -> Iterator[CompatFinding]:
+        """One finding per role that is on both sides and whose version was raised too little."""
+        for iam_id, new in comparison.candidate.roles.items():
+            old = comparison.published.roles.get(iam_id)
+            if old is not None and old.value != new.value:
+                yield from self._judged(old, new)
+
+    def _judged(self, old: RoleOutline, new: RoleOutline) -> Iterator[CompatFinding]:
+        before, after = parse_version(old.value.get("version")), parse_version(new.value.get("version"))
+        if before is None or after is None:
+            return
+        removed, added = _grants(old.value) - _grants(new.value), _grants(new.value) - _grants(old.value)
+        needed = Bump.MAJOR if removed else Bump.MINOR if added else Bump.PATCH
+        made = bump_between(before, after)
+        if made >= needed:
+            return
+        names = ", ".join(sorted(name for _, name in removed or added)[:3])
+        what = "removes grants" if removed else "adds grants" if added else "changes"
+        message = f"the role {new.iam_id!r} {what}{f' ({names})' if names else ''} without a {needed.word} version"
+        hint = f"after {old.value['version']} comes {next_version(old.value['version'], needed)}"
+        yield CompatFinding(new, Finding(self.code, VERSION, message, hint=hint))
+
+
+def _grants(role: dict[str, Any]) -> set[Grant]:
+    granted: set[Grant] = set()
+    for kind in _KINDS:
+        entries = references(role, kind).entries
+        denied = {entry.ref for entry in entries if entry.entry.get("access") == DENY}
+        granted |= {(kind, entry.ref) for entry in entries if entry.ref not in denied}
+    return granted

@@ -1,0 +1,97 @@
+"""What makes the tools a program: its module, `main.go`, and a page about it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from ferrule.contracts.language import Plan, SourceFile
+from ferrule.definitions.stubs.languages.go.files import SHARED, source
+from ferrule.definitions.stubs.languages.go.surroundings import Surroundings
+from ferrule.definitions.stubs.languages.go.text import one_line, quoted
+from ferrule.definitions.stubs.languages.go.tools import PACKAGE
+
+GO = "1.21"
+"""The oldest Go that compiles the stubs."""
+_NEWER = re.compile(r"1\.([0-9]{2})(\.[0-9]{1,3})?")
+_MODULE_WORDS = """\
+// The files that ferrule gen writes import one another by this name. When you change it, run ferrule gen again.
+"""
+_MODULE = re.compile(rb'(?m)^module[ \t]+"?([A-Za-z0-9][A-Za-z0-9._~/-]*)"?[ \t]*(//.*)?$')
+
+
+def project_files(plan: Plan, around: Surroundings) -> list[SourceFile]:
+    """The files of a project."""
+    return [
+        module_file(around.module, plan.project.language_version, _MODULE_WORDS),
+        SourceFile("main.go", _main(plan, around), "generated"),
+        SourceFile("README.md", _readme(plan, around), "yours"),
+        SourceFile(".gitignore", "/bin/\n", "yours"),
+    ]
+
+
+def module_file(module: str, version: str, first: str = "") -> SourceFile:
+    """What makes a folder a Go module. It is the person's, who may need other modules. `version`: the agent file's."""
+    newer = _NEWER.fullmatch(version)
+    wanted = version if newer is not None and int(newer[1]) > int(GO.partition(".")[2]) else GO
+    return SourceFile("go.mod", f"{first}module {module}\n\ngo {wanted}\n", "yours")
+
+
+def module_in(read: Callable[[str], bytes | None]) -> str:
+    """The module that a folder is, as its `go.mod` says."""
+    found = _MODULE.search((read("go.mod") or b"").replace(b"\r\n", b"\n"))
+    return found[1].decode() if found is not None else ""
+
+
+def _main(plan: Plan, around: Surroundings) -> str:
+    given = "logger, config.Load(logger)" if around.needs_config else "logger"
+    name, version = quoted(plan.project.name), quoted(plan.project.version)
+    lines = [
+        "// main serves the tools over MCP: requests come in from standard input, answers go to standard output, and the log to",
+        "// standard error.",
+        "func main() {",
+        "\tlogger := slog.New(slog.NewTextHandler(os.Stderr, nil))",
+        f"\tall, err := tools.Tools({given})",
+        "\tif err == nil {",
+        f"\t\terr = tools.Serve(context.Background(), {name}, {version}, all, os.Stdin, os.Stdout)",
+        "\t}",
+        "\tif err != nil {",
+        '\t\tlogger.Error("the server cannot go on", "error", err)',
+        "\t\tos.Exit(1)",
+        "\t}",
+        "}",
+    ]
+    imports = [quoted(f"{around.module}/{PACKAGE}"), *([around.config_import] if around.needs_config else [])]
+    return source(SHARED, "main", lines, ["context", "log/slog", "os"], imports)
+
+
+def _readme(plan: Plan, around: Surroundings) -> str:
+    project = plan.project
+    program = around.module.rpartition("/")[2]
+    told = f"{_prose(project.description)}\n\n" if project.description.strip() else ""
+    listed = "".join(f"- {_prose(tool.name)}\n" for tool in plan.tools)
+    return f"""# {_prose(project.name)}
+
+{told}Tools of an agent, written in Go and served over MCP:
+
+{listed}
+The work of each tool is in `tools/`, in the file without `_gen` in its name. `ferrule gen go` writes the other files anew
+when a definition changes and leaves yours alone. They import one another by the name of
+the module: `go.mod` says how to give it another one.
+
+```console
+go build -o bin/{program} .
+go test ./...
+```
+
+`bin/{program}` speaks MCP over standard input and output. In the `ferrule.toml` of their workspace, this lets Ferrule run
+the tools with it:
+
+```toml
+{plan.program_settings(program.replace(".", "-").replace("~", "-"), plan.placed(f"bin/{program}"))}```
+"""
+
+
+def _prose(text: str) -> str:
+    """A text as one line of Markdown that means nothing but itself."""
+    return "".join(f"\\{one}" if one in "\\`*_{}[]<>#|!&~" else one for one in one_line(text))

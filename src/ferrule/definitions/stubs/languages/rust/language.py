@@ -1,0 +1,38 @@
+"""Rust: serde types and plain functions."""
+
+from __future__ import annotations
+
+from ferrule.contracts.language import Plan, SourceFile, Step, ToolNote, Written
+from ferrule.definitions.stubs.languages.rust.calling import client_files
+from ferrule.definitions.stubs.languages.rust.names import RESERVED_STEMS, RESERVED_TYPES
+from ferrule.definitions.stubs.languages.rust.project import shared_files
+from ferrule.definitions.stubs.languages.rust.tools import generated_file, handler_file
+
+
+class Rust:
+    """Stubs in Rust."""
+
+    name = "rust"
+    title = "Rust"
+    flavours: tuple[str, ...] = ()
+    reserved_types = RESERVED_TYPES
+    reserved_endings: tuple[str, ...] = ("Array",)
+    reserved_stems = RESERVED_STEMS
+
+    def write(self, plan: Plan) -> Written:
+        """All files of a plan."""
+        return client_files(plan) if plan.kind == "client" else _implementation(plan)
+
+
+def _implementation(plan: Plan) -> Written:
+    files: list[SourceFile] = []
+    notes: list[ToolNote] = []
+    for tool in plan.tools:
+        made, found = generated_file(tool)
+        files += [handler_file(tool, plan), made]
+        notes += found.notes
+    steps = (Step("cargo test"),) if plan.is_project else ()
+    return Written((*files, *shared_files(plan)), tuple(notes), steps)
+
+
+LANGUAGE = Rust()

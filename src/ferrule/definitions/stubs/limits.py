@@ -1,0 +1,98 @@
+"""What a reader is told beside a type: descriptions, defaults, examples, and what the type itself cannot say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+from ferrule.definitions.stubs.places import Place
+from ferrule.model.type_tree import SILENT, Words
+from ferrule.model.value import is_number
+from ferrule.schema.fitting.words import told
+
+_WORDS = frozenset({"description", "title", "default", "examples", "example", "deprecated"})
+_LIMITS = {
+    "string": ("minLength", "maxLength", "pattern", "contentMediaType", "not"),
+    "number": ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "multipleOf", "not"),
+    "array": ("minItems", "maxItems", "uniqueItems", "contains", "minContains", "maxContains", "not"),
+    "object": ("minProperties", "maxProperties", "propertyNames", "dependentRequired", "dependencies", "not", "if"),
+}
+_JUDGING = frozenset(keyword for keywords in _LIMITS.values() for keyword in keywords)
+_COUNTED = {"Length": "character", "Items": "item", "Properties": "member", "Contains": "of them"}
+_BOUNDS = {"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}
+_MOST = 12
+_MOST_EXAMPLES = 5
+
+
+def words(places: Iterable[Place], limits: tuple[str, ...] = ()) -> Words:
+    """What the schemas of one value say about it; of two that say the same thing, the first is heard."""
+    told_of: dict[str, Any] = {}
+    for place in places:
+        schema = place.schema
+        if isinstance(schema, dict) and not _WORDS.isdisjoint(schema):
+            for keyword in _WORDS:
+                if keyword in schema:
+                    told_of.setdefault(keyword, schema[keyword])
+    if not told_of and not limits:
+        return SILENT
+    description = told_of.get("description") or told_of.get("title")
+    examples = told_of.get("examples")
+    if not isinstance(examples, list):
+        examples = [told_of["example"]] if "example" in told_of else []
+    return Words(
+        description=description.strip() if isinstance(description, str) else "",
+        limits=limits,
+        default=told_of.get("default"),
+        has_default="default" in told_of,
+        examples=tuple(examples[:_MOST_EXAMPLES]),
+        is_deprecated=told_of.get("deprecated") is True,
+    )
+
+
+@cache
+def _keywords(kinds: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(keyword for kind in kinds for keyword in _LIMITS.get(kind, ())))
+
+
+def limits(places: Iterable[Place], kinds: tuple[str, ...]) -> tuple[str, ...]:
+    """What the schemas check besides, for values of some kinds."""
+    found: dict[str, None] = {}
+    for place in places:
+        if _JUDGING.isdisjoint(place.schema):
+            continue
+        for keyword in _keywords(kinds):
+            if keyword in place.schema:
+                found.setdefault(_clause(keyword, place.schema), None)
+    found.pop("", None)
+    return tuple(found)[:_MOST]
+
+
+def _clause(keyword: str, schema: dict[str, Any]) -> str:
+    operand = schema[keyword]
+    if keyword in _BOUNDS and isinstance(operand, bool):
+        return told(keyword, schema.get(_BOUNDS[keyword])) if operand else ""
+    if keyword in ("minimum", "maximum") and schema.get(f"exclusive{keyword.capitalize()}") is True:
+        return ""
+    if keyword[3:] in _COUNTED and is_number(operand):
+        if keyword.startswith("min") and operand <= 0:
+            return ""
+        what = _COUNTED[keyword[3:]]
+        ending = "" if operand == 1 or keyword.endswith("Contains") else "s"
+        return f"at {'least' if keyword.startswith('min') else 'most'} {operand:g} {what}{ending}"
+    if keyword == "if":
+        return "more is asked of it under a condition"
+    return told(keyword, operand)
+
+
+def needs(schema: dict[str, Any]) -> str:
+    """What a union of requirements asks for: `needs a, b or c`."""
+    for keyword in ("anyOf", "oneOf"):
+        branches = schema.get(keyword)
+        if isinstance(branches, list) and all(
+            isinstance(branch, dict) and isinstance(branch.get("required"), list) and "properties" not in branch
+            for branch in branches
+        ):
+            said = " or ".join(" and ".join(map(str, branch["required"])) for branch in branches[:10])
+            return f"needs {said}"[:200]
+    return ""

@@ -1,0 +1,266 @@
+"""Where schemas stand in a document, and what they refer to.
+
+A value is often described by several schemas at once: those of an `allOf`, what a `$ref` points at and what stands beside it.
+Such schemas are kept side by side, each with its place, and never copied into one: stubs check values by the schemas where they
+stand.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, NamedTuple
+from urllib.parse import unquote, urljoin
+
+from ferrule.model.type_tree import Note
+from ferrule.schema.fitting.merging import ANNOTATIONS
+from ferrule.schema.walk import positions
+
+NEUTRAL = ANNOTATIONS | {"$ref", "allOf", "format", "$dynamicRef", "$recursiveRef"}
+"""Keywords that say nothing about the shape by themselves."""
+_DRAFTS = (("draft-03", 4), ("draft-04", 4), ("draft-06", 6), ("draft-07", 7), ("2019-09", 2019))
+_SINCE = {
+    "const": 6,
+    "contains": 6,
+    "propertyNames": 6,
+    "if": 7,
+    "then": 7,
+    "else": 7,
+    "dependentSchemas": 2019,
+    "dependentRequired": 2019,
+    "unevaluatedProperties": 2019,
+    "unevaluatedItems": 2019,
+    "prefixItems": 2020,
+}
+"""The draft that brought a keyword: a validator of an older one takes no notice of it."""
+_MOST_FOLLOWED = 100
+"""How many schemas may be on the way from one to what it means."""
+MOST_NOTES = 200
+
+
+class Place(NamedTuple):
+    """A schema and where it stands."""
+
+    schema: Any
+    pointer: str
+    """As a `$ref` would write it, except that only `%` is escaped: `#/properties/a~1b`."""
+
+    def below(self, keyword: str, name: str | int | None = None) -> Place:
+        """What stands inside it."""
+        inner = self.schema[keyword]
+        if name is None:
+            return Place(inner, f"{self.pointer}/{keyword}")
+        return Place(inner[name], f"{self.pointer}/{keyword}/{escaped(name)}")
+
+
+class Node(NamedTuple):
+    """Schemas that one value must fit, all of them."""
+
+    places: tuple[Place, ...]
+    chosen: frozenset[str] = frozenset()
+    """Unions (by their pointers) of which one branch is among the places, or which are left out of account."""
+
+    @property
+    def pointer(self) -> str:
+        """Where it stands, for readers and for values that are known to fit."""
+        return self.places[0].pointer if self.places else "#"
+
+
+def escaped(name: str | int) -> str:
+    """A step of a pointer."""
+    return name.replace("~", "~0").replace("/", "~1").replace("%", "%25") if isinstance(name, str) else str(name)
+
+
+class Document:
+    """One schema with everything in it."""
+
+    def __init__(self, root: Any) -> None:
+        self.root = root
+        self.notes: dict[Note, None] = {}
+        self._targets: dict[tuple[str, str], Place | None] = {}
+        self._resources: dict[str, str] | None = None
+        self._anchors: dict[str, str] = {}
+
+    @cached_property
+    def draft(self) -> int:
+        """The draft it is read by."""
+        return _draft(self.root)
+
+    def note(self, pointer: str, message: str) -> None:
+        """Tells something once."""
+        if len(self.notes) < MOST_NOTES:
+            self.notes[Note(pointer, message)] = None
+
+    def flat(self, places: tuple[Place, ...]) -> tuple[Place, ...] | None:
+        """What all of them say, `$ref` and `allOf` followed; None where no value fits."""
+        if len(places) == 1:
+            schema = places[0].schema
+            if type(schema) is dict and _NOT_FLAT.isdisjoint(schema):
+                return places
+        found: dict[str, Place] = {}
+        for place in places:
+            if not self._gather(place, found, ()):
+                return None
+        return tuple(found.values())
+
+    def origin(self, place: Place) -> Place:
+        """The schema that it stands for: what it refers to, where it says nothing besides."""
+        seen = set()
+        while isinstance(place.schema, dict) and "$ref" in place.schema and place.pointer not in seen:
+            seen.add(place.pointer)
+            if not place.schema.keys() <= _REFERRING and self.draft > 7:
+                break
+            target = self.target(place.schema["$ref"], place.pointer)
+            if target is None:
+                break
+            place = target
+        return place
+
+    def _gather(self, place: Place, found: dict[str, Place], way: tuple[str, ...]) -> bool:
+        """Adds everything a value must fit; False where nothing fits."""
+        schema = place.schema
+        if not isinstance(schema, dict):
+            if schema is not True and schema is not False:
+                self.note(place.pointer, "this is no schema; any value is taken")
+            return schema is not False
+        if place.pointer in found:
+            return True
+        if place.pointer in way:
+            self.note(place.pointer, "it refers to itself; that says nothing about a value")
+            return True
+        if len(way) > _MOST_FOLLOWED:
+            self.note(
+                place.pointer, f"more than {_MOST_FOLLOWED} references and allOf in each other; any value is taken"
+            )
+            return True
+        if schema.get("not", False) in (True, {}):
+            return False
+        way = (*way, place.pointer)
+        ref = schema.get("$ref")
+        if ref is not None and not schema.keys() <= _REFERRING and self.draft <= 7:
+            return self._referred(place, ref, found, way)
+        return self._joined(place, ref, found, way)
+
+    def _joined(self, place: Place, ref: Any, found: dict[str, Place], way: tuple[str, ...]) -> bool:
+        """A schema and what is beside it, in the order in which it is written."""
+        own = self._read(place)
+        for keyword in own.schema:
+            if keyword in ("properties", "required") and place.pointer not in found:
+                found[place.pointer] = own
+            elif keyword == "$ref" and not self._referred(place, ref, found, way):
+                return False
+            elif keyword in ("$dynamicRef", "$recursiveRef"):
+                self.note(place.pointer, f"{keyword} is not followed; any value is taken there")
+            elif keyword == "allOf" and isinstance(members := own.schema[keyword], list):
+                for at in range(len(members)):
+                    if not self._gather(place.below(keyword, at), found, way):
+                        return False
+        found.setdefault(place.pointer, own)
+        return True
+
+    def _referred(self, place: Place, ref: Any, found: dict[str, Place], way: tuple[str, ...]) -> bool:
+        target = self.target(ref, place.pointer)
+        if target is None:
+            self.note(place.pointer, f"{str(ref)[:80]!r} is not in this schema; any value is taken")
+            return True
+        return self._gather(target, found, way)
+
+    def _read(self, place: Place) -> Place:
+        """The place as the document's draft reads it."""
+        if _SINCE.keys().isdisjoint(place.schema) or self.draft == 2020:
+            return place
+        known = {word: said for word, said in place.schema.items() if _SINCE.get(word, 0) <= self.draft}
+        return Place(known, place.pointer)
+
+    def target(self, ref: Any, pointer: str) -> Place | None:
+        """What a reference points at; None where that is not here."""
+        if not isinstance(ref, str):
+            return None
+        self._index()
+        home = self._home(pointer)
+        key = (home, ref)
+        if key not in self._targets:
+            self._targets[key] = self._found(ref, home)
+        return self._targets[key]
+
+    def _index(self) -> None:
+        """Finds what can be pointed at by other than its place."""
+        if self._resources is not None:
+            return
+        self._resources = {"#": ""}
+        for position in positions(self.root):
+            if _ADDRESSES.isdisjoint(position.schema):
+                continue
+            pointer = "#" + "".join(f"/{escaped(step)}" for step in position.path)
+            own = position.schema.get("$id", position.schema.get("id") if self.draft <= 4 else None)
+            if isinstance(own, str) and not own.startswith("#"):
+                self._resources[pointer] = _joined_uri(self._resources[self._home(pointer)], own).rstrip("#")
+            elif isinstance(own, str) and self.draft <= 7:
+                self._anchors.setdefault(f"{self._resources[self._home(pointer)]}{own}", pointer)
+            for keyword in ("$anchor", "$dynamicAnchor"):
+                if isinstance(name := position.schema.get(keyword), str):
+                    self._anchors.setdefault(f"{self._resources[self._home(pointer)]}#{name}", pointer)
+
+    def _home(self, pointer: str) -> str:
+        """The resource that a place belongs to: the nearest schema around it with an `$id`."""
+        assert self._resources is not None
+        if len(self._resources) == 1:
+            return "#"
+        while pointer not in self._resources:
+            pointer = pointer.rpartition("/")[0] or "#"
+        return pointer
+
+    def _found(self, ref: str, home: str) -> Place | None:
+        assert self._resources is not None
+        base, _, fragment = _joined_uri(self._resources[home], ref).partition("#") if ref[:1] != "#" else ("", "", "")
+        if ref[:1] == "#":
+            base, fragment = self._resources[home], ref[1:]
+            start: str | None = home
+        else:
+            start = next((pointer for pointer, uri in self._resources.items() if uri == base), None)
+        if start is None:
+            return None
+        if fragment and not fragment.startswith("/"):
+            anchored = self._anchors.get(f"{base}#{unquote(fragment)}")
+            return None if anchored is None else self._at(_steps(anchored[1:]), "#")
+        return self._at(_steps(fragment), start)
+
+    def _at(self, steps: list[str], start: str) -> Place | None:
+        found, pointer = self.root, "#"
+        for step in _steps(start[1:]) + steps:
+            if isinstance(found, dict) and step in found:
+                found = found[step]
+            elif isinstance(found, list) and step.isascii() and step.isdecimal() and int(step[:9]) < len(found):
+                found = found[int(step[:9])]
+            else:
+                return None
+            pointer = f"{pointer}/{escaped(step)}"
+        return Place(found, pointer) if isinstance(found, dict | bool) else None
+
+
+_REFERRING = NEUTRAL - {"allOf"}
+_ADDRESSES = frozenset({"$id", "id", "$anchor", "$dynamicAnchor"})
+_NOT_FLAT = frozenset({"$ref", "allOf", "not", "$dynamicRef", "$recursiveRef", *_SINCE})
+
+
+def _steps(fragment: str) -> list[str]:
+    """The names that a pointer goes by."""
+    if not fragment:
+        return []
+    return [step.replace("~1", "/").replace("~0", "~") for step in unquote(fragment).split("/")[1:]]
+
+
+def _joined_uri(base: str, ref: str) -> str:
+    try:
+        return urljoin(base, ref) if base else ref
+    except ValueError:
+        return ref
+
+
+def _draft(root: Any) -> int:
+    """The draft a schema is read by: what it says, or draft 7 where only that has lists under `items`."""
+    said = root.get("$schema") if isinstance(root, dict) else None
+    if isinstance(said, str):
+        return next((draft for name, draft in _DRAFTS if name in said), 2020)
+    if isinstance(root, dict) and any(isinstance(each.schema.get("items"), list) for each in positions(root)):
+        return 7
+    return 2020

@@ -1,0 +1,232 @@
+"""Tools with their names and types: what a language writes stubs of.
+
+Names of files and types are legal, distinct and as stable as can be: a tool's own name gives them, and other tools matter only
+where they want the same (`identifiers.py`). Nothing is resolved or looked up here that a definition does not say.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ferrule.contracts.language import Injected, Language, Plan, Project, StubKind, ToolPlan
+from ferrule.definitions.stubs.contract import contract_of
+from ferrule.definitions.stubs.identifiers import Style, identifiers, pascal, snake
+from ferrule.definitions.stubs.placeholder import placeholder_of
+from ferrule.definitions.stubs.runs import Names
+from ferrule.definitions.stubs.tree import type_tree
+from ferrule.model.builtin_tools import BUILTIN_TOOLS
+from ferrule.model.canonical import digest_of_tool
+from ferrule.model.injection import CONFIG, LOGGER, entries_of
+from ferrule.model.tool import Tool
+from ferrule.model.type_tree import TypeTree
+from ferrule.schema.internal_fields import model_schema
+
+Progress = Callable[[int, int], None]
+"""Told how many tools are done, and how many there are."""
+
+ROOTS = ("Input", "Output")
+"""What is put after a tool's type name for the types of what it takes and gives."""
+_SYMBOL = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+_LONGEST_STEM, _LONGEST_TYPE = 60, 80
+"""Some disks take names of 143 bytes, and stubs put something behind these."""
+
+
+class Choice(NamedTuple):
+    """What was chosen beside the tools, now and before."""
+
+    kind: StubKind = "implementation"
+    is_project: bool = False
+    flavour: str = ""
+    kept: Mapping[str, Names] = {}
+    """What tools were called before, by their ids: they are still called so, and no others are. Of a tool in several versions
+    nobody knows which of them was."""
+
+
+def plan(
+    tools: Sequence[Tool],
+    project: Project,
+    language: Language,
+    choice: Choice,
+    *,
+    names: Mapping[str, str] | None = None,
+    progress: Progress = lambda done, total: None,
+) -> Plan:
+    """The plan of some tools. `names`: what a caller calls each by, by its id, where that is not its name."""
+    versions = Counter(tool.tool_id for tool in tools)
+    kept = {tool_id: names for tool_id, names in choice.kept.items() if versions[tool_id] < 2}
+    keys = _keys(tools, kept)
+    symbols = _symbols(tools, keys)
+    stems = _stems(tools, keys, language, kept)
+    types = _type_names(tools, symbols, language, project.acronyms, kept)
+    taken = set(language.reserved_types)
+    taken.update(each for name in types.values() for each in _declared(name, language))
+    planned: list[ToolPlan] = []
+    for number, (tool, key, symbol) in enumerate(zip(tools, keys, symbols, strict=True)):
+        progress(number, len(tools))
+        called = (names or {}).get(tool.tool_id, tool.name)
+        planned.append(_planned(tool, called, stems[key], types[symbol], choice.kind, project.acronyms, taken))
+    return Plan(
+        kind=choice.kind,
+        project=project,
+        tools=tuple(planned),
+        is_project=choice.is_project,
+        flavour=choice.flavour or next(iter(language.flavours), ""),
+    )
+
+
+def _keys(tools: Sequence[Tool], kept: Mapping[str, Names]) -> list[str]:
+    """What each tool's files are named after: its name where no other has it, or had it before, else with what tells it apart."""
+    ways: tuple[Callable[[Tool], str], ...] = (
+        lambda tool: tool.name,
+        lambda tool: f"{tool.namespace}.{tool.name}",
+        lambda tool: tool.tool_id,
+        lambda tool: f"{tool.tool_id}@{tool.version}",
+        lambda tool: f"{tool.namespace}.{tool.name}@{tool.version}#{digest_of_tool(tool)}",
+    )
+    stems = Style(snake, longest=_LONGEST_STEM)
+    owners = {names.stem: tool_id for tool_id, names in kept.items()}
+    keys = [ways[0](tool) for tool in tools]
+    for way in ways[1:]:
+        count = Counter(keys)
+        keys = [
+            key if count[key] == 1 and owners.get(stems.made(key), tool.tool_id) == tool.tool_id else way(tool)
+            for key, tool in zip(keys, tools, strict=True)
+        ]
+    return keys
+
+
+def _stems(tools: Sequence[Tool], keys: Sequence[str], language: Language, kept: Mapping[str, Names]) -> dict[str, str]:
+    """What each tool's files are called, by its key."""
+    style = Style(snake, longest=_LONGEST_STEM)
+    held = {
+        key: kept[tool.tool_id].stem
+        for tool, key in zip(tools, keys, strict=True)
+        if tool.tool_id in kept and kept[tool.tool_id].stem not in language.reserved_stems
+    }
+    free = [key for key in keys if key not in held]
+    return held | identifiers(free, style, language.reserved_stems | {each.stem for each in kept.values()})
+
+
+def _symbols(tools: Sequence[Tool], keys: Sequence[str]) -> list[str]:
+    """What each tool's types are named after: an ADL tool's `name` where it could be one in code (ADL-43), else its key."""
+    wanted = [
+        tool.title if tool.dialect == "adl" and tool.title and _SYMBOL.fullmatch(tool.title) else key
+        for tool, key in zip(tools, keys, strict=True)
+    ]
+    count = Counter(wanted)
+    return [each if count[each] == 1 else key for each, key in zip(wanted, keys, strict=True)]
+
+
+def _type_names(
+    tools: Sequence[Tool],
+    symbols: Sequence[str],
+    language: Language,
+    acronyms: frozenset[str],
+    kept: Mapping[str, Names],
+) -> dict[str, str]:
+    """A type name for each symbol, so that what a tool's stubs declare is neither another's nor the language's. A name that was
+    given before stays, but for how acronyms are written in it."""
+    style = Style(pascal, acronyms=acronyms, longest=_LONGEST_TYPE)
+    held: dict[str, str] = {}
+    for tool, symbol in zip(tools, symbols, strict=True):
+        if tool.tool_id in kept:
+            before, now = kept[tool.tool_id].type_name, style.made(symbol)
+            held[symbol] = now if now.lower() == before.lower() else before
+    if len(set(held.values())) < len(held) or _clashing(held.values(), language):
+        held = {}
+    free = [symbol for symbol in symbols if symbol not in held]
+    blocked = {*held.values(), *(each.type_name for each in kept.values())}
+    given = held | identifiers(free, style, blocked)
+    while clashes := _clashing(given.values(), language).difference(held.values()):
+        blocked |= clashes
+        given = held | identifiers(free, style, blocked)
+    return given
+
+
+def _clashing(names: Iterable[str], language: Language) -> set[str]:
+    """Type names that give way: `NewGet` beside `Get`, where both would declare `NewGetTool`."""
+    owners = dict.fromkeys(language.reserved_types, "")
+    found: set[str] = set()
+    for name in sorted(names, key=lambda each: (len(each), each)):
+        declared = _declared(name, language)
+        if any(each in owners for each in declared):
+            found.add(name)
+        owners.update(dict.fromkeys(declared, name))
+    return found
+
+
+def _declared(name: str, language: Language) -> list[str]:
+    """The names that a tool's stubs may declare beside its trees' own."""
+    beginnings: tuple[str, ...] = getattr(language, "reserved_beginnings", ())
+    return [f"{first}{name}{end}" for first in ("", *beginnings) for end in (*ROOTS, *language.reserved_endings)]
+
+
+def _planned(
+    tool: Tool,
+    called: str,
+    stem: str,
+    type_name: str,
+    kind: StubKind,
+    acronyms: frozenset[str],
+    taken: set[str],
+) -> ToolPlan:
+    input_schema = model_schema(tool) if kind == "client" else tool.runtime_input_schema or tool.input_schema
+    output_schema = tool.output_schema
+    builtin = tool.name if tool.dialect == "adl" and tool.name in BUILTIN_TOOLS else ""
+    inject = () if builtin else injected(tool)
+    return ToolPlan(
+        tool_id=tool.tool_id,
+        name=called,
+        stem=stem,
+        type_name=type_name,
+        title=tool.title or "",
+        description=tool.description,
+        tags=tool.tags,
+        version=tool.version or "",
+        digest=f"sha256:{digest_of_tool(tool)}",
+        contract=contract_of(
+            tool.tool_id, input_schema, output_schema, [f"{each.kind} {each.name}" for each in inject]
+        ),
+        input=_tree(input_schema, f"{type_name}Input", acronyms, taken),
+        output=_tree(output_schema, f"{type_name}Output", acronyms, taken) if output_schema is not None else None,
+        input_schema=input_schema,
+        output_schema=output_schema,
+        placeholder=placeholder_of(output_schema) if kind == "implementation" and output_schema is not None else None,
+        inject=inject,
+        builtin=builtin,
+        builtin_config=_config_of(tool) if builtin else {},
+        declared=tool,
+    )
+
+
+def _tree(schema: msgspec.Raw, name: str, acronyms: frozenset[str], taken: set[str]) -> TypeTree:
+    taken.discard(name)  # reserved for this very tree
+    tree = type_tree(msgspec.json.decode(schema), name, acronyms=acronyms, taken=taken)
+    taken.add(name)
+    return tree
+
+
+def injected(tool: Tool) -> tuple[Injected, ...]:
+    """What a tool is given, in the order of its definition. What stands behind a section or a service (`config.mail.from`,
+    `repo.reader`) is for the person to take out of it (ADL-32)."""
+    found: dict[Injected, None] = {}
+    for entry in entries_of(tool) or ():
+        first, *rest = entry.split(".")
+        if first == LOGGER:
+            found[Injected("logger")] = None
+        elif first == CONFIG:
+            found[Injected("section", rest[0]) if rest else Injected("config")] = None
+        else:
+            found[Injected("service", first)] = None
+    return tuple(found)
+
+
+def _config_of(tool: Tool) -> dict[str, Any]:
+    payload = msgspec.json.decode(tool.payload)
+    config = payload.get("config") if isinstance(payload, dict) else None
+    return config if isinstance(config, dict) else {}

@@ -1,0 +1,284 @@
+"""Types of unions: what can be told apart by its kind, by a tag, or by the schemas alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ferrule.definitions.stubs.alternatives import Alternative, alternatives, is_whole, kinds_of
+from ferrule.definitions.stubs.growth import ANYTHING, Growth, key_of
+from ferrule.definitions.stubs.identifiers import Style, identifiers, pascal
+from ferrule.definitions.stubs.limits import words
+from ferrule.definitions.stubs.lists import positions_at
+from ferrule.definitions.stubs.places import NEUTRAL, Node, Place
+from ferrule.definitions.stubs.records import required_of
+from ferrule.definitions.stubs.scalars import together
+from ferrule.definitions.stubs.type_names import is_definition, last_step
+from ferrule.model.type_tree import Anything, Declaration, Named, Record, Type, Union, Variant
+from ferrule.schema.fitting.merging import key_of as value_key
+
+_SCALARS = ("string", "number", "boolean")
+_WORDS = {
+    "string": "text",
+    "number": "number",
+    "boolean": "boolean",
+    "array": "list",
+    "object": "object",
+    "union": "other",
+    "integer": "integer",
+}
+_MOST_TAGS = 200
+_LONGEST_WORD = 40
+
+
+class _Entry(NamedTuple):
+    """A variant on its way."""
+
+    parts: tuple[Alternative, ...]
+    word: str
+    type: Type = ANYTHING
+    tags: tuple[str | int | bool, ...] = ()
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        return frozenset(kind for part in self.parts for kind in kinds_of(part))
+
+
+def union_type(growth: Growth, found: Sequence[Alternative], node: Node, name: str, depth: int) -> Type:
+    """The type of several alternatives."""
+    flat = growth.document.flat(node.places) or ()
+    places = tuple(place for place in flat if not place.schema.keys() <= NEUTRAL)
+    key = key_of("union", places, node.chosen)
+    return growth.grown(
+        key, name, node.pointer, lambda: _built(growth, found, node, name, depth, flat), lambda: words(flat)
+    )
+
+
+def _built(
+    growth: Growth, found: Sequence[Alternative], node: Node, name: str, depth: int, flat: tuple[Place, ...]
+) -> Type:
+    groups = _grouped(found)
+    tag, tags = _tag(growth, groups, flat)
+    entries = _worded(growth, groups, tags)
+    made = [entry._replace(type=_entry_type(growth, entry, node, name, len(entries) == 1, depth)) for entry in entries]
+    if any(isinstance(entry.type, Anything) for entry in made):
+        return ANYTHING
+    apart = _collapsed(growth, made, node)
+    if apart is None:
+        return ANYTHING
+    if len(apart) == 1:
+        return apart[0].type
+    return _declared(growth, apart, node, name, tag if len(apart) == len(made) else None, flat)
+
+
+def _grouped(found: Sequence[Alternative]) -> list[tuple[Alternative, ...]]:
+    """The alternatives, those of one scalar kind together."""
+    groups: list[tuple[Alternative, ...]] = []
+    for kind in _SCALARS:
+        same = tuple(each for each in found if each.kind != "union" and kinds_of(each) == {kind})
+        if same:
+            groups.append(same)
+    groups += [(each,) for each in found if each.kind in ("object", "array", "union")]
+    order = {id(each): at for at, each in enumerate(found)}
+    return sorted(groups, key=lambda group: order[id(group[0])])
+
+
+def _entry_type(growth: Growth, entry: _Entry, node: Node, name: str, is_only: bool, depth: int) -> Type:
+    if not is_only:
+        name = growth.names.joined(name, entry.word)
+    if len(entry.parts) > 1:
+        return together(growth, entry.parts, name, node.pointer)
+    return growth.alternative(entry.parts[0], node, name, depth)
+
+
+def _tag(
+    growth: Growth, groups: list[tuple[Alternative, ...]], flat: tuple[Place, ...]
+) -> tuple[str | None, list[tuple[str | int | bool, ...]]]:
+    """The member that tells the variants apart, and its values in each."""
+    none: list[tuple[str | int | bool, ...]] = [()] * len(groups)
+    if len(groups) < 2 or any(len(group) > 1 or group[0].kind != "object" for group in groups):
+        return None, none
+    tables = [_tags_of(growth, group[0], _required_names(group[0])) for group in groups]
+    names = [name for name in tables[0] if all(name in table for table in tables[1:])]
+    apart = [name for name in names if _are_apart([table[name] for table in tables])]
+    if not apart:
+        return None, none
+    said = [place.schema.get("discriminator") for place in flat]
+    wanted = [each.get("propertyName") for each in said if isinstance(each, dict)]
+    best = min(apart, key=lambda name: (name not in wanted, sum(len(table[name]) for table in tables)))
+    return best, [table[best] for table in tables]
+
+
+def _tags_of(growth: Growth, found: Alternative, names: list[str]) -> dict[str, tuple[str | int | bool, ...]]:
+    """Those of the members that have listed values."""
+    table: dict[str, tuple[str | int | bool, ...]] = {}
+    for name in dict.fromkeys(names):
+        inner = tuple(
+            place.below("properties", name)
+            for place in found.places
+            if isinstance(said := place.schema.get("properties"), dict) and name in said
+        )
+        if inner:
+            values = _tag_values(growth, Node(inner))
+            if values:
+                table[name] = values
+    return table
+
+
+def _required_names(found: Alternative) -> list[str]:
+    return [name for place in found.places for name in required_of(place.schema)]
+
+
+def _tag_values(growth: Growth, node: Node) -> tuple[str | int | bool, ...]:
+    found = alternatives(growth.document, node, is_root=True)
+    if found.is_nullable:
+        return ()
+    values: list[str | int | bool] = []
+    for each in found.found:
+        for value in each.values or (None,):
+            if not isinstance(value, str) and not is_whole(value):
+                return ()
+            values.append(int(value) if isinstance(value, float) else value)
+    return tuple(values) if len(values) <= _MOST_TAGS else ()
+
+
+def _are_apart(tags: list[tuple[Any, ...]]) -> bool:
+    keys = [value_key(value) for values in tags for value in values]
+    return len(set(keys)) == len(keys)
+
+
+def _worded(
+    growth: Growth, groups: list[tuple[Alternative, ...]], tags: list[tuple[str | int | bool, ...]]
+) -> list[_Entry]:
+    """Words for the variants, all different."""
+    wanted = [_word(group, values) for group, values in zip(groups, tags, strict=True)]
+    often = Counter(wanted)
+    names = Counter(name for group in groups for name in set(_member_names(group[0])))
+    wanted = [
+        word if often[word] == 1 else _own_word(growth, group[0], names, word)
+        for group, word in zip(groups, wanted, strict=True)
+    ]
+    counts: dict[str, int] = {}
+    entries = []
+    for group, word, values in zip(groups, wanted, tags, strict=True):
+        counts[word] = counts.get(word, 0) + 1
+        entries.append(_Entry(group, word if counts[word] == 1 else f"{word} {counts[word]}", tags=values))
+    given = identifiers([entry.word for entry in entries], Style(pascal))
+    if len(given) == len(entries):
+        return entries
+    return [entry._replace(word=f"{entry.word} {at + 1}") for at, entry in enumerate(entries)]
+
+
+def _word(group: tuple[Alternative, ...], tags: tuple[str | int | bool, ...]) -> str:
+    first = group[0]
+    if len(group) == 1:
+        if first.origin is not None and is_definition(first.origin.pointer):
+            return last_step(first.origin.pointer)
+        if first.title.strip():
+            return first.title.strip()[:_LONGEST_WORD]
+        if tags:
+            return str(tags[0])
+    kinds = {each.kind for each in group}
+    return _WORDS[first.kind if len(kinds) == 1 else "number"]
+
+
+def _own_word(growth: Growth, first: Alternative, names: Counter[str], word: str) -> str:
+    """A word for a variant whose first one others have too."""
+    if first.kind in ("object", "union") and word == _WORDS[first.kind]:
+        listed = [values[0] for values in _tags_of(growth, first, _member_names(first)).values() if len(values) == 1]
+        return str(listed[0]) if listed and str(listed[0]).strip() else _own_member(first, names) or word
+    if first.kind == "array" and word == _WORDS["array"]:
+        return f"{_item_word(growth, first)} list".strip()
+    return word if word == _WORDS[first.kind] else f"{word} {_WORDS[first.kind]}"
+
+
+def _item_word(growth: Growth, found: Alternative) -> str:
+    """What the items of a list are; empty where several things are."""
+    items = tuple(rest for place in found.places if (rest := positions_at(place)[1]) is not None)
+    inner = alternatives(growth.document, Node(items), is_root=True).found if items else ()
+    return _word((inner[0],), ()) if len(inner) == 1 and inner[0].kind != "any" else ""
+
+
+def _own_member(found: Alternative, names: Counter[str]) -> str:
+    """A member that no other variant has."""
+    return next((name for name in _member_names(found) if names[name] == 1 and name.strip()), "")
+
+
+def _member_names(found: Alternative) -> list[str]:
+    places = found.node.places[-1:] if found.node is not None else found.places if found.kind == "object" else ()
+    return [
+        name
+        for place in places
+        if isinstance(place.schema, dict) and isinstance(said := place.schema.get("properties"), dict)
+        for name in said
+    ]
+
+
+def _collapsed(growth: Growth, entries: list[_Entry], node: Node) -> list[_Entry] | None:
+    """Entries of different types; None where nobody could tell two of them apart."""
+    by_type: dict[str, list[_Entry]] = {}
+    for entry in entries:
+        by_type.setdefault(repr(entry.type), []).append(entry)
+    if len(by_type) == len(entries):
+        return entries
+    alone = [same[0] for same in by_type.values() if len(same) == 1]
+    joined = [
+        same[0]._replace(parts=tuple(part for each in same for part in each.parts))
+        for same in by_type.values()
+        if len(same) > 1
+    ]
+    taken = [entry.kinds for entry in joined]
+    if any(not some.isdisjoint(other) for at, some in enumerate(taken) for other in taken[:at]):
+        growth.document.note(node.pointer, "some of its branches have the same type; any value is taken")
+        return None
+    return alone + joined
+
+
+def _declared(
+    growth: Growth, entries: list[_Entry], node: Node, name: str, tag: str | None, flat: tuple[Place, ...]
+) -> Type:
+    places = tuple(place for place in flat if not place.schema.keys() <= NEUTRAL)
+    key = key_of("union", places, node.chosen)
+    met = growth.met(key)
+    named = Named(met) if met else growth.reserved(key, name, node.pointer)
+    if named is None:
+        return ANYTHING
+    # What several branches have in common is known by its kind: it comes after those that a schema of their own tells.
+    ordered = sorted(entries, key=lambda entry: len(entry.parts) > 1)
+    growth.declared[named.name] = Union(
+        name=named.name,
+        variants=tuple(
+            Variant(
+                word=entry.word,
+                type=entry.type,
+                tags=entry.tags if tag is not None else (),
+                pointer=(entry.parts[0].pointer if len(entry.parts) == 1 else "") or node.pointer,
+                kinds=tuple(sorted(entry.kinds)),  # type: ignore[arg-type]  # they are kinds
+            )
+            for entry in ordered
+        ),
+        tag=tag,
+        pointer=node.pointer,
+        words=words(flat),
+    )
+    return named
+
+
+def losing_nothing(declared: Mapping[str, Declaration]) -> dict[str, Declaration]:
+    """The declarations, so that records which only their schemas tell apart keep members that others of them name: a value may
+    have the members of several."""
+    opened: dict[str, Declaration] = {}
+    for union in declared.values():
+        if isinstance(union, Union) and union.tag is None:
+            types = (declared.get(each.type.name) for each in union.variants if isinstance(each.type, Named))
+            records = [each for each in types if isinstance(each, Record)]
+            names = {member.name for record in records for member in record.members}
+            opened |= {
+                record.name: msgspec.structs.replace(record, openness="open", extra=ANYTHING)
+                for record in records
+                if record.openness == "silent" and len(record.members) < len(names)
+            }
+    return {**declared, **opened}

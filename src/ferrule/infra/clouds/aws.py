@@ -1,0 +1,221 @@
+"""Who we are at AWS, and one signed request. The keys come from the library's own chain, or from a secret; signing is the
+library's; the request goes through our guarded client."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+
+from ferrule.contracts.executor import ExecutionFailed
+from ferrule.infra.clouds.aws_chain import credentials_of, region_of, session_of
+from ferrule.infra.clouds.aws_errors import AwsError, aws_error, aws_failure
+from ferrule.infra.clouds.kept import Fresh, Kept
+from ferrule.infra.clouds.reached import reach
+from ferrule.infra.drivers import driver
+from ferrule.infra.network.client import DEFAULT_BYTES, Client, Fetched, Headers
+from ferrule.infra.network.guard import Guard
+
+_KEEP_SECONDS = 60.0
+"""Then the library is asked again: it knows which keys expire and renews them early, and finds a file that has changed."""
+_ID = "AWS access key id"
+_SECRET = "AWS secret access key"
+_TOKEN = "AWS session token"
+_REGION = re.compile(r"[a-z0-9-]{1,64}")
+
+
+class AwsKeys(msgspec.Struct, frozen=True):
+    """What requests are signed with."""
+
+    access_key_id: str
+    secret_access_key: str
+    session_token: str | None = None
+    region: str | None = None
+
+    def __repr__(self) -> str:
+        return f"AwsKeys(region={self.region!r})"
+
+
+class Aws:
+    """AWS, as this process sees it."""
+
+    def __init__(self, client: Client, env: Mapping[str, str], learn: Callable[[str, str], None]) -> None:
+        """`learn` tells the redactor a secret, by the name it is told under."""
+        self._client = client
+        self._env = env
+        self._learn = learn
+        self._kept: Kept[AwsKeys] = Kept()
+        self._session: Any = None
+        self._found: Any = None
+
+    @property
+    def guard(self) -> Guard:
+        """Whom requests may go to."""
+        return self._client.guard
+
+    async def keys(self) -> AwsKeys:
+        """The keys of this process's own identity. Raises ExecutionFailed when it has none."""
+        own = self._env.get("AWS_ACCESS_KEY_ID", ""), self._env.get("AWS_SECRET_ACCESS_KEY", "")
+        return await self._kept.get((own, self._env.get("AWS_PROFILE", "")), self._chain)
+
+    def keys_of(self, members: Mapping[str, Any]) -> AwsKeys:
+        """The keys in a `service-account` secret (AML-68)."""
+        keys = AwsKeys(
+            str(members["access_key_id"]),
+            str(members["secret_access_key"]),
+            str(members["session_token"]) if members.get("session_token") else None,
+            str(members["region"]) if members.get("region") else self.region(),
+        )
+        self._tell(keys)
+        return keys
+
+    def region(self) -> str | None:
+        """The region that the environment says."""
+        return self._env.get("AWS_REGION") or self._env.get("AWS_DEFAULT_REGION") or None
+
+    def forget(self) -> None:
+        """AWS did not accept our own keys: look for them again."""
+        self._found = self._session = None
+        self._kept.forget(lambda key: True)
+
+    async def request(
+        self,
+        service: str,
+        *,
+        region: str | None = None,
+        method: str = "POST",
+        path: str = "/",
+        query: Iterable[tuple[str, str]] = (),
+        headers: Headers = (),
+        body: bytes = b"",
+        keys: AwsKeys | None = None,
+        endpoint: str | None = None,
+        timeout_seconds: float = 30.0,
+        listed_only: bool = False,
+        max_bytes: int = DEFAULT_BYTES,
+    ) -> Fetched:
+        """The answer to one signed request, whatever its status. `path` is percent-encoded already, `query` is not.
+
+        Without `keys` it is this process's own identity that asks. Raises ExecutionFailed when there is no answer.
+        """
+        used = keys or await self.keys()
+        where = region or used.region
+        if not where or not _REGION.fullmatch(where):
+            raise ExecutionFailed(
+                "setup_required", "no AWS region is said; set AWS_REGION, or name it where it is used"
+            )
+        url = (endpoint or self.endpoint(service, where)).rstrip("/") + path + _query(query)
+        signed = _signed(used, service, where, method, url, headers, body)
+        return await reach(
+            self._client,
+            f"AWS {service} in {where}",
+            method,
+            url,
+            signed,
+            body,
+            timeout_seconds=timeout_seconds,
+            listed_only=listed_only,
+            max_bytes=max_bytes,
+        )
+
+    def endpoint(self, service: str, region: str) -> str:
+        """Where a service is, from `AWS_ENDPOINT_URL_<SERVICE>`, `AWS_ENDPOINT_URL`, or the region's own domain."""
+        if self._env.get("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "").lower() != "true":
+            name = _VARIABLES.get(service) or service.upper().replace("-", "_")
+            said = self._env.get(f"AWS_ENDPOINT_URL_{name}") or self._env.get("AWS_ENDPOINT_URL")
+            if said:
+                return said
+        fips = "-fips" if self._env.get("AWS_USE_FIPS_ENDPOINT", "").lower() == "true" else ""
+        return f"https://{service}{fips}.{region}.{_domain(region)}"
+
+    def rds_auth_token(self, keys: AwsKeys, host: str, port: int, user: str, region: str) -> str:
+        """A password for fifteen minutes, for a database user that logs in by role."""
+        request = driver("botocore.awsrequest", "aws").AWSRequest(
+            method="GET", url=f"https://{host}:{port}/", params={"Action": "connect", "DBUser": user}
+        )
+        signer = driver("botocore.auth", "aws").SigV4QueryAuth(_credentials(keys), "rds-db", region, expires=900)
+        signer.add_auth(request)
+        token = str(request.url).removeprefix("https://")
+        self._learn("RDS login token", token)
+        return token
+
+    async def _chain(self) -> Fresh[AwsKeys]:
+        try:
+            keys = await asyncio.to_thread(self._look)
+        except ExecutionFailed:
+            raise
+        except Exception as error:  # the library's chain has dozens of kinds, and some carry what was answered
+            self.forget()
+            raise ExecutionFailed(
+                "credential_missing",
+                f"the AWS identity of this process cannot be had: {type(error).__name__}; check its role or profile",
+                code="identity_unavailable",
+            ) from None
+        if keys is None:
+            raise ExecutionFailed(
+                "credential_missing",
+                "this process has no AWS identity; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or AWS_PROFILE, or"
+                " give its machine a role",
+                code="identity_missing",
+            )
+        self._tell(keys)
+        return Fresh(keys, 0.0 if _expires(self._found) and self._found.refresh_needed() else _KEEP_SECONDS)
+
+    def _look(self) -> AwsKeys | None:
+        """In a thread. What expires is kept by the library, which renews it before it does."""
+        found = self._found
+        if found is None or not _expires(found):
+            self._session = session_of(self._env)
+            found = self._found = credentials_of(self._session, self._env)
+        if found is None:
+            return None
+        frozen = found.get_frozen_credentials()
+        return AwsKeys(frozen.access_key, frozen.secret_key, frozen.token or None, region_of(self._session, self._env))
+
+    def _tell(self, keys: AwsKeys) -> None:
+        self._learn(_ID, keys.access_key_id)
+        self._learn(_SECRET, keys.secret_access_key)
+        if keys.session_token:
+            self._learn(_TOKEN, keys.session_token)
+
+
+_VARIABLES = {"secretsmanager": "SECRETS_MANAGER"}
+
+
+def _expires(found: Any) -> bool:
+    return found is not None and hasattr(found, "refresh_needed")
+
+
+def _credentials(keys: AwsKeys) -> Any:
+    known = driver("botocore.credentials", "aws")
+    return known.Credentials(keys.access_key_id, keys.secret_access_key, keys.session_token)
+
+
+def _signed(
+    keys: AwsKeys, service: str, region: str, method: str, url: str, headers: Headers, body: bytes
+) -> list[tuple[str, str]]:
+    request = driver("botocore.awsrequest", "aws").AWSRequest(method=method, url=url, data=body, headers=dict(headers))
+    driver("botocore.auth", "aws").SigV4Auth(_credentials(keys), service, region).add_auth(request)
+    return [(str(name), str(value)) for name, value in request.headers.items()]
+
+
+def _query(pairs: Iterable[tuple[str, str]]) -> str:
+    text = "&".join(f"{quote(name, safe='-_.~')}={quote(value, safe='-_.~')}" for name, value in pairs)
+    return f"?{text}" if text else ""
+
+
+@cache
+def _domain(region: str) -> str:
+    data = driver("botocore.loaders", "aws").create_loader().load_data("partitions")
+    for partition in data["partitions"]:
+        if region in partition["regions"] or re.match(partition["regionRegex"], region):
+            return str(partition["outputs"]["dnsSuffix"])
+    return "amazonaws.com"
+
+
+__all__ = ["Aws", "AwsError", "AwsKeys", "aws_error", "aws_failure"]

@@ -1,0 +1,105 @@
+"""Where a cloud's functions are: their addresses, from the names that definitions use."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from ferrule.contracts.executor import ExecutionFailed
+from ferrule.infra.clouds.azure import Azure
+from ferrule.infra.clouds.gcp import Gcp
+from ferrule.infra.clouds.reached import bearer, json_object, reach, status_failure
+from ferrule.infra.network.client import Client, Fetched
+
+_GOOGLE = "https://cloudfunctions.googleapis.com"
+_GOOGLE_VARIABLE = "CLOUDSDK_API_ENDPOINT_OVERRIDES_CLOUDFUNCTIONS"
+_AZURE = "https://management.azure.com"
+_AZURE_VARIABLE = "AZURE_RESOURCE_MANAGER_URL"
+_AZURE_API = "2023-12-01"
+_GOOGLE_NAME = re.compile(r"(projects/[A-Za-z0-9.:_-]+)(?:/locations/([A-Za-z0-9_-]+))?/functions/([A-Za-z0-9_-]+)")
+_AZURE_NAME = re.compile(r"/subscriptions/[A-Za-z0-9._()/-]+/sites/[A-Za-z0-9_-]+/functions/[A-Za-z0-9_.-]+", re.I)
+
+
+class AzureFunction(NamedTuple):
+    """How a function of an Azure function app is called."""
+
+    url: str
+    key: str
+    """Goes into `x-functions-key`; secret."""
+
+    def __repr__(self) -> str:
+        return f"AzureFunction({self.url!r})"
+
+
+async def google_function_url(
+    gcp: Gcp, client: Client, env: Mapping[str, str], name: str, account: Mapping[str, Any] | None = None
+) -> str:
+    """The address of `projects/P/locations/L/functions/F`: also what its identity tokens are for. Without `locations/L`, all
+    of them are looked through."""
+    named = _GOOGLE_NAME.fullmatch(name)
+    if named is None:
+        raise ExecutionFailed(
+            "setup_required", f"{name!r} is no function of Google Cloud: write projects/P/locations/L/functions/F"
+        )
+    place = f"{named[1]}/locations/{named[2] or '-'}/functions"
+    token = await gcp.access_token(account)
+    url = f"{(env.get(_GOOGLE_VARIABLE) or _GOOGLE).rstrip('/')}/v2/{place}"
+    what = f"the function {name!r}"
+    said = _answered(what, await reach(client, what, "GET", f"{url}/{named[3]}" if named[2] else url, bearer(token)))
+    if not named[2]:
+        said = _only(what, said.get("functions"), named[3])
+    service = said.get("serviceConfig")
+    found = (service.get("uri") if isinstance(service, dict) else None) or said.get("url")
+    if not isinstance(found, str):
+        raise ExecutionFailed(
+            "setup_required", f"{what} has no address: only functions with an HTTP trigger can be called"
+        )
+    return found
+
+
+def _only(what: str, listed: Any, name: str) -> dict[str, Any]:
+    functions = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    found = [one for one in functions if str(one.get("name")).rpartition("/")[2] == name]
+    if len(found) != 1:
+        where = "in several locations" if found else "in no location"
+        raise ExecutionFailed("setup_required", f"{what} is {where}; write projects/P/locations/L/functions/F")
+    return found[0]
+
+
+async def azure_function(
+    azure: Azure,
+    client: Client,
+    env: Mapping[str, str],
+    resource: str,
+    account: Mapping[str, Any] | None = None,
+    *,
+    learn: Any = None,
+) -> AzureFunction:
+    """The address and the key of `/subscriptions/…/sites/APP/functions/F`. `learn` is told the key."""
+    if not _AZURE_NAME.fullmatch(resource) or ".." in resource:
+        raise ExecutionFailed(
+            "setup_required", f"{resource!r} is no function of Azure: write /subscriptions/…/sites/APP/functions/F"
+        )
+    manager = (env.get(_AZURE_VARIABLE) or _AZURE).rstrip("/")
+    token = await azure.token(account, f"{manager}/.default")
+    what, query = f"the function {resource.rpartition('/')[2]!r}", f"?api-version={_AZURE_API}"
+    said = _answered(what, await reach(client, what, "GET", f"{manager}{resource}{query}", bearer(token)))
+    properties = said.get("properties")
+    url = properties.get("invoke_url_template") if isinstance(properties, dict) else None
+    if not isinstance(url, str):
+        raise ExecutionFailed(
+            "setup_required", f"{what} has no address: only functions with an HTTP trigger can be called"
+        )
+    keys = _answered(what, await reach(client, what, "POST", f"{manager}{resource}/listKeys{query}", bearer(token)))
+    key = keys.get("default")
+    key = key if isinstance(key, str) else ""
+    if key and learn is not None:
+        learn("Azure function key", key)
+    return AzureFunction(url, key)
+
+
+def _answered(what: str, fetched: Fetched) -> dict[str, Any]:
+    if fetched.status == 200:
+        return json_object(fetched.body)
+    raise status_failure(f"{what} cannot be found out about: the cloud answered {fetched.status}", fetched)

@@ -1,0 +1,115 @@
+"""Who we are at Google Cloud: access tokens for its interfaces, identity tokens for functions.
+
+A service account's key signs a statement, which its token address gives a token for: that goes through our guarded client.
+Without such a key the library's own chain finds the identity of this process (files, workload identity, metadata).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ferrule.contracts.executor import ExecutionFailed
+from ferrule.infra.clouds.kept import Fresh
+from ferrule.infra.clouds.tokens import HOUR, Account, TokenCloud, known_by
+from ferrule.infra.drivers import driver
+
+CLOUD_PLATFORM = "https://www.googleapis.com/auth/cloud-platform"
+_TOKEN_URI = "https://oauth2.googleapis.com/token"
+_GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+_FILE = "GOOGLE_APPLICATION_CREDENTIALS"
+_ADVICE = f"set {_FILE}, or give its machine a service account"
+_NAMES = ("client_email", "token_uri")
+
+
+class Gcp(TokenCloud):
+    """Google Cloud, as this process sees it."""
+
+    name = "Google Cloud"
+
+    async def access_token(
+        self, service_account: Account | None = None, scopes: Iterable[str] = (CLOUD_PLATFORM,)
+    ) -> str:
+        """A token for Google's interfaces; of this process's own identity without a service account."""
+        wanted = tuple(scopes)
+        account = service_account or self._own_account()
+        key = ("access", known_by(account, _NAMES, "private_key"), self._env.get(_FILE), wanted)
+        if account is not None:
+            claims = {"scope": " ".join(wanted)}
+            return await self._kept.get(key, lambda: self._exchanged(account, claims, "access_token"))
+        return await self._kept.get(key, lambda: self._own(_own_access_token, wanted))
+
+    async def identity_token(self, service_account: Account | None, audience: str) -> str:
+        """A token that says who we are to one audience, such as the address of a function."""
+        account = service_account or self._own_account()
+        key = ("identity", known_by(account, _NAMES, "private_key"), self._env.get(_FILE), audience)
+        if account is not None:
+            claims = {"target_audience": audience}
+            return await self._kept.get(key, lambda: self._exchanged(account, claims, "id_token"))
+        return await self._kept.get(key, lambda: self._own(_own_identity_token, audience))
+
+    async def _exchanged(self, account: Account, claims: Mapping[str, str], member: str) -> Fresh[str]:
+        where = str(account.get("token_uri") or _TOKEN_URI)
+        form = {"grant_type": _GRANT, "assertion": self._signed(account, where, claims)}
+        return await self._exchange(where, form, member, f"the key of {_whose(account)}")
+
+    def _signed(self, account: Account, where: str, claims: Mapping[str, str]) -> str:
+        crypt, jwt = driver("google.auth.crypt", "gcp"), driver("google.auth.jwt", "gcp")
+        self._learn("Google Cloud private key", str(account.get("private_key", "")))
+        try:
+            signer = crypt.RSASigner.from_service_account_info(dict(account))
+        except Exception:  # what the libraries below raise for a bad key may quote it
+            raise ExecutionFailed(
+                "credential_missing",
+                f"the private key of {_whose(account)} cannot be read",
+                code="credential_shape",
+            ) from None
+        at = int(self._now())
+        whole = {"iss": account["client_email"], "aud": where, "iat": at, "exp": at + HOUR, **claims}
+        statement = str(jwt.encode(signer, whole).decode())
+        self._learn("Google Cloud assertion", statement)
+        return statement
+
+    def _own_account(self) -> Account | None:
+        """The service account in the file that the environment names. Other kinds of files are the library's to read."""
+        path = self._env.get(_FILE)
+        if not path:
+            return None
+        try:
+            account = msgspec.json.decode(Path(path).read_bytes())
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+            raise ExecutionFailed(
+                "credential_missing", f"the file that {_FILE} names cannot be read", code="identity_unavailable"
+            ) from None
+        is_account = isinstance(account, dict) and account.get("type") == "service_account"
+        return account if is_account and account.get("client_email") else None
+
+    async def _own(self, ask: Callable[..., tuple[str, float | None]], *given: Any) -> Fresh[str]:
+        driver("google.auth.transport.requests", "gcp")
+        return await self._find(_ADVICE, ask, *given)
+
+
+def _whose(account: Account) -> str:
+    return repr(account.get("client_email", "the service account"))
+
+
+def _own_access_token(scopes: tuple[str, ...]) -> tuple[str, float | None]:
+    credentials, _ = driver("google.auth", "gcp").default(scopes=scopes)
+    return _refreshed(credentials)
+
+
+def _own_identity_token(audience: str) -> tuple[str, float | None]:
+    request = driver("google.auth.transport.requests", "gcp").Request()
+    known = driver("google.oauth2.id_token", "gcp")
+    return _refreshed(known.fetch_id_token_credentials(audience, request=request))
+
+
+def _refreshed(credentials: Any) -> tuple[str, float | None]:
+    credentials.refresh(driver("google.auth.transport.requests", "gcp").Request())
+    # The library tells the time without a zone, and means UTC.
+    expiry = credentials.expiry
+    ends_at = None if expiry is None else (expiry - type(expiry)(1970, 1, 1)).total_seconds()
+    return str(credentials.token), ends_at

@@ -1,0 +1,213 @@
+"""Access tokens for `oauth2` credentials (AML-60, AML-61): a function of ours, the token broker, is called with the identity
+of this process and says the token and how long it lasts. It is kept for that long, less a margin.
+
+Our own extension asks the token address itself, with a client's secret: `x-token-url`, `x-client-id`, a `source` for the
+secret, `x-audience`.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Awaitable, Callable, Hashable
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import msgspec
+
+from ferrule.contracts.executor import Context, ExecutionFailed
+from ferrule.infra.clouds.aws import aws_failure
+from ferrule.infra.clouds.clouds import Clouds
+from ferrule.infra.clouds.functions import azure_function, google_function_url
+from ferrule.infra.clouds.kept import Fresh, Kept
+from ferrule.infra.clouds.reached import REFUSED, json_object, reach, status_failure
+from ferrule.infra.network.client import Fetched
+from ferrule.infra.network.urls import BadUrl, Target, parse_url
+from ferrule.model.credentials import TOKEN_URL, Credentials, SecretRef
+
+_MARGIN_SECONDS = 60.0
+_MARGIN_SHARE = 0.2
+_LONGEST_SECONDS = 24 * 3600.0
+_TIMEOUT_SECONDS = 20.0
+_JSON = ("Content-Type", "application/json")
+
+Secret = Callable[[SecretRef, Context], Awaitable[str]]
+
+
+class TokenBroker:
+    """Tokens by what they are asked for with; calls that want the same one at once ask once."""
+
+    def __init__(
+        self, clouds: Clouds, learn: Callable[[str, str], None], tick: Callable[[], float] | None = None
+    ) -> None:
+        self._clouds = clouds
+        self._learn = learn
+        self._kept: Kept[str] = Kept(tick)
+
+    async def token(self, credentials: Credentials, secret: Secret, context: Context) -> str:
+        """The access token. `secret` reads the client's secret. Raises ExecutionFailed."""
+        key = (_identity(credentials), context.is_confined)
+        return await self._kept.get(key, lambda: self._asked(credentials, secret, context))
+
+    def forget(self, credentials: Credentials) -> None:
+        """The other side did not accept the token."""
+        refused = _identity(credentials)
+        self._kept.forget(lambda key: isinstance(key, tuple) and key[0] == refused)
+
+    async def _asked(self, credentials: Credentials, secret: Secret, context: Context) -> Fresh[str]:
+        if credentials.written.get(TOKEN_URL):
+            fetched = await self._exchanged(credentials, secret, context)
+        else:
+            fetched = await self._invoked(credentials, context.is_confined)
+        said = json_object(fetched.body)
+        token = said.get("access_token")
+        if not isinstance(token, str) or not token or any(not 32 < ord(letter) < 127 for letter in token):
+            raise ExecutionFailed(
+                "credential_missing",
+                f"the token broker {credentials.label!r} answered without an 'access_token' that can be sent; it has to"
+                ' answer {"access_token": …, "expires_in": …}',
+                code="broker_answer",
+            )
+        self._learn(credentials.label, token)
+        return Fresh(token, _seconds(said.get("expires_in")))
+
+    async def _invoked(self, credentials: Credentials, is_confined: bool) -> Fetched:
+        body = msgspec.json.encode({"scopes": credentials.scopes})
+        match credentials.provider:
+            case "aws":
+                return await self._lambda(credentials.function_id, body, is_confined)
+            case "gcp":
+                return await self._google(credentials.function_id, body, is_confined)
+            case "azure":
+                return await self._azure(credentials, body, is_confined)
+            case _:
+                raise ExecutionFailed("setup_required", "oauth2 credentials need a provider: aws, gcp or azure")
+
+    async def _lambda(self, arn: str, body: bytes, is_confined: bool) -> Fetched:
+        parts = arn.split(":")
+        fetched = await self._clouds.aws.request(
+            "lambda",
+            region=parts[3] if len(parts) > 6 else None,
+            path=f"/2015-03-31/functions/{quote(arn, safe='')}/invocations",
+            headers=[_JSON, ("X-Amz-Invocation-Type", "RequestResponse")],
+            body=body,
+            timeout_seconds=_TIMEOUT_SECONDS,
+            listed_only=is_confined,
+        )
+        what = f"the token broker {arn!r}"
+        if fetched.status != 200:
+            failure = aws_failure(what, fetched)
+            if failure.code == "credential_refused":
+                self._clouds.aws.forget()
+            raise failure
+        if "x-amz-function-error" in fetched.headers:
+            raise ExecutionFailed(
+                "dependency_unavailable",
+                f"{what} failed; its log says why",
+                code="broker_failed",
+                native_error_ref="aws:FunctionError",
+            )
+        return fetched
+
+    async def _google(self, name: str, body: bytes, is_confined: bool) -> Fetched:
+        clouds = self._clouds
+        url = await google_function_url(clouds.gcp, clouds.client, clouds.env, name)
+        token = await clouds.gcp.identity_token(None, url)
+        return await self._posted(name, url, [_JSON, ("Authorization", f"Bearer {token}")], body, is_confined)
+
+    async def _azure(self, credentials: Credentials, body: bytes, is_confined: bool) -> Fetched:
+        clouds, name = self._clouds, credentials.function_id
+        if name.startswith("/"):
+            found = await azure_function(clouds.azure, clouds.client, clouds.env, name, learn=self._learn)
+            headers = [_JSON, *([("x-functions-key", found.key)] if found.key else [])]
+            return await self._posted(name, found.url, headers, body, is_confined)
+        audience = self._audience(name, credentials.written.get("x-audience"))
+        token = await clouds.azure.token(None, f"{audience.rstrip('/')}/.default")
+        return await self._posted(name, name, [_JSON, ("Authorization", f"Bearer {token}")], body, is_confined)
+
+    def _audience(self, url: str, stated: Any) -> str:
+        """What a token that is shown to an address of a definition is for: that very address. A token for anybody else could be
+        used there in our name by whoever gets it, so the operator has to have named the host."""
+        target = self._secure(url)
+        own = f"https://{target.authority}"
+        if not stated or str(stated).rstrip("/") == own:
+            return own
+        if self._clouds.client.guard.lists(target):
+            return str(stated)
+        raise ExecutionFailed(
+            "setup_required",
+            f"'x-audience' of the token broker is not its own address; name {target.host} in [network] allow if it may be"
+            " shown a token for somebody else",
+        )
+
+    async def _exchanged(self, credentials: Credentials, secret: Secret, context: Context) -> Fetched:
+        written = credentials.written
+        url, client_id = str(written[TOKEN_URL]), written.get("x-client-id")
+        if credentials.ref is None or not isinstance(client_id, str) or not client_id:
+            raise ExecutionFailed("setup_required", "'x-token-url' needs 'x-client-id' and a 'source' for its secret")
+        self._secure(url)
+        value = (await secret(credentials.ref, context)).strip()
+        pair = f"{quote(client_id, safe='')}:{quote(value, safe='')}"
+        basic = base64.b64encode(pair.encode()).decode()
+        self._learn(credentials.label, basic)
+        form = {"grant_type": "client_credentials"}
+        if credentials.scopes:
+            form["scope"] = " ".join(credentials.scopes)
+        if written.get("x-audience"):
+            form["audience"] = str(written["x-audience"])
+        headers = [("Content-Type", "application/x-www-form-urlencoded"), ("Authorization", f"Basic {basic}")]
+        return await self._posted(url, url, headers, urlencode(form).encode(), context.is_confined)
+
+    async def _posted(
+        self, name: str, url: str, headers: list[tuple[str, str]], body: bytes, is_confined: bool
+    ) -> Fetched:
+        self._secure(url)
+        what = f"the token broker {name!r}"
+        fetched = await reach(
+            self._clouds.client,
+            what,
+            "POST",
+            url,
+            [*headers, ("Accept", "application/json")],
+            body,
+            timeout_seconds=_TIMEOUT_SECONDS,
+            listed_only=is_confined,
+        )
+        if fetched.status == 200:
+            return fetched
+        is_refused = fetched.status in (400, 401)  # 400 is how OAuth says that a client or its secret is not known
+        if is_refused:
+            self._clouds.forget()
+        raise status_failure(
+            f"{what} gave no token: it answered {fetched.status}", fetched, meaning=REFUSED if is_refused else None
+        )
+
+    def _secure(self, url: str) -> Target:
+        """An address that may be shown who we are. Raises ExecutionFailed."""
+        try:
+            target = parse_url(url)
+        except BadUrl as error:
+            raise ExecutionFailed(
+                "setup_required", f"the address of the token broker cannot be used: {error}"
+            ) from None
+        if not target.is_secure and not self._clouds.client.guard.lists(target):
+            raise ExecutionFailed(
+                "policy_blocked",
+                f"the token broker at {target.host} has no TLS; use https, or name the host in [network] allow",
+                code="address_forbidden",
+            )
+        return target
+
+
+def _identity(credentials: Credentials) -> Hashable:
+    extras = tuple(str(credentials.written.get(name)) for name in (TOKEN_URL, "x-client-id", "x-audience"))
+    return (credentials.provider, credentials.function_id, credentials.scopes, credentials.ref, extras)
+
+
+def _seconds(stated: Any) -> float:
+    """For how long a token is kept; not at all when nobody said how long it lasts."""
+    if isinstance(stated, str) and stated.isascii() and stated.isdecimal() and len(stated) < 12:
+        stated = int(stated)
+    if isinstance(stated, bool) or not isinstance(stated, int | float) or not stated > 0:
+        return 0.0
+    lasts = min(float(stated), _LONGEST_SECONDS)
+    return lasts - min(_MARGIN_SECONDS, lasts * _MARGIN_SHARE)

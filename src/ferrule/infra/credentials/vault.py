@@ -1,0 +1,280 @@
+"""The credentials of one process: fetched late, once for each run and bounded time, and known to the redactor first.
+
+What several calls want at once is fetched once. What the other side refused is forgotten, so that a rotated secret counts at
+the next call.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Callable, Collection, Hashable, Mapping
+from typing import Any, Protocol
+from urllib.parse import quote
+
+import msgspec
+
+from ferrule.contracts.credentials import Shown
+from ferrule.contracts.executor import Context, ExecutionFailed
+from ferrule.contracts.secrets import SecretSource, SecretUnavailable
+from ferrule.infra.clouds.kept import Fresh, Kept
+from ferrule.infra.credentials.broker import Secret
+from ferrule.infra.credentials.shapes import shape_problem
+from ferrule.model.credentials import Credentials, SecretRef
+
+_HEADER = re.compile(r"[\x20-\xff]+")
+_NOT_MEMBERS = frozenset({"scheme"})
+_PLAIN = frozenset(
+    [
+        "account", "auth_provider_x509_cert_url", "auth_uri", "client_email", "client_id",
+        "client_x509_cert_url", "cluster_arn", "database", "dataset", "dbClusterIdentifier",
+        "dbInstanceIdentifier", "dbname", "engine", "environment", "host", "masterarn", "port",
+        "private_key_id", "project", "project_id", "region", "role", "schema", "ssl", "sslmode", "tenant_id",
+        "token_uri", "type", "universe_domain", "user", "username", "warehouse",
+    ]
+)  # fmt: skip
+"""Members of a secret that say where and who, not what: results may hold them."""
+
+Learn = Callable[[str, str], None]
+
+
+class Broker(Protocol):
+    """Gives access tokens for `oauth2` credentials."""
+
+    async def token(self, credentials: Credentials, secret: Secret, context: Context) -> str:
+        """The token. Raises ExecutionFailed."""
+
+    def forget(self, credentials: Credentials) -> None:
+        """It was not accepted."""
+
+
+class CachedVault:
+    """Secrets by reference."""
+
+    def __init__(
+        self,
+        source_of: Callable[[str], SecretSource],
+        learn: Learn,
+        tick: Callable[[], float],
+        *,
+        cache_seconds: float = 300.0,
+        broker: Broker | None = None,
+    ) -> None:
+        """`tick` gives seconds and never goes back."""
+        self._source_of = source_of
+        self._learn = learn
+        self._seconds = cache_seconds
+        self._broker = broker
+        self._kept: Kept[str] = Kept(tick)
+
+    def missing(self, credentials: Credentials) -> tuple[str, ...]:
+        """What is known to be missing, by name, without asking anybody."""
+        refs = [each.ref for each in (credentials, *credentials.others) if each.ref is not None]
+        return tuple(ref.label for ref in refs if self._source_of(ref.source).is_missing(ref))
+
+    async def secret(self, ref: SecretRef, context: Context) -> str:
+        """The text of one secret, with `key` applied (AML-67)."""
+        whole = await self._whole(ref, context)
+        return whole if not ref.key else self._member(whole, ref)
+
+    async def headers(self, credentials: Credentials, context: Context) -> Mapping[str, str]:
+        """What goes into an HTTP request (AML-61, 65, 66, 70)."""
+        shown = await self.shown(credentials, context)
+        if shown.query or shown.cookies:
+            raise ExecutionFailed(
+                "setup_required", "an api-key can stand in a query or a cookie of rest-api tools only"
+            )
+        return shown.headers
+
+    async def shown(self, credentials: Credentials, context: Context) -> Shown:
+        """What goes into an HTTP request, wherever it goes."""
+        if not credentials.others:
+            return await self._shown(credentials, context)
+        headers: dict[str, str] = {}
+        query: dict[str, str] = {}
+        cookies: dict[str, str] = {}
+        for each in (credentials, *credentials.others):
+            one = await self._shown(each, context)
+            headers |= one.headers
+            query |= one.query
+            cookies |= one.cookies
+        return Shown(headers, query, cookies)
+
+    async def _shown(self, credentials: Credentials, context: Context) -> Shown:
+        match credentials.scheme:
+            case "none" | "iam-role":
+                return Shown({})
+            case "api-key":
+                return await self._key(credentials, context)
+            case "bearer-token" | "service-account":
+                return Shown({"Authorization": f"Bearer {await self._header_value(credentials, context)}"})
+            case "oauth2":
+                return Shown({"Authorization": f"Bearer {await self._token(credentials, context)}"})
+
+    async def _key(self, credentials: Credentials, context: Context) -> Shown:
+        name = credentials.place_name if credentials.place != "header" else credentials.header
+        if not name:
+            raise ExecutionFailed("setup_required", "an api-key needs a 'header' to stand in")
+        value = await self._header_value(credentials, context)
+        if credentials.is_basic:
+            value = f"Basic {self._basic(credentials, value)}"
+        match credentials.place:
+            case "header":
+                return Shown({name: value})
+            case "query":
+                self._learn(
+                    credentials.label, quote(value, safe="")
+                )  # as it is sent, whatever that is wrapped in later
+                return Shown({}, query={name: value})
+            case "cookie":
+                return Shown({}, cookies={name: value})
+
+    def _basic(self, credentials: Credentials, value: str) -> str:
+        """`user:password` as HTTP's Basic scheme shows it; its parts are as secret as the whole."""
+        user, colon, password = value.partition(":")
+        if not colon:
+            raise ExecutionFailed(
+                "credential_missing",
+                f"the secret {credentials.label!r} must be written user:password for 'x-encode: basic'",
+                code="credential_shape",
+            )
+        basic = base64.b64encode(value.encode()).decode()
+        for secret in (basic, password or user):
+            self._learn(credentials.label, secret)
+        return basic
+
+    async def members(
+        self, credentials: Credentials, context: Context, required: Collection[str] = ()
+    ) -> dict[str, Any]:
+        """The object of a `service-account` secret, or the connection members of an `iam-role` (AML-68, AML-69)."""
+        if credentials.ref is None:
+            found = {key: value for key, value in credentials.written.items() if key not in _NOT_MEMBERS}
+        else:
+            found = self._object(await self._whole(credentials.ref, context), credentials.ref)
+        problem = shape_problem(found, tuple(required))
+        if problem is not None:
+            raise ExecutionFailed(
+                "credential_missing", f"the credentials {credentials.label!r} {problem}", code="credential_shape"
+            )
+        if isinstance(found.get("port"), str) and "port" in required:
+            found = {**found, "port": int(found["port"])}
+        return found
+
+    def refused(self, credentials: Credentials, context: Context) -> None:
+        """Forget what is kept: the other side did not accept it."""
+        if credentials.scheme == "oauth2" and self._broker is not None:
+            self._broker.forget(credentials)
+        refused = {_place(each.ref) for each in (credentials, *credentials.others) if each.ref is not None}
+        if refused:
+            self._kept.forget(lambda key: isinstance(key, tuple) and key[1] in refused)
+
+    async def _token(self, credentials: Credentials, context: Context) -> str:
+        if self._broker is None:
+            raise ExecutionFailed("setup_required", "nothing here can ask a token broker")
+        try:
+            return await self._broker.token(credentials, self.secret, context)
+        except ExecutionFailed as failed:
+            if failed.code == "credential_refused":  # the client's secret: it may have been changed meanwhile
+                self.refused(credentials, context)
+            raise
+
+    async def _header_value(self, credentials: Credentials, context: Context) -> str:
+        if credentials.ref is None:
+            raise ExecutionFailed("setup_required", f"credentials of scheme {credentials.scheme!r} need a source")
+        value = (await self.secret(credentials.ref, context)).strip()
+        if not _HEADER.fullmatch(value):
+            raise ExecutionFailed(
+                "credential_missing",
+                f"the secret {credentials.label!r} cannot stand in a header: it is empty or has line breaks",
+                code="credential_shape",
+            )
+        return value
+
+    async def _whole(self, ref: SecretRef, context: Context) -> str:
+        """The whole text of a secret; `key` is applied by whoever asked."""
+        if ref.absent:
+            said = ", ".join(map(repr, ref.absent))
+            raise ExecutionFailed(
+                "setup_required", f"a secret of source {ref.source!r} needs {said}; add what is missing"
+            )
+        place = _place(ref)
+        key: Hashable = (context.run_id, place)
+        try:
+            return await self._kept.get(key, lambda: self._fetched(place))
+        except SecretUnavailable as error:
+            raise ExecutionFailed(
+                "credential_missing" if error.is_final else "dependency_unavailable",
+                str(error),
+                code="secret_unavailable",
+                retry_after=error.retry_after,
+                native_error_ref=error.reference,
+                is_retryable=not error.is_final,
+            ) from None
+
+    async def _fetched(self, ref: SecretRef) -> Fresh[str]:
+        value = await self._source_of(ref.source).fetch(ref)
+        self._learn_all(ref.label, value)
+        return Fresh(value, self._seconds)
+
+    def _learn_all(self, label: str, value: str) -> None:
+        """Tell the redactor a secret before anybody gets it; of a JSON map, each text that is secret in it."""
+        self._learn(label, value)
+        for text in _secret_texts(_parsed(value)):
+            self._learn(label, text)
+
+    def _member(self, whole: str, ref: SecretRef) -> str:
+        value = self._parsed_map(whole, ref).get(ref.key)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            value = str(value)
+        if isinstance(value, str) and value:
+            self._learn(ref.label, value)
+            return value
+        raise ExecutionFailed(
+            "credential_missing",
+            f"the secret {ref.label!r} has no member of that name that is a text",
+            code="credential_shape",
+        )
+
+    def _object(self, whole: str, ref: SecretRef) -> dict[str, Any]:
+        found = self._parsed_map(whole, ref)
+        if not ref.key:
+            return found
+        inner = found.get(ref.key)
+        inner = _parsed(inner) if isinstance(inner, str) else inner
+        if isinstance(inner, dict):
+            return inner
+        raise ExecutionFailed(
+            "credential_missing",
+            f"the secret {ref.label!r} has no member of that name that is an object",
+            code="credential_shape",
+        )
+
+    def _parsed_map(self, whole: str, ref: SecretRef) -> dict[str, Any]:
+        found = _parsed(whole)
+        if isinstance(found, dict):
+            return found
+        raise ExecutionFailed(
+            "credential_missing",
+            f"the secret {ref.label!r} must be a JSON object, and is not one",
+            code="credential_shape",
+        )
+
+
+def _place(ref: SecretRef) -> SecretRef:
+    """Where the whole secret is."""
+    return msgspec.structs.replace(ref, key="") if ref.key else ref
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return None
+
+
+def _secret_texts(value: Any) -> list[str]:
+    if isinstance(value, dict):
+        return [text for name, member in value.items() if name not in _PLAIN for text in _secret_texts(member)]
+    if isinstance(value, list):
+        return [text for member in value for text in _secret_texts(member)]
+    return [value] if isinstance(value, str) and value else []

@@ -1,0 +1,147 @@
+"""Tools of imported servers in the canonical model, from the lock alone: nothing is connected to.
+
+What a server says about the safety of its tools are hints of a stranger. They may make a tool count as more dangerous, never
+as less (MCP says so itself), and every fact about an imported tool is inferred.
+"""
+
+from __future__ import annotations
+
+import logging
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ferrule.errors import SettingsError
+from ferrule.infra.lockfile.file import LOCK_FILE, read_lock
+from ferrule.infra.lockfile.native import Native, is_usable_name
+from ferrule.model.tool import Tool, inferred, raw
+from ferrule.model.upstreams import McpServer, McpUpstreams
+from ferrule.schema.validation.compiled import compiled_schema
+
+DIALECT = "mcp"
+_log = logging.getLogger("ferrule.mcp")
+
+
+class Imported(msgspec.Struct, frozen=True):
+    """The payload of an imported tool."""
+
+    server_id: str
+    definition: Native
+    """As the server gave it when it was accepted."""
+    external_mappings: tuple[dict[str, Any], ...] = ()
+
+
+def imported_tools(root: Path, settings: McpUpstreams) -> tuple[Tool, ...]:
+    """The accepted tools of every server in `[mcp.servers]`. Raises SettingsError for a lock that cannot be trusted."""
+    if not settings.servers:
+        return ()
+    lock = read_lock(root)
+    tools: list[Tool] = []
+    for server_id, server in settings.servers.items():
+        check_server(server_id, server)
+        pinned = lock.servers.get(server_id)
+        if pinned is None:
+            _log.warning(
+                "the tools of the MCP server %r are not there: nothing of it is in %s; run 'ferrule lock'",
+                server_id,
+                LOCK_FILE,
+            )
+            continue
+        for name, tool in pinned.tools.items():
+            if is_wanted(server, name) and unusable(tool.definition) is None:
+                tools.append(tool_of(server_id, server, tool.definition))
+    return tuple(tools)
+
+
+def imported_names(root: Path, settings: McpUpstreams) -> frozenset[tuple[str, str]] | None:
+    """Server and name of what `imported_tools` gives; None as long as a server is not pinned, for nobody can tell then."""
+    pinned = read_lock(root).servers
+    if not settings.servers.keys() <= pinned.keys():
+        return None
+    return frozenset(
+        (server_id, name)
+        for server_id, server in settings.servers.items()
+        for name in pinned[server_id].tools
+        if is_wanted(server, name)
+    )
+
+
+def check_server(server_id: str, server: McpServer) -> None:
+    """Raises SettingsError for a server that cannot be reached as written."""
+    where = f"[mcp.servers.{server_id}]"
+    if not is_usable_name(server_id) or "/" in server_id:
+        raise SettingsError(f"{where}: write the server's id with letters, digits, '_', '-' and '.'")
+    if bool(server.command) == bool(server.url):
+        raise SettingsError(f"{where} needs either a command or a url")
+
+
+def is_wanted(server: McpServer, name: str) -> bool:
+    """True for a tool that `tools` of the server's table names."""
+    return any(fnmatchcase(name, pattern) for pattern in server.tools)
+
+
+def unusable(definition: Native) -> str | None:
+    """Why a definition cannot become a tool; None when it can."""
+    if not is_usable_name(definition.get("name")):
+        return "its name has characters that names of tools do not have, or is too long"
+    for member in ("inputSchema", "outputSchema"):
+        schema = definition.get(member)
+        if schema is None and member == "outputSchema":
+            continue
+        if not isinstance(schema, dict):
+            return f"its {member} is no object"
+        try:
+            compiled_schema(bytes(raw(schema)))
+        except Exception as error:  # whatever jsonschema-rs finds wrong with it
+            return f"its {member} is no JSON Schema ({str(error).splitlines()[0][:120] if str(error) else 'invalid'})"
+    return None
+
+
+def tool_of(server_id: str, server: McpServer, definition: Native) -> Tool:
+    """One definition as a tool of the workspace."""
+    name = definition["name"]
+    hints = definition.get("annotations")
+    hints = hints if isinstance(hints, dict) else {}
+    facts, unstated = inferred({}, is_open_world=True, is_destructive=hints.get("destructiveHint") is True)
+    output = definition.get("outputSchema")
+    mapping = {"source": DIALECT, "server_id": server_id, "method": "tools/call", "tool_name": name}
+    return Tool(
+        tool_id=f"{server_id}.{name}",
+        namespace=server_id,
+        name=name,
+        description=_text(definition.get("description")),
+        lifecycle="available",
+        tool_kind="mcp_tool",
+        dialect=DIALECT,
+        title=_text(definition.get("title")) or _text(hints.get("title")) or None,
+        input_schema=raw(definition["inputSchema"]),
+        output_schema=raw(output) if isinstance(output, dict) else None,
+        facts=facts,
+        inferred_facts=unstated,
+        credentials=raw(server.credentials) if server.credentials else None,
+        payload=raw({"server_id": server_id, "definition": definition, "external_mappings": [mapping]}),
+    )
+
+
+def emitted(tool: Tool) -> Native:
+    """An imported tool as its server wrote it; any other as an entry of `tools/list` with what MCP has words for."""
+    if tool.dialect == DIALECT:
+        return imported(tool).definition
+    written: Native = {"name": tool.name, "description": tool.description}
+    if tool.title:
+        written["title"] = tool.title
+    written["inputSchema"] = msgspec.json.decode(tool.input_schema)
+    if tool.output_schema is not None:
+        written["outputSchema"] = msgspec.json.decode(tool.output_schema)
+    return written
+
+
+def imported(tool: Tool) -> Imported:
+    """The payload of an imported tool."""
+    return msgspec.json.decode(tool.payload, type=Imported)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,235 @@
+"""A guarded HTTP client: pooled connections to checked addresses, a head at once, a body as it comes.
+
+Every connection is made to an address that the guard judged, at the moment it is made; nothing is resolved again. Redirects
+are not followed here (`redirects.py` does): whoever follows one asks the guard about the new target like about the first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from ferrule.infra.network.connection import Connection
+from ferrule.infra.network.dial import dial
+from ferrule.infra.network.failures import BadRequest, BrokenAnswer, TooLong, Unreachable
+from ferrule.infra.network.guard import Guard
+from ferrule.infra.network.pool import Host
+from ferrule.infra.network.request import Body, Headers, Request, write_request
+from ferrule.infra.network.response import Response
+from ferrule.infra.network.urls import Target, parse_url
+
+if TYPE_CHECKING:
+    from ferrule.infra.network.http2 import Http2Connection
+
+DEFAULT_BYTES = 4 * 1024**2
+_TRIES = (2, 1, 0)
+
+
+class Fetched(NamedTuple):
+    """A whole answer."""
+
+    status: int
+    headers: Mapping[str, str]
+    """Names in lower case."""
+    body: bytes
+
+
+class Client:
+    """Connections to everything that may be reached. One for a process; safe to use from one event loop."""
+
+    def __init__(
+        self,
+        guard: Guard,
+        *,
+        tls: ssl.SSLContext | None = None,
+        http2: bool = True,
+        per_host: int = 100,
+        idle_seconds: float = 30.0,
+        connect_seconds: float = 10.0,
+    ) -> None:
+        """`tls` is told which versions of HTTP to offer; `connect_seconds` bounds looking up and dialling all addresses."""
+        self.guard = guard
+        self._tls = tls
+        self._http2 = http2
+        self._is_offered = False
+        self._per_host = per_host
+        self._idle_seconds = idle_seconds
+        self._connect_seconds = connect_seconds
+        self._hosts: dict[tuple[str, str, int], Host] = {}
+        self._sweep: asyncio.TimerHandle | None = None
+
+    async def send(
+        self,
+        method: str,
+        target: Target,
+        headers: Headers = (),
+        body: Body = b"",
+        *,
+        length: int | None = None,
+        listed_only: bool = False,
+        is_single: bool = False,
+    ) -> Response:
+        """The head of the answer; its body is read from it. It has to be read to the end, or closed.
+
+        A `body` in pieces is asked for the next one when there is room for it; with its `length` unknown it goes out in chunks.
+        Packed answers are asked for and unpacked, unless `headers` have an `Accept-Encoding` or a `Range`.
+        `listed_only`: only hosts in `[network] allow` are reached. `is_single`: it is never sent a second time, also where its
+        method would allow that on a kept connection that turns out to be closed.
+        Raises Forbidden, Unreachable, BrokenAnswer, BadRequest, and whatever a body in pieces raises.
+        """
+        if listed_only:
+            self.guard.demand_listed(target)
+        request = write_request(method, target, headers, body, length, is_single)
+        key = target[:3]
+        host = self._hosts.get(key)
+        if host is None:
+            host = self._hosts[key] = Host(self._per_host)
+            self._watch()
+        await host.take()
+        try:
+            return await self._exchange(request, host)
+        except BaseException:
+            host.give()
+            raise
+
+    async def fetch(
+        self,
+        method: str,
+        url: str | Target,
+        headers: Headers = (),
+        body: Body = b"",
+        *,
+        length: int | None = None,
+        max_bytes: int = DEFAULT_BYTES,
+        timeout_seconds: float | None = 30.0,
+        listed_only: bool = False,
+    ) -> Fetched:
+        """The whole answer. Raises as `send` does, BadUrl, TooLong for a body over the limit, and TimeoutError."""
+        target = parse_url(url) if isinstance(url, str) else url
+        async with asyncio.timeout(timeout_seconds):
+            response = await self.send(method, target, headers, body, length=length, listed_only=listed_only)
+            return Fetched(response.status, response.headers, await response.read(max_bytes))
+
+    def in_use(self, target: Target) -> int:
+        """How many requests to the target's host are under way."""
+        host = self._hosts.get(target[:3])
+        return 0 if host is None else host.places - host.free
+
+    async def aclose(self) -> None:
+        """Close what is idle. Answers that are still read end by themselves."""
+        if self._sweep is not None:
+            self._sweep.cancel()
+            self._sweep = None
+        for host in self._hosts.values():
+            host.close()
+        self._hosts.clear()
+        await asyncio.sleep(0)  # lets the transports notice
+
+    async def _exchange(self, request: Request, host: Host) -> Response:
+        for tries_left in _TRIES:
+            connection = self._kept(request, host) if tries_left else None
+            is_kept = connection is not None
+            if connection is None:
+                connection = await self._fresh(request, host)
+            try:
+                return await connection.exchange(request, host)
+            except Unreachable as error:
+                # Sent again if nothing was done, or if it was closed while it lay idle and nothing can be done twice.
+                is_harmless = not error.is_sent or (is_kept and request.is_safe)
+                if not tries_left or not is_harmless or not isinstance(request.body, bytes):
+                    raise
+        raise AssertionError("unreachable: the last try raises")
+
+    def _kept(self, request: Request, host: Host) -> Connection | Http2Connection | None:
+        """An idle connection that still stands."""
+        idle = host.idle
+        while idle:
+            connection = idle.pop()
+            # What could be done twice is only sent where the other side has certainly not hung up yet.
+            if connection.is_usable(self._idle_seconds) and (request.is_safe or connection.is_silent()):
+                return connection
+            connection.close()
+        if host.http2 is not None and host.http2.is_usable(self._idle_seconds):
+            return host.http2
+        return None
+
+    async def _fresh(self, request: Request, host: Host) -> Connection | Http2Connection:
+        """A new connection. Where HTTP/2 may be spoken the first one is made for all who wait."""
+        while True:
+            if host.http2 is not None and host.http2.is_usable(self._idle_seconds):
+                return host.http2
+            if host.opening is None:
+                break
+            await asyncio.shield(host.opening)
+        if not request.target.is_secure or not self._http2 or host.is_http1:
+            return self._entered(host, await self._dial(request.target))
+        opening = host.opening = asyncio.get_running_loop().create_future()
+        try:
+            connection = self._entered(host, await self._dial(request.target))
+        except Exception as error:
+            opening.set_exception(error)
+            opening.exception()  # nobody may be waiting for it
+            raise
+        finally:
+            host.opening = None
+            if not opening.done():
+                opening.set_result(None)
+        return connection
+
+    def _entered(self, host: Host, connection: Connection | Http2Connection) -> Connection | Http2Connection:
+        if isinstance(connection, Connection):
+            host.is_http1 = True
+        else:
+            host.is_http1 = False
+            if host.http2 is not None:
+                host.http2.drain()
+            host.http2 = connection
+        return connection
+
+    async def _dial(self, target: Target) -> Connection | Http2Connection:
+        loop = asyncio.get_running_loop()
+        end = loop.time() + self._connect_seconds
+        try:
+            async with asyncio.timeout_at(end):
+                addresses = await self._addresses(target)
+        except TimeoutError:
+            raise Unreachable(f"{target.host} was not found within {self._connect_seconds:g} seconds") from None
+        tls = self._context() if target.is_secure else None
+        return await dial(target, addresses, tls, end - loop.time())
+
+    async def _addresses(self, target: Target) -> list[str]:
+        try:
+            if target.is_literal:
+                return self.guard.addresses(target)
+            return await asyncio.to_thread(self.guard.addresses, target)
+        except TimeoutError:
+            raise
+        except OSError:
+            raise Unreachable(f"{target.host} has no address") from None
+
+    def _context(self) -> ssl.SSLContext:
+        if self._tls is None:
+            self._tls = ssl.create_default_context()
+        if not self._is_offered:
+            self._tls.set_alpn_protocols(["h2", "http/1.1"] if self._http2 else ["http/1.1"])
+            self._is_offered = True
+        return self._tls
+
+    def _watch(self) -> None:
+        """Look after idle connections, as long as there are hosts."""
+        if self._sweep is None:
+            self._sweep = asyncio.get_running_loop().call_later(self._idle_seconds, self._swept)
+
+    def _swept(self) -> None:
+        self._sweep = None
+        for key, host in list(self._hosts.items()):
+            host.close_idle(self._idle_seconds)
+            if host.is_unused:
+                del self._hosts[key]
+        if self._hosts:
+            self._watch()
+
+
+__all__ = ["BadRequest", "Body", "BrokenAnswer", "Client", "Fetched", "Headers", "Response", "TooLong", "Unreachable"]

@@ -1,0 +1,140 @@
+"""One request, checked and written down. Whatever could be read as a second request, or as another length, is refused here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterable, Iterable
+from functools import lru_cache
+from typing import NamedTuple
+
+from ferrule.infra.network.failures import BadRequest
+from ferrule.infra.network.urls import Target
+
+Headers = Iterable[tuple[str, str]]
+Body = bytes | AsyncIterable[bytes]
+"""All of it, or pieces that are asked for as they can be sent."""
+
+_TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9a-zA-Z]+")
+_PATH = re.compile(r"[\x21-\x7e]+")
+_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"})
+_SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+_WITH_LENGTH = frozenset({"POST", "PUT", "PATCH"})
+_OWN = frozenset({"host", "content-length", "connection", "accept-encoding", "range"})
+_NEVER = frozenset(
+    {"transfer-encoding", "keep-alive", "proxy-connection", "upgrade", "te", "trailer", "expect", "http2-settings"}
+)
+_CODINGS = "gzip, deflate"
+
+
+class Request(NamedTuple):
+    """Ready to be sent, once or again."""
+
+    method: str
+    target: Target
+    pairs: list[tuple[str, str]]
+    """Headers as they were given, without those that say how the message is framed."""
+    body: Body
+    length: int | None
+    """Of the body; None: nobody knows yet."""
+    head: bytes
+    """As HTTP/1.1 has it, with the empty line."""
+    is_single: bool = False
+    """It does something, whatever its method says."""
+
+    @property
+    def is_safe(self) -> bool:
+        """True when sending it twice does nothing twice."""
+        return self.method in _SAFE and not self.is_single and isinstance(self.body, bytes)
+
+    def fields(self) -> list[tuple[str, str]]:
+        """The head as HTTP/2 has it."""
+        target = self.target
+        fields = [
+            (":method", self.method), (":scheme", target.scheme), (":authority", target.authority), (":path", target.path),
+            *((name.lower(), value) for name, value in self.pairs if name.lower() != "connection"),
+        ]  # fmt: skip
+        if self.length or (self.length == 0 and self.method in _WITH_LENGTH):
+            fields.append(("content-length", str(self.length)))
+        return fields
+
+
+def write_request(
+    method: str,
+    target: Target,
+    headers: Headers = (),
+    body: Body = b"",
+    length: int | None = None,
+    is_single: bool = False,
+) -> Request:
+    """Check a request and write it down; `length` is that of a body in pieces. Raises BadRequest."""
+    if isinstance(body, bytes):
+        length = len(body)
+    elif isinstance(body, bytearray | memoryview):
+        body = bytes(body)
+        length = len(body)
+    if method not in _METHODS and not _TOKEN.fullmatch(method):
+        raise BadRequest("the method has characters that no method has")
+    if not _PATH.fullmatch(target.path):
+        raise BadRequest(
+            "the path has blanks, control characters or letters beyond ASCII; they must be percent-encoded"
+        )
+    pairs, accepts = [], _CODINGS
+    for pair in headers:
+        key = _key(pair[0])
+        if key in _OWN:
+            if key == "accept-encoding":
+                accepts = ""
+            elif key == "range" and accepts:  # a piece of something packed cannot be unpacked
+                accepts = "identity"
+            elif not _is_needed(key, pair[1], target, length):
+                continue
+        pairs.append(pair)
+    if accepts:
+        pairs.append(("Accept-Encoding", accepts))
+    return Request(method, target, pairs, body, length, _head(method, target, pairs, length), is_single)
+
+
+def _head(method: str, target: Target, pairs: list[tuple[str, str]], length: int | None) -> bytes:
+    lines = [f"{method} {target.path} HTTP/1.1\r\nHost: {target.authority}"]
+    lines += [f"{name}: {value}" for name, value in pairs]
+    if length is None:
+        lines.append("Transfer-Encoding: chunked")
+    elif length or method in _WITH_LENGTH:
+        lines.append(f"Content-Length: {length}")
+    lines.append("\r\n")
+    text = "\r\n".join(lines)
+    # One count over everything: cheaper than a look at each value.
+    if text.count("\n") != len(lines) + 1 or text.count("\r") != len(lines) + 1 or "\0" in text:
+        raise BadRequest(f"the value of the header {_guilty(pairs)} has characters that no header has")
+    try:
+        return text.encode("latin-1")
+    except UnicodeEncodeError:
+        raise BadRequest("a header has letters that no header has") from None
+
+
+@lru_cache(1024)
+def _key(name: str) -> str:
+    if not _TOKEN.fullmatch(name):
+        raise BadRequest("the name of a header has characters that no header has")
+    key = name.lower()
+    if key in _NEVER:
+        raise BadRequest(f"the header {name} is not for a tool to send: it says how messages are framed")
+    return key
+
+
+def _is_needed(key: str, value: str, target: Target, length: int | None) -> bool:
+    """True for a header that is sent as it is; False for one that says what is said anyway."""
+    said = value.strip().lower()
+    if key == "host" and said == target.authority:
+        return False
+    if key == "content-length" and length is not None and said == str(length):
+        return False
+    if key == "connection" and said == "keep-alive":
+        return False
+    if key == "range" or (key == "connection" and said == "close"):
+        return True
+    raise BadRequest(f"the header {key} contradicts the request; leave it out")
+
+
+def _guilty(pairs: list[tuple[str, str]]) -> str:
+    return next((name for name, value in pairs if set(value) & {"\r", "\n", "\0"}), "?")

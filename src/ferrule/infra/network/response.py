@@ -1,0 +1,152 @@
+"""An answer as its reader sees it, whichever version of HTTP brought it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator
+from typing import Self
+
+from ferrule.infra.network.decoding import Decoder, decoder_of
+from ferrule.infra.network.failures import BrokenAnswer, TooLong
+
+
+class Arrival:
+    """A body that is coming in: what is here of it, and whether that is all. Who brings it derives from this."""
+
+    __slots__ = ("_broken", "_buffered", "_head", "_pieces", "_waiter", "is_complete")
+
+    def __init__(self) -> None:
+        self.is_complete = False
+        self._head: asyncio.Future[Response] | None = None
+        self._waiter: asyncio.Future[None] | None = None
+        self._pieces: deque[bytes] = deque()
+        self._buffered = 0
+        self._broken: Exception | None = None
+
+    def taken(self) -> bytes:
+        """All pieces that are here."""
+        pieces = self._pieces
+        body = pieces.popleft() if len(pieces) == 1 else b"".join(pieces)
+        pieces.clear()
+        size, self._buffered = self._buffered, 0
+        self._on_taken(size)
+        return body
+
+    async def next_piece(self) -> bytes | None:
+        """The next piece; None at the end. Raises BrokenAnswer."""
+        while not self._pieces:
+            if self._broken is not None:
+                raise self._broken
+            if self.is_complete:
+                return None
+            self._waiter = asyncio.get_running_loop().create_future()
+            try:
+                await self._waiter
+            finally:
+                self._waiter = None
+        return self.taken()
+
+    def finished(self) -> None:
+        """The answer is not read any more. Called once."""
+        raise NotImplementedError
+
+    def _on_taken(self, size: int) -> None:
+        """Somebody read: there is room for more."""
+
+    def _give_head(self, status: int, headers: dict[str, str], has_body: bool) -> None:
+        """Raises BrokenAnswer for a body that cannot be unpacked."""
+        decoder = None
+        if has_body and "content-encoding" in headers:
+            decoder = decoder_of(headers["content-encoding"])
+            if decoder is not None:  # the headers tell about what is read
+                del headers["content-encoding"]
+                headers.pop("content-length", None)
+        head, self._head = self._head, None
+        if head is not None and not head.done():
+            head.set_result(Response(self, status, headers, decoder))
+
+    def _complete(self) -> None:
+        self.is_complete = True
+        self._wake()
+
+    def _break(self, error: Exception) -> None:
+        if self._broken is None:
+            self._broken = error
+        head, self._head = self._head, None
+        if head is not None and not head.done():
+            head.set_exception(error)
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+
+class Response:
+    """The head of an answer. The body is read once, whole or in pieces; what is not read to the end has to be closed."""
+
+    __slots__ = ("_arrival", "_decoder", "headers", "status")
+
+    def __init__(self, arrival: Arrival, status: int, headers: dict[str, str], decoder: Decoder | None = None) -> None:
+        self._arrival: Arrival | None = arrival
+        self._decoder = decoder
+        self.status = status
+        self.headers = headers
+        """Names in lower case; what was sent several times is joined with commas. A body that is unpacked here has no length."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.close()
+
+    async def read(self, max_bytes: int) -> bytes:
+        """The whole body, unpacked. Raises TooLong, BrokenAnswer."""
+        arrival = self._arrival
+        if arrival is not None and arrival.is_complete and self._decoder is None:
+            body = arrival.taken()
+            self.close()
+            if len(body) > max_bytes:
+                raise TooLong(max_bytes)
+            return body
+        pieces = [piece async for piece in self.pieces(max_bytes)]
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    async def pieces(self, max_bytes: int | None = None) -> AsyncIterator[bytes]:
+        """The body as it comes, unpacked. Raises BrokenAnswer, TooLong."""
+        if self._arrival is None:
+            raise RuntimeError("the answer was read or closed before")
+        decoder, size = self._decoder, 0
+        try:
+            if max_bytes is not None and self._said() > max_bytes and not self._arrival.is_complete:
+                raise TooLong(max_bytes)
+            while (raw := await self._next()) is not None:
+                for piece in (raw,) if decoder is None else decoder.unpack(raw):
+                    size += len(piece)
+                    if max_bytes is not None and size > max_bytes:
+                        raise TooLong(max_bytes)
+                    yield piece
+                # What unpacks to nothing is counted as it came, so that it cannot go on for ever.
+                if decoder is not None and max_bytes is not None and decoder.taken > 2 * max_bytes + 64 * 1024:
+                    raise TooLong(max_bytes)
+            if decoder is not None:
+                decoder.end()
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Stop reading. The connection is closed unless everything has come. May be called at any time, and twice."""
+        # Let go of it first: it may serve somebody else a moment later.
+        arrival, self._arrival = self._arrival, None
+        if arrival is not None:
+            arrival.finished()
+
+    async def _next(self) -> bytes | None:
+        if self._arrival is None:
+            raise BrokenAnswer("the answer was closed while it was read")
+        return await self._arrival.next_piece()
+
+    def _said(self) -> int:
+        said = self.headers.get("content-length", "")
+        return int(said) if said.isdecimal() else 0

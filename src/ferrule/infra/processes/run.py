@@ -1,0 +1,352 @@
+"""Runs one program from start to end: listened to while it runs, and ended with everything it started when it must.
+
+Whoever asks for it gives the words, the folder and the bounds; this knows neither tools nor sandboxes, only that a sandbox
+says in a status of its own who its first process is and how the program ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from asyncio.subprocess import DEVNULL
+from collections.abc import Callable, Mapping
+from typing import Literal, cast
+
+import msgspec
+
+from ferrule.contracts.payloads import Kept, PayloadWriter
+from ferrule.infra.processes.limits import Limits
+from ferrule.infra.processes.output import Capture, Lines
+from ferrule.infra.processes.patience import Patience
+from ferrule.infra.processes.tree import Tree
+
+Reason = Literal["exited", "timeout", "aborted", "too_much_output", "too_many_processes", "not_confined"]
+
+_TICK_SECONDS = 0.1
+"""How often somebody looks: at the processes, and whether there is progress to tell."""
+_DRAIN_SECONDS = 0.5
+"""How long output is waited for after the last process is gone; only one that got away can hold it that long."""
+_CHUNK = 64 * 1024
+_STATUS_BYTES = 16 * 1024
+
+
+class Start(msgspec.Struct, frozen=True, kw_only=True):
+    """What to start."""
+
+    argv: tuple[str, ...]
+    cwd: str
+    env: Mapping[str, str]
+    fds: tuple[int, ...] = ()
+    """Descriptors it inherits besides its outputs. They stay the caller's."""
+    status_fd: int | None = None
+    """Where a sandbox tells its status; None without one. Stays the caller's."""
+    mark: str | None = None
+    """A text in `env` that everything it starts has too."""
+    keepers: int = 0
+    """How many generations of processes are the sandbox's."""
+    stdout_bytes: int = 0
+    """How much of its standard output is also held apart from what it writes to standard error."""
+
+
+class Ended(msgspec.Struct, frozen=True, kw_only=True):
+    """How a program ended."""
+
+    reason: Reason
+    exit_code: int | None
+    """None when it did not end by itself."""
+    signal: int | None
+    seconds: float
+    output: str
+    """Both outputs as they came, cut in the middle when long."""
+    stdout_bytes: int
+    stderr_bytes: int
+    line_count: int
+    is_whole: bool
+    """False when something of the output was left out above."""
+    kept: Kept | None
+    """Where the whole of a long output is."""
+    is_gone: bool
+    """True when none of its processes is left."""
+    stdout: bytes = b""
+    """Its standard output alone, as far as `Start.stdout_bytes` goes."""
+
+
+class Facts(msgspec.Struct, frozen=True):
+    """What is known of a program that runs, or of one that has just ended (AT-203)."""
+
+    stdout_bytes: int
+    stderr_bytes: int
+    line_count: int
+    timeout_ms: int
+    exit_code: int | None = None
+
+
+async def run_program(
+    start: Start,
+    limits: Limits,
+    *,
+    until: float | None = None,
+    on_abort: Callable[[Callable[[], None]], None] | None = None,
+    tell: Callable[[Facts], None] | None = None,
+    keep: Callable[[], PayloadWriter] | None = None,
+    hear: Callable[[str], None] | None = None,
+) -> Ended:
+    """Run a program to its end. Raises OSError when it cannot be started.
+
+    `until`: a moment of the loop's clock at which it must be over, if that is sooner. `on_abort`: takes what to call when it
+    should stop. `tell`: hears of progress; `hear`: gets what it writes, in whole lines. Cancelling ends all of its processes
+    before the cancellation goes on its way.
+    """
+    run = _Run(start, limits, tell, keep, hear)
+    patience = Patience()
+    try:
+        if on_abort is not None:
+            on_abort(lambda: run.stop("aborted"))
+        await run.begin(patience)
+        try:
+            patience.check()
+            reason = await run.watch(until)
+        except asyncio.CancelledError:
+            await run.finish("aborted", patience, keeps=False)
+            raise
+        ended = await run.finish(reason, patience)
+        patience.check()
+        return ended
+    finally:
+        run.let_go()
+
+
+class _Run:
+    """One program at work."""
+
+    def __init__(
+        self,
+        start: Start,
+        limits: Limits,
+        tell: Callable[[Facts], None] | None,
+        keep: Callable[[], PayloadWriter] | None,
+        hear: Callable[[str], None] | None = None,
+    ) -> None:
+        self._lines = None if hear is None else Lines(hear)
+        self._stdout = bytearray()
+        self._start = start
+        self._limits = limits
+        self._tell = tell
+        self._loop = asyncio.get_running_loop()
+        self._began = self._loop.time()
+        self._capture = Capture(limits.inline_bytes, keep)
+        self._written = [0, 0]
+        self._told: Facts | None = None
+        self._reason: asyncio.Future[Reason] = self._loop.create_future()
+        self._drained: asyncio.Future[None] = self._loop.create_future()
+        self._open: dict[int, int] = {}
+        """Our ends of its outputs, and which they are."""
+        self._ours: list[int] = []
+        self._status = b""
+        self._is_confined = start.status_fd is None
+        self._status_exit: int | None = None
+        self._exited: asyncio.Future[int] = self._loop.create_future()
+        self._exited.add_done_callback(lambda _: self.stop("exited"))
+        self._transport: asyncio.SubprocessTransport | None = None
+        self._tree: Tree
+
+    # From start to end
+
+    async def begin(self, patience: Patience) -> None:
+        """Start it. Raises OSError."""
+        start = self._start
+        theirs: list[int] = []
+        for which in (0, 1):
+            ours, their = os.pipe()
+            theirs.append(their)
+            os.set_blocking(ours, False)
+            self._open[ours] = which
+            self._ours.append(ours)
+        starting = asyncio.ensure_future(
+            self._loop.subprocess_exec(
+                lambda: _Exit(self._exited), *start.argv, stdin=DEVNULL, stdout=theirs[0], stderr=theirs[1], cwd=start.cwd,
+                env=dict(start.env), pass_fds=start.fds, start_new_session=True,
+            )
+        )  # fmt: skip
+        try:
+            await patience.wait(starting)
+            self._transport, _ = starting.result()
+        finally:
+            for their in theirs:
+                os.close(their)
+        self._tree = Tree(self._transport.get_pid(), mark=start.mark, keepers=start.keepers)
+        for fd in self._open:
+            self._loop.add_reader(fd, self._read, fd)
+        if start.status_fd is not None:
+            os.set_blocking(start.status_fd, False)
+            self._loop.add_reader(start.status_fd, self._read_status)
+
+    async def watch(self, until: float | None) -> Reason:
+        """Wait for the end, or for a reason to end it."""
+        deadline = self._began + self._limits.seconds
+        deadline = deadline if until is None else min(deadline, until)
+        while not self._reason.done():
+            left = deadline - self._loop.time()
+            if left <= 0:
+                self.stop("timeout")
+                break
+            await asyncio.wait({self._reason}, timeout=min(left, _TICK_SECONDS))
+            if self._reason.done():
+                break
+            if self._tree.look() > self._limits.processes + self._start.keepers:
+                self.stop("too_many_processes")
+            self._progress()
+        return self._reason.result()
+
+    async def finish(self, reason: Reason, patience: Patience, *, keeps: bool = True) -> Ended:
+        """End whatever is left of it, and tell how it went."""
+        ended_at = self._loop.time()
+        if reason in ("timeout", "aborted"):
+            self._tree.look()
+            self._tree.ask_to_end()
+            await patience.wait(self._exited, self._limits.grace_seconds)
+        self._read_status()
+        is_gone = await self._tree.end(self._exited, patience)
+        self._read_status()
+        if self._open and reason != "too_much_output":
+            await patience.wait(self._drained, _DRAIN_SECONDS)
+        if reason == "exited" and not self._is_confined:
+            reason = "not_confined"
+        code, signal = self._ending() if reason == "exited" else (None, None)
+        self._progress(code, is_last=True)
+        kept: Kept | None = None
+        if keeps and self._capture.writer is not None:
+            closing = self._loop.run_in_executor(None, self._capture.close)
+            await patience.wait(closing)
+            kept = closing.result()
+        return Ended(
+            reason=reason,
+            exit_code=code,
+            signal=signal,
+            seconds=ended_at - self._began,
+            output=self._capture.text(),
+            stdout_bytes=self._written[0],
+            stderr_bytes=self._written[1],
+            line_count=self._capture.line_count,
+            is_whole=self._capture.is_whole,
+            kept=kept,
+            is_gone=is_gone,
+            stdout=bytes(self._stdout),
+        )
+
+    def let_go(self) -> None:
+        """Close what was opened. What was kept of a run that has no result is thrown away."""
+        if self._transport is not None:
+            self._transport.close()
+        for fd in list(self._open):
+            self._close(fd)
+        for fd in self._ours:
+            os.close(fd)
+        if self._start.status_fd is not None:
+            self._loop.remove_reader(self._start.status_fd)
+        self._capture.discard()
+
+    def stop(self, reason: Reason) -> None:
+        """Have it end. The first reason counts."""
+        if not self._reason.done():
+            self._reason.set_result(reason)
+
+    # What it says
+
+    def _read(self, fd: int) -> None:
+        try:
+            chunk = os.read(fd, _CHUNK)
+        except BlockingIOError:
+            return
+        except OSError:
+            chunk = b""
+        if not chunk:
+            self._close(fd)
+            return
+        room = self._limits.output_bytes - self._capture.total
+        chunk, is_too_much = chunk[:room], len(chunk) > room
+        which = self._open[fd]
+        self._written[which] += len(chunk)
+        if which == 0 and len(self._stdout) < self._start.stdout_bytes:
+            self._stdout += chunk[: self._start.stdout_bytes - len(self._stdout)]
+        if self._lines is not None:
+            self._lines.feed(chunk)
+        self._capture.feed(chunk)
+        if is_too_much:
+            self.stop("too_much_output")
+            for each in list(self._open):
+                self._close(each)
+
+    def _close(self, fd: int) -> None:
+        self._loop.remove_reader(fd)
+        del self._open[fd]
+        if not self._open and not self._drained.done():
+            self._drained.set_result(None)
+
+    def _read_status(self) -> None:
+        """What a sandbox says: `{"child-pid": 7, …}` when it stands, `{"exit-code": 0}` when the program has ended."""
+        fd = self._start.status_fd
+        if fd is None:
+            return
+        try:
+            chunk = os.read(fd, _STATUS_BYTES)
+        except BlockingIOError:
+            return
+        except OSError:
+            chunk = b""
+        if not chunk:
+            self._loop.remove_reader(fd)
+        self._status += chunk
+        *lines, self._status = self._status.split(b"\n")
+        for line in lines:
+            self._take_status(line)
+
+    def _take_status(self, line: bytes) -> None:
+        try:
+            said = json.loads(line)
+        except ValueError:
+            return
+        if isinstance(said.get("child-pid"), int):
+            self._tree.add(said["child-pid"], os.path.basename(self._start.argv[0]))
+        if isinstance(said.get("exit-code"), int):
+            self._is_confined = True
+            self._status_exit = said["exit-code"]
+
+    def _progress(self, code: int | None = None, *, is_last: bool = False) -> None:
+        if self._lines is not None:
+            self._lines.tell(is_last=is_last)
+        if self._tell is None:
+            return
+        timeout_ms = int(self._limits.seconds * 1000)
+        facts = Facts(self._written[0], self._written[1], self._capture.line_count, timeout_ms, code)
+        if facts != self._told or is_last:
+            self._told = facts
+            self._tell(facts)
+
+    def _ending(self) -> tuple[int | None, int | None]:
+        """Exit code and signal. A sandbox reports a signal as 128 and its number, as shells do, so that is taken for one."""
+        code = self._exited.result() if self._status_exit is None else self._status_exit
+        if code < 0:
+            return 128 - code, -code
+        if self._start.status_fd is not None and 128 < code <= 128 + 64:
+            return code, code - 128
+        return code, None
+
+
+class _Exit(asyncio.SubprocessProtocol):
+    """Tells how a program ended."""
+
+    def __init__(self, exited: asyncio.Future[int]) -> None:
+        self._exited = exited
+        self._transport: asyncio.SubprocessTransport
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """It runs."""
+        self._transport = cast(asyncio.SubprocessTransport, transport)
+
+    def process_exited(self) -> None:
+        """It is over, and reaped."""
+        code = self._transport.get_returncode()
+        if not self._exited.done():
+            self._exited.set_result(-1 if code is None else code)

@@ -1,0 +1,37 @@
+"""One question to a store of secrets that wants a token, and what its refusal means for the secret."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import Any
+
+from ferrule.contracts.executor import ExecutionFailed
+from ferrule.infra.clouds.reached import bearer, json_object, reach, status_failure
+from ferrule.infra.clouds.tokens import TokenCloud
+from ferrule.infra.network.client import Client
+from ferrule.infra.secrets.failures import TIMEOUT_SECONDS, unavailable
+
+
+async def ask(
+    client: Client, cloud: TokenCloud, store: str, url: str, token: Awaitable[str], label: str
+) -> dict[str, Any]:
+    """What the store says about a secret. Raises SecretUnavailable; ExecutionFailed for what is not the secret's fault."""
+    try:
+        headers = bearer(await token)
+        fetched = await reach(client, store, "GET", url, headers, timeout_seconds=TIMEOUT_SECONDS)
+    except ExecutionFailed as failure:
+        raise unavailable(label, failure) from None
+    said = json_object(fetched.body)
+    if fetched.status == 200:
+        return said
+    if fetched.status == 401:
+        cloud.forget()
+    answered = status_failure(f"{store} answered {fetched.status}{_reason(said)}", fetched)
+    raise unavailable(label, answered)
+
+
+def _reason(said: dict[str, Any]) -> str:
+    """The store's own word for a status, where it has one."""
+    error = said.get("error")
+    word = error.get("status") if isinstance(error, dict) else None
+    return f" {word}" if isinstance(word, str) and word.isascii() and word.replace("_", "").isalpha() else ""

@@ -1,0 +1,58 @@
+"""Secrets of Google Secret Manager, read with the identity of this process."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+from ferrule.contracts.secrets import SecretUnavailable
+from ferrule.infra.clouds.clouds import Clouds
+from ferrule.infra.secrets.asking import ask
+from ferrule.infra.secrets.crc32c import crc32c
+from ferrule.model.credentials import SecretRef
+
+_ENDPOINT = "https://secretmanager.googleapis.com"
+_ENDPOINT_VARIABLE = "CLOUDSDK_API_ENDPOINT_OVERRIDES_SECRETMANAGER"
+"""The variable of Google's own tools."""
+
+
+class GcpSource:
+    """`latest` unless a version is written."""
+
+    def __init__(self, env: Mapping[str, str], clouds: Clouds) -> None:
+        self._env = env
+        self._clouds = clouds
+
+    def is_missing(self, ref: SecretRef) -> bool:
+        """Nobody knows without asking."""
+        return False
+
+    async def fetch(self, ref: SecretRef) -> str:
+        """The secret's text."""
+        project, secret, version = (quote(part, safe="") for part in (ref.project, ref.secret, ref.version or "latest"))
+        where = (self._env.get(_ENDPOINT_VARIABLE) or _ENDPOINT).rstrip("/")
+        url = f"{where}/v1/projects/{project}/secrets/{secret}/versions/{version}:access"
+        gcp = self._clouds.gcp
+        said = await ask(self._clouds.client, gcp, "Secret Manager", url, gcp.access_token(), ref.label)
+        return _text(said, ref.label)
+
+
+def _text(said: dict[str, Any], label: str) -> str:
+    payload = said.get("payload")
+    data = payload.get("data") if isinstance(payload, dict) else None
+    if not isinstance(payload, dict) or not isinstance(data, str) or not data:
+        raise SecretUnavailable(f"the secret {label!r} is empty")
+    try:
+        value = base64.b64decode(data, validate=True)
+    except binascii.Error:
+        raise SecretUnavailable(f"the secret {label!r} came damaged", is_final=False) from None
+    stated = payload.get("dataCrc32c")
+    if stated is not None and str(stated) != str(crc32c(value)):
+        raise SecretUnavailable(f"the secret {label!r} came damaged: its checksum is another", is_final=False)
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        raise SecretUnavailable(f"the secret {label!r} is stored as bytes that are no text") from None

@@ -1,0 +1,116 @@
+"""The derived tables worked out again from the rows' marks, and compared with those that are there.
+
+Open calls and switches are few and stay in memory. Keys and counters may be many: they go to a scratch database, which
+spills to a temporary file that is gone when it is closed.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from itertools import starmap
+from typing import Any
+
+import msgspec
+
+from ferrule.contracts.ledger import KEY_COLUMNS, TABLES, RawRow, TableName
+from ferrule.ledger.audit.anchor import Anchor
+from ferrule.ledger.audit.findings import Findings
+from ferrule.ledger.tables import Tables
+from ferrule.model.journal import KINDS, Mark, OpenCall
+
+_decode_mark = msgspec.msgpack.Decoder(Mark).decode
+_BATCH = 2_000
+_SCRATCH = """
+    CREATE TABLE idempotency (key BLOB PRIMARY KEY, call TEXT, input_digest BLOB, seq INTEGER) WITHOUT ROWID;
+    CREATE TABLE runs (run TEXT, tool_id TEXT, used INTEGER, PRIMARY KEY (run, tool_id)) WITHOUT ROWID;
+"""
+_SET_KEY = "INSERT OR REPLACE INTO idempotency VALUES (?, ?, ?, ?)"
+_ADD_RUN = "INSERT INTO runs VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET used = used + excluded.used"
+
+
+class Replay:
+    """What the tables must hold after the rows fed so far. How a mark changes them is the model's word, the store's too."""
+
+    def __init__(self) -> None:
+        self._tables = Tables()
+        self._scratch = sqlite3.connect("", isolation_level=None)
+        self._scratch.execute("PRAGMA synchronous = OFF")
+        self._scratch.executescript(_SCRATCH)
+
+    def close(self) -> None:
+        """Let go of the scratch database."""
+        self._scratch.close()
+
+    def begin(self, anchor: Anchor) -> None:
+        """Start from what a `pruned` row carries."""
+        self._tables.open_calls = {entry[0]: OpenCall(*entry) for entry in anchor.open}
+        self._tables.switches = dict(anchor.switches)
+        self._scratch.executemany(_SET_KEY, anchor.keys)
+        self._scratch.executemany(_ADD_RUN, anchor.runs)
+
+    def feed(self, row: RawRow) -> None:
+        """The next row that has a mark."""
+        tables = self._tables
+        tables.follow(KINDS[row.kind], row.call, row.seq, _decode_mark(row.mark))
+        if len(tables.keys) >= _BATCH or len(tables.runs) >= _BATCH:
+            self._spill()
+
+    def rows(self, name: TableName) -> Iterable[tuple[Any, ...]]:
+        """What a table must hold, in the order of its key."""
+        if name == "open_calls":
+            calls = self._tables.open_calls
+            return (msgspec.structs.astuple(calls[call]) for call in sorted(calls))
+        if name == "switches":
+            return iter(sorted(self._tables.switches.items()))
+        self._spill()
+        return self._scratch.execute(f"SELECT * FROM {name} ORDER BY {', '.join(TABLES[name][: KEY_COLUMNS[name]])}")
+
+    def _spill(self) -> None:
+        keys, runs = self._tables.keys, self._tables.runs
+        self._scratch.execute("BEGIN")
+        self._scratch.executemany(_SET_KEY, ((key, *holder) for key, holder in keys.items()))
+        counters = ((run, tool, used) for run, tools in runs.items() for tool, used in tools.items())
+        self._scratch.executemany(_ADD_RUN, counters)
+        self._scratch.execute("COMMIT")
+        keys.clear()
+        runs.clear()
+
+
+def compare(
+    name: TableName, wanted: Iterable[tuple[Any, ...]], found: Iterable[tuple[Any, ...]], findings: Findings
+) -> None:
+    """Report every entry of a table that is missing, not backed by a row, or different. Both come in the key's order."""
+    size, columns = KEY_COLUMNS[name], TABLES[name]
+    for want, have in _pairs(wanted, found, size):
+        if have is None:
+            findings.add("table", f"{name} lacks the entry {_shown(columns, want)}, which the rows give")
+        elif want is None:
+            findings.add("table", f"{name} has the entry {_shown(columns, have)}, which no row gives")
+        elif want != have or [*map(type, want)] != [*map(type, have)]:
+            findings.add("table", f"{name} has {_shown(columns, have)}, but the rows give {_shown(columns, want)}")
+
+
+def _pairs(
+    wanted: Iterable[tuple[Any, ...]], found: Iterable[tuple[Any, ...]], size: int
+) -> Iterator[tuple[tuple[Any, ...] | None, tuple[Any, ...] | None]]:
+    left, right = iter(wanted), iter(found)
+    want, have = next(left, None), next(right, None)
+    while want is not None or have is not None:
+        if have is None or (want is not None and want[:size] < have[:size]):
+            yield want, None
+            want = next(left, None)
+        elif want is None or have[:size] < want[:size]:
+            yield None, have
+            have = next(right, None)
+        else:
+            yield want, have
+            want, have = next(left, None), next(right, None)
+
+
+def _shown(columns: tuple[str, ...], entry: tuple[Any, ...] | None) -> str:
+    return "(" + ", ".join(starmap(_shown_value, zip(columns, entry or (), strict=False))) + ")"
+
+
+def _shown_value(column: str, value: Any) -> str:
+    return f"{column} {value.hex()[:16] if isinstance(value, bytes) else value!r}"

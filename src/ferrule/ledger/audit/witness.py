@@ -1,0 +1,125 @@
+"""What somebody elsewhere saw of a ledger: signed heads, one JSON object a line, compared with the rows that are there.
+
+A sighting that fits its row needs no more proof. One that does not fit counts if its signature is good: then the ledger
+was put back or replaced. If it is not, the witness itself was damaged.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ferrule.ledger.audit.anchor import Restored
+from ferrule.ledger.audit.findings import Findings
+from ferrule.ledger.audit.walk import Walk
+
+
+class Sighting(NamedTuple):
+    """One head as the witness wrote it down."""
+
+    ledger: str
+    seq: int
+    hash: bytes
+    at: int
+    signature: bytes
+    line: int
+
+
+class _Line(msgspec.Struct):
+    ledger: str
+    seq: int
+    hash: str
+    at: int
+    signature: str
+
+
+_decode_line = msgspec.json.Decoder(_Line).decode
+
+
+def read_witness(lines: Iterable[bytes]) -> Iterator[Sighting]:
+    """The sightings of a witness file. A line that cannot be read is a sighting of nothing, so that it is counted."""
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            read = _decode_line(line)
+            yield Sighting(read.ledger, read.seq, _bytes(read.hash), read.at, _bytes(read.signature), number)
+        except (ValueError, binascii.Error):
+            yield Sighting("", 0, b"", 0, b"", number)
+
+
+def check_witness(
+    sightings: Iterable[Sighting],
+    walk: Walk,
+    hash_at: Callable[[int], bytes | None],
+    is_genuine: Callable[[Sighting], bool],
+    findings: Findings,
+) -> list[str]:
+    """Compare every sighting with the rows; gives notes. The rows have been checked before, up to the signed head."""
+    seen, unread, given_up, furthest = 0, 0, 0, 0
+    for sighting in sightings:
+        if not sighting.ledger:
+            unread += 1
+            continue
+        seen += 1
+        if _fits(sighting, walk, hash_at):
+            furthest = max(furthest, sighting.seq)
+        elif not is_genuine(sighting):
+            findings.add("witness", f"line {sighting.line} of the witness is not signed with the ledger's key")
+        elif _was_given_up(sighting, walk):
+            given_up += 1
+        else:
+            findings.add("witness", _problem(sighting, walk), sighting.seq)
+    if not seen:
+        findings.add("witness", "the witness holds no head: it cannot vouch for this ledger")
+    return _notes(walk, furthest, given_up, unread)
+
+
+def _fits(sighting: Sighting, walk: Walk, hash_at: Callable[[int], bytes | None]) -> bool:
+    if sighting.ledger != walk.ledger or sighting.seq > walk.last:
+        return False
+    anchor = walk.anchor
+    if anchor is not None and sighting.seq <= anchor.last:
+        return sighting.seq < anchor.last or sighting.hash == anchor.hash  # rows that were removed cannot be compared
+    return hash_at(sighting.seq) == sighting.hash
+
+
+def _was_given_up(sighting: Sighting, walk: Walk) -> bool:
+    """True when a recorded restore gave up the row that was seen."""
+    return sighting.ledger == walk.ledger and any(_covers(restored, sighting) for restored in walk.restored)
+
+
+def _covers(restored: Restored, sighting: Sighting) -> bool:
+    is_in = restored.first <= sighting.seq and (restored.last is None or sighting.seq <= restored.last)
+    return is_in and sighting.at <= restored.at
+
+
+def _problem(sighting: Sighting, walk: Walk) -> str:
+    if sighting.ledger != walk.ledger:
+        return f"the witness saw ledger {sighting.ledger!r} here (line {sighting.line}): this one took its place"
+    if sighting.seq > walk.last:
+        return f"the witness saw row {sighting.seq} (line {sighting.line}); this ledger ends with row {walk.last}: put back"
+    return f"the witness saw another row {sighting.seq} (line {sighting.line}): the ledger was put back and went another way"
+
+
+def _notes(walk: Walk, furthest: int, given_up: int, unread: int) -> list[str]:
+    notes = []
+    if furthest:
+        notes.append(f"the witness vouches for the rows up to {furthest} of {walk.last}")
+    if given_up:
+        notes.append(f"{given_up} heads in the witness are of rows that a recorded restore gave up")
+    if unread:
+        notes.append(f"{unread} lines of the witness cannot be read; a crash may leave half a line")
+    return notes
+
+
+def _bytes(text: Any) -> bytes:
+    """Hex, or base64 where it is no hex."""
+    try:
+        return bytes.fromhex(text)
+    except ValueError:
+        return base64.b64decode(text, validate=True)

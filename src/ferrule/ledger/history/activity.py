@@ -1,0 +1,429 @@
+"""What calls did in the last hour, counted minute by minute as their rows come: how many, how they ended, how long they took.
+
+A call counts in the minute of its last row. Time in which a person was asked counts for nobody's latency, nor does a call that
+was refused before it ran. Memory is bounded
+whatever the rate: times are histograms, and beyond a number of callers only the whole is counted, which is then told.
+Rows must come in the order of the ledger; who reads them from there is `lately.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from ferrule.ledger.history.histogram import Histogram, bucket_of, together
+from ferrule.model.approval import Answer, ApprovalRequest
+from ferrule.model.journal import Header, StoredEntry
+from ferrule.model.lifecycle import PHASES, STATES
+
+MINUTE = 60_000_000
+MINUTES = 60
+"""How many are kept, the one that is not over included."""
+SLOT = 5_000_000
+SLOTS = 12
+"""Shorter stretches, for the number of calls in the last minute."""
+MOST_CELLS = 20_000
+MOST_OPEN = 20_000
+_MOST_HEADERS = 8_192
+_MOST_TOOLS = 32
+OTHER_TOOLS = ""
+"""Stands for failing tools beyond that number."""
+
+Ending = Literal["succeeded", "failed", "denied", "canceled"]
+ENDINGS: dict[str, Ending] = {
+    "succeeded": "succeeded",
+    "failed": "failed",
+    "timed_out": "failed",
+    "validation_failed": "failed",
+    "schema_parse_failed": "failed",
+    "denied": "denied",
+    "blocked": "denied",
+    "canceled": "canceled",
+}
+"""What the last states of a call are counted as. That a rule or a person said no is no failure."""
+UNREACHED = frozenset({"dependency_unavailable", "timeout", "rate_limited"})
+"""Failures that say something about the system behind a tool; others show that it answers."""
+_EXECUTE = PHASES.index("execute")
+_RUNNING = STATES.index("running")
+
+
+class Scope(NamedTuple):
+    """Whose calls: everybody's, those of a tenant, or those of one principal in it."""
+
+    tenant: str | None = None
+    principal: str | None = None
+
+
+EVERYBODY = Scope()
+
+
+class Counts:
+    """Calls of one scope in one minute, or in several put together."""
+
+    __slots__ = ("answered", "canceled", "denied", "failed", "failing", "latency", "refused", "succeeded")
+
+    def __init__(self) -> None:
+        self.succeeded = 0
+        self.failed = 0
+        self.denied = 0
+        self.canceled = 0
+        self.latency = Histogram()
+        """Of those that ran and succeeded or failed, in microseconds; waiting for people left out."""
+        self.answered = Histogram()
+        """How long people took to answer, in microseconds."""
+        self.failing: dict[str, int] = {}
+        """Failed calls by the name their tool was called by."""
+        self.refused: dict[str, int] = {}
+        """Denied calls in the same way: whoever may not know of such a tool is told that they failed (`hiding`)."""
+
+    @property
+    def calls(self) -> int:
+        """All that ended."""
+        return self.succeeded + self.failed + self.denied + self.canceled
+
+    def ended(self, ending: Ending, tool: str, bucket: int | None) -> None:
+        """Count one call. `bucket`: of its latency; None when it never ran."""
+        if bucket is not None and ending in ("succeeded", "failed"):
+            self.latency.add_to(bucket)
+        if ending == "succeeded":
+            self.succeeded += 1
+        elif ending == "failed":
+            self.failed += 1
+            self._name(self.failing, tool)
+        elif ending == "denied":
+            self.denied += 1
+            self._name(self.refused, tool)
+        else:
+            self.canceled += 1
+
+    def _name(self, counts: dict[str, int], tool: str) -> None:
+        """Which names are told apart does not depend on how their calls ended."""
+        is_known = tool in self.failing or tool in self.refused
+        is_room = is_known or len(self.failing.keys() | self.refused.keys()) < _MOST_TOOLS
+        name = tool if is_room else OTHER_TOOLS
+        counts[name] = counts.get(name, 0) + 1
+
+    def hiding(self, is_hidden: Callable[[str], bool]) -> Counts:
+        """The same for somebody who may not know of some tools: that a rule said no would tell that there is such a tool, so
+        these calls failed like those of a tool that does not exist. `is_hidden` takes the name of a tool."""
+        hidden = {name: calls for name, calls in self.refused.items() if name == OTHER_TOOLS or is_hidden(name)}
+        if not hidden:
+            return self
+        told = whole_of([self])
+        for name, calls in hidden.items():
+            del told.refused[name]
+            told.denied -= calls
+            told.failed += calls
+            told.failing[name] = told.failing.get(name, 0) + calls
+        return told
+
+
+class Reached:
+    """Calls that reached one system in one minute, or in several put together."""
+
+    __slots__ = ("calls", "latency", "unreached")
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.unreached = 0
+        """Those that found it down, too slow or too busy."""
+        self.latency = Histogram()
+        """Of running alone, in microseconds."""
+
+
+class Seen(NamedTuple):
+    """What calls of one scope did."""
+
+    minutes: list[tuple[int, Counts]]
+    """The last hour, the oldest first: when each minute began (microseconds since 1970), and its calls."""
+    whole: Counts
+    last_minute: int
+    """Calls that ended in the last 55 to 60 seconds."""
+    is_whole: bool
+    """False when there were more callers than are told apart, so that some of these calls are missing."""
+
+
+class _Minute:
+    __slots__ = ("cells", "is_cut", "systems")
+
+    def __init__(self) -> None:
+        self.cells: dict[Scope, Counts] = {}
+        self.systems: dict[str, Reached] = {}
+        self.is_cut = False
+
+
+class _Glance(msgspec.Struct, array_like=True, gc=False):
+    """A `Segment`, only as far as it is counted."""
+
+    header: msgspec.Raw
+    created_at: int
+    phases: list[int]
+    states: list[int]
+    decisions: msgspec.Raw
+    mutations: msgspec.Raw
+    hooks: msgspec.Raw
+    status: str
+    error: msgspec.Raw
+    request: msgspec.Raw
+    answer: msgspec.Raw
+
+
+class _Wrong(msgspec.Struct, gc=False):
+    error_class: str
+
+
+class _Whose(NamedTuple):
+    scopes: tuple[Scope, ...]
+    tool_id: str
+    tool_name: str
+
+
+class _Open:
+    """What has to be remembered of a call that has not ended."""
+
+    __slots__ = ("asked_at", "ran_at", "waited", "waited_before", "waiting_since")
+
+    def __init__(self) -> None:
+        self.waiting_since: int | None = None
+        """Nanoseconds since it was planned; None while it does not wait for a person."""
+        self.asked_at: int | None = None
+        """When a person was asked: microseconds since 1970."""
+        self.waited = 0
+        """For people so far."""
+        self.ran_at: int | None = None
+        self.waited_before = 0
+        """How much of `waited` was before it ran."""
+
+    def go_on(self, row: StoredEntry, glance: _Glance) -> None:
+        if self.waiting_since is not None and glance.states:
+            self.waited += max(0, (glance.states[0] >> 5) - self.waiting_since)
+            self.waiting_since = None
+        if self.ran_at is None:
+            for code in glance.states:
+                if code & 31 == _RUNNING:
+                    self.ran_at, self.waited_before = code >> 5, self.waited
+                    break
+        if row.kind in ("parked", "unknown"):
+            request = _decode_request(glance.request)
+            if request is not None and not request.requirement.is_reply_only:
+                self.asked_at = request.requested_at
+                self.waiting_since = glance.states[-1] >> 5 if glance.states else (row.at - glance.created_at) * 1000
+
+    def answer(self, answer: Answer) -> int | None:
+        """How long a person took; None for an answer that no person gave. Each question is answered once."""
+        asked, self.asked_at = self.asked_at, None
+        return None if asked is None else max(0, answer.answered_at - asked)
+
+
+_decode_glance = msgspec.msgpack.Decoder(_Glance).decode
+_decode_header = msgspec.msgpack.Decoder(Header).decode
+_decode_wrong = msgspec.msgpack.Decoder(_Wrong | None).decode
+_decode_request = msgspec.msgpack.Decoder(ApprovalRequest | None).decode
+_decode_answer = msgspec.msgpack.Decoder(Answer | None).decode
+
+
+class Activity:
+    """The counts of the last hour."""
+
+    def __init__(self, system_of: Callable[[str], str | None] = lambda tool_id: None) -> None:
+        """`system_of`: the name of the system behind a tool; None for one that has none."""
+        self._system_of = system_of
+        self._minutes: dict[int, _Minute] = {}
+        self._slots: dict[int, dict[Scope, int]] = {}
+        self._open: dict[str, _Open] = {}
+        self._headers: dict[bytes, _Whose] = {}
+        self._cells = 0
+
+    def forget(self) -> None:
+        """Begin anew."""
+        self._minutes.clear()
+        self._slots.clear()
+        self._open.clear()
+        self._cells = 0
+
+    def forget_open(self) -> None:
+        """Rows were passed over: what is known of open calls may be old."""
+        self._open.clear()
+
+    def lacks(self, row: StoredEntry) -> bool:
+        """True when a row goes on with a call whose earlier rows are needed first: `learn` them."""
+        return row.kind in ("ended", "answered") and row.call not in self._open
+
+    def learn(self, rows: Iterable[StoredEntry]) -> None:
+        """Take a call's earlier rows, which are not counted."""
+        for row in rows:
+            try:
+                self._opened(row.call).go_on(row, _decode_glance(row.body))
+            except msgspec.MsgspecError:
+                continue  # somebody changed the ledger; an audit tells, and here one call counts less exactly
+
+    def take(self, row: StoredEntry) -> None:
+        """Count what a row says. Rows that belong to no call say nothing here."""
+        try:
+            match row.kind:
+                case "call":
+                    self._ended(row, _decode_glance(row.body), _Open())
+                case "started" | "parked" | "unknown":
+                    self._opened(row.call).go_on(row, _decode_glance(row.body))
+                case "answered":
+                    self._answered(row, _decode_glance(row.body))
+                case "ended":
+                    self._ended(row, _decode_glance(row.body), self._open.pop(row.call, _Open()))
+        except msgspec.MsgspecError:
+            return  # damaged: as above
+
+    def trim(self, now: int) -> None:
+        """Let go of what is older than an hour."""
+        first = now // MINUTE - MINUTES + 1
+        for minute in [minute for minute in self._minutes if minute < first]:
+            self._cells -= len(self._minutes.pop(minute).cells)
+        oldest = now // SLOT - SLOTS + 1
+        for slot in [slot for slot in self._slots if slot < oldest]:
+            del self._slots[slot]
+
+    def seen(self, scope: Scope, now: int) -> Seen:
+        """What calls of a scope did in the hour before a moment."""
+        last, slot = now // MINUTE, now // SLOT
+        numbers = range(last - MINUTES + 1, last + 1)
+        found = [(number, self._minutes.get(number)) for number in numbers]
+        cells = [(number * MINUTE, minute.cells.get(scope, _NONE) if minute else _NONE) for number, minute in found]
+        return Seen(
+            minutes=cells,
+            whole=whole_of([counts for _, counts in cells]),
+            last_minute=sum(self._slots.get(one, {}).get(scope, 0) for one in range(slot - SLOTS + 1, slot + 1)),
+            is_whole=scope == EVERYBODY or not any(minute is not None and minute.is_cut for _, minute in found),
+        )
+
+    def systems(self, now: int) -> dict[str, list[tuple[int, Reached]]]:
+        """What calls of each system did in the hour before a moment: its minutes that have any, the oldest first."""
+        first, last = now // MINUTE - MINUTES + 1, now // MINUTE
+        found: dict[str, list[tuple[int, Reached]]] = {}
+        for number in sorted(number for number in self._minutes if first <= number <= last):
+            for name, reached in self._minutes[number].systems.items():
+                found.setdefault(name, []).append((number * MINUTE, reached))
+        return found
+
+    # Counting
+
+    def _opened(self, call: str) -> _Open:
+        found = self._open.get(call)
+        if found is None:
+            found = self._open[call] = _Open()
+            if len(self._open) > MOST_OPEN:
+                del self._open[next(iter(self._open))]  # its rows are read again when it ends
+        return found
+
+    def _answered(self, row: StoredEntry, glance: _Glance) -> None:
+        opened, answer = self._opened(row.call), _decode_answer(glance.answer)
+        if answer is not None and row.outcome != "awaiting_approval":
+            self._person(row, glance, opened.answer(answer))
+        opened.go_on(row, glance)
+
+    def _ended(self, row: StoredEntry, glance: _Glance, opened: _Open) -> None:
+        if opened.asked_at is not None and (answer := _decode_answer(glance.answer)) is not None:
+            self._person(row, glance, opened.answer(answer))
+        is_lapsed = opened.asked_at is not None  # nobody answered in time: that says nothing about any system
+        opened.go_on(row, glance)
+        ending = ENDINGS.get(row.outcome)
+        if ending is None:
+            return
+        whose, took = self._whose(glance), glance.states[-1] >> 5 if glance.states else 0
+        has_run = ending == "succeeded" or opened.ran_at is not None or _execute_end(glance.phases) is not None
+        bucket = bucket_of(max(0, took - opened.waited) / 1000) if has_run else None
+        minute, slot = self._minute(row.at), self._slots.setdefault(row.at // SLOT, {})
+        for scope in whose.scopes:
+            counts = minute.cells.get(scope) or self._cell(minute, scope)
+            if counts is not None:
+                counts.ended(ending, whose.tool_name, bucket)
+                slot[scope] = slot.get(scope, 0) + 1
+        system = self._system_of(whose.tool_id)
+        if system is not None and not is_lapsed:
+            self._reached(minute, system, glance, opened)
+
+    def _person(self, row: StoredEntry, glance: _Glance, took: int | None) -> None:
+        if took is None:
+            return
+        whose, minute = self._whose(glance), self._minute(row.at)
+        for scope in whose.scopes:
+            counts = self._cell(minute, scope)
+            if counts is not None:
+                counts.answered.add(took)
+
+    def _reached(self, minute: _Minute, system: str, glance: _Glance, opened: _Open) -> None:
+        """Count a call for the system it reached; one that never ran, or was stopped by us, says nothing about it."""
+        wrong = _decode_wrong(glance.error)
+        kind = wrong.error_class if wrong is not None else ""
+        end = _execute_end(glance.phases)
+        if (end is None and opened.ran_at is None) or kind == "canceled":
+            return
+        reached = minute.systems.get(system)
+        if reached is None:
+            reached = minute.systems[system] = Reached()
+        reached.calls += 1
+        reached.unreached += kind in UNREACHED
+        if end is not None:
+            before = opened.ran_at if opened.ran_at is not None else _end_before(glance.phases)
+            reached.latency.add(max(0, end - before - (opened.waited - opened.waited_before)) / 1000)
+
+    def _minute(self, at: int) -> _Minute:
+        number = at // MINUTE
+        minute = self._minutes.get(number)
+        if minute is None:
+            minute = self._minutes[number] = _Minute()
+            self.trim(at)
+        return minute
+
+    def _cell(self, minute: _Minute, scope: Scope) -> Counts | None:
+        counts = minute.cells.get(scope)
+        if counts is None:
+            if self._cells >= MOST_CELLS and scope != EVERYBODY:
+                minute.is_cut = True
+                return None
+            counts = minute.cells[scope] = Counts()
+            self._cells += 1
+        return counts
+
+    def _whose(self, glance: _Glance) -> _Whose:
+        written = bytes(glance.header)
+        found = self._headers.get(written)
+        if found is None:
+            header = _decode_header(written)
+            scopes = (EVERYBODY, Scope(header.tenant), Scope(header.tenant, header.principal))
+            found = _Whose(scopes, header.tool_id, header.tool_name)
+            if len(self._headers) >= _MOST_HEADERS:
+                self._headers.clear()
+            self._headers[written] = found
+        return found
+
+
+_NONE = Counts()
+"""Of a minute without calls. Nobody adds to it."""
+
+
+def _execute_end(phases: Sequence[int]) -> int | None:
+    """When `execute` ended: nanoseconds since the call was planned; None for a call that never came so far."""
+    return next((code >> 4 for code in reversed(phases) if code & 15 == _EXECUTE), None)
+
+
+def _end_before(phases: Sequence[int]) -> int:
+    """When the phase before `execute` ended: nanoseconds since the call was planned."""
+    return max((code >> 4 for code in phases if code & 15 < _EXECUTE), default=0)
+
+
+def whole_of(minutes: Sequence[Counts]) -> Counts:
+    """Several put together."""
+    whole = Counts()
+    whole.succeeded = sum(one.succeeded for one in minutes)
+    whole.failed = sum(one.failed for one in minutes)
+    whole.denied = sum(one.denied for one in minutes)
+    whole.canceled = sum(one.canceled for one in minutes)
+    whole.latency = together(one.latency for one in minutes)
+    whole.answered = together(one.answered for one in minutes)
+    for one in minutes:
+        for tool, count in one.failing.items():
+            whole.failing[tool] = whole.failing.get(tool, 0) + count
+        for tool, count in one.refused.items():
+            whole.refused[tool] = whole.refused.get(tool, 0) + count
+    return whole

@@ -1,0 +1,224 @@
+"""One ledger row -> its events (AT-265 to AT-272). The same row always gives the same events with the same ids.
+
+Neither the level nor the erasure of a payload changes which events there are: both only change what is in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from ferrule.ledger.history import details
+from ferrule.ledger.history.details import Level
+from ferrule.ledger.history.order import (
+    Answered,
+    Decided,
+    Entered,
+    Happened,
+    HookBegan,
+    HookEnded,
+    Mutated,
+    Step,
+    is_first,
+    steps_of,
+)
+from ferrule.ledger.history.other_rows import Draft, drafts_of, news_drafts
+from ferrule.model.event import Event, EventType
+from ferrule.model.journal import CALL_KINDS, Header, Payload, Segment, StoredEntry, header_of, phase_times
+from ferrule.model.lifecycle import PHASES, TERMINAL, State
+from ferrule.model.timestamps import iso
+
+_STATE_EVENTS: dict[State, EventType] = {
+    "planned": "tool.invocation.planned",
+    "selected": "tool.invocation.selected",
+    "arguments_ready": "tool.invocation.arguments_ready",
+    "awaiting_approval": "tool.permission.requested",
+    "queued": "tool.invocation.queued",
+    "running": "tool.invocation.started",
+    "needs_input": "tool.invocation.needs_input",
+    "yielded": "tool.invocation.yielded",
+}
+_TERMINAL_EVENTS: dict[State, EventType] = {
+    "succeeded": "tool.invocation.succeeded",
+    "failed": "tool.invocation.failed",
+    "denied": "tool.invocation.failed",
+    "blocked": "tool.invocation.failed",
+    "canceled": "tool.invocation.canceled",
+    "timed_out": "tool.invocation.timed_out",
+    "schema_parse_failed": "tool.invocation.validation_failed",
+    "validation_failed": "tool.invocation.validation_failed",
+}
+_CHECKS = frozenset(PHASES[1:5])
+"""Phases whose stop is a `validation_failed` (the table of section 18)."""
+_GOES_ON: frozenset[State | None] = frozenset({"needs_input", "partial_result", "yielded", "running"})
+"""States from which `running` means going on, not starting."""
+
+
+def events_of(row: StoredEntry, *, source: str, level: Level = "standard") -> list[Event]:
+    """The events a row stands for, in order."""
+    if level == "none":
+        return []
+    if row.kind in CALL_KINDS:
+        return _events(row, _Expansion(row, level).drafts(), source)
+    return _events(row, news_drafts(row, level) if row.kind == "news" else drafts_of(row), source)
+
+
+def _events(row: StoredEntry, drafts: list[Draft], source: str) -> list[Event]:
+    return [
+        Event(
+            event_id=f"evt_{row.seq}_{number}",
+            event_type=draft.event_type,
+            source=source,
+            time=row.at if draft.time is None else draft.time,
+            seq=row.seq,
+            subject=draft.subject or row.call or None,
+            invocation_id=draft.invocation_id,
+            tool_id=draft.tool_id,
+            data=draft.data,
+            trace_refs=draft.trace_refs,
+        )
+        for number, draft in enumerate(drafts)
+    ]
+
+
+class _Expansion:
+    """One row of a call on its way to events."""
+
+    def __init__(self, row: StoredEntry, level: Level) -> None:
+        self.row = row
+        self.level = level
+        self.segment: Segment = row.segment()
+        self.header: Header = header_of(self.segment)
+        self.payload: Payload | None = row.inputs() if level == "full" else None
+        self.moves: list[dict[str, str]] = []
+        """State changes that no event has told yet: some states have no event of their own (AT-273)."""
+        self.decisions = self._decisions_before()
+        self.is_asked = False
+        """True once an event has told of the row's question."""
+
+    def drafts(self) -> list[Draft]:
+        """Its events. Moves that nothing came after ride on the last one."""
+        found = [draft for step in steps_of(self.row, self.segment) for draft in self._of_step(step)]
+        if not self.is_asked:
+            found += self._question()
+        if self.moves and not found:
+            found.append(self._draft("tool.invocation.progress", self.row.at, {"status": self.row.outcome}))
+        elif self.moves:
+            last = found[-1]
+            moves = [*last.data.get("transitions", ()), *self.moves]
+            found[-1] = last._replace(data={**last.data, "transitions": moves})
+        return found
+
+    def _of_step(self, step: Step) -> Iterator[Draft]:
+        time = self._time(step.at)
+        match step.fact:
+            case Entered():
+                yield from self._entered(step.fact, step.at)
+            case Decided(decision):
+                data = details.decided(decision, self.row.call, self._number(), self.level)
+                yield self._draft("tool.permission.decided", time, data)
+            case Mutated(mutation):
+                yield self._draft("tool.input.mutated", time, details.mutated(mutation, self.level))
+            case HookBegan(run) | HookEnded(run):
+                has_ended = isinstance(step.fact, HookEnded)
+                told = details.hook(run, self.level, has_ended=has_ended)
+                yield self._draft(_hook_event(run.hook_event, has_ended), time, told)
+            case Answered(answer):
+                data = {"status": self.row.outcome, "answered_by": answer.by, "verdict": answer.verdict}
+                yield self._draft("tool.invocation.progress", time, data)
+            case Happened(event, data):
+                yield self._draft(msgspec.convert(event, EventType), time, details.happened(data, self.level))
+
+    def _entered(self, entered: Entered, at: int) -> Iterator[Draft]:
+        state, time = entered.state, self._time(at)
+        move = {"to": state, "at": iso(time)}
+        if state in TERMINAL:
+            yield from self._result(time)
+            self.moves.append(move)
+            data = details.ended(self.header, self.segment, self.row.call, state, at)
+            yield self._draft(self._terminal_event(state), time, data)
+            return
+        self.moves.append(move)
+        event = _STATE_EVENTS.get(state)
+        if event is not None and not (state == "running" and self._goes_on(entered)):
+            yield self._draft(event, time, self._state_data(state))
+
+    def _goes_on(self, entered: Entered) -> bool:
+        """A call that goes on in another row says so before it runs: that row is a `started` one."""
+        if entered.before is None:
+            return self.row.kind != "started"
+        return entered.before in _GOES_ON
+
+    def _state_data(self, state: State) -> dict[str, Any]:
+        match state:
+            case "planned":
+                return details.planned(self.header, self.segment, self.payload)
+            case "selected":
+                return details.selected(self.header)
+            case "running":
+                return details.started(self.payload)
+            case "awaiting_approval" | "needs_input":
+                self.is_asked = True
+                return details.requested(self.segment)
+            case _:
+                return {}
+
+    def _result(self, time: int) -> Iterator[Draft]:
+        """What became of the result, before the word that the call ended (AT-269)."""
+        notes = self.segment.notes
+        result = {"result_id": details.result_id(self.row.call)}
+        if self.segment.status == "redacted" or notes.get("redaction_state", "none") != "none":
+            state = notes.get("redaction_state", "full")
+            yield self._draft("tool.result.redacted", time, {**result, "redaction_state": state})
+        if notes.get("persistence_refs"):
+            refs = list(notes["persistence_refs"])
+            yield self._draft("tool.result.persisted", time, {**result, "persistence_refs": refs})
+        data = details.result(self.row.call, self.segment, self.payload, self.level)
+        yield self._draft("tool.result.created", time, data)
+
+    def _question(self) -> Iterator[Draft]:
+        """A question that changed no state: asked again, or what became of a call that a crash cut off."""
+        request = self.segment.request
+        if request is None and self.row.kind != "unknown":
+            return
+        is_approval = request is not None and request.purpose == "approval"
+        event: EventType = "tool.permission.requested" if is_approval else "tool.invocation.needs_input"
+        yield self._draft(event, self.row.at, details.requested(self.segment))
+
+    def _terminal_event(self, state: State) -> EventType:
+        stopped_in = next((phase for phase, _ in reversed(phase_times(self.segment)) if phase in PHASES[:9]), None)
+        if state == "blocked" and stopped_in in _CHECKS:
+            return "tool.invocation.validation_failed"
+        return _TERMINAL_EVENTS[state]
+
+    def _decisions_before(self) -> int | None:
+        """How many decisions earlier rows have; None when this row does not tell."""
+        if is_first(self.row, self.segment):
+            return 0
+        offsets = self.segment.notes.get("offsets")
+        return offsets.get("decisions") if isinstance(offsets, dict) else None
+
+    def _number(self) -> int | None:
+        number = self.decisions
+        if number is not None:
+            self.decisions = number + 1
+        return number
+
+    def _time(self, at: int) -> int:
+        return self.segment.created_at + at // 1000
+
+    def _draft(self, event: EventType, time: int, data: dict[str, Any]) -> Draft:
+        if self.moves:
+            data = {**data, "transitions": self.moves}
+            self.moves = []
+        trace = tuple(self.segment.notes.get("trace_refs", ()))
+        return Draft(event, time, data, invocation_id=self.row.call, tool_id=self.header.tool_id, trace_refs=trace)
+
+
+def _hook_event(hook_event: str, has_ended: bool) -> EventType:
+    """Hooks around permission count as before the call, those around persistence as after it."""
+    if hook_event in ("post_tool_use", "post_tool_use_failure", "result_persistence"):
+        return "tool.hook.post.completed" if has_ended else "tool.hook.post.started"
+    return "tool.hook.pre.completed" if has_ended else "tool.hook.pre.started"

@@ -1,0 +1,231 @@
+"""Opening the ledger's file: settings of the connection, the first row, steps to a newer schema.
+
+Only SQLite may open the file once it exists: closing a descriptor of our own would drop the locks SQLite holds on it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import sqlite3
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+from ferrule.errors import LedgerError
+from ferrule.ledger.chain import head_text
+from ferrule.ledger.stores.rows import EMPTY, Tail, chained
+from ferrule.ledger.stores.sqlite.schema import MIGRATIONS
+from ferrule.model.journal import Entry
+
+_OLDEST_SQLITE = (3, 38, 0)  # STRICT tables and JSON functions
+_PAGE_BYTES = 8192
+_CHECKPOINT_PAGES = 2000
+_BUSY_SECONDS = 5.0
+
+_TAIL = """
+    SELECT j.seq, j.hash, j.at, h.ledger, h.seq, h.hash, h.at, h.signature
+    FROM head AS h LEFT JOIN (SELECT seq, hash, at FROM journal ORDER BY seq DESC LIMIT 1) AS j
+"""
+INSERT_ROW = "INSERT INTO journal (seq, kind, call, at, tool, outcome, body, payload, mark, hash) VALUES "
+WRITE_HEAD = "INSERT OR REPLACE INTO head (id, ledger, seq, hash, at, signature) VALUES (1, ?, ?, ?, ?, ?)"
+
+
+class Keys:
+    """The key that signs heads, and those a head may be signed with."""
+
+    def __init__(self, key: Ed25519PrivateKey, trusted: tuple[Ed25519PublicKey, ...] = ()) -> None:
+        self._key = key
+        self._trusted = (key.public_key(), *trusted)
+
+    def signature(self, ledger: str, tail: Tail) -> bytes:
+        """The signature of a head."""
+        return self._key.sign(head_text(ledger, tail.seq, tail.hash, tail.at))
+
+    def is_genuine(self, ledger: str, tail: Tail, signature: bytes) -> bool:
+        """True when a key of ours signed this head."""
+        text = head_text(ledger, tail.seq, tail.hash, tail.at)
+        for key in self._trusted:
+            with contextlib.suppress(InvalidSignature):
+                key.verify(signature, text)
+                return True
+        return False
+
+
+def create_file(path: Path) -> None:
+    """Make an empty file that only its owner can read, unless there is one."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def connect(path: Path, *, is_reader: bool = False) -> sqlite3.Connection:
+    """A connection with our settings. Raises sqlite3.Error."""
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode=rw",
+        uri=True,
+        timeout=_BUSY_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+        cached_statements=256,
+    )
+    try:
+        for pragma in _reader_settings() if is_reader else _writer_settings():
+            connection.execute(f"PRAGMA {pragma}")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def prepare(path: Path, keys: Keys, clock: Callable[[], int]) -> sqlite3.Connection:
+    """The writer's connection to a ledger of the newest schema. Raises LedgerError."""
+    if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
+        raise LedgerError(f"the ledger needs SQLite 3.38 or newer; this Python has {sqlite3.sqlite_version}")
+    try:
+        create_file(path)
+        connection = _patiently(lambda: connect(path))
+    except (sqlite3.Error, OSError) as error:
+        raise unusable(path, error) from error
+    try:
+        _migrate(connection, path, keys, clock)
+        read_tail(connection, keys, None)
+    except BaseException as error:
+        connection.close()
+        if isinstance(error, (sqlite3.Error, OSError)):
+            raise unusable(path, error) from error
+        raise
+    return connection
+
+
+def begin(connection: sqlite3.Connection) -> None:
+    """Start writing; waits a bounded time for another process that writes. Raises sqlite3.Error."""
+    connection.execute("BEGIN IMMEDIATE")
+
+
+def roll_back(connection: sqlite3.Connection) -> None:
+    """Give up what was written since `begin`."""
+    with contextlib.suppress(sqlite3.Error):
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
+def read_tail(connection: sqlite3.Connection, keys: Keys, known: Tail | None) -> tuple[str, Tail]:
+    """The ledger's id and last row. Raises LedgerError when the last row is not the one the signed head names.
+
+    Going on after rows that somebody cut off would sign their absence.
+    """
+    found = connection.execute(_TAIL).fetchone()
+    if found is None:
+        raise LedgerError("the ledger has no head; run `ferrule audit verify` and restore a backup")
+    seq, row, at, ledger, *head = found
+    tail, signed = Tail(seq or 0, row or b"", at or 0), Tail(*head[:3])
+    if tail != known and (tail != signed or not keys.is_genuine(ledger, tail, head[3])):
+        raise LedgerError(
+            f"the ledger's last row ({tail.seq}) is not the one its head ({signed.seq}) names and a key of this workspace "
+            "signed; nothing is written to it. Run `ferrule audit verify`, then restore a backup or the right key"
+        )
+    return ledger, tail
+
+
+def unusable(path: Path, error: Exception) -> LedgerError:
+    """What to tell when the file cannot be used."""
+    if isinstance(error, sqlite3.OperationalError) or not isinstance(error, sqlite3.DatabaseError):
+        return LedgerError(
+            f"the ledger {path} cannot be opened: {error}; check that the folder exists, is writable and has room"
+        )
+    return LedgerError(
+        f"the ledger {path} is damaged or not a ledger: {error}; move it away (keep it, with its -wal file) and restore a "
+        "backup, or name another file in the settings"
+    )
+
+
+def _writer_settings() -> tuple[str, ...]:
+    return (
+        f"page_size = {_PAGE_BYTES}",
+        "journal_mode = WAL",
+        "synchronous = FULL",
+        "fullfsync = ON",
+        "cache_size = -2000",
+        f"wal_autocheckpoint = {_CHECKPOINT_PAGES}",
+        "journal_size_limit = 67108864",
+        "trusted_schema = OFF",
+        "temp_store = MEMORY",
+    )
+
+
+def _reader_settings() -> tuple[str, ...]:
+    return ("query_only = ON", "cache_size = -2000", "trusted_schema = OFF", "temp_store = MEMORY")
+
+
+def _patiently(attempt: Callable[[], sqlite3.Connection]) -> sqlite3.Connection:
+    """Going over to the write-ahead log fails at once, without waiting, while another process does the same."""
+    until = time.monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            return attempt()
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+
+
+def _migrate(connection: sqlite3.Connection, path: Path, keys: Keys, clock: Callable[[], int]) -> None:
+    if _version(connection) == len(MIGRATIONS):
+        return
+    begin(connection)
+    try:
+        version = _version(connection)
+        _check_version(connection, path, version)
+        if version < len(MIGRATIONS):
+            _apply(connection, version, keys, clock)
+        connection.execute("COMMIT")
+    except BaseException:
+        roll_back(connection)
+        raise
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    return version
+
+
+def _check_version(connection: sqlite3.Connection, path: Path, version: int) -> None:
+    if version > len(MIGRATIONS):
+        raise LedgerError(
+            f"the ledger {path} was written by a newer Ferrule (schema {version}; this one knows {len(MIGRATIONS)}); "
+            "upgrade this installation"
+        )
+    if version == 0 and connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
+        raise LedgerError(
+            f"{path} is an SQLite file of something else; name another file for the ledger in the settings"
+        )
+
+
+def _apply(connection: sqlite3.Connection, version: int, keys: Keys, clock: Callable[[], int]) -> None:
+    for statements in MIGRATIONS[version:]:
+        for statement in statements:
+            connection.execute(statement)
+    connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+    ledger, tail = read_tail(connection, keys, None) if version else (f"ldg_{secrets.token_hex(12)}", EMPTY)
+    facts = {"ledger": ledger, "schema_version": len(MIGRATIONS), "before": version}
+    entry = Entry("opened", "", clock(), "", "migrated" if version else "created", facts)
+    row = chained(entry, tail.seq + 1, tail.hash, tail.at, b"")
+    connection.execute(f"{INSERT_ROW} (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+    write_head(connection, keys, ledger, Tail(row[0], row[-1], row[3]))
+
+
+def write_head(connection: sqlite3.Connection, keys: Keys, ledger: str, tail: Tail) -> bytes:
+    """Sign the last row; gives the signature."""
+    signature = keys.signature(ledger, tail)
+    connection.execute(WRITE_HEAD, (ledger, *tail, signature))
+    return signature

@@ -1,0 +1,102 @@
+"""Copies of a ledger's file: a consistent one while others write, and one put in the place of the ledger."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sqlite3
+from contextlib import suppress
+from pathlib import Path
+
+from ferrule.errors import LedgerError
+from ferrule.ledger.stores.sqlite.instances import is_alive
+from ferrule.ledger.stores.sqlite.raw import connect, ledger_errors
+
+_COMPANIONS = ("-wal", "-shm", ".bell")
+
+
+def copy_ledger(source: Path, target: Path) -> Path:
+    """A copy of the ledger as it is at this moment, in a new file beside `target`; gives the file. Raises LedgerError.
+
+    The copy needs no write-ahead log beside it, and only its owner can read it.
+    """
+    copy = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+    try:
+        os.close(os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    except OSError as error:
+        raise LedgerError(f"cannot write {target}: {error.strerror}") from None
+    try:
+        with ledger_errors(source):
+            _copy(source, copy)
+    except BaseException:
+        remove(copy)
+        raise
+    return copy
+
+
+def _copy(source: Path, copy: Path) -> None:
+    there = connect(source)
+    try:
+        here = sqlite3.connect(copy, isolation_level=None)
+        try:
+            there.backup(here)  # in one step: one moment of the ledger, while others go on writing
+            here.execute("PRAGMA journal_mode = DELETE")
+        finally:
+            here.close()
+    finally:
+        there.close()
+
+
+def put_in_place(copy: Path, path: Path) -> None:
+    """Give a finished copy its name, all at once and for good."""
+    with copy.open("rb") as file:
+        os.fsync(file.fileno())
+    os.replace(copy, path)
+    _flush_folder(path.parent)
+
+
+def set_aside(path: Path, aside: Path) -> None:
+    """Keep what is there under another name, with its log; the ledger's own name stays until it is replaced."""
+    with suppress(FileNotFoundError):
+        os.link(path, aside)
+    _move_log(path, aside)
+    _flush_folder(path.parent)
+
+
+def drop_log(path: Path) -> None:
+    """Bring the log into the file and remove it: beside another file it would be taken for that file's."""
+    with suppress(sqlite3.Error):
+        db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True, isolation_level=None, timeout=5)
+        try:
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            db.execute("PRAGMA journal_mode = DELETE")
+        finally:
+            db.close()
+
+
+def remove(path: Path) -> None:
+    """Remove a copy and what SQLite and we put beside it."""
+    for name in (path, *(Path(f"{path}{ending}") for ending in _COMPANIONS)):
+        name.unlink(missing_ok=True)
+
+
+def users_of(folder: Path) -> list[str]:
+    """The processes that have the ledger open, by the folder in which they hold their locks."""
+    try:
+        return sorted(entry.name for entry in folder.iterdir() if is_alive(folder, entry.name))
+    except FileNotFoundError:
+        return []
+
+
+def _move_log(path: Path, aside: Path) -> None:
+    with suppress(FileNotFoundError):
+        os.replace(f"{path}-wal", f"{aside}-wal")
+    Path(f"{path}-shm").unlink(missing_ok=True)
+
+
+def _flush_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,321 @@
+"""A ledger file as an auditor reads it: raw values of one moment, the file's own defects, nothing taken on trust.
+
+Nothing here believes the file: a table is read only if it is defined as the schema has it, so that no view or changed
+column stands in for one.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ferrule.contracts.ledger import KEY_COLUMNS, TABLES, HeadRow, RawRow, SourceDamaged, TableName
+from ferrule.errors import LedgerError, LedgerUnavailable
+from ferrule.ledger.chain import kind_number
+from ferrule.ledger.stores.sqlite.schema import MIGRATIONS
+
+COLUMNS = ", ".join(RawRow._fields)
+_WAIT_SECONDS = 10.0
+_DAMAGE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR})
+"""What a damaged file gives on opening; a check tells it better than a refusal to check."""
+_BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
+_CALL, _ENDED, _PRUNED = kind_number("call"), kind_number("ended"), kind_number("pruned")
+_NEWS = kind_number("news")
+_UPKEEP = (kind_number("opened"), kind_number("erased"), _PRUNED)
+_LATE = f"""
+    SELECT call, max(seq) FROM journal
+    WHERE call IN (SELECT call FROM journal WHERE call <> '' GROUP BY call HAVING count(*) > 1) AND kind <> {_NEWS}
+    GROUP BY call
+    HAVING sum(kind IN ({_CALL}, {_ENDED})) > 1
+        OR max(seq) > max(CASE WHEN kind IN ({_CALL}, {_ENDED}) THEN seq END)
+"""
+_SHOWN_DEFECTS = 20
+
+SchemaItem = tuple[str, str, str, str | None]
+"""Type, name, table and text of one thing in a database's schema."""
+
+
+def connect(path: Path, *, is_writable: bool = False) -> sqlite3.Connection:
+    """A connection to an existing ledger file, for reading unless said otherwise. Raises LedgerError."""
+    _check_is_there(path)
+    with ledger_errors(path):
+        try:
+            return _connect(path, "rw" if is_writable else "ro")
+        except sqlite3.OperationalError:
+            # A medium that cannot be written has no room for the index of a write-ahead log; without a log none is needed.
+            log = Path(f"{path}-wal")
+            if is_writable or (log.exists() and log.stat().st_size):
+                raise
+            return _connect(path, "ro&immutable=1")
+
+
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    address = f"{path.absolute().as_uri()}?mode={mode}"
+    db = sqlite3.connect(address, uri=True, isolation_level=None, timeout=_WAIT_SECONDS, check_same_thread=False)
+    try:
+        db.execute("PRAGMA trusted_schema = OFF")
+        db.execute("PRAGMA cell_size_check = ON")
+        db.execute("SELECT count(*) FROM sqlite_schema").fetchone()  # opens the file; until now only its name was known
+    except sqlite3.DatabaseError as error:
+        if error.sqlite_errorcode & 0xFF not in _DAMAGE:
+            db.close()
+            raise
+    return db
+
+
+def _check_is_there(path: Path) -> None:
+    # Only SQLite may open the file: closing a descriptor of our own would drop locks that a store in this process holds.
+    try:
+        size = path.stat().st_size
+    except FileNotFoundError:
+        raise LedgerError(f"there is no ledger {path}; name it with --ledger, or its workspace") from None
+    except OSError as error:
+        raise LedgerError(f"the ledger {path} cannot be read: {error.strerror}") from None
+    if not path.is_file() or not size:
+        raise LedgerError(f"{path} is no ledger: it is {'empty' if path.is_file() else 'not a file'}")
+
+
+@contextmanager
+def ledger_errors(path: Path) -> Iterator[None]:
+    """Turns what SQLite raises into what an operator can act on."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF in _BUSY:
+            raise LedgerUnavailable(f"the ledger {path} is in use by another process; try again") from None
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_NOTADB:
+            raise LedgerError(
+                f"{path} is no ledger: it is not an SQLite file, or its first page is destroyed"
+            ) from None
+        raise LedgerError(f"the ledger {path} cannot be used: {error}; 'ferrule audit verify' tells more") from None
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF in _BUSY:
+            raise LedgerUnavailable("the ledger is locked by another process; try again") from None
+        raise SourceDamaged(str(error)) from None
+
+
+class _Soundness(threading.Thread):
+    """SQLite's own check of a whole file, on a connection of its own: it needs no interpreter, so it costs no time."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(name="ferrule-audit", daemon=True)
+        self._db = connect(path)
+        self._texts: list[str] = []
+        self._error: sqlite3.Error | None = None
+        self.start()
+
+    def run(self) -> None:
+        """Check."""
+        try:
+            self._texts = [text for (text,) in self._db.execute(f"PRAGMA integrity_check({_SHOWN_DEFECTS})")]
+        except sqlite3.Error as error:
+            self._error = error
+
+    def result(self) -> list[str]:
+        """What is wrong. Raises sqlite3.Error when it cannot even be checked."""
+        self.join()
+        if self._error is not None:
+            raise self._error
+        return [text for text in self._texts if text != "ok"]
+
+    def stop(self) -> None:
+        """End it, finished or not."""
+        self._db.interrupt()
+        self.join()
+        self._db.close()
+
+
+class SqliteSource:
+    """A ledger file at one moment. Use it as a context manager."""
+
+    has_tables = True
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self._db: sqlite3.Connection | None = None
+        self._schema: frozenset[SchemaItem] | None = None
+        self._soundness: _Soundness | None = None
+
+    def __enter__(self) -> SqliteSource:
+        self._db = connect(self.path)
+        self._db.execute("BEGIN")  # one moment, whatever others write meanwhile
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._soundness is not None:
+            self._soundness.stop()
+        if self._db is not None:
+            self._db.close()
+
+    def defects(self) -> Iterator[str]:
+        """What the schema has too much or too little."""
+        self._soundness = self._soundness or _Soundness(self.path)
+        with _reading():
+            version = self._number("PRAGMA user_version")
+            if not 1 <= version <= len(MIGRATIONS):
+                yield f"the schema's version is {version}; this Ferrule knows 1 to {len(MIGRATIONS)}"
+            wanted, found = expected_schema(version), self.schema()
+            for kind, name, _, _ in sorted(found - wanted, key=str):
+                yield f"the {kind} {name!r} is not as the ledger's schema has it, or does not belong there"
+            names = {(kind, name) for kind, name, _, _ in found}
+            for kind, name, _, _ in sorted(wanted - found, key=str):
+                if (kind, name) not in names:
+                    yield f"the {kind} {name!r} is missing"
+
+    def damage(self) -> Iterator[str]:
+        """What SQLite's own check of the file says. It runs beside the rest since `defects` was asked for."""
+        self._soundness = self._soundness or _Soundness(self.path)
+        with _reading():
+            for text in self._soundness.result():
+                yield f"SQLite finds the file unsound: {text}"
+
+    def schema(self) -> frozenset[SchemaItem]:
+        """Everything the file's schema has, but what SQLite makes by itself."""
+        if self._schema is None:
+            self._schema = _schema_of(self._cursor())
+        return self._schema
+
+    def count(self) -> int:
+        """About how many rows there are."""
+        with _reading():
+            return self._number("SELECT coalesce(max(seq) - min(seq) + 1, 0) FROM journal")
+
+    def rows(self, first: int = 0, last: int | None = None) -> Iterator[tuple[Any, ...]]:
+        """The journal in order, or a part of it."""
+        with _reading():
+            self._check_defined("journal")
+            upper = 2**63 - 1 if last is None else last
+            where = "WHERE seq >= ? AND seq <= ?" if first or last is not None else "WHERE ?1 <= ?2"
+            # Not `yield from`: it would close the cursor when the reader stops early, after its connection perhaps.
+            for row in self._execute(f"SELECT {COLUMNS} FROM journal {where} ORDER BY seq", first, upper):  # noqa: UP028
+                yield row
+
+    def calls(self, first: int = 0, last: int | None = None) -> Iterator[str]:
+        """The calls whose last row is among these rows, in the order of that row."""
+        later = "SELECT 1 FROM journal l WHERE l.call = j.call AND l.call <> '' AND l.seq > j.seq"
+        query = (
+            f"SELECT call FROM journal j WHERE call <> '' AND seq BETWEEN ? AND ? AND NOT EXISTS ({later}) ORDER BY seq"
+        )
+        with _reading():
+            self._check_defined("journal")
+            for (call,) in self._execute(query, first, 2**63 - 1 if last is None else last):
+                yield call
+
+    def rows_of(self, call: str) -> list[tuple[Any, ...]]:
+        """The rows of one call."""
+        with _reading():
+            query = f"SELECT {COLUMNS} FROM journal WHERE call = ? AND call <> '' ORDER BY seq"
+            return self._execute(query, call).fetchall()
+
+    def upkeep_rows(self, after: int) -> list[tuple[Any, ...]]:
+        """The rows after a number that tell what was done to the ledger itself: opened, erased, pruned."""
+        with _reading():
+            self._check_defined("journal")
+            query = f"SELECT {COLUMNS} FROM journal WHERE seq > ? AND kind IN (?, ?, ?) ORDER BY seq"
+            return self._execute(query, after, *_UPKEEP).fetchall()
+
+    def bounds(self) -> tuple[int, int]:
+        """The numbers of the first and the last row; zeros when there is none."""
+        with _reading():
+            self._check_defined("journal")
+            # Two questions: SQLite answers one about both ends by reading all rows.
+            ends = [self._execute(f"SELECT {end}(seq) FROM journal").fetchone()[0] for end in ("min", "max")]
+            return ends[0] or 0, ends[1] or 0
+
+    def first_from(self, at: int) -> int:
+        """The first row from a moment on; the number after the last when there is none. Rows are in the order of time."""
+        low, high = self.bounds()
+        high += 1
+        with _reading():
+            while low < high:
+                middle = (low + high) // 2
+                found = self._execute("SELECT at FROM journal WHERE seq >= ? ORDER BY seq LIMIT 1", middle).fetchone()
+                low, high = (low, middle) if found is None or found[0] >= at else (middle + 1, high)
+        return low
+
+    def last_pruned(self) -> tuple[Any, ...] | None:
+        """The latest `pruned` row."""
+        with _reading():
+            self._check_defined("journal")
+            query = f"SELECT {COLUMNS} FROM journal WHERE kind = ? ORDER BY seq DESC LIMIT 1"
+            row: tuple[Any, ...] | None = self._execute(query, _PRUNED).fetchone()
+            return row
+
+    def heads(self) -> list[HeadRow]:
+        """The rows of the head table."""
+        with _reading():
+            self._check_defined("head")
+            return [HeadRow._make(row) for row in self._execute("SELECT ledger, seq, hash, at, signature FROM head")]
+
+    def hash_at(self, seq: int) -> bytes | None:
+        """The hash of one row."""
+        with _reading():
+            row = self._execute("SELECT hash FROM journal WHERE seq = ?", seq).fetchone()
+            return None if row is None else row[0]
+
+    def table(self, name: TableName) -> Iterator[tuple[Any, ...]]:
+        """A derived table in the order of its key."""
+        with _reading():
+            self._check_defined(name)
+            columns = TABLES[name]
+            order = ", ".join(columns[: KEY_COLUMNS[name]])
+            for row in self._execute(f"SELECT {', '.join(columns)} FROM {name} ORDER BY {order}"):  # noqa: UP028  as above
+                yield row
+
+    def rows_after_the_end(self) -> Iterable[tuple[str, int]]:
+        """Calls that have rows after the one that ended them. News is no such row."""
+        with _reading():
+            self._check_defined("journal")
+            return self._execute(_LATE).fetchall()
+
+    def _check_defined(self, name: str) -> None:
+        wanted = {item for item in expected_schema(len(MIGRATIONS)) if item[1] == name}
+        if not wanted <= self.schema():
+            raise SourceDamaged(f"the table {name} is not there as the ledger's schema has it")
+
+    def _number(self, query: str) -> int:
+        number: int = self._execute(query).fetchone()[0]
+        return number
+
+    def _execute(self, query: str, *values: object) -> sqlite3.Cursor:
+        return self._cursor().execute(query, values)
+
+    def _cursor(self) -> sqlite3.Cursor:
+        if self._db is None:
+            raise AssertionError("a source is used inside `with`")
+        return self._db.cursor()
+
+
+@cache
+def expected_schema(version: int) -> frozenset[SchemaItem]:
+    """What the schema of a ledger of some version holds."""
+    scratch = sqlite3.connect(":memory:")
+    try:
+        for statements in MIGRATIONS[: max(version, 0)]:
+            for statement in statements:
+                scratch.execute(statement)
+        return _schema_of(scratch.cursor())
+    finally:
+        scratch.close()
+
+
+def _schema_of(cursor: sqlite3.Cursor) -> frozenset[SchemaItem]:
+    query = "SELECT type, name, tbl_name, sql FROM sqlite_schema"
+    return frozenset((kind, name, table, _plain(sql)) for kind, name, table, sql in cursor.execute(query))
+
+
+def _plain(sql: str | None) -> str | None:
+    """A statement without its layout."""
+    return None if sql is None else " ".join(filter(None, sql.replace("\n", " ").split(" ")))

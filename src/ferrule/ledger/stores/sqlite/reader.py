@@ -1,0 +1,201 @@
+"""Reading the ledger: one thread with a connection of its own, so that neither the event loop nor the writer waits."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sqlite3
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ferrule.contracts.store import CallsWanted, Ending, KeyHolder
+from ferrule.errors import LedgerError
+from ferrule.ledger.chain import kind_number
+from ferrule.ledger.stores.rows import CANCEL_REQUESTED, stored
+from ferrule.ledger.stores.sqlite.connection import connect, unusable
+from ferrule.ledger.stores.sqlite.counting import MINUTE, Counted, add, count_endings, of_tool
+from ferrule.ledger.stores.sqlite.transaction import FileIdentity
+from ferrule.model.journal import CALL_KINDS, KINDS, Kind, OpenCall, StoredEntry, Switch
+
+T = TypeVar("T")
+
+_ROWS = "SELECT seq, kind, call, at, tool, outcome, body, payload, commitment IS NOT NULL, mark, hash FROM journal"
+_NEWS = kind_number("news")
+CANCEL_REQUESTS = f"WHERE kind = {_NEWS} AND outcome = '{CANCEL_REQUESTED}' AND seq > ? ORDER BY seq"
+"""With literals, as the index has them: for other words SQLite would look at every row after the number."""
+_RARE: frozenset[Kind] = frozenset(KINDS) - CALL_KINDS - {"news"}
+_IS_RARE = f"kind IN ({', '.join(str(kind_number(kind)) for kind in KINDS if kind in _RARE)})"
+"""As the index of these kinds has it."""
+_CALL = kind_number("call")
+_CALL_KINDS = ",".join(str(kind_number(kind)) for kind in sorted(CALL_KINDS))
+_SAME = f"call = j.call AND call <> '' AND kind <> {_NEWS}"
+_EARLIER = f"SELECT 1 FROM journal WHERE {_SAME} AND seq < j.seq"
+_LAST_OUTCOME = f"SELECT outcome FROM journal WHERE {_SAME} ORDER BY seq DESC LIMIT 1"
+_ENDS = "SELECT coalesce((SELECT min(seq) FROM journal), 1), coalesce((SELECT max(seq) FROM journal), 0) + 1"
+"""Asked for together in one SELECT, SQLite would go through every row."""
+_AT_ONCE = 500
+"""Names in one question: SQLite takes only so many."""
+_CALLS = "SELECT call, state, owner, tool_id, principal, agent, tenant, expires_at, seq FROM open_calls"
+
+
+class Reader:
+    """Answers questions about a ledger's file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="ferrule-ledger-reader")
+        self._connection: sqlite3.Connection | None = None
+        self._file = FileIdentity(path)
+        self._counted = Counted()
+
+    def close(self) -> None:
+        """Let go."""
+        with contextlib.suppress(RuntimeError):  # at the end of a process the pool may be gone already
+            self._pool.submit(self._disconnect)
+        self._pool.shutdown()
+
+    async def rows_of(self, call: str) -> list[StoredEntry]:
+        """A call's rows in order, without its news. The empty id belongs to no call."""
+        where = f"WHERE call = ? AND call <> '' AND kind <> {_NEWS} ORDER BY seq"
+        return await self._ask(lambda db: _rows(db, where, [call]))
+
+    async def news_of(self, call: str, after: int, limit: int | None) -> list[StoredEntry]:
+        """A call's news after a number, in order."""
+        where = f"WHERE call = ? AND call <> '' AND kind = {_NEWS} AND seq > ? ORDER BY seq LIMIT ?"
+        return await self._ask(lambda db: _rows(db, where, [call, after, -1 if limit is None else limit]))
+
+    async def cancel_requests(self, after: int) -> list[StoredEntry]:
+        """Everybody's requests to cancel after a number, in order."""
+        return await self._ask(lambda db: _rows(db, CANCEL_REQUESTS, [after]))
+
+    async def rows_after(self, seq: int, limit: int) -> list[StoredEntry]:
+        """Rows after a number, in order."""
+        return await self._ask(lambda db: _rows(db, "WHERE seq > ? ORDER BY seq LIMIT ?", [seq, limit]))
+
+    async def rows_before(
+        self, seq: int | None, limit: int, kinds: Sequence[Kind], tool: str | None, outcome: str | None
+    ) -> list[StoredEntry]:
+        """Rows before a number (None: from the end) that fit, newest first."""
+        tests: list[tuple[str, list[Any]]] = [] if seq is None else [("seq < ?", [seq])]
+        if kinds:
+            tests.append((f"kind IN ({','.join('?' * len(kinds))})", [*map(kind_number, kinds)]))
+            tests += [(_IS_RARE, [])] if _RARE.issuperset(kinds) else []
+        if tool is not None:
+            tests.append(("tool = ?", [tool]))
+        if outcome is not None:
+            tests.append(("outcome = ?", [outcome]))
+        where = "WHERE " + " AND ".join(test for test, _ in tests) if tests else ""
+        values = [value for _, some in tests for value in some]
+        return await self._ask(lambda db: _rows(db, f"{where} ORDER BY seq DESC LIMIT ?", [*values, limit]))
+
+    async def calls_before(self, seq: int | None, limit: int, wanted: CallsWanted) -> list[StoredEntry]:
+        """The first rows of calls before a number that fit, newest first."""
+        tests, values = ["seq > ?", f"kind IN ({_CALL_KINDS})"], list[Any]([wanted.after])
+        if seq is not None:
+            tests.append("seq < ?")
+            values.append(seq)
+        whole, longer = [f"kind = {_CALL}"], [f"kind <> {_CALL}", f"NOT EXISTS ({_EARLIER})"]
+        add(tests, values, of_tool(wanted.tool))
+        states = ",".join("?" * len(wanted.outcomes))
+        if states:
+            whole.append(f"outcome IN ({states})")
+            longer.append(f"({_LAST_OUTCOME}) IN ({states})")
+            values += [*wanted.outcomes, *wanted.outcomes]
+        tests.append(f"({' AND '.join(whole)} OR {' AND '.join(longer)})")
+        for part in wanted.holding:
+            add(tests, values, ("instr(body, ?) > 0", [part]))
+        where = f"AS j WHERE {' AND '.join(tests)} ORDER BY seq DESC LIMIT ?"
+        return await self._ask(lambda db: _rows(db, where, [*values, limit]))
+
+    async def rows_of_calls(self, calls: Sequence[str]) -> dict[str, list[StoredEntry]]:
+        """The rows of several calls, without their news."""
+        found: dict[str, list[StoredEntry]] = {}
+        for first in range(0, len(calls), _AT_ONCE):
+            some = calls[first : first + _AT_ONCE]
+            where = f"WHERE call IN ({','.join('?' * len(some))}) AND call <> '' AND kind <> {_NEWS} ORDER BY seq"
+            for row in await self._ask(partial(_rows, rest=where, values=some)):
+                found.setdefault(row.call, []).append(row)
+        return found
+
+    async def seq_at(self, at: int) -> int:
+        """The first row at or after a time. Rows are in the order of time, so halving finds it."""
+        return await self._ask(lambda db: _seq_at(db, at))
+
+    async def endings(self, after: int, before: int, width: int, tool: str) -> list[Ending]:
+        """How calls ended. Rows never change, so what was counted once for all tools is kept."""
+        if tool or width % MINUTE:
+            return await self._ask(lambda db: count_endings(db, after, before, width, tool))
+        return await self._ask(lambda db: self._counted.endings(db, after, before, width))
+
+    async def last(self) -> tuple[int, int]:
+        """Number and time of the last row."""
+        return await self._ask(
+            lambda db: db.execute("SELECT seq, at FROM journal ORDER BY seq DESC LIMIT 1").fetchone()
+        )
+
+    async def open_calls(self, states: Sequence[str]) -> list[OpenCall]:
+        """The open calls, oldest first."""
+        where = f" WHERE state IN ({','.join('?' * len(states))})" if states else ""
+        found = await self._ask(lambda db: db.execute(f"{_CALLS}{where} ORDER BY seq", states).fetchall())
+        return [OpenCall(*row) for row in found]
+
+    async def find_open(self, call: str) -> OpenCall | None:
+        """One open call."""
+        found = await self._ask(lambda db: db.execute(f"{_CALLS} WHERE call = ?", (call,)).fetchone())
+        return OpenCall(*found) if found else None
+
+    async def find_key(self, key: bytes) -> KeyHolder | None:
+        """Who has an idempotency key."""
+        question = "SELECT call, input_digest FROM idempotency WHERE key = ?"
+        found = await self._ask(lambda db: db.execute(question, (key,)).fetchone())
+        return KeyHolder(*found) if found else None
+
+    async def switched_off(self) -> list[Switch]:
+        """The tools that are off."""
+        found = await self._ask(lambda db: db.execute("SELECT tool_id, seq FROM switches ORDER BY tool_id").fetchall())
+        return [Switch(*row) for row in found]
+
+    async def _ask(self, question: Callable[[sqlite3.Connection], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._pool, self._answer, question)
+
+    def _answer(self, question: Callable[[sqlite3.Connection], T]) -> T:
+        try:
+            return question(self._connected())
+        except UnicodeError as error:
+            raise LedgerError(f"the ledger was asked for something that is no text: {error}") from error
+        except (sqlite3.Error, OSError) as error:
+            self._disconnect()
+            raise LedgerError(str(unusable(self._path, error))) from error
+
+    def _connected(self) -> sqlite3.Connection:
+        if self._connection is not None and not self._file.is_current():
+            self._disconnect()
+        if self._connection is None:
+            self._connection = connect(self._path, is_reader=True)
+            self._file = FileIdentity(self._path)
+        return self._connection
+
+    def _disconnect(self) -> None:
+        self._counted = Counted()
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with contextlib.suppress(sqlite3.Error):
+                connection.close()
+
+
+def _seq_at(connection: sqlite3.Connection, at: int) -> int:
+    low, high = connection.execute(_ENDS).fetchone()
+    while low < high:
+        middle = (low + high) // 2
+        seq, time = connection.execute(
+            "SELECT seq, at FROM journal WHERE seq >= ? ORDER BY seq LIMIT 1", [middle]
+        ).fetchone()
+        low, high = (seq + 1, high) if time < at else (low, middle)
+    return int(low)
+
+
+def _rows(connection: sqlite3.Connection, rest: str, values: Sequence[Any]) -> list[StoredEntry]:
+    return [stored(*row) for row in connection.execute(f"{_ROWS} {rest}", values)]

@@ -1,0 +1,120 @@
+"""The writing connection: one group, one transaction, and an honest answer about what became of it.
+
+A failed commit is the hard case: its rows may be in the log and come back with the next recovery. It is settled by looking,
+and by a commit that overwrites what the failed one left; until that works, nobody can know.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from pathlib import Path
+
+from ferrule.ledger.stores.rows import Tail
+from ferrule.ledger.stores.sqlite.connection import Keys, begin, connect, read_tail, roll_back
+from ferrule.ledger.stores.sqlite.group import Group
+
+
+class CommitFailed(Exception):
+    """The commit itself failed: the rows may be there or not."""
+
+
+class FileIdentity:
+    """Which file a connection has open: somebody may delete it or put another in its place."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._opened = _identity(path)
+
+    def is_current(self) -> bool:
+        """True while the name still leads to the same file."""
+        with contextlib.suppress(OSError):
+            return _identity(self._path) == self._opened
+        return False
+
+
+class Transactions:
+    """Owns the connection that writes. Used by the writer's thread alone."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection, keys: Keys) -> None:
+        self._path, self._keys = path, keys
+        self._connection: sqlite3.Connection | None = connection
+        self._file = FileIdentity(path)
+        self._known: Tail | None = None
+
+    def write(self, group: Group) -> None:
+        """Raises CommitFailed; any other exception means that certainly nothing was written."""
+        connection = self._connected()
+        try:
+            begin(connection)
+            has_rows = group.write(connection, self._keys, self._known)
+        except BaseException:
+            roll_back(connection)
+            raise
+        if has_rows:
+            self._commit(connection)
+        else:
+            roll_back(connection)
+        self._known = group.tail
+
+    def settle(self, group: Group) -> bool:
+        """Whether the rows of a failed commit are there, made final. Raises sqlite3.Error or OSError when nobody can know."""
+        self.disconnect()
+        connection = self._connected()
+        try:
+            begin(connection)
+            question = "SELECT count(*) FROM journal WHERE seq = ? AND hash = ?"
+            found = connection.execute(question, group.first).fetchone()[0] if group.first else 0
+            _rewrite_head(connection)
+            connection.execute("COMMIT")
+        except BaseException:
+            roll_back(connection)
+            raise
+        return bool(found)
+
+    def probe(self) -> None:
+        """Find out whether writing works. Raises sqlite3.Error, OSError or LedgerError."""
+        connection = self._connected()
+        try:
+            begin(connection)
+            read_tail(connection, self._keys, self._known)
+            _rewrite_head(connection)
+            connection.execute("COMMIT")
+        except BaseException:
+            roll_back(connection)
+            raise
+
+    def disconnect(self) -> None:
+        """Close the connection; the next use opens another."""
+        connection, self._connection, self._known = self._connection, None, None
+        if connection is not None:
+            with contextlib.suppress(sqlite3.Error):
+                connection.close()
+
+    def _commit(self, connection: sqlite3.Connection) -> None:
+        try:
+            connection.execute("COMMIT")
+        except BaseException as error:
+            roll_back(connection)
+            raise CommitFailed(str(error)) from error
+
+    def _connected(self) -> sqlite3.Connection:
+        if self._connection is not None and not self._file.is_current():
+            self.disconnect()
+        if self._connection is None:
+            self._connection = connect(self._path)
+            self._file = FileIdentity(self._path)
+        return self._connection
+
+
+def _rewrite_head(connection: sqlite3.Connection) -> None:
+    """A write that changes nothing. It has to delete: SQLite does not write a row that is updated to what it was."""
+    head = connection.execute("SELECT id, ledger, seq, hash, at, signature FROM head").fetchone()
+    connection.execute("DELETE FROM head")
+    connection.execute("INSERT INTO head VALUES (?, ?, ?, ?, ?, ?)", head)
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    found = os.stat(path)
+    return found.st_dev, found.st_ino

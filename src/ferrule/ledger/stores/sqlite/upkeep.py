@@ -1,0 +1,203 @@
+"""Looking after a ledger's file: destroying payloads, removing old rows. Holds the write lock while it changes anything.
+
+Other processes may have the ledger open: they find another last row, signed with the same key, and go on after it.
+What may be destroyed or removed, and what is recorded about it, is decided by whoever calls.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ferrule.contracts.ledger import RawRow
+from ferrule.errors import LedgerError
+from ferrule.ledger.chain import SALT_BYTES, commitment, kind_number
+from ferrule.ledger.stores.rows import Tail, chained
+from ferrule.ledger.stores.sqlite import connection as files
+from ferrule.ledger.stores.sqlite.bell import Bell
+from ferrule.ledger.stores.sqlite.raw import COLUMNS, ledger_errors
+from ferrule.model.journal import Entry
+
+_CHECKPOINT_SECONDS = 10.0
+_SEARCHED = 64
+"""More payloads than this are not searched for one by one: the whole file is written anew instead."""
+
+
+class Scrubbed(NamedTuple):
+    """How thoroughly destroyed bytes are gone."""
+
+    is_gone: bool
+    """False when another process kept an old state open, so that bytes remain in the write-ahead log for now."""
+    was_rewritten: bool
+
+
+class Upkeep:
+    """A ledger file opened to be looked after. Use it as a context manager. Raises LedgerError."""
+
+    def __init__(self, path: Path, keys: files.Keys) -> None:
+        self.path = path
+        self._keys = keys
+        self._ledger, self._tail = "", Tail(0, b"", 0)
+        if not path.is_file():
+            raise LedgerError(f"there is no ledger {path}; name it with --ledger, or its workspace")
+        with ledger_errors(path):
+            self.db = files.connect(path)
+
+    def __enter__(self) -> Upkeep:
+        with ledger_errors(self.path):
+            self.db.execute("PRAGMA secure_delete = ON")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.db.close()
+
+    @contextmanager
+    def writing(self) -> Iterator[Tail]:
+        """One transaction, all or nothing, that no other process writes during. Gives the last row."""
+        with ledger_errors(self.path):
+            files.begin(self.db)
+            try:
+                self._ledger, self._tail = files.read_tail(self.db, self._keys, None)
+                yield self._tail
+                self.db.execute("COMMIT")
+            except BaseException:
+                files.roll_back(self.db)
+                raise
+        self._tell()
+
+    def _tell(self) -> None:
+        """Other processes look at the ledger again. Losing this loses nothing: they look by themselves after a while."""
+        with suppress(OSError):
+            bell = Bell(self.path.with_name(f"{self.path.name}.bell"))
+            try:
+                bell.mark_written(self._tail.at)
+                bell.ring()
+            finally:
+                bell.close()
+
+    @property
+    def ledger(self) -> str:
+        """The ledger's id, known while writing."""
+        return self._ledger
+
+    def append(self, entry: Entry) -> int:
+        """Write one row without a mark, and sign it as the last; gives its number. Only while writing."""
+        tail = self._tail
+        row = chained(entry, tail.seq + 1, tail.hash, tail.at, b"")
+        self.db.execute(f"{files.INSERT_ROW} (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+        self._tail = Tail(row[0], row[-1], row[3])
+        files.write_head(self.db, self._keys, self._ledger, self._tail)
+        return row[0]
+
+    def open_calls(self) -> dict[str, str]:
+        """The calls that have not ended, each with its state."""
+        return dict(self.db.execute("SELECT call, state FROM open_calls").fetchall())
+
+    def rows_of(self, call: str) -> list[RawRow]:
+        """The rows of one call."""
+        query = f"SELECT {COLUMNS} FROM journal WHERE call = ? AND call <> '' ORDER BY seq"
+        return [RawRow._make(row) for row in self.db.execute(query, (call,))]
+
+    def rows_after(self, seq: int) -> Iterator[RawRow]:
+        """The rows after a number."""
+        return map(RawRow._make, self.db.execute(f"SELECT {COLUMNS} FROM journal WHERE seq > ? ORDER BY seq", (seq,)))
+
+    def destroy_payloads(self, seqs: Iterable[int]) -> list[bytes]:
+        """Put commitments in the place of payloads; gives the salts, to search for. Only while writing."""
+        salts = []
+        for seq in seqs:
+            found = self.db.execute("SELECT payload FROM journal WHERE seq = ?", (seq,)).fetchone()
+            if found is None or found[0] is None:
+                continue
+            values = (commitment(found[0]), seq)
+            self.db.execute("UPDATE journal SET payload = NULL, commitment = ? WHERE seq = ?", values)
+            salts.append(found[0][:SALT_BYTES])
+        return salts
+
+    def first_row_of_open_calls(self) -> int | None:
+        """The oldest row of any call that has not ended."""
+        query = "SELECT min(j.seq) FROM open_calls o JOIN journal j ON j.call = o.call AND j.call <> ''"
+        seq: int | None = self.db.execute(query).fetchone()[0]
+        return seq
+
+    def last_row_before(self, at: int) -> int:
+        """The last row from before a moment; 0 when there is none."""
+        found = self.db.execute("SELECT seq FROM journal WHERE at < ? ORDER BY seq DESC LIMIT 1", (at,)).fetchone()
+        return found[0] if found else 0
+
+    def kept_keys(self, seq: int) -> list[tuple[Any, ...]]:
+        """The idempotency keys taken up to a row by calls that went on after it."""
+        return self.db.execute(f"SELECT * FROM idempotency k WHERE seq <= ?1 AND {_GOES_ON}", (seq,)).fetchall()
+
+    def used(self, run: str, tool_id: str) -> int:
+        """A run's counter, as the table has it."""
+        found = self.db.execute("SELECT used FROM runs WHERE run = ? AND tool_id = ?", (run, tool_id)).fetchone()
+        return found[0] if found else 0
+
+    def remove_up_to(self, seq: int, runs: Sequence[tuple[str, str]]) -> None:
+        """Delete rows up to a number, their keys, and the counters of these runs. Only while writing."""
+        self.db.execute(f"DELETE FROM idempotency AS k WHERE seq <= ?1 AND NOT {_GOES_ON}", (seq,))
+        self.db.executemany("DELETE FROM runs WHERE run = ? AND tool_id = ?", runs)
+        self.db.execute("DELETE FROM journal WHERE seq <= ?", (seq,))
+
+    def scrub(self, salts: Sequence[bytes]) -> Scrubbed:
+        """Make sure that destroyed payloads are in no file of the ledger. Call it after the transaction.
+
+        SQLite overwrites what it frees, but a page that was rearranged long ago may hold a second copy that nothing leads
+        to. Each payload begins with 16 random bytes; where they are still found, the whole file is written anew.
+        """
+        with ledger_errors(self.path):
+            is_gone = self._checkpoint()
+            if not salts or (len(salts) <= _SEARCHED and not is_found(self.path, salts)):
+                return Scrubbed(is_gone, was_rewritten=False)
+            self.db.execute("VACUUM")
+            return Scrubbed(self._checkpoint(), was_rewritten=True)
+
+    def _checkpoint(self) -> bool:
+        """Empty the write-ahead log; False when somebody kept reading an old state of the ledger."""
+        until = time.monotonic() + _CHECKPOINT_SECONDS
+        while True:
+            try:
+                is_busy = self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+            except sqlite3.OperationalError:
+                is_busy = 1
+            if not is_busy:
+                return True
+            if time.monotonic() > until:
+                return False
+            time.sleep(0.05)
+
+
+_GOES_ON = (
+    "EXISTS (SELECT 1 FROM journal j WHERE j.call = k.call AND j.call <> '' AND j.seq > ?1 "
+    f"AND j.kind <> {kind_number('news')})"
+)
+"""News after a call's end does not hold its key: without the rows that ended it, nobody could be given its result."""
+
+_SEARCH = """
+import mmap, sys
+needles = [bytes.fromhex(word) for word in sys.stdin.read().split()]
+for path in sys.argv[1:]:
+    with open(path, "rb") as file:
+        if file.seek(0, 2):
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
+                if any(text.find(needle) >= 0 for needle in needles):
+                    sys.exit(3)
+"""
+
+
+def is_found(path: Path, needles: Sequence[bytes]) -> bool:
+    """True when any of these bytes is in the ledger's files.
+
+    Another process looks: closing a descriptor of the file here would drop the locks that SQLite holds in this one.
+    """
+    names = [str(name) for name in (path, Path(f"{path}-wal")) if name.is_file()]
+    words = "\n".join(needle.hex() for needle in needles)
+    done = subprocess.run([sys.executable, "-I", "-c", _SEARCH, *names], input=words, text=True, check=False)
+    return done.returncode != 0

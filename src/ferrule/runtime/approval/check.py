@@ -1,0 +1,154 @@
+"""The lock on the door: do these answers allow this very call to run, now?
+
+Pure. It trusts nothing that was stored: every seal, channel, person and binding is looked at again each time.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from ferrule.model.approval import Answer, ApprovalRequest, binding_of, is_sealed
+from ferrule.model.timestamps import iso
+from ferrule.runtime.approval.people import objection, person
+
+Flaw = Literal[
+    "unsealed_request",
+    "wrong_purpose",
+    "expired",
+    "unsealed_answer",
+    "foreign_answer",
+    "rejected",
+    "changed",
+    "own_channel",
+    "requester",
+    "not_an_approver",
+    "too_few",
+]
+
+
+class Satisfied(msgspec.Struct, frozen=True):
+    """The request is answered: these people said yes to exactly this call."""
+
+    answers: tuple[Answer, ...]
+
+    @property
+    def people(self) -> tuple[str, ...]:
+        """Who said yes, in the order they did."""
+        return tuple(answer.by for answer in self.answers)
+
+
+class Unsatisfied(msgspec.Struct, frozen=True):
+    """The request is not answered, or not for this call."""
+
+    flaw: Flaw
+    message: str
+
+
+def is_satisfied(
+    request: ApprovalRequest,
+    answers: Sequence[Answer],
+    *,
+    binding: bytes,
+    key: bytes,
+    now: int,
+) -> Satisfied | Unsatisfied:
+    """Whether the answers allow the call that `binding` was worked out from, just now. `answers`: all, oldest first."""
+    flaw = _flaw_of_request(request, key, now)
+    if flaw is not None:
+        return flaw
+    for answer in answers:
+        flaw = _flaw_of_answer(request, answer, key)
+        if flaw is not None:
+            return flaw
+    counted = current(answers)
+    if not counted or not hmac.compare_digest(counted[-1].binding, binding):
+        return _nothing_for(answers)
+    return _unmet(request, counted) or Satisfied(counted)
+
+
+def unsatisfied(
+    request: ApprovalRequest,
+    answers: Sequence[Answer],
+    *,
+    binding: bytes,
+    key: bytes,
+    now: int,
+) -> str | None:
+    """Why the answers do not allow the call; None when they do."""
+    verdict = is_satisfied(request, answers, binding=binding, key=key, now=now)
+    return verdict.message if isinstance(verdict, Unsatisfied) else None
+
+
+def current(answers: Sequence[Answer]) -> tuple[Answer, ...]:
+    """The answers that still count: those since the last edit, the edit's own included."""
+    first = len(answers)
+    while first and hmac.compare_digest(answers[first - 1].binding, answers[-1].binding):
+        first -= 1
+    return tuple(answers[first:])
+
+
+def _flaw_of_request(request: ApprovalRequest, key: bytes, now: int) -> Unsatisfied | None:
+    if not is_sealed(key, request):
+        return Unsatisfied("unsealed_request", "the request was not made here, or was changed since")
+    if request.purpose != "approval":
+        return Unsatisfied("wrong_purpose", f"the request asks for something else: {request.purpose}")
+    if now >= request.expires_at:
+        return Unsatisfied("expired", f"the approval expired at {iso(request.expires_at)}")
+    return None
+
+
+def _flaw_of_answer(request: ApprovalRequest, answer: Answer, key: bytes) -> Unsatisfied | None:
+    if not is_genuine(request, answer, key):
+        return Unsatisfied("unsealed_answer", f"an answer by {answer.by} was not given here, or was changed since")
+    if answer.invocation_id != request.invocation_id:
+        return Unsatisfied("foreign_answer", f"an answer by {answer.by} was given to {answer.invocation_id}")
+    if answer.verdict != "approve":
+        return Unsatisfied("rejected", f"{answer.by} rejected it")
+    if not request.requested_at <= answer.answered_at < request.expires_at:
+        return Unsatisfied("expired", f"{answer.by} answered outside the time of the request")
+    return None
+
+
+def is_genuine(request: ApprovalRequest, answer: Answer, key: bytes) -> bool:
+    """The seal covers everything but the edited input, which is personal and can be erased; the binding covers that."""
+    if not is_sealed(key, msgspec.structs.replace(answer, edited_input=None)):
+        return False
+    if answer.edited_input is None:
+        return True
+    return hmac.compare_digest(answer.binding, binding_for(key, request, answer.edited_input))
+
+
+def binding_for(key: bytes, request: ApprovalRequest, call_input: bytes) -> bytes:
+    """The binding of the request's call with this input."""
+    return binding_of(
+        key,
+        invocation_id=request.invocation_id,
+        tool_digest=request.tool_digest,
+        call_input=call_input,
+        principal=request.principal,
+        agent=request.agent,
+        expires_at=request.expires_at,
+    )
+
+
+def _nothing_for(answers: Sequence[Answer]) -> Unsatisfied:
+    if not answers:
+        return Unsatisfied("too_few", "nobody has approved it yet")
+    what = "the input, the tool's definition or the caller is another one now"
+    return Unsatisfied("changed", f"what was approved is not what would run: {what}")
+
+
+def _unmet(request: ApprovalRequest, answers: Sequence[Answer]) -> Unsatisfied | None:
+    demanded = request.requirement
+    for answer in answers:
+        told = objection(request, name=answer.by, channel=answer.channel, groups=answer.groups)
+        if told is not None:
+            return Unsatisfied(told.flaw, told.message)
+    people = {person(answer.by) for answer in answers}
+    if len(people) < max(1, demanded.people):
+        return Unsatisfied("too_few", f"{len(people)} of {demanded.people} people approved it")
+    return None

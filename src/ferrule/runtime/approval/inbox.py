@@ -1,0 +1,484 @@
+"""The inbox: what waits for a person, and the one way to answer it. Console, command line, HTTP and MCP all use this.
+
+An inbox belongs to one identity. It checks who that is, seals the answer and commits it under the condition that nothing
+happened in between; then the call goes on. It does not run tools, write policy or talk to anybody.
+"""
+
+from __future__ import annotations
+
+import hmac
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Literal, Protocol, TypeAlias
+
+import msgspec
+
+from ferrule.contracts.store import Condition, Store
+from ferrule.errors import AccessError, FerruleError, InboxError, LedgerDamaged, UnfitAnswer
+from ferrule.model.approval import ADMIN, APPROVE, Answer, ApprovalRequest, Delegation, Identity
+from ferrule.model.failure import Stop
+from ferrule.model.journal import WAITING_STATES, OpenCall, Payload, header_of
+from ferrule.model.result import Pending, Result
+from ferrule.runtime.approval.answering import answer_of, answered_row, input_row, rejection, settlement
+from ferrule.runtime.approval.check import Unsatisfied, binding_for, is_satisfied
+from ferrule.runtime.approval.delegation import delegation_of, delegation_row, delegations_in, handed_on, name_problem
+from ferrule.runtime.approval.inputs import Inputs, answer_payload, edit, edit_payload, hidden_values
+from ferrule.runtime.approval.key import ApprovalKey
+from ferrule.runtime.approval.story import Question, question_of, what_became_of
+from ferrule.runtime.approval.waiting import (
+    Waiting,
+    item,
+    missing,
+    refusal,
+    why_no_answer,
+    why_no_rejection,
+    why_no_settling,
+)
+from ferrule.schema.validation.compiled import compiled_schema, first_error
+
+Resume: TypeAlias = Callable[[str], Awaitable[Result | Pending | None]]
+"""Lets an approved call go on; gives how it ended, or that it waits again."""
+Validate: TypeAlias = Callable[[str, bytes], Awaitable[str | None]]
+"""What is wrong with an edited input of a call; None when it fits."""
+Accept: TypeAlias = Callable[[dict[str, object]], Awaitable[None]]
+"""Takes a suggested rule into the policy."""
+MaskInput: TypeAlias = Callable[[str, bytes], Awaitable[bytes]]
+"""An input of a call with its sensitive members masked."""
+
+
+class Close(Protocol):
+    """Ends a waiting call with an answer; None when something else has happened to it since the row of this number."""
+
+    async def __call__(self, call: str, stop: Stop, answer: Answer, /, *, seq: int) -> Result | None: ...
+
+
+Told: TypeAlias = Callable[..., Any]
+"""A text or JSON value without secrets; takes more values that must not be told."""
+MaskAnswer: TypeAlias = Callable[[bytes, dict[str, Any]], bytes]
+"""An answer as it may be stored and shown, by the schema a tool wants it to fit."""
+
+TellDelegated: TypeAlias = Callable[[ApprovalRequest, Delegation], None]
+"""Tells people that a task was handed on to them."""
+
+WhyEnded: TypeAlias = Callable[[str, int], str | None]
+"""Why nothing runs any more that came by a channel: its key has ended at this time (microseconds since 1970). None when it may
+run. Raises AccessError when nobody can tell."""
+
+_log = logging.getLogger("ferrule.inbox")
+
+
+class Answered(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of an approval."""
+
+    invocation_id: str
+    state: str
+    """`approved`, or `awaiting_approval` while more people are needed."""
+    people_missing: int = 0
+    result: Result | Pending | None = None
+    """How the call ended, where it went on at once."""
+    accepted: tuple[dict[str, object], ...] = ()
+    """The suggested rules that are in force now."""
+    problems: tuple[str, ...] = ()
+    """Suggested rules that could not be taken; the approval stands all the same."""
+
+
+class EditCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """What an edit would make of a waiting call's input. Nothing was recorded."""
+
+    problem: str | None
+    """Why it cannot be approved like that; None when it can."""
+    input: Any
+    """The input before, as people may see it."""
+    edited: Any
+    """The input after; None when it cannot be read."""
+
+
+class _Yes(msgspec.Struct, frozen=True):
+    """An approval ready to be written."""
+
+    answer: Answer
+    payload: Payload | None
+    people_missing: int
+
+
+class Inbox:
+    """Everything one identity may see and answer."""
+
+    def __init__(
+        self,
+        store: Store,
+        keys: ApprovalKey,
+        identity: Identity,
+        clock: Callable[[], int],
+        resume: Resume,
+        validate: Validate,
+        close: Close,
+        accept: Accept | None = None,
+        mask: MaskInput | None = None,
+        describe: Callable[[str], str | None] = lambda tool_id: None,
+        *,
+        told: Told = lambda value, also=(): value,
+        mask_answer: MaskAnswer = lambda given, schema: given,
+        tell_delegated: TellDelegated = lambda request, delegation: None,
+        why_ended: WhyEnded = lambda channel, now: None,
+    ) -> None:
+        self._store = store
+        self._keys = keys
+        self._identity = identity
+        self._clock = clock
+        self._resume = resume
+        self._validate = validate
+        self._close = close
+        self._accept = accept
+        self._mask = mask
+        self._describe = describe
+        self._told = told
+        self._mask_answer = mask_answer
+        self._tell_delegated = tell_delegated
+        self._why_ended = why_ended
+
+    async def pending(self) -> list[Waiting]:
+        """What waits for a person, oldest first: of this identity's tenant, or of all. Without the approve or admin scope:
+        one's own calls."""
+        opened = [one for one in await self._store.open_calls(*WAITING_STATES) if self._is_told_of(one.tenant)]
+        found = [await self._read(one) for one in opened]
+        visible = [question for question in found if question is not None and self._may_see(question)]
+        return sorted(map(self._item, visible), key=lambda waiting: waiting.request.requested_at)
+
+    async def get(self, call: str) -> Waiting:
+        """One item. Raises InboxError, which tells what became of a call that does not wait."""
+        return self._item(await self._question(call))
+
+    async def resolve(self, prefix: str) -> str:
+        """The id of the waiting call that begins so, or of the newest with `last`; the text itself when none does. Raises
+        InboxError for several."""
+        ids = [waiting.request.invocation_id for waiting in await self.pending()]
+        if prefix == "last" and ids:
+            return max(ids)  # they begin with their time
+        found = [call for call in ids if prefix and call.startswith((prefix, f"inv_{prefix}"))]
+        if prefix in ids or not found:
+            return prefix
+        if len(found) > 1:
+            raise InboxError(f"{prefix!r} begins {len(found)} waiting calls: {', '.join(found)}; write more of the id")
+        return found[0]
+
+    async def approve(
+        self,
+        call: str,
+        *,
+        edited_input: bytes | None = None,
+        reason: str | None = None,
+        accept_rules: Sequence[int] = (),
+        seen: bytes | None = None,
+        resume: bool = True,
+    ) -> Answered:
+        """Say yes. Raises AccessError or InboxError, and then nothing was recorded.
+
+        `seen` is the `binding` of the item that was looked at: what changed since is not approved. `accept_rules` are
+        places in `suggested_updates`. With enough people the call goes on at once, unless `resume` is False.
+        """
+        self._demand_approve()
+        question = await self._question(call)
+        updates = self._updates(question, accept_rules)
+        written = await self._write_yes(question, edited_input, reason, seen)
+        accepted, problems = await self._take(updates)
+        result = None
+        if not written.people_missing and resume:
+            result = await self._resume(call)
+        return Answered(
+            invocation_id=call,
+            state="awaiting_approval" if written.people_missing else "approved",
+            people_missing=written.people_missing,
+            result=result,
+            accepted=accepted,
+            problems=problems,
+        )
+
+    async def check_edit(self, call: str, edited_input: bytes) -> EditCheck:
+        """What an edit would make of the input, and what is wrong with it. Raises AccessError or InboxError when this identity
+        could not approve any edit at all."""
+        self._demand_approve()
+        question = await self._question(call)
+        self._demand_allowed(question, self._now(question), has_edit=True)
+        before = self._whole(question)
+        shown = msgspec.json.decode(before.shown)
+        try:
+            after = await self._edited(call, before, edited_input)
+        except InboxError as error:
+            return EditCheck(problem=str(error), input=shown, edited=None)
+        problem = await self._validate(call, after.call) if after.call != before.call else None
+        return EditCheck(problem=problem, input=shown, edited=msgspec.json.decode(after.shown))
+
+    async def reject(self, call: str, *, reason: str, seen: bytes | None = None) -> Result:
+        """Say no: the call ends as denied. `seen`: as for `approve`. Raises AccessError or InboxError, and then nothing was
+        recorded."""
+        self._demand_approve()
+        for _ in range(2):  # when somebody was quicker, look again: once, and only at the very same question
+            question = await self._question(call)
+            error = why_no_rejection(question, self._identity, self._now(question))
+            if error is not None:
+                raise error
+            self._demand_seen(question, seen)
+            answer = self._answer(question, "reject", reason, question.binding)
+            stop = rejection(answer.by, answer.reason or "")
+            result = await self._close(call, stop, answer, seq=question.open.seq)
+            if result is not None:
+                return result
+            seen = question.seen
+        raise InboxError(what_became_of(call, await self._store.rows_of(call)))
+
+    async def answer(
+        self, call: str, value: Any, *, reason: str | None = None, seen: bytes | None = None, resume: bool = True
+    ) -> Answered:
+        """Give a tool what it waits for. `seen`: as for `approve`. Raises AccessError or InboxError, and then nothing was
+        recorded."""
+        self._demand_approve()
+        question = await self._question(call)
+        if question.request.purpose != "input":
+            raise InboxError(f"the tool of {call} asked for nothing; it is {question.open.state}")
+        self._demand_answerable(question)
+        self._demand_seen(question, seen)
+        given = self._written(value, question.answer_schema)
+        payload = answer_payload(self._keys, call, given, self._mask_answer(given, question.answer_schema))
+        binding = binding_for(self._keys.secret, question.request, given)
+        answer = self._answer(question, "approve", reason, binding)
+        condition = Condition(states=frozenset({question.open.state}), seq=question.open.seq)
+        if (await self._store.commit(input_row(question, answer, payload), condition)).outcome != "written":
+            raise InboxError(f"others are answering {call} at this very moment; look at it again")
+        result = await self._resume(call) if resume else None
+        return Answered(invocation_id=call, state=question.open.state, people_missing=0, result=result)
+
+    async def delegate(self, call: str, to: str, *, reason: str | None = None, seen: bytes | None = None) -> Delegation:
+        """Hand a task on: `to`, a person or `group:NAME`, may answer it from now on, and so may whoever could before.
+
+        Only who may answer may delegate. Raises AccessError or InboxError, and then nothing was recorded.
+        """
+        self._demand_approve()
+        question = await self._question(call)
+        if question.request.purpose != "input":
+            raise InboxError(
+                f"{call} is no task that could be handed on: who may approve a call is for the policy to say"
+            )
+        self._demand_answerable(question)
+        self._demand_seen(question, seen)
+        problem = name_problem(to)
+        if problem is not None:
+            raise InboxError(f"{call} cannot be handed on: {problem}")
+        told, now = self._told(reason, self._hidden(question)), self._now(question)
+        delegation = delegation_of(self._identity, call, self._keys, to=to, reason=told, now=now)
+        condition = Condition(states=frozenset({question.open.state}), seq=question.open.seq)
+        row = delegation_row(delegation, question.tool, question.audit_level)
+        if (await self._store.commit(row, condition)).outcome != "written":
+            raise InboxError(what_became_of(call, await self._store.rows_of(call)))
+        self._tell_delegated(handed_on(question.request, (*question.delegations, delegation)), delegation)
+        return delegation
+
+    async def settle(self, call: str, *, happened: bool, note: str, seen: bytes | None = None) -> Result:
+        """Say what a crash left unknown: whether the tool acted. `seen`: as for `approve`. Raises AccessError or InboxError."""
+        self._demand_approve()
+        question = await self._question(call)
+        error = why_no_settling(question, self._identity)
+        if error is not None:
+            raise error
+        self._demand_seen(question, seen)
+        answer = self._answer(question, "approve" if happened else "reject", note, question.binding)
+        stop = settlement(answer.by, answer.reason or "", happened=happened)
+        result = await self._close(call, stop, answer, seq=question.open.seq)
+        if result is None:
+            raise InboxError(what_became_of(call, await self._store.rows_of(call)))
+        return result
+
+    async def _write_yes(
+        self, question: Question, edited: bytes | None, reason: str | None, seen: bytes | None
+    ) -> _Yes:
+        """Commit the approval. When somebody was quicker, look again: once, and only at the very same input."""
+        for _ in range(2):
+            yes = await self._yes(question, edited, reason, seen)
+            row = answered_row(question, yes.answer, is_enough=not yes.people_missing, payload=yes.payload)
+            condition = Condition(states=frozenset({"awaiting_approval"}), seq=question.open.seq)
+            if (await self._store.commit(row, condition)).outcome == "written":
+                return yes
+            seen = question.binding
+            question = await self._question(question.open.call)
+        raise InboxError(f"others are answering {question.open.call} at this very moment; look at it again")
+
+    async def _yes(self, question: Question, edited: bytes | None, reason: str | None, seen: bytes | None) -> _Yes:
+        """The approval this identity may give now. Raises AccessError or InboxError."""
+        call, now = question.open.call, self._now(question)
+        self._demand_allowed(question, now, has_edit=edited is not None)
+        inputs = self._whole(question)
+        after = inputs if edited is None else await self._edited(call, inputs, edited)
+        has_edit = after.call != inputs.call
+        self._demand_allowed(question, now, has_edit=has_edit)
+        self._demand_seen(question, seen)
+        if has_edit and (problem := await self._validate(call, after.call)) is not None:
+            raise InboxError(f"the edited input of {call} does not fit: {problem}")
+        binding = binding_for(self._keys.secret, question.request, after.call)
+        answer = self._answer(question, "approve", reason, binding)
+        verdict = is_satisfied(
+            question.request, (*question.answers, answer), binding=binding, key=self._keys.secret, now=now
+        )
+        if isinstance(verdict, Unsatisfied) and verdict.flaw != "too_few":
+            raise InboxError(f"{call} cannot be approved: {verdict.message}")
+        approvals = (answer,) if has_edit else (*question.approvals, answer)
+        payload = edit_payload(self._keys, call, after) if has_edit else None
+        return _Yes(answer, payload, missing(question.request, approvals))
+
+    def _whole(self, question: Question) -> Inputs:
+        damage = question.damage(self._keys)
+        if damage is not None:
+            call = question.open.call
+            raise InboxError(f"{call} cannot be approved: {damage}; 'ferrule audit verify' tells more")
+        return question.inputs(self._keys)
+
+    async def _edited(self, call: str, before: Inputs, edited: bytes) -> Inputs:
+        after = edit(before, edited)
+        if self._mask is None:
+            return after
+        shown = await self._mask(call, after.call)
+        return msgspec.structs.replace(after, shown=shown, is_sealed=after.is_sealed or shown != after.call)
+
+    def _answer(
+        self, question: Question, verdict: Literal["approve", "reject"], reason: str | None, binding: bytes
+    ) -> Answer:
+        return answer_of(
+            self._identity,
+            question,
+            self._keys,
+            verdict=verdict,
+            binding=binding,
+            reason=self._told(reason, self._hidden(question)),
+            now=self._now(question),
+        )
+
+    def _hidden(self, question: Question) -> frozenset[str]:
+        """The sensitive values of a call's input, which no reason may repeat."""
+        try:
+            return hidden_values(question.inputs(self._keys))
+        except (ValueError, msgspec.MsgspecError):  # what cannot be opened is not known here
+            return frozenset()
+
+    def _updates(self, question: Question, places: Sequence[int]) -> list[dict[str, object]]:
+        """The suggested rules at these places. Only whoever owns the policy accepts them (AT-136)."""
+        if not places:
+            return []
+        if (told := self.why_no_rules()) is not None:
+            raise AccessError(told)
+        offered = question.request.suggested_updates
+        for place in places:
+            if not 0 <= place < len(offered):
+                raise InboxError(f"{question.open.call} suggests {len(offered)} rules; there is no number {place}")
+        return [offered[place] for place in dict.fromkeys(places)]
+
+    def why_no_rules(self) -> str | None:
+        """Why this identity cannot accept a suggested rule; None when it can."""
+        if ADMIN not in self._identity.scopes or self._accept is None:
+            return f"{self._identity.principal} may not change rules: that takes the admin scope"
+        if self._identity.tenant is not None:
+            return f"{self._identity.principal} may not change rules: they hold for other tenants too"
+        return None
+
+    async def _take(self, updates: list[dict[str, object]]) -> tuple[tuple[dict[str, object], ...], tuple[str, ...]]:
+        accepted: list[dict[str, object]] = []
+        problems: list[str] = []
+        for update in updates:
+            try:
+                assert self._accept is not None  # `_updates` saw to it
+                await self._accept(update)
+                accepted.append(update)
+            except FerruleError as error:
+                problems.append(str(error))
+        return tuple(accepted), tuple(problems)
+
+    async def _question(self, call: str) -> Question:
+        opened = await self._store.find_open(call)
+        question = await self._read(opened) if opened is not None and opened.state in WAITING_STATES else None
+        if question is None or not self._may_see(question):
+            rows = await self._store.rows_of(call) if {APPROVE, ADMIN} & self._identity.scopes else []
+            is_known = bool(rows) and self._is_told_of(header_of(rows[0].segment()).tenant)
+            raise InboxError(what_became_of(call, rows if is_known else ()))
+        return question
+
+    async def _read(self, opened: OpenCall) -> Question | None:
+        """The question of a call. None when it has none, or its rows cannot be read: no reason to hide all others."""
+        try:
+            question = question_of(opened, await self._store.rows_of(opened.call))
+            if question is None or question.request.purpose != "input":
+                return question
+            news = await self._store.news_of(opened.call)
+            return msgspec.structs.replace(question, delegations=delegations_in(news, question.request, self._keys))
+        except LedgerDamaged as error:
+            _log.warning("%s is not in the inbox: %s", opened.call, error)
+            return None
+
+    def _may_see(self, question: Question) -> bool:
+        is_own = question.request.channel == self._identity.channel
+        is_let = is_own or bool({APPROVE, ADMIN} & self._identity.scopes)
+        return is_let and self._is_told_of(question.request.tenant)
+
+    def _is_told_of(self, tenant: str) -> bool:
+        """Nobody who belongs to one tenant learns anything of another."""
+        return self._identity.tenant in (None, tenant)
+
+    def _item(self, question: Question) -> Waiting:
+        says = self._describe(question.request.tool_id) or question.request.tool_title
+        now = self._now(question)
+        will_not_run = self._will_not_run(question.request, now)
+        return item(question, self._keys, self._identity, now=now, says=says, will_not_run=will_not_run)
+
+    def _will_not_run(self, request: ApprovalRequest, now: int) -> str | None:
+        """Why a call does not go on whatever is answered; None when nothing is known against it."""
+        if request.purpose == "outcome":  # it has run
+            return None
+        try:
+            return self._why_ended(request.channel, now)
+        except AccessError as error:
+            return f"it is not known whether the key that it came with still counts: {error}"
+
+    def _now(self, question: Question) -> int:
+        """The clock, or the ledger's latest time where the clock was set back."""
+        return max(self._clock(), self._store.high_water(), question.request.requested_at)
+
+    def _demand_approve(self) -> None:
+        if APPROVE not in self._identity.scopes:
+            channel = self._identity.channel
+            raise AccessError(f"{self._identity.principal} came by {channel}, which does not hold the approve scope")
+
+    def _written(self, value: Any, schema: dict[str, Any]) -> bytes:
+        """An answer as JSON, if it is what the tool asked for. Raises InboxError."""
+        try:
+            given = msgspec.json.encode(value)
+        except (TypeError, ValueError, RecursionError, OverflowError):
+            raise UnfitAnswer("an answer has to be JSON") from None
+        if schema:
+            validator = compiled_schema(msgspec.json.encode(schema))
+            wrong = first_error(validator, msgspec.json.decode(given))
+            if wrong is not None:
+                problem = wrong.message
+                if self._mask_answer(given, schema) != given:
+                    problem = "it does not fit the schema; the answer is sensitive, so no more is told"
+                raise UnfitAnswer(f"this is not what the tool asked for: {problem}")
+        return given
+
+    def _demand_allowed(self, question: Question, now: int, *, has_edit: bool) -> None:
+        error = refusal(question, self._identity, now, has_edit=has_edit)
+        if error is not None:
+            raise type(error)(f"{self._identity.principal} cannot approve {question.open.call}: {error}")
+
+    def _demand_answerable(self, question: Question) -> None:
+        """Raises AccessError or InboxError when this identity may not answer a tool's question, or nobody may any more."""
+        call = question.open.call
+        error = why_no_answer(question, self._identity, self._now(question))
+        if error is not None:
+            raise error
+        if question.answers:
+            raise InboxError(f"{call} was answered by {question.answers[-1].by} already")
+        damage = question.damage(self._keys)
+        if damage is not None:
+            raise InboxError(f"{call} cannot be answered: {damage}; 'ferrule audit verify' tells more")
+
+    def _demand_seen(self, question: Question, seen: bytes | None) -> None:
+        """Raises InboxError when what stands now is not what was looked at."""
+        if seen is not None and not hmac.compare_digest(seen, question.seen):
+            what = "the input of" if question.binding else "what is asked by"
+            raise InboxError(f"{what} {question.open.call} was changed since you looked at it; look again")

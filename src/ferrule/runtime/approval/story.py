@@ -1,0 +1,189 @@
+"""What a call's rows say about its approval: the question that stands, the answers since, the input as it is now.
+
+And, when nothing stands any more, one true sentence about what became of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from ferrule.model.approval import Answer, ApprovalRequest, Delegation, is_sealed
+from ferrule.model.decision import Requirement
+from ferrule.model.journal import LAST_KINDS, OpenCall, Payload, StoredEntry, header_of, state_times
+from ferrule.model.timestamps import iso
+from ferrule.runtime.approval.check import binding_for, current
+from ferrule.runtime.approval.inputs import Inputs, edited_inputs, parked_inputs
+from ferrule.runtime.approval.key import ApprovalKey
+
+_FAR = 2**62
+"""The expiry of a question that never lapses."""
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """The question that stands for one open call."""
+
+    open: OpenCall
+    request: ApprovalRequest
+    answers: tuple[Answer, ...]
+    """All since the request, oldest first."""
+    payload: Payload
+    """The inputs of the row that asked."""
+    edits: tuple[Payload, ...]
+    """The edited inputs since, oldest first."""
+    is_erased: bool
+    """True when its input was destroyed meanwhile."""
+    header: msgspec.Raw
+    answer_schema: dict[str, Any] = {}
+    """What a tool that waits wants its answer to be like."""
+    delegations: tuple[Delegation, ...] = ()
+    """By whom it was handed on, and to whom; only those that count."""
+    audit_level: str = ""
+    created_at: int
+    entered: int
+    """When it came to its present state: nanoseconds since it was planned."""
+    tool: str
+    tool_name: str = ""
+    """The name it was called by."""
+
+    @property
+    def seen(self) -> bytes:
+        """Names exactly what is asked: the binding, or the question itself where nothing is bound to it."""
+        return self.binding or hashlib.sha256(msgspec.json.encode(self.request)).digest()
+
+    @property
+    def binding(self) -> bytes:
+        """What the next answer would be given to."""
+        return self.answers[-1].binding if self.answers else self.request.binding
+
+    @property
+    def approvals(self) -> tuple[Answer, ...]:
+        """The answers that still count."""
+        return current(self.answers)
+
+    def inputs(self, key: ApprovalKey) -> Inputs:
+        """The input as it is now. Raises ValueError when it cannot be opened."""
+        inputs = parked_inputs(key, self.request.invocation_id, self.payload)
+        for edit in self.edits:
+            inputs = edited_inputs(key, self.request.invocation_id, inputs, edit)
+        return inputs
+
+    def damage(self, key: ApprovalKey) -> str | None:
+        """What is wrong with the stored question: somebody wrote the ledger past us. None when it is whole."""
+        if self.request.purpose == "outcome":
+            return None
+        if self.request.purpose == "input":
+            is_whole = is_sealed(key.secret, self.request)
+            return None if is_whole else "its request was changed after it was made"
+        if self.is_erased:
+            return "its input was erased"
+        try:
+            inputs = self.inputs(key)
+            is_true = inputs.is_shown_truly
+        except (ValueError, msgspec.MsgspecError):
+            return "its input cannot be opened"
+        if not is_sealed(key.secret, self.request):
+            return "its request was changed after it was made"
+        if any(not is_sealed(key.secret, answer) for answer in self.answers):
+            return "one of its answers was changed after it was given"
+        if binding_for(key.secret, self.request, inputs.call) != self.binding or not is_true:
+            return "its input is not the one the request was made for"
+        return None
+
+
+def question_of(opened: OpenCall, rows: Sequence[StoredEntry]) -> Question | None:
+    """The question a call's rows leave open; None when there is none."""
+    asking = next((number for number in reversed(range(len(rows))) if rows[number].kind in ("parked", "unknown")), None)
+    if asking is None:
+        return None
+    row, segment = rows[asking], rows[asking].segment()
+    answers = (later.segment().answer for later in rows[asking + 1 :] if later.kind == "answered")
+    asked_about = _with_input(rows, asking)
+    header = header_of(segment)
+    is_task = segment.request is not None and segment.request.purpose == "input"
+    until = asking if is_task else len(rows)  # what is answered to a tool changes nothing of its input
+    edits = (later.inputs() for later in rows[asked_about + 1 : until] if later.kind == "answered")
+    return Question(
+        open=msgspec.structs.replace(opened, seq=rows[-1].seq),
+        request=segment.request or _outcome_request(row),
+        answers=tuple(answer for answer in answers if answer is not None),
+        payload=rows[asked_about].inputs() or Payload(),
+        edits=tuple(edit for edit in edits if edit is not None and edit.text is not None),
+        is_erased=any(later.is_erased for later in rows[asking:]),
+        header=segment.header,
+        answer_schema=segment.notes.get("answer_schema", {}),
+        audit_level=header.audit_level,
+        created_at=segment.created_at,
+        entered=max((at for later in rows for _, at in state_times(later.segment())), default=0),
+        tool=row.tool,
+        tool_name=header.tool_name,
+    )
+
+
+def _with_input(rows: Sequence[StoredEntry], asking: int) -> int:
+    """The row that holds the input a tool was running with: a row after the one that says it began has none itself."""
+    for number in reversed(range(asking + 1)):
+        payload = rows[number].inputs()
+        if payload is not None and payload.model_input is not None:
+            return number
+    return asking
+
+
+def _outcome_request(row: StoredEntry) -> ApprovalRequest:
+    header = header_of(row.segment())
+    return ApprovalRequest(
+        invocation_id=row.call,
+        tool_id=header.tool_id,
+        tool_version=header.tool_version,
+        tool_digest=header.tool_digest,
+        tool_title=header.tool_name,
+        principal=header.principal,
+        agent=header.agent,
+        channel=header.channel,
+        tenant=header.tenant,
+        requested_at=row.at,
+        expires_at=_FAR,
+        binding=b"",
+        requirement=Requirement(),
+        message="the process that ran it is gone, and nobody knows whether the tool acted",
+        risk="high",
+        purpose="outcome",
+    )
+
+
+def what_became_of(call: str, rows: Sequence[StoredEntry]) -> str:
+    """Why a call cannot be answered any more, in one sentence."""
+    if not rows:
+        return f"there is no call {call} that waits; 'ferrule pending' lists those that do, 'ferrule log' all"
+    last = rows[-1]
+    people = _people(rows)
+    at = iso(last.at)
+    if last.kind in LAST_KINDS:
+        return f"{call} has ended: {_ending(last, people)} at {at}"
+    if people:
+        return f"{call} was approved by {people} already, at {_answered_at(rows)}; it is {last.outcome} now"
+    return f"{call} does not wait for an approval; it is {last.outcome} since {at}"
+
+
+def _ending(last: StoredEntry, people: str) -> str:
+    answer = last.segment().answer
+    if answer is not None and answer.verdict == "reject":
+        return f"{answer.by} rejected it"
+    if last.outcome == "timed_out" and not people:
+        return "nobody answered in time, so it expired"
+    if last.outcome == "canceled":
+        return "it was canceled"
+    return f"{people} approved it, and it ended as {last.outcome}" if people else f"it ended as {last.outcome}"
+
+
+def _people(rows: Sequence[StoredEntry]) -> str:
+    answers = [row.segment().answer for row in rows if row.kind == "answered"]
+    names = {answer.by: None for answer in answers if answer is not None and answer.verdict == "approve"}
+    return " and ".join(names)
+
+
+def _answered_at(rows: Sequence[StoredEntry]) -> str:
+    return iso(max(row.at for row in rows if row.kind == "answered"))

@@ -1,0 +1,261 @@
+"""One item of the inbox: what waits, for whom, until when, and what the person who looks may do about it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from ferrule.errors import AccessError, FerruleError, InboxError
+from ferrule.model.approval import APPROVE, Answer, ApprovalRequest, Delegation, Identity
+from ferrule.model.timestamps import MICROSECONDS, iso
+from ferrule.runtime.approval.delegation import handed_on
+from ferrule.runtime.approval.key import ApprovalKey
+from ferrule.runtime.approval.people import Objection, named, objection, person
+from ferrule.runtime.approval.story import Question
+
+
+class Waiting(msgspec.Struct, frozen=True, kw_only=True):
+    """A call that waits for a person."""
+
+    request: ApprovalRequest
+    state: str
+    binding: bytes
+    """Names exactly what is shown here; given back as `seen`, an approval holds for nothing else."""
+    input: Any
+    """The input as people may see it."""
+    edited_by: str | None
+    """Who changed the input last."""
+    approvals: tuple[Answer, ...]
+    """Those that count so far."""
+    says: str
+    """What the tool says it does."""
+    age_seconds: float
+    expires_in_seconds: float | None
+    """None: it never lapses."""
+    why_not: str | None
+    """Why whoever looks cannot answer it; None when they can."""
+    damage: str | None
+    """What is wrong with it in the ledger; it cannot be approved then."""
+    answer_schema: dict[str, Any] = {}
+    """What a tool that waits for an answer takes; empty when it does not say."""
+    assignees: tuple[str, ...] = ()
+    """Of a task: everybody who may answer it, those it was handed on to last; empty for anybody with the approve scope."""
+    delegations: tuple[Delegation, ...] = ()
+    """Of a task: who handed it on to whom, oldest first."""
+    tool_name: str = ""
+    """The name the tool was called by."""
+    ways: dict[str, str | None] = {}
+    """The ways to answer it, each with why whoever looks cannot take it; None where they can, also with `will_not_run`: the
+    answer is on record then, and nothing runs."""
+    will_not_run: str | None = None
+    """Why it does not go on whatever is answered: the key it came with has ended. None when nothing is known against it."""
+
+    @property
+    def people_missing(self) -> int:
+        """How many more people have to approve."""
+        return missing(self.request, self.approvals)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON, for programs."""
+        request = self.request
+        return {
+            "invocation_id": request.invocation_id,
+            "purpose": request.purpose,
+            "state": self.state,
+            "tool_id": request.tool_id,
+            "tool_version": request.tool_version,
+            "tool_name": self.tool_name,
+            "tool_title": request.tool_title,
+            "says": self.says,
+            "principal": request.principal,
+            "agent": request.agent,
+            "tenant": request.tenant,
+            "risk": request.risk,
+            "message": request.message,
+            "rule_refs": list(request.rule_refs),
+            "input": self.input,
+            "answer_schema": self.answer_schema,
+            "edited_by": self.edited_by,
+            "approvals": [
+                {"by": answer.by, "at": iso(answer.answered_at), "reason": answer.reason} for answer in self.approvals
+            ],
+            "people": request.requirement.people,
+            "approvers": list(request.requirement.approvers),
+            "not_requester": request.requirement.not_requester,
+            "assignees": list(self.assignees),
+            "delegations": [
+                {"by": each.by, "to": each.to, "at": iso(each.delegated_at), "reason": each.reason}
+                for each in self.delegations
+            ],
+            "requested_at": iso(request.requested_at),
+            "expires_at": None if self.expires_in_seconds is None else iso(request.expires_at),
+            "suggested_updates": list(request.suggested_updates),
+            "seen": self.binding.hex(),
+            "why_not": self.why_not,
+            "ways": self.ways,
+            "will_not_run": self.will_not_run,
+            "damage": self.damage,
+        }
+
+
+def missing(request: ApprovalRequest, approvals: tuple[Answer, ...]) -> int:
+    """How many more people have to approve."""
+    return max(0, max(1, request.requirement.people) - len({person(answer.by) for answer in approvals}))
+
+
+def refusal(question: Question, identity: Identity, now: int, *, has_edit: bool = False) -> FerruleError | None:
+    """Why this identity cannot approve, whatever it thinks of the input; None when it can. Checked in this order."""
+    request = question.request
+    if APPROVE not in identity.scopes:
+        return AccessError(f"{identity.principal} came by {identity.channel}, which does not hold the approve scope")
+    if request.purpose != "approval":
+        return InboxError(_OTHER_PURPOSES[request.purpose])
+    told = objected(question, identity)
+    if told is not None:
+        return AccessError(told.message)
+    mine = next((answer for answer in question.approvals if person(answer.by) == person(identity.principal)), None)
+    if mine is not None and not has_edit:
+        return InboxError(f"{mine.by} approved it at {iso(mine.answered_at)} already, and it needs another person")
+    if now >= request.expires_at:
+        return InboxError(f"it expired at {iso(request.expires_at)}; the caller has to ask again")
+    return None
+
+
+_OTHER_PURPOSES = {
+    "outcome": "nobody knows whether the tool acted; find out, and say so with 'ferrule settle'",
+    "input": "the tool itself waits for an answer, not for an approval; give it with 'ferrule answer'",
+}
+
+
+def why_no_answer(question: Question, identity: Identity, now: int) -> FerruleError | None:
+    """Why this identity cannot answer a tool that waits; None when it can. Checked in this order."""
+    request, channel = question.request, identity.channel
+    call, demanded = request.invocation_id, request.requirement
+    if APPROVE not in identity.scopes:
+        return AccessError(f"{identity.principal} came by {channel}, which does not hold the approve scope")
+    is_reply = bool(demanded.reply_channel) and channel == demanded.reply_channel
+    if demanded.is_reply_only and not is_reply:
+        return AccessError(f"{call} waits for a reply by {demanded.reply_channel}, not for a person")
+    told = None if is_reply else objected(question, identity)
+    if told is not None and told.flaw == "own_channel":
+        return AccessError(f"the channel {channel} made the call {call}, so it cannot answer its question")
+    if told is not None and told.flaw == "requester":
+        return AccessError(f"{identity.principal} cannot answer {call}: {told.message}")
+    if told is not None:
+        people = named(handed_on(request, question.delegations).requirement)
+        return AccessError(f"{call} is for {people}, not for {identity.principal}; FERRULE_TOKEN says who you are")
+    if now >= request.expires_at:
+        return InboxError(f"{call} expired at {iso(request.expires_at)}; the caller has to ask again")
+    return None
+
+
+def ways_to_answer(question: Question, identity: Identity, now: int) -> dict[str, FerruleError | None]:
+    """The ways to answer a question, each with why this identity cannot take it; None where it can."""
+    request = question.request
+    match request.purpose:
+        case "approval":
+            found = {
+                "approve": refusal(question, identity, now),
+                "edit": refusal(question, identity, now, has_edit=True),
+                "reject": why_no_rejection(question, identity, now),
+            }
+        case "input":
+            answer = why_no_answer(question, identity, now) or _answered_already(question)
+            found = {"answer": answer, "delegate": answer, "reject": why_no_rejection(question, identity, now)}
+        case _:
+            found = {"settle": why_no_settling(question, identity)}
+    return found
+
+
+def _answered_already(question: Question) -> FerruleError | None:
+    call = question.request.invocation_id
+    return InboxError(f"{call} was answered by {question.answers[-1].by} already") if question.answers else None
+
+
+def why_no_rejection(question: Question, identity: Identity, now: int) -> FerruleError | None:
+    """Why this identity cannot say no; None when it can. Checked in this order."""
+    request, call = question.request, question.request.invocation_id
+    if APPROVE not in identity.scopes:
+        return AccessError(f"{identity.principal} came by {identity.channel}, which does not hold the approve scope")
+    told = objected(question, identity)
+    if told is not None and told.flaw != "requester":  # whom the call is made for may always take it back
+        return AccessError(f"{identity.principal} cannot reject {call}: {told.message}")
+    if request.purpose == "outcome":
+        return InboxError(f"{call} has run already; say whether the tool acted with 'ferrule settle'")
+    if now >= request.expires_at:
+        return InboxError(f"{call} expired at {iso(request.expires_at)}; the caller has to ask again")
+    return None
+
+
+def why_no_settling(question: Question, identity: Identity) -> FerruleError | None:
+    """Why this identity cannot say what a crash left unknown; None when it can. Checked in this order."""
+    call, channel = question.request.invocation_id, identity.channel
+    if APPROVE not in identity.scopes:
+        return AccessError(f"{identity.principal} came by {channel}, which does not hold the approve scope")
+    if question.request.purpose != "outcome":
+        return InboxError(f"there is nothing to settle about {call}: it is {question.open.state}")
+    if channel == question.request.channel:
+        return AccessError(f"the channel {channel} made the call {call}, so it cannot settle it")
+    return None
+
+
+def objected(question: Question, identity: Identity) -> Objection | None:
+    """What the rules about people, groups and channels have against this identity."""
+    standing = handed_on(question.request, question.delegations)
+    return objection(standing, name=identity.principal, channel=identity.channel, groups=identity.groups)
+
+
+def item(
+    question: Question,
+    key: ApprovalKey,
+    identity: Identity,
+    *,
+    now: int,
+    says: str,
+    will_not_run: str | None = None,
+) -> Waiting:
+    """The question as an item of the inbox."""
+    request = question.request
+    damage = question.damage(key)
+    is_task = request.purpose == "input"
+    why_not = why_no_answer(question, identity, now) if is_task else refusal(question, identity, now)
+    lasts = request.purpose != "outcome"
+    ways = ways_to_answer(question, identity, now)
+    standing = handed_on(request, question.delegations)
+    edits = [answer for before, answer in _steps(question) if before != answer.binding]
+    return Waiting(
+        request=request,
+        state=question.open.state,
+        binding=question.seen,
+        input=_shown(question, key),
+        edited_by=edits[-1].by if edits else None,
+        approvals=question.approvals,
+        says=says,
+        age_seconds=max(0, now - request.requested_at) / MICROSECONDS,
+        expires_in_seconds=(request.expires_at - now) / MICROSECONDS if lasts else None,
+        why_not=str(why_not) if why_not is not None else damage,
+        damage=damage,
+        answer_schema=question.answer_schema,
+        assignees=standing.requirement.approvers if is_task else (),
+        delegations=question.delegations,
+        tool_name=question.tool_name,
+        ways={way: _told(error, None if way == "reject" else damage) for way, error in ways.items()},
+        will_not_run=will_not_run,
+    )
+
+
+def _told(error: FerruleError | None, damage: str | None) -> str | None:
+    return damage if error is None else str(error)
+
+
+def _steps(question: Question) -> list[tuple[bytes, Answer]]:
+    bindings = [question.request.binding, *(answer.binding for answer in question.answers)]
+    return list(zip(bindings, question.answers, strict=False))
+
+
+def _shown(question: Question, key: ApprovalKey) -> Any:
+    try:
+        return msgspec.json.decode(question.inputs(key).shown)
+    except (ValueError, msgspec.MsgspecError):
+        return None

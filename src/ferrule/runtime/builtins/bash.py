@@ -1,0 +1,122 @@
+"""`bash`: one program with its arguments, in the workspace, in a sandbox. There is no shell: what only one could do is refused.
+
+A command that ends by itself has succeeded as a call, whatever its exit code: the code is its answer, and the model reads it.
+A command that had to be ended is an error, with what it wrote until then.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from ferrule.contracts.executor import Context, ExecutionFailed, Output, Support
+from ferrule.contracts.payloads import kept_block
+from ferrule.infra.processes.command_line import CommandRefused, Whitelist, argv_of
+from ferrule.infra.processes.confined import Confinement, Finished, check_program, failure_of, run_confined
+from ferrule.infra.processes.limits import Limits
+from ferrule.runtime.builtins.config import BashConfig
+from ferrule.runtime.builtins.place import Place
+
+_ENDED_BY_US = -1
+"""The exit code of a command that did not end by itself."""
+_SHOWN_ENTRIES = 10
+
+
+class BashTool:
+    """Runs commands."""
+
+    support = Support(progress=True, cancel=True)
+
+    def __init__(self, config: BashConfig, place: Place) -> None:
+        """Raises ExecutionFailed (`setup_required`) for a whitelist that cannot be read."""
+        try:
+            self._whitelist = Whitelist(config.whitelist)
+        except CommandRefused as refused:
+            raise ExecutionFailed(
+                "setup_required", f"{refused}; mend spec.config.tools.bash.whitelist in the agent file"
+            ) from None
+        self.support = replace(BashTool.support, sandboxed=place.sandbox == "required")
+        self._confinement = Confinement(
+            root=place.root,
+            working_dir=config.working_dir,
+            mode=place.sandbox,
+            protected=place.protected,
+            fixed=tuple(map(Path, sorted(place.fixed()))),
+            limits=Limits(seconds=float(config.timeout_seconds), output_bytes=place.max_output_bytes),
+        )
+
+    async def preflight(self, arguments: dict[str, Any]) -> None:
+        """Refuse what will not be run. Raises ExecutionFailed: `invalid_arguments` for a line that is not one plain command
+        or names no program, `sandbox_violation` for one that is not on the whitelist, `setup_required` without a sandbox."""
+        await check_program(self._argv(arguments), self._confinement)
+
+    async def __call__(self, arguments: dict[str, Any], context: Context) -> Output:
+        """Run the command. What `preflight` said is looked at again: a hook may have changed the line since."""
+        argv = self._argv(arguments)
+        finished = await run_confined(argv, self._confinement, context)
+        failure = failure_of(finished, context, self._confinement.limits)
+        value = _value(arguments["command"], finished)
+        if failure is None:
+            return self._output(value, argv, finished, context)
+        error_class, message, code = failure
+        value |= {"exit_code": _ENDED_BY_US, "error": message}
+        output = self._output(value, argv, finished, context)
+        raise ExecutionFailed(
+            error_class, message, code=code, output=output, native_error_ref=f"cli:{finished.ended.reason}"
+        )
+
+    def _argv(self, arguments: dict[str, Any]) -> tuple[str, ...]:
+        try:
+            argv = argv_of(arguments["command"])
+        except CommandRefused as refused:
+            raise ExecutionFailed("invalid_arguments", str(refused), code="shell_syntax") from None
+        if not self._whitelist.allows(argv):
+            entries = self._whitelist.entries
+            more = ", …" if len(entries) > _SHOWN_ENTRIES else ""
+            raise ExecutionFailed(
+                "sandbox_violation",
+                f"the command begins like no entry of the whitelist ({', '.join(entries[:_SHOWN_ENTRIES])}{more})",
+                code="not_whitelisted",
+            )
+        return argv
+
+    def _output(self, value: dict[str, Any], argv: tuple[str, ...], finished: Finished, context: Context) -> Output:
+        kept = finished.ended.kept
+        content = None if kept is None else (_text(value), kept_block(kept))
+        ref = {
+            "source": "cli",
+            "command_id": argv[0],
+            "argv_ref": f"{context.invocation_id}#/input/command",
+            "cwd_ref": f"workspace:/{self._confinement.working_dir.strip('/')}",
+            "env_policy_ref": "environment:fixed",
+            "exit_code": value["exit_code"],
+            "sandbox_ref": f"sandbox:{finished.sandbox}",
+        }
+        if finished.ended.signal is not None:
+            ref["signal"] = finished.ended.signal
+        return Output(value, content, native_refs=(ref,))
+
+
+def _value(command: str, finished: Finished) -> dict[str, Any]:
+    ended = finished.ended
+    value: dict[str, Any] = {
+        "command": command,
+        "exit_code": _ENDED_BY_US if ended.exit_code is None else ended.exit_code,
+        "duration_ms": round(ended.seconds * 1000),
+        "output": ended.output,
+    }
+    if ended.signal is not None:
+        value["error"] = f"the program was ended by signal {ended.signal}"
+    notes = [finished.note] if finished.note else []
+    if not ended.is_whole:
+        notes.append(
+            "the output was long; its beginning and its end are here" + (", all of it is kept" if ended.kept else "")
+        )
+    return value | ({"note": "; ".join(notes)} if notes else {})
+
+
+def _text(value: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "text", "text": msgspec.json.encode(value).decode()}

@@ -1,0 +1,277 @@
+"""MySQL and MariaDB, through asyncmy: prepared statements, so that values travel beside the SQL and never in it.
+
+A retrieval runs in `START TRANSACTION READ ONLY`. Rows are read as they come (`mysql_rows.py`), so a long answer is never held
+whole. A query that is cancelled here is killed at the server, over a connection of its own. Between two calls the session is
+reset by the server itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from contextlib import suppress
+from typing import Any
+
+from ferrule.infra.drivers import driver
+from ferrule.runtime.executors.database.engine import Answer, Opening, Query, Rows, Table, judged, tables_of, target_of
+from ferrule.runtime.executors.database.failures import (
+    LOST,
+    STATES,
+    UNPROVEN,
+    DatabaseFailed,
+    Meaning,
+    Told,
+    at_the_door,
+    meaning_of,
+    translated,
+)
+from ferrule.runtime.executors.database.mysql_rows import Unbindable, execute, values_of
+from ferrule.runtime.executors.database.pools import Pool
+from ferrule.runtime.executors.database.statements import Statement
+from ferrule.runtime.executors.database.tls import tls_of
+
+_RESET_CONNECTION = 0x1F
+_READING, _CHANGING = "START TRANSACTION READ ONLY", "START TRANSACTION READ WRITE"
+_CLOSE_SECONDS = 5.0
+_GONE = frozenset({2002, 2003, 2006, 2013, 2055, 1053, 1158, 1159, 1160, 1161, 1927})
+_DENIED = STATES["42501"]
+_ERRNOS: dict[int, Meaning] = {
+    **dict.fromkeys(_GONE, LOST),
+    **dict.fromkeys((1044, 1142, 1143, 1227, 1290, 1370, 1410), _DENIED),
+    **dict.fromkeys((1045, 1251, 1698, 3118, 4151), STATES["28"]),
+    **dict.fromkeys((1040, 1203, 1226), STATES["53300"]),
+    **dict.fromkeys((1048, 1062, 1216, 1217, 1364, 1451, 1452, 3819, 4025), STATES["23"]),
+    **dict.fromkeys((1264, 1265, 1292, 1365, 1366, 1406, 1411, 1690, 1267, 3140, 4038), STATES["22"]),
+    **dict.fromkeys((1317, 1969, 3024), STATES["57014"]),
+    1049: STATES["3D"],
+    1205: STATES["55P03"],
+    1213: STATES["40"],
+    1644: STATES["P0"],
+    1792: STATES["25006"],
+    1021: STATES["53"],
+    1037: STATES["53"],
+    1038: STATES["53"],
+}
+_TABLES = (
+    "SELECT table_schema, table_name, column_name FROM information_schema.columns WHERE table_name = ?"
+    " AND table_schema = IF(? = '', DATABASE(), ?) ORDER BY ordinal_position"
+)
+
+
+class MysqlDatabase:
+    """One database, as one user."""
+
+    def __init__(self, opening: Opening, *, size: int, seconds: float) -> None:
+        """Raises BadMembers; ExecutionFailed when the driver is missing."""
+        self._driver = driver("asyncmy", "mysql")
+        self._errors = driver("asyncmy.errors", "mysql")
+        self._opening = opening
+        self._target = target_of(opening.members)
+        self._seconds = seconds
+        self.host = f"{self._target.host}:{self._target.port}/{opening.members['database']}"
+        self._pool: Pool[Session] = Pool(self._connect, size=size)
+
+    async def rows(self, query: Query, answer: Answer) -> Rows:
+        """Run a query. Raises DatabaseFailed."""
+        session = await self._begun(_READING if query.is_read_only else _CHANGING)
+        answer.tell(thread_id=session.raw.thread_id())
+        is_in_doubt = False
+        try:
+            text = query.statement.text(_marker)
+            values = values_of(query)
+            async for batch in execute(session.raw, text, values, query.wants, answer):
+                yield batch
+            is_in_doubt = not query.is_read_only
+            await session.raw.commit()
+            is_in_doubt = False
+            await session.reset()
+        except BaseException as error:
+            # Rows that were not read are still on their way: such a connection is closed, not put right.
+            if self._is_told(error) and not is_in_doubt and await session.recovered():
+                self._pool.give(session)
+            else:
+                self._pool.drop(session)
+            told = self._told(error)
+            if told is None:
+                raise
+            raise DatabaseFailed(told, may_have_acted=is_in_doubt) from None
+        self._pool.give(session)
+
+    async def check(self, statement: Statement | None) -> str:
+        """Connect, and have the server read a statement. Raises DatabaseFailed."""
+        async with self._pool.lent(await self._begun("SELECT 1")) as session:
+            with translated(self._told):
+                if statement is not None:
+                    prepared = await session.raw.prepare(statement.text(_marker))
+                    await prepared.close()
+                await session.reset()
+        return f"connected to {self.host} as {self._opening.members['username']}"
+
+    async def tables(self, schema: str, name: str) -> list[Table]:
+        """The tables of that name that the user can see. Raises DatabaseFailed."""
+        if max(name + schema, default="") > "\uffff":
+            return []  # names have no such letters, and some servers fail when they are asked for them
+        async with self._pool.lent(await self._begun(_READING)) as session:
+            with translated(self._told):
+                batches = execute(session.raw, _TABLES, (name, schema, schema), {}, Answer())
+                found = [tuple(row.values()) async for batch in batches for row in batch]
+                await session.raw.rollback()
+                await session.reset()
+        return tables_of(found)
+
+    def retire(self) -> None:
+        """No new connections."""
+        self._pool.retire()
+
+    async def aclose(self) -> None:
+        """Close everything."""
+        await self._pool.aclose()
+
+    async def _begun(self, begin: str) -> Session:
+        """A session that has begun with a statement of ours. One that was cut off while it was idle is replaced by another:
+        nothing has been sent yet."""
+        while True:
+            with translated(self._told_at_the_door):
+                session, is_new = await self._pool.take()
+            try:
+                await session.raw.query(begin)
+                return session
+            except BaseException as error:
+                self._pool.drop(session)
+                told = self._told(error)
+                if told is None:
+                    raise
+                if is_new or told.meaning is not LOST:
+                    raise DatabaseFailed(told) from None
+
+    async def _connect(self) -> Session:
+        raw = await self._dialled()
+        session = Session(raw, self._settings(raw), self._dialled)
+        try:
+            await session.set_up()
+        except BaseException:
+            raw.close()
+            raise
+        return session
+
+    async def _dialled(self) -> Any:
+        opening, target, members = self._opening, self._target, self._opening.members
+        addresses = await asyncio.to_thread(judged, opening, target)
+        password = await opening.password()
+        refused: Exception = OSError("no address")
+        for address in addresses:
+            try:
+                return await self._driver.connect(
+                    host=address,
+                    port=target.port,
+                    user=str(members["username"]),
+                    password=password.encode(),
+                    database=str(members["database"]),
+                    charset="utf8mb4",
+                    autocommit=True,
+                    connect_timeout=min(10.0, self._seconds),
+                    ssl=tls_of(opening, target.host, address),
+                    program_name="ferrule",
+                )
+            except (OSError, TimeoutError, self._errors.OperationalError) as error:
+                if isinstance(error, self._errors.OperationalError) and error.args[0] not in _GONE:
+                    raise
+                refused = error
+        raise refused
+
+    def _settings(self, raw: Any) -> tuple[str, ...]:
+        """What every session begins with. Strings and names are read as this program reads them, times are UTC."""
+        seconds = max(1, round(self._seconds))
+        version = str(raw.get_server_info() or "")
+        if "mariadb" in version.lower():
+            limit = f"max_statement_time = {self._seconds:.3f}"
+        else:
+            limit = f"max_execution_time = {max(1, round(self._seconds * 1000))}"
+        modes = "REPLACE(REPLACE(REPLACE(@@sql_mode, 'NO_BACKSLASH_ESCAPES', ''), 'ANSI_QUOTES', ''), 'ANSI', '')"
+        return (
+            "SET NAMES utf8mb4",
+            f"SET SESSION {limit}, lock_wait_timeout = {seconds}, innodb_lock_wait_timeout = {seconds},"
+            f" time_zone = '+00:00', sql_mode = {modes}",
+        )
+
+    def _is_told(self, error: BaseException) -> bool:
+        """True when the server said no and waits for the next command."""
+        return isinstance(error, Unbindable) or (
+            isinstance(error, self._errors.MySQLError) and bool(error.args) and error.args[0] not in _GONE
+        )
+
+    def _told_at_the_door(self, error: BaseException) -> Told | None:
+        """The same while a connection is made."""
+        told = self._told(error)
+        return None if told is None else at_the_door(told, self.host)
+
+    def _told(self, error: BaseException) -> Told | None:
+        """What a failure of the driver means; None for what is no failure of the database."""
+        cause = error.__cause__
+        if isinstance(error, ssl.SSLError) or isinstance(cause, ssl.SSLError):
+            return Told("tls:refused", UNPROVEN)
+        if isinstance(error, Unbindable):
+            return Told("sqlstate:22000", STATES["22"], "", (f":{error.name}",))
+        if isinstance(error, self._errors.MySQLError):
+            number = error.args[0] if error.args and isinstance(error.args[0], int) else 0
+            state = str(getattr(error, "sqlstate", None) or "")
+            meaning = _ERRNOS.get(number) or (LOST if number == 0 else meaning_of(state))
+            ref = f"sqlstate:{state}" if state and state != "HY000" else f"mysql:{number}"
+            return Told(ref, meaning, str(error.args[1]) if len(error.args) > 1 else "")
+        if isinstance(error, OSError | TimeoutError):
+            return Told(f"connection:{type(error).__name__}", LOST)
+        return None
+
+
+def _marker(position: int, name: str) -> str:
+    return "?"
+
+
+class Session:
+    """One connection."""
+
+    def __init__(self, raw: Any, settings: tuple[str, ...], dial: Any) -> None:
+        self.raw = raw
+        self._settings = settings
+        self._dial = dial
+        self._is_idle = False
+
+    def is_usable(self) -> bool:
+        """False when the other side has gone."""
+        return bool(self.raw.connected) and not self.raw._stream_broken
+
+    async def set_up(self) -> None:
+        """Give the session its settings."""
+        for statement in self._settings:
+            await self.raw.query(statement)
+
+    async def reset(self) -> None:
+        """Have the server forget everything about the session: variables, locks, temporary tables."""
+        await self.raw._execute_command(_RESET_CONNECTION, b"")
+        await self.raw._read_ok_packet()
+        await self.set_up()
+        self._is_idle = True
+
+    async def recovered(self) -> bool:
+        """Take back what was begun; True when the session is as good as new."""
+        with suppress(Exception):
+            async with asyncio.timeout(_CLOSE_SECONDS):
+                await self.raw.rollback()
+                await self.reset()
+                return True
+        return False
+
+    async def aclose(self) -> None:
+        """Close it, and have the server stop what it does for it."""
+        number, is_idle = self.raw.thread_id(), self._is_idle
+        with suppress(Exception):
+            self.raw.close()
+        if is_idle and self.raw.connected:
+            return
+        with suppress(Exception):
+            async with asyncio.timeout(_CLOSE_SECONDS):
+                other = await self._dial()
+                try:
+                    await other.query(f"KILL {int(number)}")
+                finally:
+                    await other.ensure_closed()

@@ -1,0 +1,185 @@
+"""Runs a prepared statement of MySQL and reads its rows as they come, in MySQL's binary form.
+
+The driver reads a whole answer before it gives one row, and makes nothing of dates that Python has not. So rows are read here,
+with the driver's own reader of packets; dates and times come as their raw bytes and are written out without loss.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+import struct
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from ferrule.infra.drivers import driver
+from ferrule.runtime.executors.database.engine import BATCH, Answer, Query, Rows
+from ferrule.runtime.executors.database.values import Columns, Convert, binary, floating, json_text, json_value, whole
+
+_EXECUTE = 0x17
+_BINARY = 63
+"""The number of the character set that is none."""
+_UNSIGNED, _SET = 32, 2048
+_FLOATS, _DATES, _TIME, _BIT, _JSON = (4, 5), (7, 10, 12, 14), 11, 16, 245
+_FIXED = (1, 2, 3, 4, 5, 6, 8, 9, 13)
+_RAW = 252
+"""A type that is read as bytes with their length in front, which is how dates come too."""
+_DECIMALS = (0, 246)
+_ZONED = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?([Zz]|[+-]\d\d:\d\d)")
+
+
+class Unbindable(ValueError):
+    """A value that cannot be bound. The message does not repeat it."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+
+async def execute(
+    connection: Any, text: str, values: Sequence[Any], wants: Mapping[str, str], answer: Answer
+) -> Rows:  # fmt: skip
+    """Rows in batches. Fills `answer.affected` for a statement without rows."""
+    protocol = driver("asyncmy.protocol", "mysql")
+    prepared = await connection.prepare(text)
+    try:
+        payload = struct.pack("<IBI", prepared._statement_id, 0, 1)
+        if values:
+            payload += protocol.pack_binary_params(tuple(values), connection._encoding)
+        await connection._execute_command(_EXECUTE, payload)
+        first = await connection.read_packet()
+        if first.is_ok_packet():
+            answer.affected = protocol.OKPacketWrapper(first).affected_rows
+            yield []
+            return
+        fields = [
+            await connection.read_packet(protocol.FieldDescriptorPacket)
+            for _ in range(first.read_length_encoded_integer())
+        ]
+        if not connection._deprecate_eof:
+            await connection.read_packet()
+        columns = Columns([field.name for field in fields], wants, [_convert(field) for field in fields])
+        async for batch in _batches(connection, protocol, tuple(map(_spec, fields))):
+            yield columns.rows(batch)
+    except GeneratorExit:
+        connection.close()  # rows are still on their way, and nobody wants them
+        raise
+    if connection.connected:
+        await prepared.close()
+
+
+async def _batches(connection: Any, protocol: Any, specs: tuple[Any, ...]) -> Any:
+    """Rows as the driver's tuples. What has come is read at once; then the next packet is waited for."""
+    rows: list[Any] = []
+    while True:
+        wire = connection._proto
+        wire.pos, connection._next_seq_id = protocol.parse_binary_rows_from_buffer(
+            wire.buffer, wire.pos, wire.length, specs, connection._next_seq_id, rows, connection._deprecate_eof
+        )
+        if len(rows) >= BATCH:
+            # While a batch is worked on nothing more is read, so that the server waits and memory does not grow.
+            transport = connection._transport
+            transport.pause_reading()
+            yield rows
+            rows = []
+            transport.resume_reading()
+        packet = await connection.read_packet()
+        if _is_end(connection, protocol, packet):
+            break
+        rows.append(packet.read_binary_row(specs))
+    yield rows
+
+
+def _is_end(connection: Any, protocol: Any, packet: Any) -> bool:
+    """True for the packet after the last row; the transaction's state is in it."""
+    if connection._deprecate_eof:
+        return bool(packet.is_auth_switch_request())  # by its first byte, which no row begins with
+    return bool(packet.is_eof_packet())
+
+
+def _spec(field: Any) -> tuple[Any, ...]:
+    """How the driver reads a column: type, sign, 0 for bytes or 1 for UTF-8, encoding, no converter."""
+    kind, is_unsigned = field.type_code, bool(field.flags & _UNSIGNED)
+    if kind in _FIXED:
+        return kind, is_unsigned, 0, None, None
+    is_text = kind == _JSON or kind in _DECIMALS or (field.charsetnr != _BINARY and kind not in (*_DATES, _TIME, _BIT))
+    return _RAW, is_unsigned, int(is_text), "utf8" if is_text else None, None
+
+
+def _convert(field: Any) -> Convert | None:
+    kind = field.type_code
+    if kind in _FLOATS:
+        return floating
+    if kind in _FIXED:
+        return whole
+    if kind in _DATES:
+        return _zoned_moment if kind == 7 else _day if kind in (10, 14) else _moment
+    if kind == _TIME:
+        return _clock
+    if kind == _BIT:
+        return lambda value: whole(int.from_bytes(value))
+    if kind == _JSON:
+        return json_value
+    if field.flags & _SET:
+        return lambda value: value.split(",") if value else []
+    if kind in _DECIMALS or field.charsetnr != _BINARY:
+        return None
+    return binary
+
+
+def _parts(raw: bytes) -> tuple[int, int, int, int, int, int, int]:
+    year, month, day = struct.unpack_from("<HBB", raw) if len(raw) >= 4 else (0, 0, 0)
+    hour, minute, second = struct.unpack_from("<BBB", raw, 4) if len(raw) >= 7 else (0, 0, 0)
+    micros = struct.unpack_from("<I", raw, 7)[0] if len(raw) >= 11 else 0
+    return year, month, day, hour, minute, second, micros
+
+
+def _moment(raw: bytes) -> str:
+    year, month, day, hour, minute, second, micros = _parts(raw)
+    fraction = f".{micros:06d}" if micros else ""
+    return f"{year:04d}-{month:02d}-{day:02d}T{hour:02d}:{minute:02d}:{second:02d}{fraction}"
+
+
+def _zoned_moment(raw: bytes) -> str:
+    """A TIMESTAMP is a moment: sessions are in UTC, so that is its offset."""
+    return _moment(raw) + "+00:00"
+
+
+def _day(raw: bytes) -> str:
+    year, month, day, *_ = _parts(raw)
+    return f"{year:04d}-{month:02d}-{day:02d}"
+
+
+def _clock(raw: bytes) -> str:
+    """A TIME: of day, or a span of up to 838 hours, as MySQL writes it."""
+    if not raw:
+        return "00:00:00"
+    is_negative, days, hours, minutes, seconds = struct.unpack_from("<BIBBB", raw)
+    micros = struct.unpack_from("<I", raw, 8)[0] if len(raw) >= 12 else 0
+    fraction = f".{micros:06d}" if micros else ""
+    return f"{'-' if is_negative else ''}{days * 24 + hours:02d}:{minutes:02d}:{seconds:02d}{fraction}"
+
+
+def values_of(query: Query) -> list[Any]:
+    """Values as the driver binds them, in the order of the markers. Raises Unbindable."""
+    made = []
+    for name in query.statement.names:
+        try:
+            made.append(_value(query.values.get(name), query.formats.get(name, "")))
+        except (ValueError, TypeError):
+            raise Unbindable(name) from None
+    return made
+
+
+def _value(value: Any, form: str) -> Any:
+    if isinstance(value, str):
+        if form == "base64":
+            return base64.b64decode(value, validate=True)
+        if form == "date-time" and _ZONED.fullmatch(value):
+            return datetime.fromisoformat(value).astimezone(UTC).replace(tzinfo=None)
+        value.encode()
+        return value
+    if isinstance(value, int) and not isinstance(value, bool) and not -(2**63) <= value < 2**64:
+        return str(value)
+    return json_text(value) if isinstance(value, list | dict) else value

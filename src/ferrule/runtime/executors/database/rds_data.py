@@ -1,0 +1,221 @@
+"""Aurora through the RDS Data API: HTTP requests signed with this process's own keys, parameters by name.
+
+On PostgreSQL a retrieval runs in a transaction that is set read-only; on MySQL (`x-dialect: mysql`) its statement may only begin
+with what reads. What is cancelled here is rolled back there. The API answers with at most 1 MiB, and says so past that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+
+from ferrule.contracts.executor import ExecutionFailed
+from ferrule.infra.clouds.aws_errors import aws_error, aws_failure
+from ferrule.infra.clouds.reached import json_object
+from ferrule.runtime.executors.database.engine import Answer, BadMembers, Opening, Query, Rows, Table, tables_of
+from ferrule.runtime.executors.database.failures import DatabaseFailed, Told, meaning_of
+from ferrule.runtime.executors.database.statements import Statement
+from ferrule.runtime.executors.database.values import Columns, Convert, floating, json_text, json_value, whole
+
+_ARN = re.compile(r"arn:aws[\w-]*:rds:([a-z0-9-]+):\d+:cluster:[\w.:-]+")
+_STATE = re.compile(r"SQLState: ?([0-9A-Z]{5})")
+_MOST_BYTES = 16 * 1024**2
+_HINTS = {"date-time": "TIMESTAMP", "date": "DATE"}
+_TABLES = (
+    "SELECT table_schema, table_name, column_name FROM information_schema.columns WHERE table_name = ",
+    " AND (table_schema = ",
+    " OR (",
+    " = '' AND table_schema NOT IN ('information_schema', 'pg_catalog', 'mysql', 'sys', 'performance_schema')))"
+    " ORDER BY ordinal_position",
+)
+
+
+class RdsDataDatabase:
+    """One cluster's database."""
+
+    def __init__(self, opening: Opening, *, size: int, seconds: float) -> None:
+        """Raises BadMembers."""
+        members = opening.members
+        arn = _ARN.fullmatch(str(members["cluster_arn"]))
+        if arn is None:
+            raise BadMembers("'cluster_arn' is no ARN of a cluster")
+        self._region = str(members.get("region") or arn[1])
+        self._opening = opening
+        self._seconds = seconds
+        self._door = asyncio.Semaphore(size)
+        around = opening.surroundings
+        self._aws = around.clouds.aws
+        self.host = f"{members['cluster_arn']}/{members['database']}"
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def rows(self, query: Query, answer: Answer) -> Rows:
+        """Run a query. Raises DatabaseFailed, ExecutionFailed."""
+        is_mysql = query.dialect == "mysql"
+        async with self._door:
+            transaction = await self._begin()
+            answer.tell(transaction_id=transaction)
+            is_in_doubt = False
+            try:
+                if query.is_read_only and not is_mysql:
+                    await self._ask("/Execute", {"sql": "SET TRANSACTION READ ONLY", "transactionId": transaction})
+                text = query.statement.text(lambda _, name: f":{name}")
+                parameters = [_parameter(name, query) for name in dict.fromkeys(query.statement.names)]
+                found = await self._execute(text, parameters, transaction)
+                if not query.is_read_only:
+                    answer.affected = found.get("numberOfRecordsUpdated")
+                yield _rows(found, query.wants)
+                is_in_doubt = not query.is_read_only
+                end = "/RollbackTransaction" if query.is_read_only else "/CommitTransaction"
+                await self._ask(end, {"transactionId": transaction}, is_bare=True)
+            except BaseException as error:
+                self._later(self._rolled_back(transaction))
+                if is_in_doubt and isinstance(error, ExecutionFailed):
+                    error.is_retryable = False
+                raise
+
+    async def check(self, statement: Statement | None) -> str:
+        """Run `SELECT 1`; on PostgreSQL have the statement read through EXPLAIN. Raises DatabaseFailed."""
+        await self._ask("/Execute", {"sql": "SELECT 1"})
+        if statement is not None and not statement.names:
+            await self._ask("/Execute", {"sql": "EXPLAIN " + statement.text(lambda _, name: f":{name}")})
+        return f"connected to {self.host}"
+
+    async def tables(self, schema: str, name: str) -> list[Table]:
+        """The tables of that name. Raises DatabaseFailed."""
+        statement = Statement(_TABLES, ("name", "schema", "schema"), ("select",))
+        values = [{"name": key, "value": {"stringValue": text}} for key, text in (("name", name), ("schema", schema))]
+        found = await self._execute(statement.text(lambda _, key: f":{key}"), values, None)
+        records = found.get("records") or []
+        return tables_of(tuple(field.get("stringValue", "") for field in record) for record in records)
+
+    def retire(self) -> None:
+        """Nothing is held."""
+
+    async def aclose(self) -> None:
+        """Wait for what is being rolled back."""
+        while self._tasks:
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+            await asyncio.sleep(0)  # what has ended takes itself off in the next turn
+
+    async def _begin(self) -> str:
+        return str((await self._ask("/BeginTransaction", {})).get("transactionId", ""))
+
+    async def _execute(self, text: str, parameters: list[dict[str, Any]], transaction: str | None) -> dict[str, Any]:
+        asked: dict[str, Any] = {
+            "sql": text,
+            "parameters": parameters,
+            "includeResultMetadata": True,
+            "resultSetOptions": {"decimalReturnType": "STRING", "longReturnType": "LONG"},
+        }
+        return await self._ask("/Execute", asked | ({"transactionId": transaction} if transaction else {}))
+
+    async def _rolled_back(self, transaction: str) -> None:
+        with suppress(ExecutionFailed, DatabaseFailed):
+            await self._ask("/RollbackTransaction", {"transactionId": transaction}, is_bare=True)
+
+    async def _ask(self, path: str, asked: dict[str, Any], *, is_bare: bool = False) -> dict[str, Any]:
+        members = self._opening.members
+        body = {"resourceArn": str(members["cluster_arn"]), "secretArn": self._secret(), **asked}
+        if not is_bare:
+            body["database"] = str(members["database"])
+        fetched = await self._aws.request(
+            "rds-data",
+            region=self._region,
+            path=path,
+            headers=[("Content-Type", "application/json")],
+            body=msgspec.json.encode(body),
+            timeout_seconds=self._seconds,
+            listed_only=self._opening.is_confined,
+            max_bytes=_MOST_BYTES,
+        )
+        if fetched.status == 200:
+            return json_object(fetched.body)
+        said = aws_error(fetched)
+        state = _STATE.search(said.message)  # the API tells it nowhere else
+        if state is not None:
+            raise DatabaseFailed(Told(f"sqlstate:{state[1]}", meaning_of(state[1]), said.message))
+        if "response size limit" in said.message:
+            raise ExecutionFailed(
+                "result_too_large", "the RDS Data API answers with at most 1 MiB, and this is more; ask for less"
+            )
+        raise aws_failure("the RDS Data API", fetched)
+
+    def _secret(self) -> str:
+        found = str(self._opening.members.get("secret_arn") or self._opening.secret_id)
+        if not found:
+            raise ExecutionFailed(
+                "setup_required",
+                "the RDS Data API logs in with a secret of AWS Secrets Manager; name it as 'secret_arn' in the credentials",
+            )
+        return found
+
+    def _later(self, work: Any) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+def _parameter(name: str, query: Query) -> dict[str, Any]:
+    value, form = query.values.get(name), query.formats.get(name, "")
+    made: dict[str, Any] = {"name": name, "value": {"isNull": True}}
+    if isinstance(value, bool):
+        made["value"] = {"booleanValue": value}
+    elif isinstance(value, int) and -(2**63) <= value < 2**63:
+        made["value"] = {"doubleValue": float(value)} if form == "number" else {"longValue": value}
+    elif isinstance(value, float):
+        made["value"] = {"doubleValue": value}
+    elif isinstance(value, str) and form == "base64":
+        made["value"] = {"blobValue": value}
+    elif isinstance(value, list | dict):
+        made |= {"value": {"stringValue": json_text(value)}, "typeHint": "JSON"}
+    elif value is not None:
+        made["value"] = {"stringValue": str(value)}
+        if form in _HINTS:
+            made["typeHint"] = _HINTS[form]
+            made["value"] = {"stringValue": str(value).replace("T", " ").removesuffix("Z")}
+    return made
+
+
+def _rows(found: Mapping[str, Any], wants: Mapping[str, str]) -> list[dict[str, Any]]:
+    metadata = found.get("columnMetadata") or []
+    names = [str(column.get("label") or column.get("name") or "") for column in metadata]
+    converts = [_convert(str(column.get("typeName", "")).lower()) for column in metadata]
+    records = found.get("records") or []
+    return Columns(names, wants, converts).rows([[_field(field) for field in record] for record in records])
+
+
+def _field(field: Mapping[str, Any]) -> Any:
+    if field.get("isNull"):
+        return None
+    if "arrayValue" in field:
+        return _array(field["arrayValue"])
+    return next((value for name, value in field.items() if name.endswith("Value")), None)
+
+
+def _array(value: Mapping[str, Any]) -> Any:
+    for name, members in value.items():
+        if name == "arrayValues":
+            return [_array(member) for member in members]
+        return list(members)
+    return []
+
+
+def _convert(kind: str) -> Convert:
+    if kind in ("json", "jsonb"):
+        return json_value
+    if kind in ("timestamp", "datetime"):
+        return lambda value: value.replace(" ", "T", 1)
+    if kind == "timestamptz":
+        return lambda value: value.replace(" ", "T", 1) + ("" if value.endswith("Z") or "+" in value else "+00:00")
+    return _number
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, float):
+        return floating(value)
+    return whole(value) if isinstance(value, int) and not isinstance(value, bool) else value

@@ -1,0 +1,146 @@
+"""AWS Lambda: the Invoke interface. What the function says went wrong is told apart from what AWS says about the invocation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+from ferrule.contracts.executor import Context, ExecutionFailed, Output
+from ferrule.infra.clouds.aws import Aws, aws_failure
+from ferrule.infra.clouds.reached import json_object
+from ferrule.infra.network.client import Fetched
+from ferrule.model.excerpt import excerpt
+from ferrule.model.failure import ErrorClass
+from ferrule.runtime.executors.definition import ErrorCode
+from ferrule.runtime.executors.identity import Identity
+from ferrule.runtime.executors.lambda_.function import Answer
+from ferrule.runtime.executors.lambda_.payloads import Payload
+from ferrule.runtime.executors.lambda_.settings import LambdaSettings
+
+MAX_REQUEST = 6 * 1024**2
+MAX_EVENT = 256 * 1024
+MAX_ANSWER = 6 * 1024**2 + 64 * 1024
+"""AWS cuts at 6 MB; whatever is longer did not come from there."""
+LONGEST_SECONDS = 910.0
+"""A function may run for fifteen minutes."""
+_ARN = re.compile(r"arn:aws[a-z-]*:lambda:([a-z0-9-]+):[0-9]*:function:([A-Za-z0-9_-]+)(?::([A-Za-z0-9$_.-]+))?")
+_ERROR_TYPE = re.compile(r"[A-Za-z0-9_.$:-]{1,128}")
+_LONGEST_TEXT = 2_000
+_CLASSES: dict[str, ErrorClass] = {"Sandbox.Timedout": "timeout"}
+"""Of what Lambda itself says in a function's name; every other type is the function's own failure."""
+
+
+class AwsFunction:
+    """One function, by its ARN."""
+
+    def __init__(
+        self, aws: Aws, identity: Identity, settings: LambdaSettings, tool_id: str, codes: Mapping[str, ErrorCode]
+    ) -> None:
+        """Raises ExecutionFailed (`setup_required`) for an ARN that names no function."""
+        found = _ARN.fullmatch(settings.function_id)
+        if found is None:
+            raise ExecutionFailed(
+                "setup_required",
+                f"the function of {tool_id!r} has to be named like arn:aws:lambda:REGION:ACCOUNT:function:NAME",
+            )
+        self._aws = aws
+        self._identity = identity
+        self._settings = settings
+        self._codes = codes
+        self._region = found[1]
+        self._name, self._qualifier = found[2], found[3] or ""
+        self._path = f"/2015-03-31/functions/{quote(settings.function_id, safe='')}"
+        self._what = f"the function of {tool_id!r}"
+        self.host = f"lambda {found[1]} {found[2]}"
+
+    async def invoke(self, payload: Payload, context: Context) -> Answer:
+        """Invoke, and wait for the result unless the invocation is an event."""
+        keys = await self._identity.aws_keys(self._aws, context)
+        self._demand_small(payload)
+        answer = await self._aws.request(
+            "lambda",
+            region=self._region,
+            path=f"{self._path}/invocations",
+            headers=[("Content-Type", payload.media_type), ("X-Amz-Invocation-Type", self._settings.invocation_type)],
+            body=payload.content,
+            keys=keys,
+            timeout_seconds=LONGEST_SECONDS,
+            listed_only=context.is_confined,
+            max_bytes=MAX_ANSWER,
+        )
+        ref = self._ref(answer)
+        failed = None
+        if answer.status not in (200, 202):
+            failed = self._told(answer, context)
+        elif "x-amz-function-error" in answer.headers:
+            failed = self._function_failed(answer)
+        if failed is not None:
+            context.add_native_ref(**ref)
+            raise failed
+        return Answer(answer.body, answer.headers.get("content-type", ""), ref)
+
+    async def probe(self, context: Context) -> str:
+        """GetFunctionConfiguration: nothing runs."""
+        keys = await self._identity.aws_keys(self._aws, context)
+        answer = await self._aws.request(
+            "lambda",
+            region=self._region,
+            method="GET",
+            path=f"{self._path}/configuration",
+            keys=keys,
+            listed_only=context.is_confined,
+        )
+        if answer.status != 200:
+            raise self._told(answer, context)
+        said = json_object(answer.body)
+        state = str(said.get("State") or "Active")
+        if state not in ("Active", "Inactive", "Pending"):
+            raise ExecutionFailed("dependency_unavailable", f"{self._what} is in the state {state!r}")
+        return f"the function {self._name} in {self._region} is there ({said.get('Runtime') or 'container'}, {state})"
+
+    def _demand_small(self, payload: Payload) -> None:
+        limit = MAX_EVENT if self._settings.is_event else MAX_REQUEST
+        if len(payload.content) > limit:
+            raise ExecutionFailed(
+                "invalid_arguments",
+                f"{self._what} takes {limit:,} bytes by {self._settings.invocation_type}, and this input has"
+                f" {len(payload.content):,}; send less, or a reference",
+                code="payload_too_large",
+            )
+
+    def _told(self, answer: Fetched, context: Context) -> ExecutionFailed:
+        failed = aws_failure(self._what, answer)
+        if str(answer.status) in self._codes:
+            failed.message += f". {self._codes[str(answer.status)]}"
+        return self._identity.told(failed, context, self._aws)
+
+    def _function_failed(self, answer: Fetched) -> ExecutionFailed:
+        """The function ran and failed. Its own words may hold anything, so they are output and not message."""
+        said = json_object(answer.body)
+        kind = said.get("errorType")
+        error_type = kind if isinstance(kind, str) and _ERROR_TYPE.fullmatch(kind) else "Unhandled"
+        text = said.get("errorMessage")
+        output = {
+            "error_type": error_type,
+            "error_message": excerpt(text, _LONGEST_TEXT) if isinstance(text, str) else "",
+        }
+        return ExecutionFailed(
+            _CLASSES.get(error_type, "execution_failed"),
+            f"{self._what} ran and failed with {error_type}",
+            code="function_error",
+            native_error_ref=f"lambda:{error_type}",
+            output=Output(output),
+        )
+
+    def _ref(self, answer: Fetched) -> dict[str, Any]:
+        found = {
+            "function": self._name,
+            "region": self._region,
+            "request_id": answer.headers.get("x-amzn-requestid", ""),
+            "executed_version": answer.headers.get("x-amz-executed-version", ""),
+            "trace_id": answer.headers.get("x-amzn-trace-id", ""),
+            "status": answer.status,
+        }
+        return {"source": "aws_lambda", **{name: value for name, value in found.items() if value}}

@@ -1,0 +1,186 @@
+"""HTTP for the official client, through the guarded network: every request is judged and dialled by `network/`.
+
+What goes wrong with one request is told to that request alone, as an error it can read (the client would give up the whole
+connection otherwise), and what really happened is kept here under the request's number.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable
+from urllib.parse import urljoin
+
+import httpx2
+import msgspec
+
+from ferrule.infra.network.client import Client, Response
+from ferrule.infra.network.failures import BadRequest, BrokenAnswer, TooLong, Unreachable
+from ferrule.infra.network.guard import Forbidden
+from ferrule.infra.network.retry_after import retry_after
+from ferrule.infra.network.urls import BadUrl, Target, parse_url
+from ferrule.runtime.executors.mcp.failures import Mishap, of_network, of_status
+
+MISHAP = -32099
+"""The code of an error that was made here; what happened is kept by the number of its request."""
+_OURS = frozenset({"host", "content-length", "connection", "accept-encoding", "transfer-encoding"})
+_LONGEST_REFUSAL = 64 * 1024
+_SESSION = "mcp-session-id"
+_FINAL = frozenset({401, 403, 429})
+_SESSION_GONE = frozenset({400, 404})
+"""404 as the standard says; 400 as older servers do after a restart. Neither has done anything with the request."""
+_MOST_KEPT = 256
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_ELSEWHERE = Mishap(
+    "policy_blocked",
+    "sends to another server, which is not followed; write that server's address if it is the one that is meant",
+    "redirect_refused",
+    "http:redirect",
+    step="before",
+)
+
+
+class BrokenBody(httpx2.StreamError):
+    """A body that did not come to its end. The client turns it into an error of the one request."""
+
+
+class _Message(msgspec.Struct):
+    id: int | str | None = None
+
+
+class GuardedTransport(httpx2.AsyncBaseTransport):
+    """Carries the client's requests over the process's own connections."""
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        listed_only: bool,
+        max_bytes: int,
+        on_failed: Callable[[Mishap], None] | None = None,
+    ) -> None:
+        """`on_failed` hears of failed requests that carry no answer of their own: those of the older transport."""
+        self._client = client
+        self._listed_only = listed_only
+        self._max_bytes = max_bytes
+        self._on_failed = on_failed
+        self._mishaps: dict[int | str, Mishap] = {}
+        self.session_id: str | None = None
+
+    def mishap(self, number: int | str) -> Mishap | None:
+        """What happened to the request of that number on its way; None when nothing did."""
+        return self._mishaps.pop(number, None)
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """One request and the head of its answer."""
+        body = await request.aread()
+        number = _number(body)
+        try:
+            target = parse_url(str(request.url))
+            headers = [(name, value) for name, value in request.headers.multi_items() if name.lower() not in _OURS]
+            headers.append(("Accept-Encoding", "identity"))  # events come one by one
+            answer = await self._client.send(request.method, target, headers, body, listed_only=self._listed_only)
+        except BadUrl as error:
+            return self._failed(request, number, of_network(BadRequest(str(error))))
+        except (Forbidden, Unreachable, BrokenAnswer, BadRequest) as error:
+            return self._failed(request, number, of_network(error))
+        self.session_id = answer.headers.get(_SESSION, self.session_id)
+        if answer.status >= 400:
+            return await self._refused(request, number, answer)
+        if answer.status in _REDIRECTS and _leaves(target, answer.headers.get("location", "")):
+            answer.close()
+            return self._failed(request, number, _ELSEWHERE)
+        if answer.headers.get("content-encoding", "identity").lower() != "identity":
+            answer.close()
+            odd = BrokenAnswer("its answer is compressed, which nobody asked for")
+            return self._failed(request, number, of_network(odd))
+        is_stream = answer.headers.get("content-type", "").lower().startswith("text/event-stream")
+
+        def broken(error: Exception) -> None:
+            self._remember(number, of_network(error))
+
+        pieces = _Pieces(answer, self._max_bytes, broken, is_stream=is_stream)
+        return httpx2.Response(answer.status, headers=list(answer.headers.items()), stream=pieces, request=request)
+
+    async def _refused(self, request: httpx2.Request, number: int | str | None, answer: Response) -> httpx2.Response:
+        try:
+            body = await answer.read(_LONGEST_REFUSAL)
+        except (TooLong, BrokenAnswer):
+            body = b""
+        status, words = answer.status, body.decode("utf-8", "replace")
+        if request.method == "POST" and _SESSION in request.headers and status in _SESSION_GONE:
+            gone = of_status(503, words)._replace(
+                text="does not know the session any more", code="session_gone", ref=f"http:{status}", step="session"
+            )
+            return self._failed(request, number, gone)
+        if status not in _FINAL and _is_rpc_error(body):
+            return httpx2.Response(status, headers={"content-type": "application/json"}, content=body, request=request)
+        return self._failed(request, number, of_status(status, words, retry_after(answer.headers)))
+
+    def _failed(self, request: httpx2.Request, number: int | str | None, mishap: Mishap) -> httpx2.Response:
+        """An answer in the place of the one that will not come."""
+        if self._on_failed is not None:
+            self._on_failed(mishap)
+        self._remember(number, mishap)
+        error = {"code": MISHAP, "message": "see what is kept of this request"}
+        status = mishap.status if mishap.status is not None and mishap.step != "session" else 503
+        return httpx2.Response(status, json={"jsonrpc": "2.0", "id": 0, "error": error}, request=request)
+
+    def _remember(self, number: int | str | None, mishap: Mishap) -> None:
+        if number is None:
+            return
+        self._mishaps[number] = mishap
+        while len(self._mishaps) > _MOST_KEPT:  # of requests that nobody waits for any more
+            del self._mishaps[next(iter(self._mishaps))]
+
+
+class _Pieces(httpx2.AsyncByteStream):
+    """A body as it comes, up to a length; of a stream of events each event up to that length."""
+
+    def __init__(self, answer: Response, max_bytes: int, tell: Callable[[Exception], None], *, is_stream: bool) -> None:
+        self._answer = answer
+        self._max_bytes = max_bytes
+        self._tell = tell
+        self._is_stream = is_stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        try:
+            async for piece in self._answer.pieces(None if self._is_stream else self._max_bytes):
+                end = piece.rfind(b"\n") + 1 if self._is_stream else 0
+                # An event is one line here: the message is written on one, as MCP wants it.
+                size = len(piece) - end if end else size + len(piece)
+                if size > self._max_bytes:
+                    raise TooLong(self._max_bytes)
+                yield piece
+        except (BrokenAnswer, TooLong, Unreachable) as error:
+            self._tell(error)
+            raise BrokenBody(str(error)) from None
+
+    async def aclose(self) -> None:
+        """Stop reading."""
+        self._answer.close()
+
+
+def _leaves(here: Target, location: str) -> bool:
+    """Whether a redirect leads to another server, or to none that can be read."""
+    try:
+        there = parse_url(urljoin(here.url, location))
+    except BadUrl:
+        return True
+    return (here.scheme, here.host, here.port) != (there.scheme, there.host, there.port)
+
+
+def _number(body: bytes) -> int | str | None:
+    try:
+        return msgspec.json.decode(body, type=_Message).id if body else None
+    except msgspec.DecodeError:
+        return None
+
+
+def _is_rpc_error(body: bytes) -> bool:
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        return False
+    error = value.get("error") if isinstance(value, dict) else None
+    return isinstance(error, dict) and isinstance(error.get("code"), int)

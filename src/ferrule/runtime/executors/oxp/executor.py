@@ -1,0 +1,204 @@
+"""Runs tools that live on OXP servers, as clients of the protocol should (OXP-34, OXP-36, OXP-38 to OXP-42).
+
+A call has one id at its server for as long as nobody knows how it ended: sent again under it, nothing is done twice. Only when
+the server says that the call failed and may be retried, it gets another. A call that waits for a person there goes on in the
+background here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from typing import Any, TypeVar
+
+import msgspec
+
+from ferrule.contracts.executor import Context, ExecutionFailed, Output, Support
+from ferrule.infra.clouds.reached import reach
+from ferrule.infra.lockfile.oxp_tools import ImportedOxp, imported_oxp
+from ferrule.model.tool import Tool
+from ferrule.runtime.executors.identity import demand_trusted
+from ferrule.runtime.executors.oxp.answers import Failure, read_answer
+from ferrule.runtime.executors.oxp.listing import Listings
+from ferrule.runtime.executors.oxp.requirements import RequirementContext
+from ferrule.runtime.executors.oxp.upstream import Upstream, upstream_of
+from ferrule.runtime.executors.surroundings import Surroundings
+
+SCHEMA = "urn:oxp:1.0"
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 30.0
+_PROBE_SECONDS = 10.0
+_UNSURE = frozenset({"dependency_unavailable", "timeout"})
+"""Failures on the way, after which the same call is sent again under its id."""
+T = TypeVar("T")
+
+
+class OxpExecutor:
+    """Every OXP server behind the workspace."""
+
+    support = Support(background=True, credential_delegation=True)
+
+    def __init__(self, around: Surroundings) -> None:
+        self.around = around
+        self.settings = around.upstreams.oxp
+        self.listings = Listings(around)
+
+    def can_run(self, tool: Tool) -> bool:
+        """True: `TransportExecutor` asks only for its own."""
+        return True
+
+    def prepare(self, tool: Tool) -> OxpRun:
+        """The tool's runner. Raises ExecutionFailed (`setup_required`)."""
+        try:
+            imported = imported_oxp(tool)
+        except msgspec.DecodeError:
+            raise ExecutionFailed("setup_required", f"{tool.tool_id!r} names no server of [oxp.servers]") from None
+        server = self.settings.servers.get(imported.server_id)
+        if server is None:
+            raise ExecutionFailed(
+                "setup_required", f"there is no [oxp.servers.{imported.server_id}] in ferrule.toml any more"
+            )
+        return OxpRun(self, tool, imported, upstream_of(imported.server_id, server))
+
+    async def aclose(self) -> None:
+        """Nothing is held open."""
+
+
+class OxpRun:
+    """One tool of one server, in one version."""
+
+    support = OxpExecutor.support
+
+    def __init__(self, executor: OxpExecutor, tool: Tool, imported: ImportedOxp, upstream: Upstream) -> None:
+        self._around = executor.around
+        self._settings = executor.settings
+        self._listings = executor.listings
+        self._server = upstream
+        self._accepted = imported.definition
+        self._id = str(imported.definition["id"])
+        self._required = RequirementContext(tool, executor.around)
+        self.upstream = f"oxp:{upstream.server_id}"
+
+    async def __call__(self, arguments: dict[str, Any], context: Context) -> Output:
+        """Call the tool. Raises ExecutionFailed."""
+        return await self._unless_aborted(context, self._run(arguments, context))
+
+    async def probe(self, context: Context) -> str:
+        """Whether the server is well, has the tool as accepted, and can be given what the tool requires."""
+        fetched = await reach(
+            self._around.client,
+            self._server.label,
+            "GET",
+            self._server.url("/health"),
+            timeout_seconds=_PROBE_SECONDS,
+            listed_only=context.is_confined,
+        )
+        if fetched.status != 200:
+            raise ExecutionFailed(
+                "dependency_unavailable", f"{self._server.label} says that it is not well ({fetched.status})"
+            )
+        self._listings.forget(self._server)
+        await self._listings.demand_unchanged(self._server, self._accepted, context)
+        await self._required.demand(context)
+        return f"{self._server.label} is well; the tool is there and as accepted"
+
+    async def _run(self, arguments: dict[str, Any], context: Context) -> Output:
+        loop = asyncio.get_running_loop()
+        ends = loop.time() + self._settings.timeout_seconds
+        ends = ends if context.deadline is None else min(ends, context.deadline)
+        await self._bounded(ends, self._listings.demand_unchanged(self._server, self._accepted, context))
+        call_id, attempt, pause, is_waiting = context.invocation_id, 1, _FIRST_PAUSE, False
+        self._note(context, call_id, attempt)
+        while True:
+            answer = await self._attempted(arguments, context, call_id, ends)
+            if isinstance(answer, Output):
+                return answer
+            if answer.is_pending:
+                if not is_waiting:
+                    is_waiting, ends = True, loop.time() + self._settings.pending_seconds
+                    context.to_background(message=f"the call waits at {self._server.label}")
+            elif not answer.may_retry or attempt >= self._settings.attempts:
+                raise answer.error
+            else:
+                attempt += 1
+                if answer.error.code == "upstream_failed":  # it ran and failed: another try is another call there
+                    call_id = f"{context.invocation_id}.{attempt}"
+                self._note(context, call_id, attempt)
+            wait = answer.after_seconds if answer.after_seconds is not None else pause
+            if answer.is_pending:
+                wait = min(wait, _LONGEST_PAUSE)
+            if loop.time() + wait >= ends:
+                raise answer.error
+            await asyncio.sleep(wait)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def _note(self, context: Context, call_id: str, attempt: int) -> None:
+        """Have it on record that a call is sent, and under which id."""
+        server_id = self._server.server_id
+        context.add_native_ref(source="oxp", server_id=server_id, tool_id=self._id, call_id=call_id, attempt=attempt)
+
+    async def _attempted(
+        self, arguments: dict[str, Any], context: Context, call_id: str, ends: float
+    ) -> Output | Failure:
+        """What came of sending the call once. What went wrong on the way may be tried again under the same id."""
+        try:
+            return await self._bounded(ends, self._sent(arguments, context, call_id))
+        except ExecutionFailed as failed:
+            if failed.error_class not in _UNSURE or asyncio.get_running_loop().time() >= ends:
+                raise
+            failed.is_retryable = False
+            return Failure(failed, may_retry=True)
+
+    async def _sent(self, arguments: dict[str, Any], context: Context, call_id: str) -> Output | Failure:
+        server, around = self._server, self._around
+        if server.has_credentials or self._required.has_values:
+            demand_trusted(around.guard, server.target, server.label)
+        headers = await server.headers(around.vault, context, around.now)
+        request: dict[str, Any] = {"call_id": call_id, "tool_id": self._id, "input": arguments}
+        if context.run_id:
+            request["trace_id"] = context.run_id
+        if brought := await self._required.values(context):
+            request["context"] = brought
+        fetched = await reach(
+            around.client,
+            server.label,
+            "POST",
+            server.url("/tools/call"),
+            [*headers.items(), ("Content-Type", "application/json"), ("Accept", "application/json")],
+            msgspec.json.encode({"$schema": SCHEMA, "request": request}),
+            timeout_seconds=self._settings.timeout_seconds,
+            listed_only=context.is_confined,
+            max_bytes=self._settings.max_response_bytes,
+        )
+        if fetched.status == 401:
+            around.vault.refused(server.credentials, context)
+        return read_answer(server.label, self._id, fetched, is_compat=server.is_compat)
+
+    async def _bounded(self, ends: float, work: Awaitable[T]) -> T:
+        try:
+            async with asyncio.timeout_at(ends):
+                return await work
+        except TimeoutError:
+            raise ExecutionFailed(
+                "timeout", f"the tool {self._id} of {self._server.label} took too long; it may still run there"
+            ) from None
+
+    async def _unless_aborted(self, context: Context, work: Awaitable[Output]) -> Output:
+        """Nobody can stop a tool there: whoever is told to stop waits no longer, and the tool may go on."""
+        running = asyncio.ensure_future(work)
+
+        def stop() -> None:
+            running.cancel()
+
+        context.on_abort(stop)
+        try:
+            return await running
+        except asyncio.CancelledError:
+            running.cancel()
+            task = asyncio.current_task()
+            if not context.aborted or (task is not None and task.cancelling() > 0):
+                raise
+            kind = "timeout" if context.abort_reason == "timeout" else "canceled"
+            raise ExecutionFailed(
+                kind,  # type: ignore[arg-type]
+                f"nobody waits any more; the tool {self._id} of {self._server.label} may still run there",
+            ) from None

@@ -1,0 +1,238 @@
+"""Runs AML tools whose transport is `rest-api`. The definition is compiled in `prepare`; a call fills in values and sends.
+
+What may be called, how often and by whom is decided elsewhere; which address may be dialled is the client's guard's business.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Any
+
+import msgspec
+
+from ferrule.contracts.credentials import Shown
+from ferrule.contracts.executor import Context, ExecutionFailed, Output, Support
+from ferrule.infra.network.client import Response
+from ferrule.infra.network.failures import BadRequest, BrokenAnswer, TooLong, Unreachable
+from ferrule.infra.network.guard import Forbidden
+from ferrule.infra.network.redirects import MOST_REDIRECTS, Step, follow, next_step
+from ferrule.infra.network.time_limits import TimeLimits
+from ferrule.infra.network.urls import BadUrl, Target, parse_url
+from ferrule.model.credentials import Credentials
+from ferrule.model.tool import Tool
+from ferrule.runtime.executors.definition import error_codes, read_tool_credentials, read_transport, tool_type
+from ferrule.runtime.executors.rest.answers import Reader
+from ferrule.runtime.executors.rest.failures import network_failure, request_ids, status_failure, words_of
+from ferrule.runtime.executors.rest.fetching import Fetcher
+from ferrule.runtime.executors.rest.mapping import SAFE, Unusable, endpoint_of, plan_of, refuse_header
+from ferrule.runtime.executors.rest.plan import NO_FILES, Plan, Request
+from ferrule.runtime.executors.rest.settings import RestTransport
+from ferrule.runtime.executors.rest.showing import NOTHING_SHOWN, own_of, with_shown
+from ferrule.runtime.executors.surroundings import Surroundings
+
+_USUAL = {"Accept": "application/json, text/*;q=0.8, */*;q=0.5", "User-Agent": f"ferrule/{version('ferrule')}"}
+_FAILURES = (Forbidden, OSError, BrokenAnswer, TooLong, BadRequest, TimeoutError)
+_READING = frozenset({"retrieval", "function"})
+
+
+class RestExecutor:
+    """All `rest-api` tools of a process, over one pooled client."""
+
+    support = Support(cancel=True, retries=True, artifacts=True, credential_delegation=True)
+
+    def __init__(self, surroundings: Surroundings) -> None:
+        self._surroundings = surroundings
+        self._time_limits = TimeLimits()
+
+    def can_run(self, tool: Tool) -> bool:
+        """True for an AML tool; whoever asks has looked at its transport."""
+        return tool.dialect == "aml"
+
+    def prepare(self, tool: Tool) -> RestRun:
+        """The tool's runner. Raises ExecutionFailed (`setup_required`) for a transport that cannot be meant as written."""
+        transport = read_transport(tool, RestTransport)
+        credentials = read_tool_credentials(tool)
+        own = own_of(credentials)
+        try:
+            base = parse_url(transport.base_url)
+            schema = msgspec.json.decode(tool.runtime_input_schema or tool.input_schema)
+            plan = plan_of(transport, base.path, schema, _USUAL, own)
+            return RestRun(tool, transport, plan, base, credentials, self._surroundings, self._time_limits)
+        except (BadUrl, Unusable) as error:
+            what = f"`base_url`: {error}" if isinstance(error, BadUrl) else str(error)
+            raise ExecutionFailed(
+                "setup_required", f"the transport of {tool.tool_id!r} cannot be used: {what}"
+            ) from None
+
+    async def aclose(self) -> None:
+        """Nothing of its own: the client is the process's."""
+
+
+class RestRun:
+    """Runs one tool."""
+
+    support = RestExecutor.support
+    runs_in_place = True
+
+    def __init__(
+        self,
+        tool: Tool,
+        transport: RestTransport,
+        plan: Plan,
+        base: Target,
+        credentials: Credentials,
+        surroundings: Surroundings,
+        time_limits: TimeLimits,
+    ) -> None:
+        self.upstream = f"{base.scheme}://{base.host}:{base.port}"
+        kind = tool_type(tool)
+        self.is_repeatable = kind in _READING  # whatever the method: an action does something
+        self._is_once = transport.retry_policy.is_off
+        if plan.is_checked_early:
+            self.preflight: Callable[[dict[str, Any]], None] = plan.check
+        self._tool_id = tool.tool_id
+        self._plan = plan
+        self._base = base
+        self._credentials = credentials if credentials.scheme != "none" else None
+        self._vault, self._now = surroundings.vault, surroundings.now
+        self._codes = error_codes(tool)
+        self._most = surroundings.upstreams.rest.max_response_bytes
+        self._client = surroundings.client
+        self._time_limits = time_limits
+        self._fetcher = Fetcher(surroundings, base)
+        self._key_header = transport.idempotency_header
+        refuse_header(self._key_header, own_of(credentials).headers, is_input=False)
+        self._sends_key = plan.method not in SAFE and self._key_header.lower() not in plan.header_names
+        self._probe = endpoint_of(transport.probe) if transport.probe else None
+        if self._probe is not None and self._probe.method not in ("GET", "HEAD"):
+            raise Unusable("`x-probe` must be a GET or HEAD request")
+        self._takes_files = plan.body == "binary" or any(place.kind == "file" for place in plan.places.values())
+        self._reader = Reader(
+            tool.tool_id,
+            base.host,
+            transport.answer,
+            self._most,
+            has_schema=tool.output_schema is not None,
+            is_action=kind not in _READING,
+            clean=surroundings.clean,
+        )
+        # The path as it is written: arguments, which may be secret, are not in it.
+        self._ref = {
+            "source": "http",
+            "method": plan.method,
+            "server_url": self._base._replace(path=base.path.partition("?")[0].rstrip("/")).url,
+            "path": endpoint_of(transport.endpoint).path,
+            "url": base._replace(path=plan.path.text).url,
+        }
+
+    async def __call__(self, arguments: dict[str, Any], context: Context) -> Output:
+        """Send the request and read its answer. Raises ExecutionFailed."""
+        try:
+            with self._time_limits.until(context.deadline):
+                own = await self._shown(context)
+                files = NO_FILES
+                if self._takes_files:
+                    files = await self._plan.files(arguments, self._fetcher.of(context), self._fetcher.most)
+                request = self._plan.request(arguments, files)
+                response = await self._sent(request, own, context)
+                if response.status == 401 and self._credentials is not None:
+                    response = await self._renewed(response, request, own, context)
+                if 200 <= response.status < 300:
+                    context.add_native_ref(**self._ref, status=response.status, **request_ids(response.headers))
+                    return await self._reader.output(self._plan.method, response)
+                raise await self._failed(response, context)
+        except _FAILURES as error:
+            context.add_native_ref(**self._ref)
+            raise network_failure(self._tool_id, self._base.host, error, context, self._most) from None
+
+    async def probe(self, context: Context) -> str:
+        """Read the credentials and ask the host, with `x-probe` or HEAD on `base_url`; the tool itself is not called."""
+        own = await self._shown(context)
+        method, path = "HEAD", self._base.path
+        if self._probe is not None:
+            method = self._probe.method
+            path = self._base.path.partition("?")[0].rstrip("/") + self._probe.path
+            path += f"?{self._probe.query}" if self._probe.query else ""
+        host = self._base.host
+        try:
+            async with asyncio.timeout_at(context.deadline):
+                headers, shown_path = [*_USUAL.items(), *own.headers.items()], path
+                if own.query or own.cookies:
+                    shown_path, headers = with_shown(path, headers, own)
+                target = self._base._replace(path=shown_path)
+                response = await self._client.send(method, target, headers, listed_only=context.is_confined)
+                response.close()
+        except _FAILURES as error:
+            raise network_failure(self._tool_id, host, error, context, self._most) from None
+        status = response.status
+        if status in (401, 403) or status >= 500 or (self._probe is not None and status >= 300):
+            raise status_failure(self._tool_id, host, status, response.headers, {}, self._now)
+        name = f"; the credentials {self._credentials.label!r} were sent with it" if self._credentials else ""
+        return f"{host} answers ({method} {path.partition('?')[0]} gave {status}){name}"
+
+    async def _shown(self, context: Context) -> Shown:
+        if self._credentials is None:
+            return NOTHING_SHOWN
+        return await self._vault.shown(self._credentials, context)
+
+    async def _sent(self, request: Request, own: Shown, context: Context) -> Response:
+        base, headers = self._base, list(request.headers)
+        if context.idempotency_key is not None and self._sends_key:
+            headers.append((self._key_header, context.idempotency_key))
+        headers += own.headers.items()
+        path = request.path
+        if own.query or own.cookies:
+            path, headers = with_shown(path, headers, own)
+        target = Target(base.scheme, base.host, base.port, path)
+        method, confined, single = self._plan.method, context.is_confined, self._is_single(context)
+        response = await self._client.send(
+            method, target, headers, request.body, listed_only=confined, is_single=single
+        )
+        if not 300 <= response.status < 400:
+            return response
+        return await self._redirected(response, Step(method, target, tuple(headers), request.body), confined, single)
+
+    def _is_single(self, context: Context) -> bool:
+        """True when nothing may be sent a second time: it acts and has no key, or its author wants one request."""
+        return self._is_once or not (self.is_repeatable or context.idempotency_key is not None)
+
+    async def _redirected(self, response: Response, step: Step, confined: bool, single: bool) -> Response:
+        """The answer at the end of a redirect; the same one when it leads nowhere."""
+        try:
+            following = next_step(self._client.guard, step, response.status, response.headers.get("location"))
+        except BaseException:
+            response.close()
+            raise
+        if following is None:
+            return response
+        response.close()
+        left = MOST_REDIRECTS - 1
+        try:
+            return (await follow(self._client, following, listed_only=confined, is_single=single, most=left)).response
+        except Unreachable as error:
+            error.is_sent = True  # the first request was answered: somebody may have acted upon it
+            raise
+
+    async def _renewed(self, response: Response, request: Request, own: Shown, context: Context) -> Response:
+        """Another answer, where the secret has changed since it was read and the call may be sent twice; else the same."""
+        assert self._credentials is not None
+        self._vault.refused(self._credentials, context)
+        if self._is_single(context):
+            return response
+        fresh = await self._shown(context)
+        if fresh == own:
+            return response
+        response.close()
+        again = await self._sent(request, fresh, context)
+        if again.status == 401:
+            self._vault.refused(self._credentials, context)
+        return again
+
+    async def _failed(self, response: Response, context: Context) -> ExecutionFailed:
+        context.add_native_ref(**self._ref, status=response.status, **request_ids(response.headers))
+        words = await words_of(response)
+        return status_failure(
+            self._tool_id, self._base.host, response.status, response.headers, self._codes, self._now, words
+        )

@@ -1,0 +1,278 @@
+"""How one tool's arguments become requests. Made once per tool by `mapping.py`; a call only fills in values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from ferrule.runtime.executors.rest.attachments import Fetch, File, check_inline, files_of
+from ferrule.runtime.executors.rest.bodies import (
+    JSON,
+    NO_BODY,
+    Body,
+    Field,
+    form_body,
+    json_body,
+    json_bytes,
+    multipart_body,
+    text_body,
+)
+from ferrule.runtime.executors.rest.settings import BodyKind, PlacedStyle
+from ferrule.runtime.executors.rest.styles import cookies_of, header_writer
+from ferrule.runtime.executors.rest.templates import PathTemplate, Template, is_given
+from ferrule.runtime.executors.rest.values import (
+    encoded,
+    header_value,
+    pairs_of,
+    quote,
+    quote_reserved,
+    refused,
+    text_of,
+)
+
+Headers = Sequence[tuple[str, str]]
+Files = Mapping[str, Sequence[File]]
+NO_FILES: Files = {}
+
+
+class Request(NamedTuple):
+    """What goes out, without credentials."""
+
+    path: str
+    """With the query."""
+    headers: Headers
+    body: bytes
+
+
+class Slot(msgspec.Struct, frozen=True):
+    """A text of the definition with arguments in it, somewhere in the query or the headers."""
+
+    key: str
+    """Encoded already, where it stands in a query."""
+    template: Template
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where one argument goes."""
+
+    kind: Literal["query", "header", "cookie", "body", "file", "nowhere"]
+    """`nowhere`: it stands in the path, or in a text of the definition, already."""
+    key: str = ""
+    """What it is called there; of a query encoded already. Empty: its own name."""
+    style: PlacedStyle = "repeat"
+    steps: tuple[str, ...] = ()
+    """Where it stands in a JSON body; empty: under its key."""
+    is_reserved: bool = False
+    """True when its reserved characters are sent as they are."""
+    content_type: str = ""
+    """Of a part of a multipart body; empty: what the value is."""
+
+
+NOWHERE = Place("nowhere")
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """One endpoint, compiled."""
+
+    method: str
+    path: PathTemplate
+    query: tuple[str | Slot, ...] = ()
+    """What the definition has in the query, in its order: `name=value`, ready or with places for arguments."""
+    headers: tuple[tuple[str, str], ...] = ()
+    header_slots: tuple[Slot, ...] = ()
+    content_type: str = ""
+    """What the author wrote; empty: what the body is."""
+    places: dict[str, Place] = {}
+    default: Place = NOWHERE
+    """Where arguments go that are not in `places`."""
+    reserved: frozenset[str] = frozenset()
+    """Names that are taken there: an argument nobody declared does not stand beside what the definition fixes."""
+    taken: frozenset[str] = frozenset()
+    """Names of parameters, where members of an object become parameters: none of them may have one of these."""
+    odd: frozenset[str] = frozenset()
+    """Arguments in the query that are not written plainly."""
+    cookie: str | None = None
+    """What the definition has as a cookie, where arguments become cookies; None: none do."""
+    body: BodyKind = "none"
+    has_members: bool = False
+    """True when some declared argument may stand in the body; then an object is sent even when it is empty."""
+    whole: str = ""
+    """The argument that is the body."""
+    is_base64: bool = False
+    """True when that argument is base64 text."""
+    is_plain_json: bool = False
+    """True when all arguments are the members of a JSON body."""
+    attachments: tuple[str, ...] = ()
+    """Arguments that are attachments and stay objects."""
+
+    @property
+    def is_checked_early(self) -> bool:
+        """True when arguments may be refused for where they go; a person is not asked about such a call."""
+        kinds = {place.kind for place in self.places.values()}
+        return bool(self.path.names or self.header_slots or self.taken or kinds & {"header", "cookie"})
+
+    @property
+    def header_names(self) -> frozenset[str]:
+        """What it sets, in lower case."""
+        placed = (place.key for place in self.places.values() if place.kind == "header")
+        written = (*(name for name, _ in self.headers), *(slot.key for slot in self.header_slots), *placed)
+        return frozenset(name.lower() for name in (*written, *(() if self.cookie is None else ("cookie",))))
+
+    def check(self, arguments: dict[str, Any]) -> None:
+        """Look at what goes into the path and the headers. Raises ExecutionFailed (`invalid_arguments`)."""
+        self.path.filled(arguments)
+        self._headers(arguments)
+        if self.taken:
+            self._refuse_taken(arguments)
+
+    async def files(self, arguments: dict[str, Any], fetch: Fetch, most: int) -> Files:
+        """The files of a call, by the names of their fields. Raises ExecutionFailed."""
+        if self.body == "binary":
+            value = arguments.get(self.whole)
+            if value is None or (isinstance(value, str) and not self.is_base64):
+                return NO_FILES
+            return {self.whole: await files_of(self.whole, value, fetch, most)}
+        found: dict[str, Sequence[File]] = {}
+        for name, value in arguments.items():
+            place = self.places.get(name, self.default)
+            if place.kind == "file" and value is not None:
+                several = await files_of(name, value, fetch, most)
+                if place.content_type:
+                    several = [file._replace(media_type=place.content_type) for file in several]
+                found[place.key or name] = several
+        return found
+
+    def request(self, arguments: dict[str, Any], files: Files = NO_FILES) -> Request:
+        """The request of a call. Raises ExecutionFailed (`invalid_arguments`)."""
+        for name in self.attachments:
+            check_inline(name, arguments.get(name))
+        path = self.path.filled(arguments)
+        headers = self._headers(arguments)
+        if self.is_plain_json:
+            pairs, body = self._written_pairs(arguments), self._plain_json(arguments)
+        else:
+            pairs, fields = self._parted(arguments)
+            body = self._body(arguments, fields, files)
+        if pairs:
+            path = f"{path}?{'&'.join(pairs)}"
+        if body is not NO_BODY:
+            headers.append(("Content-Type", self.content_type or body.media_type))
+        return Request(path, headers, body.data)
+
+    def _plain_json(self, arguments: dict[str, Any]) -> Body:
+        return Body(JSON, json_bytes(arguments)) if self.has_members or arguments else NO_BODY
+
+    def _parted(self, arguments: dict[str, Any]) -> tuple[list[str], list[Field]]:
+        """What goes into the query, and what into the body."""
+        pairs, fields = self._written_pairs(arguments) if self.query else [], []
+        places, default = self.places, self.default
+        for name, value in arguments.items():
+            place = places.get(name, default)
+            if name in self.reserved and name not in places:
+                raise refused(name, "has a name that the definition uses for something else")
+            if place.kind == "query":
+                if name in self.odd:
+                    quoted = quote_reserved if place.is_reserved else quote
+                    pairs += pairs_of(place.key, name, value, place.style, quoted)
+                elif value.__class__ is int and place.key:  # by far the most common kinds, without a detour
+                    pairs.append(f"{place.key}={value}")
+                elif value.__class__ is str and place.key:
+                    pairs.append(f"{place.key}={encoded(name, value, quote)}")
+                else:
+                    pairs += pairs_of(place.key or encoded(name, name, quote), name, value, place.style, quote)
+            elif place.kind == "body":
+                fields.append(_field(name, value, place))
+        if self.taken:
+            self._refuse_taken(arguments)
+        return pairs, fields
+
+    def _refuse_taken(self, arguments: dict[str, Any]) -> None:
+        """Members that become parameters have names of their own. Raises ExecutionFailed."""
+        others = [name for name in arguments if name not in self.places]
+        taken = set(self.taken)
+        for name, place in self.places.items():
+            value = arguments.get(name) if place.style == "form-exploded" else None
+            if not isinstance(value, dict):
+                continue
+            if not taken.isdisjoint(value) or (place.kind == self.default.kind and not value.keys().isdisjoint(others)):
+                raise refused(name, "has a member with the name of another parameter")
+            taken.update(value)
+
+    def _written_pairs(self, arguments: dict[str, Any]) -> list[str]:
+        pairs: list[str] = []
+        for pair in self.query:
+            if isinstance(pair, str):
+                pairs.append(pair)
+            else:
+                pairs += _slot_pairs(pair, arguments)
+        return pairs
+
+    def _headers(self, arguments: dict[str, Any]) -> list[tuple[str, str]]:
+        made = list(self.headers)
+        for slot in self.header_slots:
+            if is_given(slot.template, arguments):
+                literals, names = slot.template
+                value = literals[0]
+                for index, name in enumerate(names):
+                    value += header_value(name, arguments[name]) + literals[index + 1]
+                made.append((slot.key, value))
+        if self.places:
+            for name, place in self.places.items():
+                if place.kind == "header" and arguments.get(name) not in (None, {}):
+                    made.append((place.key, header_writer(place.style)(name, arguments[name])))
+        if self.cookie is not None and (cookie := self._cookies(arguments)):
+            made.append(("Cookie", cookie))
+        return made
+
+    def _cookies(self, arguments: dict[str, Any]) -> str:
+        cookies = [self.cookie] if self.cookie else []
+        for name, place in self.places.items():
+            if place.kind == "cookie" and arguments.get(name) is not None:
+                cookies += cookies_of(place.key, name, arguments[name], place.style)
+        return "; ".join(cookies)
+
+    def _body(self, arguments: dict[str, Any], fields: list[Field], files: Files) -> Body:
+        if self.whole:
+            return self._whole_body(arguments[self.whole], files) if self.whole in arguments else NO_BODY
+        if not (fields or files or self.has_members):
+            return NO_BODY
+        match self.body:
+            case "json":
+                return json_body(fields)
+            case "form":
+                return form_body(fields)
+            case "multipart":
+                return multipart_body(fields, files)
+        return NO_BODY
+
+    def _whole_body(self, value: Any, files: Files) -> Body:
+        """The body that one argument is; none when it was not given."""
+        if value is None and self.body != "json":
+            return NO_BODY
+        if self.body == "json":
+            return Body(JSON, json_bytes(value))
+        if self.body == "text" or self.whole not in files:
+            return text_body(Field(self.whole, self.whole, value))
+        file = files[self.whole][0]
+        return Body(file.media_type, file.data)
+
+
+def _field(name: str, value: Any, place: Place) -> Field:
+    key = place.key or name
+    return Field(name, key, value, place.style, place.steps, place.content_type, place.is_reserved)
+
+
+def _slot_pairs(slot: Slot, arguments: dict[str, Any]) -> list[str]:
+    """What a text of the definition becomes in the query; nothing when one of its arguments was not given."""
+    template = slot.template
+    if not is_given(template, arguments):
+        return []
+    if template.is_bare:
+        name = template.names[0]
+        return list(pairs_of(slot.key, name, arguments[name], "repeat", quote))
+    made = template.literals[0]
+    for index, name in enumerate(template.names):
+        made += encoded(name, text_of(name, arguments[name]), quote) + template.literals[index + 1]
+    return [f"{slot.key}={made}"]

@@ -1,0 +1,226 @@
+"""Runs Agent Tool declarations of kind `shell_command`: a program whose words the declaration lists, with places for arguments.
+
+`shell_line.py` says what a declaration may say. What the program writes is read along by whoever follows the call; it ends with
+everything it started; its exit code means what the declaration says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from ferrule.contracts.credentials import Vault
+from ferrule.contracts.executor import Context, ExecutionFailed, Output, Support
+from ferrule.contracts.payloads import kept_block
+from ferrule.infra.processes.confined import Confinement, Finished, check_program, failure_of, run_confined
+from ferrule.infra.processes.limits import Limits
+from ferrule.infra.processes.programs import ENVIRONMENT
+from ferrule.infra.processes.sandbox import SandboxMode
+from ferrule.model.tool import Tool
+from ferrule.runtime.executors.shell_line import CommandLine as CommandLine
+from ferrule.runtime.executors.shell_line import filled as filled
+from ferrule.runtime.executors.shell_line import has_line, read_line
+
+_DEFAULT_SECONDS = 30.0
+_JSON_BYTES = 16 * 1024**2
+"""A JSON result of a program may have so many bytes."""
+
+
+class _Profile(msgspec.Struct):
+    timeout_ms: int | None = None
+
+
+class _Payload(msgspec.Struct):
+    execution_profile: _Profile = msgspec.field(default_factory=_Profile)
+
+
+class ShellExecutor:
+    """The programs that a workspace's declarations name."""
+
+    support = Support(progress=True, cancel=True, partial_results=True)
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        sandbox: SandboxMode = "required",
+        protected: Iterable[Path] = (),
+        fixed: Callable[[], Iterable[Path]] = tuple,
+        max_output_bytes: int = 64 * 1024**2,
+        env: Mapping[str, str] | None = None,
+        vault: Callable[[], Vault] | None = None,
+    ) -> None:
+        """`env`: of which declarations may let programs see single variables. `vault`: where their secrets come from."""
+        self._root = root
+        self._sandbox = sandbox
+        self._protected = tuple(protected)
+        self._fixed = fixed
+        self._max_output_bytes = max_output_bytes
+        self._env = env or {}
+        self._vault = vault
+
+    def can_run(self, tool: Tool) -> bool:
+        """True for a declaration of kind `shell_command` with a `cli` mapping that lists words."""
+        return tool.dialect == "agent_tool" and tool.tool_kind == "shell_command" and has_line(tool)
+
+    def prepare(self, tool: Tool) -> ShellRun:
+        """The tool's runner. Raises ExecutionFailed (`setup_required`) for a mapping that cannot be used as it is written."""
+        line = read_line(tool)
+        timeout = msgspec.json.decode(tool.payload, type=_Payload).execution_profile.timeout_ms
+        said = line.environment
+        if said.secrets and self._vault is None:
+            raise ExecutionFailed(
+                "setup_required", f"nobody here has the secrets that the env of {tool.tool_id!r} names"
+            )
+        seen = {name: self._env[name] for name in said.allow if name in self._env}
+        confinement = Confinement(
+            root=self._root,
+            working_dir=line.cwd,
+            mode=self._sandbox,
+            protected=self._protected,
+            fixed=tuple(self._fixed()),
+            is_writable=tool.facts.is_read_only is not True,
+            environment={**ENVIRONMENT, **seen, **said.set},
+            stdout_bytes=_JSON_BYTES + 1 if line.output == "json" else 0,
+            limits=Limits(
+                seconds=timeout / 1000 if timeout and timeout > 0 else _DEFAULT_SECONDS,
+                output_bytes=self._max_output_bytes,
+            ),
+        )
+        return ShellRun(line, confinement, self._vault() if said.secrets and self._vault is not None else None)
+
+    async def aclose(self) -> None:
+        """Nothing is held between two calls."""
+
+
+class ShellRun:
+    """Runs one declaration's program."""
+
+    support = ShellExecutor.support
+
+    def __init__(self, line: CommandLine, confinement: Confinement, vault: Vault | None = None) -> None:
+        self._line = line
+        self._confinement = confinement
+        self._vault = vault
+
+    @property
+    def profile(self) -> dict[str, Any]:
+        """What an execution profile says about how it runs: the eight facts, and what it can and cannot do (AT-194, AT-195)."""
+        line, policy, limits = self._line, self._line.environment, self._confinement.limits
+        codes = {
+            code: {"class": told.error_class, "message": told.message, "code": told.code}
+            for code, told in line.exit_codes.items()
+        }
+        return {
+            "execution_kind": "shell",
+            "command_parsing": "argv: words as declared, an argument within one word; no shell, no expansion",
+            "working_directory": f"workspace:/{line.cwd.strip('/')}",
+            "environment": {
+                "fixed": sorted(ENVIRONMENT),
+                "allow": list(policy.allow),
+                "set": sorted(policy.set),
+                "secrets": sorted(policy.secrets),
+            },
+            "sandbox_profile": {
+                "mode": self._confinement.mode,
+                "has_network": self._confinement.has_network,
+                "is_writable": self._confinement.is_writable,
+            },
+            "timeout_ms": round(limits.seconds * 1000),
+            "timeout_behavior": "asked to end, then killed with everything it started; the call fails as `timeout`",
+            "exit_code_interpretation": {"success": list(line.success_exit_codes), "failures": codes},
+            "classifier_input": {"argv": list(line.argv)},
+            **self.support.to_record(),
+            "sandboxed": self._confinement.mode == "required",
+        }
+
+    async def preflight(self, arguments: dict[str, Any]) -> None:
+        """Look whether it could run. Raises ExecutionFailed."""
+        await check_program(filled(self._line, arguments), self._confinement)
+
+    async def probe(self, context: Context) -> str:
+        """Whether its secrets and its program are there and it can be confined. It is not run."""
+        await self._with_secrets(context)
+        await check_program(self._line.argv, self._confinement)
+        return f"the program {self._line.argv[0]!r} is there, and its sandbox is {self._confinement.mode}"
+
+    async def __call__(self, arguments: dict[str, Any], context: Context) -> Output:
+        """Run it. Raises ExecutionFailed: what its exit code means, for a code that is no success."""
+        confinement = await self._with_secrets(context)
+        argv = filled(self._line, arguments)
+        is_streamed = self._line.output == "text"
+        finished = await run_confined(argv, confinement, context, is_streamed=is_streamed)
+        ended = finished.ended
+        output = self._output(argv[0], finished, context)
+        failure = failure_of(finished, context, confinement.limits)
+        if failure is not None:
+            error_class, message, code = failure
+            raise ExecutionFailed(
+                error_class, message, code=code, output=output, native_error_ref=f"cli:{ended.reason}"
+            )
+        if ended.exit_code not in self._line.success_exit_codes:
+            raise self._failed(argv[0], ended.exit_code, output)
+        return self._parsed(argv[0], finished, output) if self._line.output == "json" else output
+
+    async def _with_secrets(self, context: Context) -> Confinement:
+        refs = self._line.environment.secrets
+        if not refs or self._vault is None:
+            return self._confinement
+        values = {name: await self._vault.secret(ref, context) for name, ref in refs.items()}
+        for value in values.values():
+            context.hide(value)
+        return replace(self._confinement, environment={**self._confinement.environment, **values})
+
+    def _failed(self, program: str, exit_code: int | None, output: Output) -> ExecutionFailed:
+        told = self._line.meaning(exit_code)
+        message = told.message or f"the program {program!r} ended with exit code {exit_code}; its output says more"
+        return ExecutionFailed(
+            told.error_class,
+            message,
+            code=told.code,
+            retry_after=told.retry_after,
+            native_error_ref=f"exit_code:{exit_code}",
+            output=output,
+        )
+
+    def _parsed(self, program: str, finished: Finished, output: Output) -> Output:
+        """The JSON that it wrote. Raises ExecutionFailed."""
+        written = finished.ended.stdout
+        if len(written) > _JSON_BYTES:
+            message = f"the program {program!r} wrote more than {_JSON_BYTES:,} bytes of JSON"
+            raise ExecutionFailed("result_too_large", message, code="output_limit", output=output)
+        try:
+            return Output(msgspec.json.decode(written), native_refs=output.native_refs)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            message = f"the program {program!r} should write JSON to its standard output, and wrote something else"
+            raise ExecutionFailed("execution_failed", message, code="output_not_json", output=output) from None
+
+    def _output(self, program: str, finished: Finished, context: Context) -> Output:
+        ended = finished.ended
+        code = -1 if ended.exit_code is None else ended.exit_code
+        value: dict[str, Any] = {
+            "exit_code": code,
+            "duration_ms": round(ended.seconds * 1000),
+            "output": ended.output,
+        }
+        if finished.note:
+            value["note"] = finished.note
+        ref: dict[str, Any] = {
+            "source": "cli",
+            "command_id": self._line.command_id or program,
+            "argv_ref": f"{context.invocation_id}#/input",
+            "cwd_ref": f"workspace:/{self._line.cwd.strip('/')}",
+            "env_policy_ref": "environment:declared" if self._line.environment.names else "environment:fixed",
+            "exit_code": code,
+            "sandbox_ref": f"sandbox:{finished.sandbox}",
+        }
+        if ended.signal is not None:
+            ref["signal"] = ended.signal
+        content = None
+        if ended.kept is not None:
+            content = ({"type": "text", "text": msgspec.json.encode(value).decode()}, kept_block(ended.kept))
+        return Output(value, content, native_refs=(ref,))

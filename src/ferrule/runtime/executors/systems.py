@@ -1,0 +1,156 @@
+"""The systems behind the tools of a catalog, by what definitions say: hosts, servers, databases, queues, functions.
+
+Nothing is connected to and no driver is loaded: this is for whoever shows which systems there are. What is reached by a function
+of this process, or by a person, has no system behind it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+import msgspec
+
+from ferrule.contracts.catalog import CatalogView
+from ferrule.contracts.executor import Executor
+from ferrule.model.credentials import BadCredentials, read_credentials
+from ferrule.model.tool import Tool
+from ferrule.runtime.executors.transports import HUMAN, MCP, OXP, TransportExecutor, transport_of
+
+_ENGINES = {
+    "postgresql": "PostgreSQL",
+    "mysql": "MySQL",
+    "mssql": "SQL Server",
+    "bigquery": "BigQuery",
+    "snowflake": "Snowflake",
+    "rds-data-api": "RDS Data API",
+}
+_CLOUDS = {"aws": "AWS", "gcp": "Google Cloud", "azure": "Azure"}
+_QUEUES = {"aws": "SQS queue", "gcp": "Pub/Sub topic", "azure": "Azure queue", "kafka": "Kafka topic"}
+_AT_ONCE = 200
+"""Tools that are looked at before others get a turn."""
+
+
+class System(NamedTuple):
+    """One system that tools reach."""
+
+    kind: str
+    """`HTTP`, `MCP`, `OXP`, `PostgreSQL`, `SQS queue`, …"""
+    name: str
+    """Its host, its id in the settings, or what the definition calls it."""
+
+    @property
+    def key(self) -> str:
+        """Unlike any other's."""
+        return f"{self.kind} {self.name}"
+
+
+class _Definition(msgspec.Struct):
+    transport: dict[str, Any] = {}
+    server_id: str = ""
+
+
+_decode = msgspec.json.Decoder(_Definition).decode
+
+
+def system_of(tool: Tool) -> System | None:
+    """What a definition says is behind its tool; None when it says nothing, or nothing that can be read."""
+    kind = transport_of(tool)
+    if kind is None or kind == HUMAN:
+        return None
+    try:
+        definition = _decode(tool.payload)
+    except msgspec.MsgspecError:
+        return None
+    if definition.server_id:
+        return System("OXP" if kind == OXP else "MCP", definition.server_id)
+    return _written(kind, definition.transport)
+
+
+def _written(kind: str, transport: dict[str, Any]) -> System | None:
+    said = {key: value for key, value in transport.items() if isinstance(value, str)}
+    match kind:
+        case "rest-api":
+            return _named("HTTP", _host(said.get("base_url", "")))
+        case "lambda":
+            cloud = _CLOUDS.get(said.get("provider", ""), "")
+            return _named(f"{cloud} function".strip(), said.get("function_id", "").rpartition(":")[2])
+        case "message-queue":
+            queue = said.get("queue_url", "").rstrip("/")
+            return _named(_QUEUES.get(said.get("provider", ""), "queue"), queue.rpartition("/")[2])
+        case "database":
+            engine = said.get("engine", "")
+            return _named(_ENGINES.get(engine, engine or "database"), _label(transport.get("credentials")))
+        case _:
+            return _named("MCP" if kind == MCP else kind, _host(said.get("url", "")))
+
+
+def _named(kind: str, name: str) -> System | None:
+    return System(kind, name) if name else None
+
+
+def _host(url: str) -> str:
+    """Host and port, never a user name or a password."""
+    try:
+        return urlsplit(url).netloc.rpartition("@")[2]
+    except ValueError:
+        return ""
+
+
+def _label(credentials: Any) -> str:
+    """What a database is told apart by: the name of the secret it is opened with."""
+    try:
+        return read_credentials(credentials).label
+    except BadCredentials:
+        return ""
+
+
+class Systems:
+    """The systems of whatever catalog is in force. What was found is kept until there is another."""
+
+    def __init__(self, catalog_of: Callable[[], CatalogView], executor_of: Callable[[Tool], Executor | None]) -> None:
+        self._catalog_of = catalog_of
+        self._executor_of = executor_of
+        self._catalog: CatalogView | None = None
+        self._found: dict[str, System | None] = {}
+        self._is_whole = False
+
+    def key_of(self, tool_id: str) -> str | None:
+        """The key of the system behind a tool; None when there is none."""
+        self._look_at_catalog()
+        if tool_id not in self._found:
+            if self._is_whole or tool_id.startswith("unknown:"):
+                return None
+            versions = self._catalog_of().versions(tool_id)
+            self._found[tool_id] = self._behind(versions[0].tool) if versions else None
+        found = self._found[tool_id]
+        return found.key if found is not None else None
+
+    async def all(self) -> dict[System, int]:
+        """Every system, with the number of its tools."""
+        self._look_at_catalog()
+        catalog = self._catalog_of()
+        if not self._is_whole:
+            for number, listed in enumerate(catalog.preferred()):
+                if number % _AT_ONCE == _AT_ONCE - 1:
+                    await asyncio.sleep(0)
+                    if catalog is not self._catalog_of():
+                        return await self.all()
+                if listed.tool.tool_id not in self._found:
+                    self._found[listed.tool.tool_id] = self._behind(listed.tool)
+            self._is_whole = True
+        tools: dict[System, int] = {}
+        for system in self._found.values():
+            if system is not None:
+                tools[system] = tools.get(system, 0) + 1
+        return tools
+
+    def _look_at_catalog(self) -> None:
+        catalog = self._catalog_of()
+        if catalog is not self._catalog:
+            self._catalog, self._found, self._is_whole = catalog, {}, False
+
+    def _behind(self, tool: Tool) -> System | None:
+        return system_of(tool) if isinstance(self._executor_of(tool), TransportExecutor) else None

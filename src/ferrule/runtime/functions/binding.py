@@ -1,0 +1,213 @@
+"""A Python function and the tool it runs: one it makes from its own signature, or one a definition describes."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from functools import cached_property
+from math import ceil
+from typing import Any, Literal, get_args
+
+import msgspec
+
+from ferrule.errors import BindingError
+from ferrule.model.decision import RISKS
+from ferrule.model.tool import TASK_USES, Flag, TaskUse, Tool, inferred, raw
+from ferrule.runtime.functions.docstring import read_docstring
+from ferrule.runtime.functions.schemas import input_schema, output_schema
+from ferrule.runtime.functions.signature import Signature, label, read_signature
+
+
+class Stated(msgspec.Struct, frozen=True, kw_only=True):
+    """What `@tool(…)` says. None means that nobody said it, and the fail-closed value counts."""
+
+    name: str | None = None
+    namespace: str | None = None
+    description: str | None = None
+    title: str | None = None
+    version: str | None = None
+    tags: tuple[str, ...] = ()
+    search_hint: str | None = None
+    read_only: Flag | None = None
+    destructive: Flag | None = None
+    idempotent: bool | None = None
+    open_world: Flag | None = None
+    concurrency_safe: Flag | None = None
+    approval_required: bool = False
+    risk: str | None = None
+    timeout_seconds: float | None = None
+    lenient: bool = True
+    sensitive: tuple[str, ...] = ()
+    locks: tuple[str, ...] = ()
+    exclusive: bool = False
+    max_attempts: int | None = None
+    task: TaskUse | None = None
+
+
+Isolation = Literal["none", "process"]
+UNSTATED = Stated()
+_FACTS = {
+    "is_read_only": "read_only",
+    "is_destructive": "destructive",
+    "is_open_world": "open_world",
+    "is_concurrency_safe": "concurrency_safe",
+}
+
+
+class Binding:
+    """One function as a tool. Signature and definition are read when somebody asks for them."""
+
+    shape: Callable[[Any], Any] | None = None
+    """What is made of the function's value before it is the tool's; None: nothing."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        *,
+        binds: str | None = None,
+        stated: Stated = UNSTATED,
+        inline: bool = False,
+        check: Callable[..., Any] | None = None,
+        resume: Callable[..., Any] | None = None,
+        isolation: Isolation = "none",
+        env: tuple[str, ...] = (),
+    ) -> None:
+        if not callable(function):
+            raise BindingError(f"{function!r} is no function, so it cannot be a tool")
+        if binds is not None and stated != UNSTATED:
+            said = ", ".join(key for key in Stated.__struct_fields__ if getattr(stated, key) != getattr(UNSTATED, key))
+            raise BindingError(
+                f"{label(function)} is bound to {binds!r}, whose definition says what it is; leave out {said} here"
+            )
+        if stated.risk is not None and stated.risk not in RISKS:
+            raise BindingError(
+                f"{stated.risk!r} is no risk level; choose one of {', '.join(RISKS)} for {label(function)}"
+            )
+        if stated.task is not None and stated.task not in TASK_USES:
+            raise BindingError(
+                f"{stated.task!r} is no use of tasks; choose one of {', '.join(TASK_USES)} for {label(function)}"
+            )
+        self.function = function
+        self.binds = binds
+        """The definition it runs: a tool id, a name or `namespace.name`, perhaps with `@version`. None: its own."""
+        self.stated = stated
+        self.inline = inline
+        """A plain function that never waits: it runs in the event loop itself."""
+        self.check = check
+        """Looks at the arguments before anything happens; gives what is wrong with them."""
+        self.resume = resume
+        """Goes on after `Waiting`: gets its state and the answer."""
+        self.isolation = isolation
+        """`process`: it runs in a process of its own."""
+        self.env = env
+        """The environment variables such a process may see."""
+        if isolation not in get_args(Isolation):
+            raise BindingError(f"{isolation!r} is no isolation; write 'process' or nothing for {label(function)}")
+        self._namespace: str | None = None
+
+    def isolated(self) -> Binding:
+        """The same binding, in a process of its own."""
+        other = copy.copy(self)
+        other.__dict__.pop("tool", None)
+        other.isolation = "process"
+        return other
+
+    def within(self, namespace: str | None) -> Binding:
+        """The same binding with this namespace, unless it states one itself."""
+        other = copy.copy(self)
+        other.__dict__.pop("tool", None)
+        other._namespace = namespace
+        return other
+
+    def with_companions(self) -> tuple[Binding, ...]:
+        """The binding, and those that come with it."""
+        return (self,)
+
+    @property
+    def label(self) -> str:
+        """Where the function is: `module:name`."""
+        return label(self.function)
+
+    @cached_property
+    def signature(self) -> Signature:
+        """What the function takes and gives. Raises BindingError."""
+        return read_signature(self.function)
+
+    @cached_property
+    def tool(self) -> Tool | None:
+        """The tool the function makes; None when it runs one that a definition describes. Raises BindingError."""
+        return None if self.binds is not None else self._made()
+
+    def _made(self) -> Tool:
+        stated, docs = self.stated, read_docstring(getattr(self.function, "__doc__", None))
+        name = stated.name or getattr(self.function, "__name__", "")
+        description = stated.description or docs.summary
+        if not name or name == "<lambda>":
+            raise BindingError(f"{self.label} has no name a model could call it by; give one with name=")
+        if not description:
+            raise BindingError(f"the tool {name!r} ({self.label}) says nothing about itself; write a docstring")
+        facts, defaulted = inferred(
+            {fact: said for fact, key in _FACTS.items() if (said := getattr(stated, key)) is not None}
+        )
+        namespace = stated.namespace or self._namespace or self._module()
+        schema = input_schema(self.function, self.signature, docs, frozenset(stated.sensitive))
+        self._refuse_unknown_sensitive(schema)
+        output = self._output_schema()
+        return Tool(
+            tool_id=f"{namespace}.{name}",
+            namespace=namespace,
+            name=name,
+            description=description,
+            lifecycle="available",
+            tool_kind="function",
+            dialect="python",
+            version=stated.version,
+            title=stated.title,
+            search_hint=stated.search_hint,
+            tags=stated.tags,
+            input_schema=raw(schema),
+            output_schema=None if output is None else raw(output),
+            facts=facts,
+            inferred_facts=defaulted,
+            approval_required=stated.approval_required,
+            payload=raw(self._payload()),
+        )
+
+    def _output_schema(self) -> dict[str, Any] | None:
+        return output_schema(self.function, self.signature)
+
+    def _module(self) -> str:
+        module = self.label.partition(":")[0].rpartition(".")[2]
+        return module.strip("_") or "python"
+
+    def _payload(self) -> dict[str, Any]:
+        """What the canonical tool has no field for, in the words of the standard's records."""
+        stated = self.stated
+        contract: dict[str, Any] = {"sensitive_fields": list(stated.sensitive)} if stated.sensitive else {}
+        if not stated.lenient:
+            contract["lenient"] = False
+        parts: dict[str, Any] = {
+            "function": self.label,
+            "idempotent": stated.idempotent,
+            "input_contract": contract,
+            "resource_locks": list(stated.locks),
+            "requires_exclusive_context": stated.exclusive or None,
+            "retry_policy": {"max_attempts": stated.max_attempts} if stated.max_attempts is not None else None,
+            "tool_interface": {"timeout_ms": ceil(stated.timeout_seconds * 1000)} if stated.timeout_seconds else None,
+            "permission_profile": {"risk_level": stated.risk} if stated.risk else None,
+            "execution_profile": {
+                "execution_kind": "embedded_runtime",
+                "supports_cancel": self.signature.is_async or self.isolation == "process",
+                **({"task": stated.task} if stated.task is not None else {}),
+            },
+        }
+        return {key: part for key, part in parts.items() if part not in (None, {}, [])}
+
+    def _refuse_unknown_sensitive(self, schema: dict[str, Any]) -> None:
+        known = schema["properties"]
+        for word in self.stated.sensitive:
+            first = word.strip("/").replace("/", ".").partition(".")[0].partition("[")[0]
+            if first not in known and first != "$":
+                raise BindingError(
+                    f"{self.label} marks {word!r} as sensitive and has no such parameter; correct the name"
+                )

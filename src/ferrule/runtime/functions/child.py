@@ -1,0 +1,196 @@
+"""The other side of `children.py`: a process that runs functions, one call at a time, until nobody talks to it any more.
+
+Frames of JSON come in by standard input and go out by what was standard output; what a function prints goes to standard error.
+When the first process is gone, so is this one, whatever it is doing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import inspect
+import logging
+import os
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from importlib.util import module_from_spec, spec_from_file_location
+from queue import SimpleQueue
+from typing import Any
+
+import msgspec
+
+from ferrule.contracts.executor import EMPTY, Context, ExecutionFailed, Output, Waiting
+from ferrule.contracts.payloads import PayloadWriter
+from ferrule.runtime.functions.conversion import reader, takes_whole_number, to_json
+from ferrule.runtime.functions.failure import ToolFailed
+from ferrule.runtime.functions.frames import Asked, OutputParts, frame, size_of
+from ferrule.runtime.functions.isolation import Place
+from ferrule.runtime.functions.raised import fail
+from ferrule.runtime.functions.signature import read_signature
+
+_LONGEST_LOG = 8_000
+
+
+class _Pipe:
+    """The way back. Safe from any thread."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self._lock = threading.Lock()
+
+    def send(self, said: dict[str, Any]) -> None:
+        data = frame(said)
+        with self._lock:
+            while data:
+                data = data[os.write(self._fd, data) :]
+
+
+class _PipeWire:
+    """A context's way back."""
+
+    def __init__(self, pipe: _Pipe) -> None:
+        self._pipe = pipe
+
+    def progress(self, facts: dict[str, Any]) -> None:
+        """Tell how far it is."""
+        self._pipe.send({"progress": to_json(facts)})
+
+    def partial(self, blocks: tuple[dict[str, Any], ...]) -> None:
+        """Tell a part of the result."""
+        self._pipe.send({"partial": to_json(blocks)})
+
+    def background(self, task_id: str, message: str) -> None:
+        """Let whoever waits go."""
+        self._pipe.send({"background": [task_id, message]})
+
+    def native(self, ref: dict[str, Any]) -> None:
+        """Keep a native id."""
+        self._pipe.send({"native": to_json(ref)})
+
+    def secret(self, value: str) -> None:
+        """Keep a value out of everything."""
+        self._pipe.send({"secret": str(value)})
+
+    def output(self, media_type: str, name: str) -> PayloadWriter:
+        """There is no payload store here."""
+        raise ExecutionFailed(
+            "capability_gap", "a function in a process of its own cannot write output past its result"
+        )
+
+
+class _LogPipe(logging.Handler):
+    """What is logged here is logged there, where secrets are taken out."""
+
+    def __init__(self, pipe: _Pipe) -> None:
+        super().__init__()
+        self._pipe = pipe
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Send one record."""
+        try:
+            message = record.getMessage()[:_LONGEST_LOG]
+        except Exception as error:  # what it holds is told nowhere: nothing would take secrets out of it here
+            message = f"a line that cannot be written ({type(error).__qualname__})"
+        with suppress(Exception):
+            self._pipe.send({"log": [_sendable(record.name), record.levelno, _sendable(message)]})
+
+
+def main() -> None:
+    """Run what comes in, until nothing does."""
+    pipe = _Pipe(os.dup(1))
+    os.dup2(2, 1)
+    logging.basicConfig(handlers=[_LogPipe(pipe)], level=logging.INFO)
+    logging.raiseExceptions = False  # a handler that fails would print what it was to write
+    asked: SimpleQueue[bytes] = SimpleQueue()
+    threading.Thread(target=_listen, args=(os.dup(0), asked), daemon=True).start()
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    functions: dict[Place, Callable[..., Any]] = {}
+    while True:
+        _respond(msgspec.json.decode(asked.get(), type=Asked), pipe, functions)
+
+
+def _listen(fd: int, asked: SimpleQueue[bytes]) -> None:
+    with os.fdopen(fd, "rb") as stream:
+        while (head := stream.read(4)) and len(head) == 4:
+            asked.put(stream.read(size_of(head)))
+    os._exit(0)  # nobody is there any more, so that nobody waits for what runs
+
+
+def _respond(asked: Asked, pipe: _Pipe, functions: dict[Place, Callable[..., Any]]) -> None:
+    try:
+        pipe.send(_answer(asked, pipe, functions))
+    except UnicodeEncodeError:
+        message = f"tool {asked.tool!r} gave a text that is not Unicode; its author has to convert it"
+        pipe.send({"failed": {"error_class": "execution_failed", "message": message, "code": "result_mapping_failed"}})
+
+
+def _sendable(text: str) -> str:
+    """A text without characters that cannot be encoded, as names of files may have."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _answer(asked: Asked, pipe: _Pipe, functions: dict[Place, Callable[..., Any]]) -> dict[str, Any]:
+    try:
+        try:
+            function = functions.get(asked.place)
+            if function is None:
+                function = functions[asked.place] = _found(asked.place)
+            return _given(_called(function, asked, pipe), asked.tool)
+        except (Exception, SystemExit) as error:
+            fail(error, asked.tool)
+    except ExecutionFailed as failed:
+        names = ("error_class", "message", "code", "retry_after", "native_error_ref", "is_retryable")
+        told = {name: getattr(failed, name) for name in names}
+        return {"failed": {name: _sendable(said) if isinstance(said, str) else said for name, said in told.items()}}
+
+
+def _called(function: Callable[..., Any], asked: Asked, pipe: _Pipe) -> Any:
+    signature, arguments = read_signature(function), asked.arguments
+    for parameter in signature.parameters:
+        if parameter.name not in arguments:
+            continue
+        read = reader(parameter)
+        if read is not None:
+            arguments[parameter.name] = read(arguments[parameter.name])
+        elif takes_whole_number(parameter) and type(arguments[parameter.name]) is float:
+            arguments[parameter.name] = int(arguments[parameter.name])
+    if signature.context is not None:
+        arguments[signature.context] = Context(**asked.context, wire=_PipeWire(pipe))
+    value = function(**arguments)
+    return asyncio.run(_awaited(value)) if inspect.isawaitable(value) else value
+
+
+async def _awaited(value: Any) -> Any:
+    return await value
+
+
+def _given(value: Any, tool: str) -> dict[str, Any]:
+    if isinstance(value, Waiting):
+        raise ToolFailed(f"tool {tool!r} runs in a process of its own and cannot wait for an answer")
+    if isinstance(value, Output):
+        if value.stream is not None:
+            raise ToolFailed(f"tool {tool!r} runs in a process of its own and cannot give a stream")
+        parts = {name: getattr(value, name) for name in OutputParts.__struct_fields__ if name != "is_empty"}
+        is_empty = value.value is EMPTY
+        return {"output": to_json({**parts, "value": None if is_empty else value.value, "is_empty": is_empty})}
+    if value is EMPTY:
+        return {"output": {"is_empty": True}}
+    try:
+        return {"given": to_json(value)}
+    except (TypeError, ValueError, RecursionError) as error:
+        kind = type(value).__qualname__
+        message = f"tool {tool!r} returned a {kind} that is not JSON; its author has to convert it"
+        raise ToolFailed(message, code="result_mapping_failed") from error
+
+
+def _found(place: Place) -> Callable[..., Any]:
+    if place.file and place.module not in sys.modules:
+        spec = spec_from_file_location(place.module, place.file)
+        if spec is None or spec.loader is None:
+            raise ToolFailed("the file of the function cannot be loaded", error_class="setup_required")
+        module = sys.modules[place.module] = module_from_spec(spec)
+        spec.loader.exec_module(module)
+    function: Callable[..., Any] = getattr(importlib.import_module(place.module), place.name)
+    return function

@@ -1,0 +1,227 @@
+"""Processes that run functions apart from ours: a few, used again, and ended for real when a call should stop.
+
+Each begins with nothing of ours: no memory, no open files, no environment but what is usual and what its function declares. One
+that dies takes one call with it. Nobody is left behind: a child ends with its calls, with this process, or by being killed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import signal
+import sys
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, cast
+from uuid import uuid4
+
+import msgspec
+
+from ferrule.contracts.executor import EMPTY, Context, ExecutionFailed, Output
+from ferrule.infra.processes.patience import Patience
+from ferrule.infra.processes.tree import Tree
+from ferrule.model.failure import ErrorClass
+from ferrule.runtime.functions.frames import HEAD_BYTES, MOST_BYTES, Asked, OutputParts, Said, frame, size_of
+
+DEFAULT_PROCESSES = 4
+_USUAL = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "SYSTEMROOT")
+_MARK = "FERRULE_FUNCTION"
+_START = "import json, sys; sys.path[:] = json.loads(sys.argv.pop()); from ferrule.runtime.functions.child import main; main()"
+_CLOSING_SECONDS = 2.0
+_decode = msgspec.json.Decoder(Said).decode
+
+
+class Children:
+    """The processes of one app."""
+
+    def __init__(self, env: Mapping[str, str], size: int = DEFAULT_PROCESSES) -> None:
+        self._env = env
+        self._size = size
+        self._places: asyncio.Semaphore | None = None
+        self._idle: dict[tuple[str, ...], list[_Child]] = {}
+        self._all: set[_Child] = set()
+
+    async def run(self, asked: Asked, declared: tuple[str, ...], context: Context) -> Any:
+        """Run one call. `declared`: the variables its function may see. Raises ExecutionFailed."""
+        if self._places is None:
+            self._places = asyncio.Semaphore(self._size)
+        async with self._places:
+            child = await self._child(declared)
+            try:
+                given = await child.run(asked, context)
+            except BaseException:  # canceled, or it said something it must not
+                if not child.is_idle:
+                    await self._end(child)
+                else:
+                    self._put_back(declared, child)
+                raise
+            self._put_back(declared, child)
+            return given
+
+    async def aclose(self) -> None:
+        """End every process, and wait for it."""
+        for child in list(self._all):
+            await self._end(child)
+        self._idle.clear()
+
+    def _put_back(self, declared: tuple[str, ...], child: _Child) -> None:
+        self._idle.setdefault(declared, []).append(child)
+
+    async def _child(self, declared: tuple[str, ...]) -> _Child:
+        idle = self._idle.get(declared, [])
+        while idle:
+            child = idle.pop()
+            if child.is_alive:
+                return child
+            await self._end(child)
+        await self._make_room()
+        child = await _Child.start(self._environment(declared))
+        self._all.add(child)
+        return child
+
+    async def _make_room(self) -> None:
+        """So many processes and no more: one that waits for other functions goes."""
+        if len(self._all) < self._size:
+            return
+        for idle in self._idle.values():
+            if idle:
+                await self._end(idle.pop(0))
+                return
+
+    async def _end(self, child: _Child) -> None:
+        await child.end()
+        self._all.discard(child)
+
+    def _environment(self, declared: tuple[str, ...]) -> dict[str, str]:
+        names = dict.fromkeys((*_USUAL, *declared))
+        return {name: self._env[name] for name in names if name in self._env}
+
+
+class _Child:
+    """One process."""
+
+    def __init__(self, process: Process, mark: str) -> None:
+        self._process = process
+        self._exited: asyncio.Future[int] = asyncio.ensure_future(process.wait())
+        self._tree = Tree(process.pid, mark=mark)
+        self.is_idle = True
+        """False while a call runs in it, and for ever after one that did not come to its end."""
+
+    @classmethod
+    async def start(cls, env: dict[str, str]) -> _Child:
+        mark = f"{_MARK}={uuid4().hex}"
+        paths = json.dumps([path or os.getcwd() for path in sys.path])
+        name, _, value = mark.partition("=")
+        try:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, "-I", "-c", _START, paths,
+                stdin=PIPE, stdout=PIPE, stderr=None if _has_errors() else DEVNULL, env={**env, name: value},
+                start_new_session=True, limit=2**20,
+            )  # fmt: skip
+        except OSError as error:
+            message = f"no process can be started for the function: {error.strerror}"
+            raise ExecutionFailed("dependency_unavailable", message, code="process_not_started") from None
+        return cls(process, mark)
+
+    @property
+    def is_alive(self) -> bool:
+        return self._process.returncode is None
+
+    async def run(self, asked: Asked, context: Context) -> Any:
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None and stdout is not None
+        self.is_idle = False
+        try:
+            stdin.write(frame(asked))
+            await stdin.drain()
+            while True:
+                size = size_of(await stdout.readexactly(HEAD_BYTES))
+                if size > MOST_BYTES:
+                    message = f"tool {asked.tool!r} gave more than {MOST_BYTES:,} bytes"
+                    raise ExecutionFailed("result_too_large", message)
+                said = _decode(await stdout.readexactly(size))
+                if said.failed is not None or said.output is not None or said.given is not msgspec.UNSET:
+                    self.is_idle = True
+                    return _ending(said)
+                _pass_on(said, context)
+        except (asyncio.IncompleteReadError, ConnectionError, BrokenPipeError):
+            raise await self._died(asked.tool) from None
+        except msgspec.MsgspecError:
+            message = f"the process of tool {asked.tool!r} said something that is no answer"
+            raise ExecutionFailed("execution_failed", message, code="process_died") from None
+
+    async def end(self) -> None:
+        """Kill it and whatever it started, and reap it. To be waited for, whoever is impatient."""
+        patience = Patience()
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        if self.is_idle:
+            await patience.wait(self._exited, _CLOSING_SECONDS)
+        await self._tree.end(self._exited, patience)
+        transport = getattr(self._process, "_transport", None)
+        if transport is not None:
+            transport.close()
+        patience.check()
+
+    async def _died(self, tool: str) -> ExecutionFailed:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_CLOSING_SECONDS):
+                await asyncio.shield(self._exited)
+        code = self._process.returncode
+        how, ref = "ended", "process:ended"
+        if code is not None and code < 0:
+            with suppress(ValueError):
+                how, ref = f"was ended by {signal.Signals(-code).name}", f"signal:{-code}"
+        elif code is not None:
+            how, ref = f"ended with exit code {code}", f"exit_code:{code}"
+        message = f"the process of tool {tool!r} {how} before it answered"
+        return ExecutionFailed("execution_failed", message, code="process_died", native_error_ref=ref)
+
+
+def _ending(said: Said) -> Any:
+    if said.failed is not None:
+        failed = said.failed
+        raise ExecutionFailed(
+            cast(ErrorClass, failed.error_class),
+            failed.message,
+            code=failed.code,
+            retry_after=failed.retry_after,
+            native_error_ref=failed.native_error_ref,
+            is_retryable=failed.is_retryable,
+        )
+    if said.output is None:
+        return said.given
+    names = (name for name in OutputParts.__struct_fields__ if name != "is_empty")
+    parts = {name: getattr(said.output, name) for name in names}
+    return Output(**{**parts, "value": EMPTY if said.output.is_empty else said.output.value})
+
+
+def _pass_on(said: Said, context: Context) -> None:
+    wire = context.wire
+    if said.log is not None:
+        name, level, message = said.log
+        logging.getLogger(name).log(level, "%s", message)
+    elif wire is None:
+        return
+    elif said.progress is not None:
+        wire.progress(said.progress)
+    elif said.partial is not None:
+        wire.partial(said.partial)
+    elif said.native is not None:
+        wire.native(said.native)
+    elif said.secret is not None:
+        wire.secret(said.secret)
+    elif said.background is not None:
+        wire.background(*said.background)
+
+
+def _has_errors() -> bool:
+    """True when standard error is open: what functions print goes there."""
+    try:
+        os.fstat(2)
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,82 @@
+"""What belongs to a tool's function besides itself: its check, and the function that goes on after `Waiting`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from ferrule.contracts.executor import Context
+from ferrule.errors import BindingError
+from ferrule.runtime.functions.binding import Binding
+from ferrule.runtime.functions.services import Injection
+from ferrule.runtime.functions.signature import ABSENT, read_signature
+
+
+class Check:
+    """A tool's check: takes those of the tool's parameters that it names."""
+
+    def __init__(self, binding: Binding, function: Callable[..., Any], injected: Iterable[str] = ()) -> None:
+        """`injected`: parameters of the tool that no model fills in, and no check sees."""
+        signature = read_signature(function)
+        known = {parameter.name: parameter.default for parameter in binding.signature.parameters}
+        self._function = function
+        self._is_async = signature.is_async
+        self._defaults: dict[str, Any] = {}
+        for parameter in signature.parameters:
+            if parameter.name not in known:
+                raise BindingError(f"the check of {binding.label} takes {parameter.name!r}, which the tool does not")
+            if parameter.default is ABSENT and known[parameter.name] is not ABSENT:
+                self._defaults[parameter.name] = known[parameter.name]
+        self._names = frozenset(parameter.name for parameter in signature.parameters)
+        if signature.context is not None:
+            raise BindingError(f"the check of {binding.label} asks for a context; a check runs before there is one")
+        if signature.injected or not self._names.isdisjoint(injected):
+            raise BindingError(f"the check of {binding.label} asks for something injected; it gets arguments alone")
+
+    def call(self, ready: dict[str, Any]) -> Companion:
+        """The check with these arguments."""
+        given = {name: value for name, value in ready.items() if name in self._names}
+        return Companion(self._function, self._is_async, (), self._defaults | given)
+
+
+class Resume:
+    """The function that goes on after `Waiting`."""
+
+    def __init__(self, function: Callable[..., Any], injection: Injection | None = None) -> None:
+        self._function = function
+        self._injection = injection
+        signature = read_signature(function)
+        self._context = signature.context
+        self._is_async = signature.is_async
+
+    async def call(self, state: bytes, answer: Any, context: Context) -> Companion:
+        """It, with the state and the answer. Raises ExecutionFailed."""
+        named: dict[str, Any] = {self._context: context} if self._context else {}
+        if self._injection is not None:
+            named |= await self._injection.resolve()
+        return Companion(self._function, self._is_async, (state, answer), named)
+
+
+def resume_wants(function: Callable[..., Any], injected: Mapping[str, str]) -> dict[str, str]:
+    """What a resume function is given besides state and answer: what it is annotated for, and what its tool's function
+    gets under the same name."""
+    signature = read_signature(function)
+    by_name = (parameter.name for parameter in signature.parameters[2:])
+    return signature.injected | {name: injected[name] for name in by_name if name in injected}
+
+
+class Companion:
+    """A companion with everything it needs, to be called."""
+
+    __slots__ = ("_args", "_function", "_named", "is_async")
+
+    def __init__(
+        self, function: Callable[..., Any], is_async: bool, args: tuple[Any, ...], named: dict[str, Any]
+    ) -> None:
+        self._function = function
+        self._args = args
+        self._named = named
+        self.is_async = is_async
+
+    def __call__(self) -> Any:
+        return self._function(*self._args, **self._named)

@@ -1,0 +1,225 @@
+"""Constraints that other libraries write into annotations, said in JSON Schema: those of annotated_types and of pydantic.
+
+Only what the schema then says counts: whatever could not be checked by it is refused, so that no constraint is lost silently.
+Neither library is needed, or imported, for this.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from inspect import cleandoc
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
+
+import msgspec
+
+from ferrule.errors import BindingError
+from ferrule.runtime.functions.docstring import read_docstring
+from ferrule.runtime.functions.signature import bare
+
+_FOREIGN = ("annotated_types", "pydantic")
+_UNIONS = (Union, types.UnionType)
+_BOUNDS = {
+    "gt": "exclusiveMinimum",
+    "ge": "minimum",
+    "lt": "exclusiveMaximum",
+    "le": "maximum",
+    "multiple_of": "multipleOf",
+}
+_LENGTHS = {"min_length": ("minLength", "minItems"), "max_length": ("maxLength", "maxItems")}
+_IDLE = frozenset({"Unit", "Strict", "DocInfo", "Doc"})
+"""Notes that take no value away: what comes is JSON, whose types are strict as they are."""
+_WORDS = ("description", "title", "examples")
+"""What a `Field` of pydantic says besides constraints."""
+_DATED = msgspec.Meta(extra_json_schema={"format": "date-time"})
+
+
+def told(annotation: Any, place: str) -> Any:
+    """An annotation with what other libraries' notes say in a form that msgspec passes on. Raises BindingError for a note that no
+    schema can say. A datetime says its form, too: msgspec is silent about it unless there has to be a time zone."""
+    if get_origin(annotation) is Annotated:
+        inner, *notes = get_args(annotation)
+        kept = [note for note in notes if not _is_foreign(note) and note is not None]
+        foreign = [note for note in notes if _is_foreign(note)]
+        said = _said(foreign, annotation, place)
+        if said:
+            kept.append(msgspec.Meta(extra_json_schema=said))
+        base = told(inner, place)
+        return Annotated[(base, *kept)] if kept else base
+    if annotation is datetime:
+        return Annotated[datetime, _DATED]
+    return _rebuilt(annotation, lambda member: told(member, place))
+
+
+def tightened(shared: dict[str, Any], annotations: Iterable[Any], place: str, schema_of: Callable[[Any], Any]) -> None:
+    """Say the constraints of the classes' own fields in the classes' schemas. `schema_of`: makes the schema of one annotation."""
+    for kind in _classes(annotations):
+        schema = shared.get(kind.__name__)
+        if not isinstance(schema, dict) or not isinstance(schema.get("properties"), dict):
+            continue
+        names = dict(_written_names(kind))
+        for field, annotation in _hints(kind).items():
+            written = schema["properties"].get(names.get(field, field))
+            made = told(annotation, f"the field {field!r} of {kind.__name__} ({place})")
+            if written is not None and made is not annotation:
+                written.update(schema_of(made))
+
+
+def documented(shared: dict[str, Any], annotations: Iterable[Any]) -> None:
+    """Say what the classes' docstrings say: their prose of the classes, and the texts of their attributes of the properties."""
+    names = {kind.__name__: dict(_written_names(kind)) for kind in _classes(annotations)}
+    for name, schema in shared.items():
+        divide_docstring(schema, names.get(name, {}))
+
+
+def divide_docstring(schema: dict[str, Any], names: dict[str, str]) -> None:
+    """Give an object's properties what its description, a docstring, says of them. `names`: those in JSON, by attribute."""
+    text, properties = schema.get("description"), schema.get("properties")
+    if not isinstance(text, str):
+        return
+    if not isinstance(properties, dict):  # a tuple has nowhere else to say what its members are
+        schema["description"] = cleandoc(text)
+        return
+    docs = read_docstring(text)
+    if docs.prose or not docs.parameters:
+        schema["description"] = docs.prose or cleandoc(text)
+    else:
+        del schema["description"]
+    for attribute, said in docs.parameters.items():
+        member = properties.get(names.get(attribute, attribute))
+        if isinstance(member, dict) and said:
+            member.setdefault("description", said)
+
+
+def unused_aliases(name: str, annotation: Any) -> Iterator[tuple[str, str]]:
+    """Aliases that pydantic's `Field` gives a parameter, or a field of a class it leads to, which nothing here goes by."""
+    places = [(name, annotation)]
+    places += [
+        (f"{kind.__name__}.{field}", hint) for kind in _classes([annotation]) for field, hint in _hints(kind).items()
+    ]
+    for place, each in places:
+        for note in get_args(each)[1:] if get_origin(each) is Annotated else ():
+            alias = _is_foreign(note) and (getattr(note, "validation_alias", None) or getattr(note, "alias", None))
+            if alias and alias != place.rpartition(".")[2]:
+                yield place, alias if isinstance(alias, str) else str(alias)
+
+
+def _rebuilt(annotation: Any, change: Callable[[Any], Any]) -> Any:
+    """A union, list, mapping or tuple with its members changed."""
+    origin, members = get_origin(annotation), get_args(annotation)
+    if not members or origin is Literal or not (origin in _UNIONS or isinstance(origin, type)):
+        return annotation
+    changed = tuple(member if member is Ellipsis else change(member) for member in members)
+    if all(one is other for one, other in zip(members, changed, strict=True)):
+        return annotation
+    if origin in _UNIONS:
+        return Union[changed]  # noqa: UP007  # made when the program runs
+    try:
+        return origin[changed]
+    except TypeError:
+        return annotation
+
+
+def _is_foreign(note: Any) -> bool:
+    return type(note).__module__.partition(".")[0] in _FOREIGN
+
+
+def _said(notes: Iterable[Any], annotation: Any, place: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for note in notes:
+        parts = _parts(note)
+        if parts is None:
+            _refuse(place, note)
+        for key, value in parts or ():
+            found.update(_keyword(key, value, annotation, place, note))
+    return found
+
+
+def _parts(note: Any) -> list[tuple[str, Any]] | None:
+    """What a note says, by the names both libraries use; None when it is not known."""
+    if type(note).__name__ in _IDLE:
+        return []
+    if hasattr(note, "metadata") and hasattr(note, "description"):  # pydantic's Field
+        inner = [_parts(one) for one in note.metadata]
+        words = [(key, getattr(note, key)) for key in _WORDS if getattr(note, key, None)]
+        return None if None in inner else [*(pair for pairs in inner if pairs for pair in pairs), *words]
+    if isinstance(note, Iterable) and not isinstance(note, type):  # several in one
+        inner = [_parts(one) for one in note]
+        return None if None in inner else [pair for pairs in inner if pairs for pair in pairs]
+    said = vars(note) if hasattr(note, "__dict__") else {}
+    if dataclasses.is_dataclass(note):
+        said = {field.name: getattr(note, field.name) for field in dataclasses.fields(note)}
+    return [(key, value) for key, value in said.items() if value is not None and value is not False] or None
+
+
+def _keyword(key: str, value: Any, annotation: Any, place: str, note: Any) -> dict[str, Any]:
+    kinds = set(_kinds(annotation))
+    if key in _BOUNDS and kinds & {int, float} and isinstance(value, int | float) and not isinstance(value, bool):
+        return {_BOUNDS[key]: value}
+    if key in _LENGTHS and isinstance(value, int) and kinds & {str, list}:
+        of_text, of_list = _LENGTHS[key]
+        return ({of_text: value} if str in kinds else {}) | ({of_list: value} if list in kinds else {})
+    if key == "pattern" and str in kinds:
+        return {"pattern": getattr(value, "pattern", value)}
+    if (key in ("description", "title") and isinstance(value, str)) or (key == "examples" and isinstance(value, list)):
+        return {key: value}
+    if key == "strict":
+        return {}
+    _refuse(place, note)
+    return {}
+
+
+def _refuse(place: str, note: Any) -> None:
+    advice = "check it in the function instead, or say it with msgspec.Meta(…)"
+    raise BindingError(f"{place} has the constraint {note!r}, which no schema says, so it would be lost; {advice}")
+
+
+def _kinds(annotation: Any) -> Iterator[type]:
+    """The plain types that a constraint may be about: numbers, texts and lists."""
+    kind = bare(annotation)
+    while hasattr(kind, "__supertype__"):  # typing.NewType
+        kind = bare(kind.__supertype__)
+    if get_origin(kind) in _UNIONS:
+        for member in get_args(kind):
+            yield from _kinds(member)
+    elif kind in (int, float, str):
+        yield kind
+    elif (get_origin(kind) or kind) in (list, tuple, set, frozenset):
+        yield list
+
+
+def _classes(annotations: Iterable[Any]) -> Iterator[type]:
+    """The classes with fields that annotations lead to, each once."""
+    found: set[type] = set()
+    waiting = list(annotations)
+    while waiting:
+        annotation = bare(waiting.pop())
+        waiting += [member for member in get_args(annotation) if get_origin(annotation) is not Literal]
+        if isinstance(annotation, type) and annotation not in found and _fields(annotation):
+            found.add(annotation)
+            yield annotation
+            waiting += _hints(annotation).values()
+
+
+def _fields(kind: Any) -> tuple[str, ...]:
+    if dataclasses.is_dataclass(kind):
+        return tuple(field.name for field in dataclasses.fields(kind))
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        return kind.__struct_fields__
+    return tuple(kind.__annotations__) if is_typeddict(kind) else tuple(getattr(kind, "_fields", ()))
+
+
+def _written_names(kind: Any) -> Iterator[tuple[str, str]]:
+    """The fields of a class, each with its name in JSON."""
+    fields = _fields(kind)
+    return zip(fields, getattr(kind, "__struct_encode_fields__", fields), strict=False)
+
+
+def _hints(kind: type) -> dict[str, Any]:
+    try:
+        hints = get_type_hints(kind, include_extras=True)
+    except Exception:  # msgspec tells what is wrong with it
+        return {}
+    return {field: hints[field] for field in _fields(kind) if field in hints}

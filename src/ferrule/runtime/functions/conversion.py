@@ -1,0 +1,92 @@
+"""From JSON to what a parameter is annotated as, and from what a function returns to JSON. Plain JSON passes untouched."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import PurePath
+from typing import Any, Literal, Union, get_args, get_origin
+
+import msgspec
+
+from ferrule.runtime.functions.signature import ABSENT, Parameter, bare
+
+_SCALARS = (str, bool, float, type(None), None)
+_UNIONS = (Union, types.UnionType)
+
+Read = Callable[[Any], Any]
+"""Makes a parameter's value of its JSON. Raises msgspec.ValidationError."""
+
+
+def takes_whole_number(parameter: Parameter) -> bool:
+    """True for `int` and `int | None`: JSON's 3.0 is a whole number too, and has to arrive as 3."""
+    annotation = bare(parameter.annotation)
+    members = get_args(annotation) if get_origin(annotation) in _UNIONS else (annotation,)
+    return int in members and all(member in (int, str, bool, type(None)) for member in members)
+
+
+def reader(parameter: Parameter) -> Read | None:
+    """How to read a parameter's value; None when its JSON is already what it wants."""
+    annotation = bare(parameter.annotation)
+    if annotation is ABSENT or takes_whole_number(parameter) or is_plain(annotation, known=False):
+        return None
+
+    def read(value: Any) -> Any:
+        try:
+            return msgspec.convert(value, annotation, dec_hook=_decoded)
+        except msgspec.ValidationError:
+            # JSON Schema takes 3.0 for an integer, msgspec does not.
+            return msgspec.convert(_whole(value), annotation, dec_hook=_decoded)
+
+    return read
+
+
+def is_plain(annotation: Any, *, known: bool) -> bool:
+    """True when values of a type are JSON already. `known`: only if that is certain for everything inside."""
+    annotation = bare(annotation)
+    if annotation in _SCALARS:
+        return True
+    if annotation is int:
+        return known
+    if annotation in (Any, object, list, dict, Sequence, Mapping):
+        return not known
+    origin, members = get_origin(annotation), get_args(annotation)
+    if origin is Literal:
+        return all(type(member) in (str, int, bool) for member in members)
+    if origin in _UNIONS or origin is list or (origin is Sequence and not known):
+        return all(is_plain(member, known=known) for member in members)
+    if origin is dict or (origin is Mapping and not known):
+        return members[0] is str and is_plain(members[1], known=known)
+    return False
+
+
+def to_json(value: Any) -> Any:
+    """What a function returned as plain JSON values. Raises TypeError for what has no JSON form."""
+    return msgspec.to_builtins(value, str_keys=True, enc_hook=_encoded)
+
+
+def _whole(value: Any) -> Any:
+    """A value with whole numbers written as such."""
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else value
+    if isinstance(value, list):
+        return [_whole(member) for member in value]
+    if isinstance(value, dict):
+        return {name: _whole(member) for name, member in value.items()}
+    return value
+
+
+def _decoded(kind: Any, value: Any) -> Any:
+    if isinstance(kind, type) and issubclass(kind, PurePath):
+        return kind(value)
+    if hasattr(kind, "model_validate"):  # pydantic
+        return kind.model_validate(value)
+    raise NotImplementedError(f"nobody knows how to make a {kind} of JSON")
+
+
+def _encoded(value: Any) -> Any:
+    if isinstance(value, PurePath):
+        return str(value)
+    if hasattr(value, "model_dump"):  # pydantic
+        return value.model_dump(mode="json")
+    raise TypeError(f"a {type(value).__qualname__} is not JSON")

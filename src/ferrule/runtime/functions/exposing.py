@@ -1,0 +1,159 @@
+"""`@resource` and `@prompt`: mark functions that give what clients read by address, and what people begin conversations with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ParamSpec, TypeVar, overload
+
+from ferrule.errors import BindingError
+from ferrule.model.exposure import Exposure, PromptExposure, ResourceExposure
+from ferrule.model.tool import Flag
+from ferrule.runtime.functions.binding import Stated
+from ferrule.runtime.functions.decorator import ToolFunction, marked
+from ferrule.runtime.functions.exposed import Complete, ExposedBinding, template_of
+from ferrule.runtime.functions.signature import label
+
+P = ParamSpec("P")
+R_co = TypeVar("R_co", covariant=True)
+_AUDIENCE = ("user", "assistant")
+
+
+def resource(
+    uri: str,
+    /,
+    *,
+    mime_type: str = "",
+    name: str | None = None,
+    namespace: str | None = None,
+    title: str | None = None,
+    description: str | None = None,
+    size: int | None = None,
+    audience: Sequence[str] = (),
+    priority: float | None = None,
+    last_modified: str | None = None,
+    icons: Sequence[Mapping[str, Any]] = (),
+    complete: Mapping[str, Complete] | None = None,
+    **options: Any,
+) -> Callable[[Callable[P, R_co]], ToolFunction[P, R_co]]:
+    """Mark a function as a resource: `@resource("docs://{name}", mime_type="text/markdown")`.
+
+    The variables of the address are the function's parameters. It returns a text, bytes, JSON, an object with `text` or
+    `blob`, or a list of these; None when there is nothing at that address. `complete`: values of a variable, or a function that
+    finds them. `options`: those of `@tool` that make sense here: `tags`, `timeout_seconds`, `approval_required`,
+    `open_world`, `sensitive`, `inline`, `check`, `resume`. Mistakes show when an app is opened: BindingError.
+    """
+    annotations: dict[str, Any] = {}
+    if audience:
+        if isinstance(audience, str) or any(one not in _AUDIENCE for one in audience):
+            raise BindingError(f"the audience of {uri!r} is a list of {' and '.join(_AUDIENCE)}")
+        annotations["audience"] = list(audience)
+    if priority is not None:
+        if not 0 <= priority <= 1:
+            raise BindingError(f"the priority of {uri!r} is a number from 0 to 1")
+        annotations["priority"] = priority
+    if last_modified is not None:
+        annotations["lastModified"] = last_modified
+
+    def mark(function: Callable[..., Any]) -> Any:
+        template = template_of(uri, label(function))
+        exposure = ResourceExposure(
+            uri=uri,
+            mime_type=mime_type,
+            is_template=bool(template.names),
+            size=size,
+            annotations=annotations,
+            icons=_icons(icons),
+        )
+        said = {"name": name, "namespace": namespace, "title": title, "description": description}
+        return _marked(function, exposure, complete or {}, said, options)
+
+    return mark
+
+
+@overload
+def prompt(target: Callable[P, R_co], /) -> ToolFunction[P, R_co]: ...
+
+
+@overload
+def prompt(
+    target: str | None = None,
+    /,
+    *,
+    name: str | None = None,
+    namespace: str | None = None,
+    title: str | None = None,
+    description: str | None = None,
+    icons: Sequence[Mapping[str, Any]] = (),
+    complete: Mapping[str, Complete] | None = None,
+    tags: Sequence[str] = (),
+    timeout_seconds: float | None = None,
+    open_world: Flag | None = None,
+    inline: bool = False,
+    check: Callable[..., Any] | None = None,
+    resume: Callable[..., Any] | None = None,
+) -> Callable[[Callable[P, R_co]], ToolFunction[P, R_co]]: ...
+
+
+def prompt(
+    target: Callable[..., Any] | str | None = None,
+    /,
+    *,
+    name: str | None = None,
+    namespace: str | None = None,
+    title: str | None = None,
+    description: str | None = None,
+    icons: Sequence[Mapping[str, Any]] = (),
+    complete: Mapping[str, Complete] | None = None,
+    **options: Any,
+) -> Any:
+    """Mark a function as a prompt: `@prompt`, `@prompt("review")` or `@prompt(title="Review", complete={"language": ["en"]})`.
+
+    Its parameters are the prompt's arguments, which come as texts. It returns a text, content blocks, or messages with
+    `role` and `content`. `complete` and `options` as of `@resource`.
+    """
+    given = target if isinstance(target, str) else name
+
+    def mark(function: Callable[..., Any]) -> Any:
+        said = {"name": given, "namespace": namespace, "title": title, "description": description}
+        return _marked(function, PromptExposure(icons=_icons(icons)), complete or {}, said, options)
+
+    return mark(target) if callable(target) else mark
+
+
+_RUNNING = ("inline", "check", "resume")
+
+
+def _marked(
+    function: Callable[..., Any],
+    exposure: Exposure,
+    complete: Mapping[str, Complete],
+    said: dict[str, Any],
+    options: Mapping[str, Any],
+) -> Any:
+    facts: dict[str, Any] = {"read_only": True, "destructive": False, "concurrency_safe": True}
+    words: dict[str, Any] = {key: tuple(options[key]) for key in ("tags", "sensitive") if key in options}
+    rest = {key: value for key, value in options.items() if key not in (*_RUNNING, *words)}
+    for key in rest:
+        if key not in (
+            "timeout_seconds",
+            "approval_required",
+            "open_world",
+            "lenient",
+            "max_attempts",
+            "version",
+            "risk",
+        ):
+            raise BindingError(f"{label(function)}: {key!r} is nothing that a resource or a prompt can say")
+    stated = Stated(**{key: value for key, value in said.items() if value is not None}, **facts, **words, **rest)
+    running = {key: options[key] for key in _RUNNING if key in options}
+    return marked(function, ExposedBinding(function, exposure, complete, stated=stated, **running))
+
+
+def _icons(icons: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], ...]:
+    for icon in icons:
+        source = icon.get("src")
+        if not isinstance(source, str) or not source.lower().startswith(("https://", "data:image/")):
+            raise BindingError(
+                f"an icon has an address (`src`) that begins with https:// or data:image/, not {source!r}"
+            )
+    return tuple(dict(icon) for icon in icons)

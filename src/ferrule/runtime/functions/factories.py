@@ -1,0 +1,115 @@
+"""Which Python callable makes which service: one marked with `@service`, or one of the name a manifest gives its factory."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from ferrule.contracts.executor import ExecutionFailed
+from ferrule.errors import BindingError
+from ferrule.model.python_names import snake
+from ferrule.runtime.functions.binding import Binding
+from ferrule.runtime.functions.inject import SERVICE_MARK
+from ferrule.runtime.functions.signature import ABSENT, label, read_injectable
+
+
+class Factory(NamedTuple):
+    """What makes a service."""
+
+    function: Callable[..., Any]
+    label: str
+    wants: dict[str, str | None]
+    """Its parameters, with the entry that an annotation asks for."""
+    needs: frozenset[str]
+    """Those without a default."""
+
+
+class Sources:
+    """Where factories are looked for: what was given first, then the modules that the given functions stand in."""
+
+    def __init__(self, given: Iterable[Any] = ()) -> None:
+        members = list(_flat(given))
+        self._marked: dict[str, Any] = {}
+        self._modules = [one for one in members if isinstance(one, ModuleType)]
+        for one in members:
+            for factory in _marked_in(one):
+                self._add(factory)
+        around = (sys.modules.get(getattr(one, "__module__", "") or "") for one in members if callable(one))
+        self._around = list(dict.fromkeys(module for module in around if module is not None))
+        """Modules of functions that were given one by one."""
+
+    @property
+    def marked(self) -> dict[str, Callable[..., Any]]:
+        """The marked factories, by the service they make."""
+        nearby = {str(_mark(factory)): factory for module in self._around for factory in _marked_in(module)}
+        return nearby | self._marked
+
+    def find(self, service: str, name: str) -> Factory:
+        """The factory of a service that a manifest says is made by `name`. Raises ExecutionFailed (`setup_required`)."""
+        marked = self.marked
+        found = marked.get(service) or marked.get(name) or self._named(name) or self._named(snake(name))
+        if found is None:
+            raise ExecutionFailed(
+                "setup_required",
+                f"the service {service!r} is made by {name!r}, and no function of that name is in [functions] modules; add it"
+                f' there, or mark one with @ferrule.service("{service}")',
+            )
+        return read_factory(service, found)
+
+    def _named(self, name: str) -> Callable[..., Any] | None:
+        for module in (*self._modules, *self._around):
+            found = vars(module).get(name)
+            if callable(found):
+                return found  # type: ignore[no-any-return]  # callable() says so
+        return None
+
+    def _add(self, factory: Any) -> None:
+        name = str(_mark(factory))
+        other = self._marked.setdefault(name, factory)
+        if other is not factory:
+            raise BindingError(
+                f"{label(other)} and {label(factory)} both make the service {name!r}; rename one of them"
+            )
+
+
+def read_factory(service: str, function: Callable[..., Any]) -> Factory:
+    """A factory with what its parameters ask for. Raises ExecutionFailed (`setup_required`)."""
+    try:
+        wants, defaults = read_injectable(function)
+    except BindingError as error:
+        raise ExecutionFailed("setup_required", f"the service {service!r} cannot be made: {error}") from error
+    needs = frozenset(name for name in wants if defaults[name] is ABSENT)
+    return Factory(function, label(function), wants, needs)
+
+
+def is_service(value: Any) -> bool:
+    """True for a marked factory."""
+    return _mark(value) is not None
+
+
+def _flat(given: Any) -> Iterator[Any]:
+    """What was given, one by one: functions instead of their bindings."""
+    for one in given:
+        if isinstance(one, Iterable) and not isinstance(one, type | str | bytes):
+            yield from _flat(one)
+        else:
+            yield one.function if isinstance(one, Binding) else one
+
+
+def _marked_in(source: Any) -> Iterator[Any]:
+    if isinstance(source, ModuleType):
+        yield from (value for value in vars(source).values() if is_service(value))
+    elif is_service(source):
+        yield source
+
+
+def _mark(value: Any) -> Any:
+    if not (inspect.isroutine(value) or isinstance(value, type) or callable(value)):
+        return None
+    try:
+        return vars(value).get(SERVICE_MARK)
+    except TypeError:
+        return None

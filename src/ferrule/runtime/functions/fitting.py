@@ -1,0 +1,187 @@
+"""Whether a function fits the definition it is bound to, and which parameter gets which field.
+
+Roughly: every field has a parameter, every parameter that must be given is a field that is always sent, and the types can
+be the same. What a schema says beyond that is checked at every call anyway.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ferrule.errors import BindingError
+from ferrule.model.injection import LOGGER, entries_of
+from ferrule.model.nearest import nearest
+from ferrule.model.python_names import python_name
+from ferrule.model.tool import Tool
+from ferrule.runtime.functions.binding import Binding
+from ferrule.runtime.functions.inject import is_config, parameter_names
+from ferrule.runtime.functions.signature import ABSENT, Parameter
+
+_PYTHON = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "array": "list", "object": "dict"}
+
+
+class Fit(NamedTuple):
+    """How the fields of a tool reach the parameters of its function."""
+
+    renamed: dict[str, str]
+    """Fields whose parameter has another name."""
+    text: str | None
+    """The one parameter of a tool that takes a text instead of fields."""
+    known: frozenset[str] | None
+    """The fields there are, where the schema allows more and the function does not; None when there is nothing to watch."""
+    injected: dict[str, str] = {}  # noqa: RUF012  # nobody changes it
+    """What parameters get that no model sends, by their names: entries of the tool's `inject`."""
+    wraps: str = ""
+    """The one member of the tool's result that the function returns bare: definitions of some formats give objects only."""
+
+
+def fit(binding: Binding, tool: Tool) -> Fit:
+    """How a function gets a tool's arguments. Raises BindingError, which names both, when it does not fit."""
+    if _takes_text(tool):
+        return Fit({}, _only_parameter(binding, tool), None, _injected(binding, tool, {}))
+    schema = msgspec.json.decode(tool.input_schema)
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    fields: dict[str, Any] = properties if isinstance(properties, dict) else {}
+    required = schema.get("required", ()) if isinstance(schema, dict) else ()
+    injected = _injected(binding, tool, fields)
+    by_name = {each.name: each for each in binding.signature.parameters if each.name not in injected}
+    renamed: dict[str, str] = {}
+    for field, member in fields.items():
+        parameter = _parameter_for(binding, tool, field, by_name)
+        if parameter is not None:
+            _refuse_other_type(binding, tool, field, member, parameter)
+            if parameter.name != field:
+                renamed[field] = parameter.name
+    _refuse_unfed(binding, tool, fields, frozenset(required), renamed, injected)
+    is_closed = isinstance(schema, dict) and schema.get("additionalProperties") is False
+    known = None if is_closed or binding.signature.takes_more else frozenset(fields)
+    return Fit(renamed, None, known, injected, _wrapped(binding, tool))
+
+
+def _wrapped(binding: Binding, tool: Tool) -> str:
+    """The member that holds everything, where the definition gives an object of one member and the function no object."""
+    if binding.binds is None or tool.output_schema is None:
+        return ""
+    schema = msgspec.json.decode(tool.output_schema)
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    if not isinstance(properties, dict) or len(properties) != 1 or schema.get("required") != list(properties):
+        return ""
+    returns = binding.signature.returns
+    returned = frozenset() if returns is ABSENT else _types(_schema_of_type(returns))
+    return next(iter(properties)) if "object" not in returned else ""
+
+
+def _injected(binding: Binding, tool: Tool, fields: dict[str, Any]) -> dict[str, str]:
+    """Parameters that are injected: by annotation, or by the names that the tool's `inject` gives them."""
+    entries, signature = entries_of(tool), binding.signature
+    for name, entry in signature.injected.items():
+        if entries is None and is_config(entry):
+            raise _misfit(binding, tool, f"the parameter {name!r} wants {entry!r}, and only an ADL agent has a config")
+        parts = (*entries, LOGGER) if entries is not None else ()
+        if entries is not None and not any(part == entry or part.startswith(f"{entry}.") for part in parts):
+            what = f"the parameter {name!r} wants {entry!r}, which is not in the tool's `inject`"
+            raise _misfit(binding, tool, f"{what}; add it there")
+    if not entries:
+        return signature.injected
+    sent = {python_name(field) for field in fields} | fields.keys()
+    names = parameter_names(entries)
+    by_name = (parameter.name for parameter in signature.parameters if parameter.name not in sent)
+    return signature.injected | {name: names[name] for name in by_name if name in names}
+
+
+def _takes_text(tool: Tool) -> bool:
+    payload = msgspec.json.decode(tool.payload)
+    contract = payload.get("input_contract") if isinstance(payload, dict) else None
+    return isinstance(contract, dict) and contract.get("argument_mode") == "text"
+
+
+def _only_parameter(binding: Binding, tool: Tool) -> str:
+    parameters = binding.signature.parameters
+    needed = [parameter for parameter in parameters if parameter.default is ABSENT]
+    if len(needed) > 1 or not parameters:
+        raise _misfit(binding, tool, "the tool takes one text, so the function needs exactly one parameter for it")
+    return (needed or parameters)[0].name
+
+
+def _parameter_for(binding: Binding, tool: Tool, field: str, by_name: dict[str, Parameter]) -> Parameter | None:
+    parameter = by_name.get(field) or by_name.get(python_name(field))
+    if parameter is None and not binding.signature.takes_more:
+        hint = nearest(field, by_name)
+        what = f"the function has no parameter {python_name(field)!r} for the field {field!r}"
+        raise _misfit(binding, tool, f"{what}; {hint or 'add one'}")
+    return parameter
+
+
+def _refuse_unfed(
+    binding: Binding,
+    tool: Tool,
+    fields: dict[str, Any],
+    required: frozenset[str],
+    renamed: dict[str, str],
+    injected: dict[str, str],
+) -> None:
+    fed = {renamed.get(field, field): field for field in fields}
+    for parameter in binding.signature.parameters:
+        if parameter.default is not ABSENT or parameter.name in injected:
+            continue
+        if parameter.name not in fed:
+            what = f"the parameter {parameter.name!r} is no field of the schema"
+            raise _misfit(
+                binding, tool, f"{what}; {nearest(parameter.name, fields) or 'give it a default, or leave it out'}"
+            )
+        if fed[parameter.name] not in required:
+            what = f"the field {fed[parameter.name]!r} may be left out, and the parameter {parameter.name!r} has no default"
+            raise _misfit(binding, tool, f"{what}; give it one")
+
+
+def _refuse_other_type(binding: Binding, tool: Tool, field: str, member: Any, parameter: Parameter) -> None:
+    if parameter.annotation is ABSENT or not isinstance(member, dict):
+        return
+    sent, taken = _types(member), _types(_schema_of_type(parameter.annotation))
+    if "number" in taken:
+        taken |= {"integer"}
+    missing = sent - taken
+    if sent and taken and missing:
+        types = ", ".join(_PYTHON.get(word, "None") for word in sorted(missing))
+        what = f"the field {field!r} may be {' or '.join(sorted(missing))}"
+        raise _misfit(binding, tool, f"{what}, and the parameter {parameter.name!r} does not take {types}")
+
+
+def _schema_of_type(annotation: Any) -> dict[str, Any]:
+    """The schema of a type; one without a JSON form takes what it is given, and its author knows why."""
+    try:
+        (schema,), shared = msgspec.json.schema_components(
+            [annotation], schema_hook=lambda _: {}, ref_template="{name}"
+        )
+    except (TypeError, ValueError, RecursionError):
+        return {}
+    return _opened(schema, shared)
+
+
+def _opened(schema: dict[str, Any], shared: dict[str, Any]) -> dict[str, Any]:
+    if "$ref" in schema:
+        return _opened(shared.get(schema["$ref"], {}), shared)
+    if "anyOf" in schema:
+        return schema | {"anyOf": [_opened(form, shared) for form in schema["anyOf"]]}
+    return schema
+
+
+def _types(schema: dict[str, Any]) -> frozenset[str]:
+    """The JSON types a schema allows; empty when it does not say."""
+    stated = schema.get("type")
+    if isinstance(stated, str):
+        return frozenset({stated})
+    if isinstance(stated, list):
+        return frozenset(word for word in stated if isinstance(word, str))
+    forms = schema.get("anyOf") or schema.get("oneOf")
+    if isinstance(forms, list) and all(isinstance(form, dict) for form in forms):
+        each = [_types(form) for form in forms]
+        return frozenset().union(*each) if all(each) else frozenset()
+    return frozenset()
+
+
+def _misfit(binding: Binding, tool: Tool, what: str) -> BindingError:
+    version = f"@{tool.version}" if tool.version else ""
+    return BindingError(f"{binding.label} does not fit the tool {tool.tool_id}{version}: {what}")

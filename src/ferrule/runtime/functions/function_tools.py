@@ -1,0 +1,96 @@
+"""Joins a catalog with the Python functions of this process: tools of their own, and implementations of definitions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from ferrule.contracts.catalog import CatalogView
+from ferrule.errors import BindingError
+from ferrule.model.exposure import ResourceExposure
+from ferrule.model.tool import Tool
+from ferrule.runtime.executors.function import FunctionExecutor
+from ferrule.runtime.functions import functions_in
+from ferrule.runtime.functions.children import DEFAULT_PROCESSES
+from ferrule.runtime.functions.config import OnSecret
+from ferrule.runtime.functions.services import Injections
+from ferrule.runtime.functions.threads import DEFAULT_SIZE
+from ferrule.runtime.surface.catalogs import JoinedCatalog
+from ferrule.schema.mirrored_headers import mirrored
+
+
+def joined(
+    catalog: CatalogView,
+    given: Iterable[Any],
+    namespace: str | None = None,
+    *,
+    environment: Mapping[str, str] | None = None,
+    on_secret: OnSecret | None = None,
+    threads: int = DEFAULT_SIZE,
+    processes: int = DEFAULT_PROCESSES,
+    isolate: Iterable[str] = (),
+) -> tuple[CatalogView, FunctionExecutor]:
+    """The catalog with the functions' own tools (and ready-made ones) added, and the executor that runs the functions.
+
+    `environment`: what `${VAR}` in an agent's config stands for, the process's own where none is given; `on_secret` is told
+    each such value, whether or not a tool is ever given it. `threads`, `processes`: how many there are at most; `isolate`: tools
+    whose functions run in processes of their own. Raises BindingError for a function that does not fit the
+    definition it is bound to, CatalogError for a name that is taken.
+    """
+    members = list(given)
+    sources = [one for one in members if not isinstance(one, Tool)]
+    env = os.environ if environment is None else environment
+    injections = Injections(catalog, sources, env, on_secret)
+    injections.tell_secrets()
+    functions = FunctionExecutor(
+        functions_in(sources, namespace),
+        threads=threads,
+        injections=injections,
+        isolate=isolate,
+        processes=processes,
+        environment=env,
+    )
+    _refuse_one_address(functions.tools)
+    _refuse_headers(functions.tools)
+    ready = [one for one in members if isinstance(one, Tool)]
+    view = JoinedCatalog(catalog, (*functions.tools, *ready)) if functions.tools or ready else catalog
+    functions.check(_meant(view, functions.wanted))
+    return view, functions
+
+
+def rejoined(catalog: CatalogView, ready: Iterable[Tool], functions: FunctionExecutor) -> CatalogView:
+    """Another catalog with the same functions' tools, and ready-made ones. Raises BindingError or CatalogError."""
+    tools = (*functions.tools, *ready)
+    view = JoinedCatalog(catalog, tools) if tools else catalog
+    functions.check(_meant(view, functions.wanted))
+    return view
+
+
+def _refuse_one_address(tools: Iterable[Tool]) -> None:
+    """Raises BindingError for two resources with one address: nobody could tell which is read."""
+    found: dict[str, Tool] = {}
+    for tool in tools:
+        if isinstance(tool.exposed_as, ResourceExposure):
+            other = found.setdefault(tool.exposed_as.uri, tool)
+            if other is not tool:
+                raise BindingError(
+                    f"the resources {other.tool_id!r} and {tool.tool_id!r} have one address, {tool.exposed_as.uri!r}; change one"
+                )
+
+
+def _refuse_headers(tools: Iterable[Tool]) -> None:
+    """Raises BindingError for parameters that are to be headers and cannot be: clients would refuse the whole tool."""
+    for tool in tools:
+        try:
+            mirrored(msgspec.json.decode(tool.input_schema))
+        except ValueError as problem:
+            raise BindingError(f"tool {tool.tool_id!r} cannot be used by MCP clients: {problem}") from None
+
+
+def _meant(view: CatalogView, names: Iterable[str]) -> Iterator[Tool]:
+    for name in names:
+        for tool_id in view.named(name.partition("@")[0]):
+            yield from (listed.tool for listed in view.versions(tool_id))

@@ -1,0 +1,98 @@
+"""The kinds of hooks that come with Ferrule, by the word after `kind` in `[[hooks]]`, and the hooks of a workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from ferrule.contracts.hook import HOOK_EVENTS, Hook, HookEvent
+from ferrule.contracts.registry import Registry
+from ferrule.errors import SettingsError
+from ferrule.model.nearest import nearest
+
+HOOKS = {
+    "command": "ferrule.runtime.hooks.making:command",
+    "http": "ferrule.runtime.hooks.making:http",
+    "function": "ferrule.runtime.hooks.making:function",
+}
+_KEYS = {"command": "command", "http": "url", "function": "function"}
+"""What each kind cannot do without."""
+_OTHERS = {"command": ("env",), "http": ("secret_env",), "function": ()}
+"""What else it understands."""
+
+
+class HookWords(Protocol):
+    """One `[[hooks]]` table, as settings give it."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def event(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def tools(self) -> tuple[str, ...]: ...
+    @property
+    def command(self) -> tuple[str, ...]: ...
+    @property
+    def url(self) -> str: ...
+    @property
+    def secret_env(self) -> str: ...
+    @property
+    def function(self) -> str: ...
+    @property
+    def timeout_seconds(self) -> float: ...
+    @property
+    def env(self) -> tuple[str, ...]: ...
+
+
+Maker = Callable[[HookWords, HookEvent, Path, Mapping[str, str], Collection[str]], Hook]
+
+
+def hooks_of(
+    settings: Iterable[HookWords], root: Path, env: Mapping[str, str], allowed_hosts: Collection[str] = ()
+) -> tuple[Hook, ...]:
+    """The hooks of a workspace, in the order they are written. Raises SettingsError for one that could never work."""
+    makers: Registry[Maker] = Registry("kind of hook", HOOKS)
+    return tuple(makers.get(each.kind)(each, event, root, env, allowed_hosts) for each, event in fit_hooks(settings))
+
+
+def fit_hooks(settings: Iterable[HookWords]) -> list[tuple[HookWords, HookEvent]]:
+    """Each hook with its event; nothing is run or looked for. Raises SettingsError for one that could never work."""
+    hooks: list[tuple[HookWords, HookEvent]] = []
+    seen: set[tuple[str, str]] = set()
+    for each in settings:
+        event = _refused(each)
+        if (each.id, event) in seen:
+            raise SettingsError(f"two hooks are called {each.id!r} at {event}; rename one of them")
+        seen.add((each.id, event))
+        hooks.append((each, event))
+    return hooks
+
+
+def _refused(each: HookWords) -> HookEvent:
+    if not each.id.strip() or not each.id.isprintable():
+        raise SettingsError("a hook has no name that can be shown; give it an id, it stands in every record")
+    if each.event not in HOOK_EVENTS:
+        hint = nearest(each.event, HOOK_EVENTS) or f"known: {', '.join(HOOK_EVENTS)}"
+        raise SettingsError(f"the hook {each.id!r} waits for {each.event!r}, which never comes; {hint}")
+    if not each.tools:
+        raise SettingsError(f"the hook {each.id!r} would see no tool; leave out `tools` for all of them")
+    _refuse_strangers(each)
+    return each.event
+
+
+def _refuse_strangers(each: HookWords) -> None:
+    """A key of another kind was meant to do something, and would do nothing."""
+    needed = _KEYS.get(each.kind)
+    if needed is not None and not _given(each, needed):
+        raise SettingsError(f"the hook {each.id!r} is of kind {each.kind!r}; say `{needed}` too")
+    understood = (needed, *_OTHERS.get(each.kind, ()))
+    for key in ("command", "url", "function", "env", "secret_env"):
+        if key not in understood and _given(each, key):
+            raise SettingsError(f"the hook {each.id!r} is of kind {each.kind!r}; leave out `{key}`")
+
+
+def _given(each: HookWords, key: str) -> Any:
+    return getattr(each, key)

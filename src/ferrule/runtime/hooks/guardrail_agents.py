@@ -1,0 +1,144 @@
+"""What agent files say about guardrails: which ones guard their tools, and whether a fired one blocks the run.
+
+`guardrails.tool_input` and `guardrails.tool_output` are lists of `{ref, on_fail?, severity_threshold?}` (or plain ids); a bare
+list counts for every point its guardrails are configured for. An agent may be stricter than the settings, never laxer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from ferrule.contracts.catalog import CatalogView
+from ferrule.model.value import is_integer
+from ferrule.runtime.hooks.guardrail_records import ON_FAIL, POINTS, GuardrailSettings, OnFail, Point
+
+
+class Reference(msgspec.Struct, frozen=True):
+    """One guardrail an agent names."""
+
+    guardrail_id: str
+    point: Point | None
+    """None: wherever it is configured."""
+    said: Mapping[str, Any] = {}
+    """What the agent says besides, as written."""
+
+
+class Rule(msgspec.Struct, frozen=True):
+    """When a guardrail fires for a caller, and what happens then."""
+
+    on_fail: OnFail
+    severity_threshold: float
+
+
+class AgentGuards(msgspec.Struct, frozen=True):
+    """The guardrails of one agent."""
+
+    rules: Mapping[tuple[str, Point], Rule]
+    blocks_run: bool
+    """`tool_calls.block_tools_on_input_fail`."""
+    problem: str = ""
+    """Why none of its tools may be called: a protection it declares is not there."""
+
+
+def agents_in(catalog: CatalogView) -> dict[str, dict[str, Any]]:
+    """The agent files of a catalog as they were written, the newest of each, by id."""
+    found: dict[str, dict[str, Any]] = {}
+    for agent in sorted({record.record_id for record in catalog.records("agent")}):
+        record = catalog.record("agent", agent)
+        payload = msgspec.json.decode(record.payload) if record is not None else {}
+        written = payload.get("definition")  # a linked agent has its file beside what it was linked with
+        found[agent] = written if isinstance(written, dict) else payload
+    return found
+
+
+def guards_of(agent: str, file: Mapping[str, Any], known: Mapping[tuple[str, Point], GuardrailSettings]) -> AgentGuards:
+    """What an agent's file demands of the guardrails that are configured."""
+    block = file.get("guardrails")
+    blocks_run, problem = _blocks_run(agent, block)
+    rules: dict[tuple[str, Point], Rule] = {}
+    for reference in _references(block):
+        points = (
+            [reference.point] if reference.point else [at for at in POINTS if (reference.guardrail_id, at) in known]
+        )
+        found = [(at, known[reference.guardrail_id, at]) for at in points if (reference.guardrail_id, at) in known]
+        if not found:
+            problem = problem or _missing(agent, reference)
+        for at, settings in found:
+            rule = _stricter(settings, reference.said)
+            if isinstance(rule, str):
+                problem = problem or f"the file of the agent {agent!r} says {rule}"
+            else:
+                key = reference.guardrail_id, at
+                rules[key] = _together(settings, rules[key], rule) if key in rules else rule
+    return AgentGuards(rules, blocks_run, problem)
+
+
+def own_rule(settings: GuardrailSettings) -> Rule:
+    """What the settings say, where no agent says more."""
+    return Rule(settings.on_fail or ON_FAIL[settings.type][0], settings.severity_threshold)
+
+
+def _blocks_run(agent: str, block: Any) -> tuple[bool, str]:
+    calls = block.get("tool_calls") if isinstance(block, dict) else None
+    said = calls.get("block_tools_on_input_fail", False) if isinstance(calls, dict) else False
+    if isinstance(said, bool):
+        return said, ""
+    return True, f"the file of the agent {agent!r} says neither true nor false for block_tools_on_input_fail; mend it"
+
+
+def _references(block: Any) -> Iterator[Reference]:
+    if isinstance(block, dict):
+        for point in POINTS:
+            yield from _listed(block.get(point), point)
+    elif block is not None:
+        yield from _listed(block, None)
+
+
+def _listed(written: Any, point: Point | None) -> Iterator[Reference]:
+    for entry in written if isinstance(written, list) else () if written is None else (written,):
+        if isinstance(entry, str):
+            yield Reference(entry, point)
+            continue
+        name = (entry.get("ref") or entry.get("id")) if isinstance(entry, dict) else None
+        # An entry that names nothing stands for a protection all the same: no guardrail has an empty id.
+        yield Reference(name if isinstance(name, str) else "", point, entry if isinstance(entry, dict) else {})
+
+
+def _missing(agent: str, reference: Reference) -> str:
+    if not reference.guardrail_id:
+        return (
+            f"the file of the agent {agent!r} has a guardrail without a `ref`, so nobody knows what guards it; name it"
+        )
+    name, at = reference.guardrail_id, reference.point or "tool_input"
+    where = f" at {reference.point}" if reference.point else ""
+    return (
+        f"the agent {agent!r} is to be guarded by {name!r}{where}, and no such guardrail is configured; add [[guardrails]] with"
+        f' id = "{name}" and at = ["{at}"] to ferrule.toml, or take it out of the agent file'
+    )
+
+
+def _stricter(settings: GuardrailSettings, said: Mapping[str, Any]) -> Rule | str:
+    """The stricter of settings and agent; what is wrong with what the agent says, as a text."""
+    rule, words = own_rule(settings), ON_FAIL[settings.type]
+    threshold, on_fail = said.get("severity_threshold"), said.get("on_fail")
+    if threshold is not None:
+        is_number = is_integer(threshold) or isinstance(threshold, float)
+        if not is_number or not 0 <= threshold <= 10:
+            return f"severity_threshold {threshold!r} for the guardrail {settings.id!r}; write a number from 0 to 10"
+        rule = _together(settings, rule, Rule(rule.on_fail, float(threshold)))
+    if on_fail is not None:
+        if on_fail not in words:
+            return (
+                f"on_fail {on_fail!r} for the guardrail {settings.id!r}, which answers with {settings.type}; write"
+                f" {' or '.join(words)}"
+            )
+        rule = _together(settings, rule, Rule(on_fail, rule.severity_threshold))
+    return rule
+
+
+def _together(settings: GuardrailSettings, one: Rule, other: Rule) -> Rule:
+    words = ON_FAIL[settings.type]
+    return Rule(min(one.on_fail, other.on_fail, key=words.index), min(one.severity_threshold, other.severity_threshold))

@@ -1,0 +1,52 @@
+"""One function per kind of hook: from its settings to the hook."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+from ferrule.contracts.hook import HookEvent
+from ferrule.errors import SettingsError
+from ferrule.runtime.hooks.builtin import HookWords
+from ferrule.runtime.hooks.command import CommandReach
+from ferrule.runtime.hooks.external import ExternalHook
+from ferrule.runtime.hooks.function import FunctionHook, load_function
+from ferrule.runtime.hooks.http import HttpReach
+
+_USUAL = ("PATH", "HOME", "LANG")
+"""What a program sees of the environment unless `env` names more."""
+
+
+def command(
+    each: HookWords, event: HookEvent, root: Path, env: Mapping[str, str], allowed_hosts: Collection[str]
+) -> ExternalHook:
+    """`kind = "command"`: runs in the workspace's folder."""
+    seen = {name: env[name] for name in (*_USUAL, *each.env) if name in env}
+    try:
+        reach = CommandReach(each.command, root, seen, each.timeout_seconds)
+    except SettingsError as error:
+        raise SettingsError(f"the hook {each.id!r}: {error}") from None
+    return ExternalHook(each.id, event, reach, each.tools, each.timeout_seconds)
+
+
+def http(
+    each: HookWords, event: HookEvent, root: Path, env: Mapping[str, str], allowed_hosts: Collection[str]
+) -> ExternalHook:
+    """`kind = "http"`"""
+    if not each.secret_env:
+        raise SettingsError(f"the hook {each.id!r}: name the environment variable of its secret in `secret_env`")
+    secret = env.get(each.secret_env, "")
+    if not secret:
+        raise SettingsError(f"the hook {each.id!r}: set its secret in the environment variable {each.secret_env}")
+    try:
+        reach = HttpReach(each.url, secret, each.timeout_seconds, allowed_hosts)
+    except SettingsError as error:
+        raise SettingsError(f"the hook {each.id!r}: {error}") from None
+    return ExternalHook(each.id, event, reach, each.tools, each.timeout_seconds)
+
+
+def function(
+    each: HookWords, event: HookEvent, root: Path, env: Mapping[str, str], allowed_hosts: Collection[str]
+) -> FunctionHook:
+    """`kind = "function"`"""
+    return FunctionHook(each.id, event, load_function(each.function, root, each.id), each.tools, each.timeout_seconds)

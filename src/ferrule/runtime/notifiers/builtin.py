@@ -1,0 +1,10 @@
+"""The notifiers that come with Ferrule, by the word after `kind =` in `[[approval.notify]]`.
+
+Each entry makes the live part from its settings: a function of `url`, `secret` and `allowed_hosts`.
+"""
+
+NOTIFIERS = {
+    "webhook": "ferrule.runtime.notifiers.webhook:WebhookNotifier",
+}
+GROUP = "ferrule.notifiers"
+"""Where other packages register theirs."""

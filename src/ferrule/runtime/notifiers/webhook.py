@@ -1,0 +1,50 @@
+"""Tells of a waiting call by a signed POST. One attempt per `notify`; whoever calls it decides about trying again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection
+from typing import Any
+
+import msgspec
+
+from ferrule.contracts.notifier import NotTaken
+from ferrule.infra.network.address import Resolve, resolve
+from ferrule.infra.network.post import Poster, PostFailed
+
+_TIMEOUT_SECONDS = 10.0
+_TRY_AGAIN = frozenset({408, 425, 429})
+"""Refusals of the moment; every other 4xx would be refused again."""
+
+
+class WebhookNotifier:
+    """One address that is told."""
+
+    name = "webhook"
+
+    def __init__(
+        self,
+        url: str,
+        secret: str | bytes,
+        allowed_hosts: Collection[str] = (),
+        *,
+        clock: Callable[[], float] = time.time,
+        resolver: Resolve = resolve,
+        timeout_seconds: float = _TIMEOUT_SECONDS,
+    ) -> None:
+        self._poster = Poster(
+            url, secret, allowed_hosts, timeout_seconds=timeout_seconds, clock=clock, resolver=resolver
+        )
+
+    async def notify(self, notice: dict[str, Any]) -> None:
+        """Send one notice. Raises NotTaken."""
+        try:
+            status, _ = await self._poster.post(msgspec.json.encode(notice), str(notice.get("id", "")))
+        except PostFailed as failed:
+            raise NotTaken(str(failed), is_final=failed.is_final) from None
+        if not 200 <= status < 300:
+            is_final = status < 500 and status not in _TRY_AGAIN
+            raise NotTaken(f"{self._poster.host} answered {status}", is_final=is_final)
+
+    async def aclose(self) -> None:
+        """Nothing is held open."""

@@ -1,0 +1,238 @@
+"""One call on its way through the phases.
+
+It is mutable, owned by the runner alone, and gone when the call has ended or waits: what lasts are the ledger's rows.
+Inputs are JSON bytes, so no hook, check or tool can change what was recorded; `arguments` is a copy to work with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeAlias
+
+import msgspec
+
+from ferrule.contracts.executor import Waiting
+from ferrule.model.approval import Answer, ApprovalRequest
+from ferrule.model.decision import Decision
+from ferrule.model.failure import Stop
+from ferrule.model.handed import NOTHING, Handed
+from ferrule.model.journal import HookRun, Mutation, Payload
+from ferrule.model.lifecycle import STATES, TRANSITIONS, State, check_transition
+from ferrule.model.result import Result
+from ferrule.runtime.pipeline.session import UNRESOLVED, Prepared, Session
+
+_CODES = {state: number for number, state in enumerate(STATES)}
+_MOVES = {old: {new: _CODES[new] for new in news} for old, news in TRANSITIONS.items()}
+
+
+class CallOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What a caller may say about one call besides its arguments."""
+
+    idempotency_key: str | None = None
+    timeout_seconds: float | None = None
+    native_call_id: str | None = None
+    """The id the caller's protocol gave the call (AT-259)."""
+    retry_of: str | None = None
+    """The invocation this one repeats (AT-103)."""
+    priority: int = 0
+    """Higher goes first among calls that wait for a limit."""
+    client: frozenset[str] = frozenset()
+    """What the calling client can be asked for."""
+    handed: Handed = NOTHING
+    """Credentials that the caller gives its tool with this call. Never stored."""
+    is_exact: bool = False
+    """True: arguments that do not fit the schema are refused, also where it is plain what was meant."""
+    trace_id: str | None = None
+    """The trace that the caller counts this call among; for the record."""
+
+    def __post_init__(self) -> None:
+        """A time limit that is no number of seconds is over already."""
+        limit = self.timeout_seconds
+        if limit is not None and not limit >= 0:
+            msgspec.structs.force_setattr(self, "timeout_seconds", 0.0)
+
+
+NO_OPTIONS = CallOptions()
+OWN_NOTES = frozenset({"batch", "parent", "scheduler"})
+"""Notes of ours that say nothing about a result."""
+NO_STATE = b"\0"
+"""What the ledger has of a tool that waits and left nothing behind: that it waits has to show."""
+
+
+class Recorded(msgspec.Struct, gc=False):
+    """What the ledger has of a call already: a call that was started, or that comes back from waiting."""
+
+    seq: int
+    """Its last row: nothing may have happened since."""
+    mark_state: str
+    """The state the ledger's table has it in."""
+    request: ApprovalRequest | None = None
+    answers: tuple[Answer, ...] = ()
+    waiting: bytes = b""
+    """What an executor that waits left behind."""
+    received: Any = None
+    """What it waited for."""
+    asked_about: bytes | None = None
+    """The input the question was about, before anybody edited it; None when it was the model's."""
+
+
+class Park(msgspec.Struct, frozen=True, gc=False):
+    """A phase's word that the call waits: for a person, or for what its tool asked for."""
+
+    request: ApprovalRequest
+    waiting: Waiting | None = None
+
+
+class Replay(msgspec.Struct, frozen=True, gc=False):
+    """A phase's word that this call is a duplicate: another invocation has, or will have, the answer."""
+
+    invocation_id: str
+
+
+class Again(msgspec.Struct, frozen=True, gc=False):
+    """A phase's word that the decision does not hold any more: it has to be made anew."""
+
+
+class Detached(msgspec.Struct, frozen=True, gc=False):
+    """A phase's word that the call goes on without whoever waited for it."""
+
+    going_on: Any
+    """A coroutine that gives the phase's step in the end."""
+    message: str
+
+
+class Call(msgspec.Struct, gc=False):
+    """One call in flight."""
+
+    invocation_id: str
+    tool_name: str
+    """As the caller wrote it."""
+    session: Session
+    model_input: bytes
+    created_at: int
+    """Microseconds since 1970."""
+    origin: int
+    """The monotonic clock when it was planned, in nanoseconds."""
+    tick: Callable[[], int]
+    options: CallOptions = NO_OPTIONS
+    state: State = "planned"
+    states: list[int] = []
+    """`offset << 5 | state`, since the last row."""
+    phases: list[int] = []
+    """`offset << 4 | phase`, since the last row."""
+    prepared: Prepared = UNRESOLVED
+    """The tool, ready to be called; filled by `resolve_tool`."""
+    arguments: Any = None
+    """The current input, decoded; filled by `parse_schema`."""
+    observable_input: bytes | None = None
+    """Set when it differs from the input at that time: something in it is masked, or it was changed since."""
+    permission_input: bytes | None = None
+    """Set when the decision was not on `model_input`."""
+    call_input: bytes | None = None
+    """Set when it differs from `model_input`."""
+    mutations: tuple[Mutation, ...] = ()
+    """All of them, from the first row on."""
+    new_mutations: int = 0
+    """How many are in no row yet."""
+    decisions: tuple[Decision, ...] = ()
+    """Those in no row yet."""
+    hooks: tuple[HookRun, ...] = ()
+    hook_permission: str = ""
+    """The strictest word a hook said, `deny` or `ask`, as `word:message`; an `allow` weighs nothing (AT-152)."""
+    hook_allows: tuple[str, ...] = ()
+    """Hooks that said `allow`: it counts where the policy makes one of them authoritative (AT-153)."""
+    hook_context: tuple[dict[str, Any], ...] = ()
+    """What hooks added for the model so far, each block with its hook as `origin` (AT-156)."""
+    hook_stop: dict[str, Any] | None = None
+    """What a hook said that ended the call."""
+    request: ApprovalRequest | None = None
+    answer: Answer | None = None
+    notes: dict[str, Any] = {}
+    clean_notes: dict[str, Any] | None = None
+    """The notes, once they were looked through with the result and have nothing to hide."""
+    recorded: Recorded | None = None
+    key: tuple[bytes, bytes] | None = None
+    """The idempotency key, scoped, and the input's digest."""
+    deadline: float | None = None
+    has_run: bool = False
+    """True once the executor was reached."""
+    output: Any = None
+    stop: Stop | None = None
+    result: Result | None = None
+    is_bare: bool = False
+    """True when its tool gave a value and nothing beside it."""
+    is_plain_result: bool = False
+    """True when the result has nothing but its content."""
+    payload: Payload | None = None
+    place: Any = None
+    """Its place in the scheduler's lane (`scheduler.py:Place`), while it has one."""
+    slipped: Any = None
+    """The lane in which it runs without a place (`scheduler.py:Lane.slip_in`), while it does."""
+    parent: Any = None
+    """The call whose tool makes this one, while that runs."""
+    live: Any = None
+    """What is in flight of it (`live.py:Live`), while something is."""
+    batch: Any = None
+    """What the batch it belongs to wants on record."""
+    sequence: int = 0
+    """The number of the last progress record of rows before."""
+    secrets: frozenset[str] = frozenset()
+    """Values its tool asked to keep out of everything."""
+    ticket: int = 0
+    """What its breaker gave it (`breaker.py`)."""
+    is_detached: bool = False
+    """True once it goes on without whoever waited for it."""
+    surfacing: Any = None
+    """A row that is being written because the call takes long; whatever comes next waits for it."""
+
+    def enter(self, state: State) -> None:
+        """Go on to a state. Raises IllegalTransition."""
+        code = _MOVES[self.state].get(state)
+        if code is None:
+            check_transition(self.state, state)
+            return
+        self.state = state
+        self.states.append((self.tick() - self.origin) << 5 | code)
+
+    @property
+    def input(self) -> bytes:
+        """The input as it stands now: what would run."""
+        return self.model_input if self.call_input is None else self.call_input
+
+    def mutate(self, mutation: Mutation, arguments: Any, changed: bytes) -> None:
+        """Take a changed input, and note where it came from (AT-79)."""
+        self.arguments = arguments
+        self.call_input = changed
+        self.mutations += (mutation,)
+        self.new_mutations += 1
+
+    def has_rows(self, seq: int, mark_state: str) -> None:
+        """A row of the call is on disk: what comes next belongs to the next one."""
+        before = self.recorded
+        self.recorded = Recorded(seq, mark_state)
+        if before is not None and before.waiting:  # it goes on where its tool left off
+            self.recorded.waiting, self.recorded.received = before.waiting, before.received
+        self.states, self.phases = [], []
+        self.decisions, self.hooks, self.new_mutations = (), (), 0
+
+    @property
+    def interrupt_behavior(self) -> str:
+        """What an interruption does to it: its tool says so; a call that has found no tool yet is stopped."""
+        entry = self.prepared.entry
+        return entry.tool.facts.interrupt_behavior if entry is not None else "cancel"
+
+    @property
+    def is_hurried(self) -> bool:
+        """True when its caller gave it less time than its tool takes for itself: a timeout then says nothing about the tool."""
+        given, usual = self.options.timeout_seconds, self.prepared.traits.timeout_seconds
+        return given is not None and (usual is None or given < usual)
+
+    def offset(self) -> int:
+        """Nanoseconds since the call was planned."""
+        return self.tick() - self.origin
+
+
+Step: TypeAlias = Stop | Park | Replay | Detached | Again | None
+"""What a phase says: nothing (go on), or where the call goes instead."""
+Opening: TypeAlias = Callable[[Call, Any], "Step | Awaitable[Step]"]
+Closing: TypeAlias = Callable[[Call, Any], "Awaitable[None] | None"]

@@ -1,0 +1,84 @@
+"""What a tool wants to change in its surface's context, and whether it may (AT-118, AT-175).
+
+The context is a plain mapping that belongs to the run: tools read it in `context.values`, callers in `surface.context`.
+Changes of calls that overlap are never applied in the order they happen to end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from ferrule.model.scheduling import ModifierPolicy, stricter
+from ferrule.runtime.pipeline.call import Call
+
+
+def settle_modifiers(call: Call) -> None:
+    """Apply what the call's tool wants changed, keep it for the end of the batch, or refuse it; noted either way."""
+    if call.stop is not None:
+        return
+    modifiers = call.output.context_modifiers
+    problem = problem_with(modifiers)
+    policy = policy_of(call)
+    noted: dict[str, Any] = {"policy": policy, "keys": sorted(_keys(modifiers))}
+    if problem is not None:
+        noted |= {"outcome": "refused", "why": problem}
+    elif policy == "forbid":
+        noted |= {"outcome": "refused", "why": "the scheduler policy forbids context modifiers"}
+    elif policy == "defer_until_batch_complete" and call.batch is not None and not call.batch.is_over:
+        call.batch.deferred[call.invocation_id] = modifiers
+        noted["outcome"] = "deferred"
+    elif not _ran_alone(call):
+        noted |= {"outcome": "refused", "why": "the call ran beside others, and its changes could race with theirs"}
+    else:
+        apply_modifiers(call.session.values, modifiers)
+        noted["outcome"] = "applied"
+    call.notes = {**call.notes, "context_modifiers": noted}
+
+
+def policy_of(call: Call) -> ModifierPolicy:
+    """The stricter of the tool's own policy and the lane's (or the batch's)."""
+    policy = call.session.lane.policy if call.batch is None else call.batch.policy
+    return stricter(call.prepared.modifier_policy, policy.context_modifier_policy)
+
+
+def _ran_alone(call: Call) -> bool:
+    """True when no other call could run at the same time, or none did from its beginning to its end: beside it, or beside
+    the calls that it is part of, which have to be there still."""
+    place = call.place
+    if place is None:
+        return not call.session.lane.is_crowded
+    places = (place, *place.ancestors())
+    return all(each.state == "running" and (each.is_exclusive or not each.lane.is_crowded) for each in places)
+
+
+def problem_with(modifiers: Iterable[Any]) -> str | None:
+    """What is wrong with modifiers, if something is."""
+    for modifier in modifiers:
+        if not isinstance(modifier, dict) or not modifier or set(modifier) - {"set", "unset"}:
+            return 'a context modifier is {"set": {name: value}} or {"unset": [name]}'
+        if not isinstance(modifier.get("set", {}), dict) or not isinstance(modifier.get("unset", []), list | tuple):
+            return 'a context modifier is {"set": {name: value}} or {"unset": [name]}'
+        try:
+            msgspec.json.encode(modifier)
+        except (TypeError, ValueError, RecursionError, OverflowError):
+            return "a context modifier has to be JSON"
+    return None
+
+
+def apply_modifiers(values: dict[str, Any], modifiers: Iterable[dict[str, Any]]) -> None:
+    """Change a context."""
+    for modifier in modifiers:
+        for name in modifier.get("unset", ()):
+            values.pop(name, None)
+        values.update(msgspec.json.decode(msgspec.json.encode(modifier.get("set", {}))))
+
+
+def _keys(modifiers: Iterable[Any]) -> set[str]:
+    found: set[str] = set()
+    for modifier in modifiers:
+        if isinstance(modifier, dict):
+            found |= {str(name) for name in (*(modifier.get("set") or ()), *(modifier.get("unset") or ()))}
+    return found

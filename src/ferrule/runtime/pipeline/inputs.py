@@ -1,0 +1,108 @@
+"""The four inputs of a call as they are stored: masked, without known secrets, each only where it differs; and sealed where
+a call must wait, so that it can still run with what it was given."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+import msgspec
+
+from ferrule.contracts.redactor import Redactor
+from ferrule.model.journal import Payload
+from ferrule.runtime.pipeline.call import Call
+from ferrule.runtime.pipeline.hostile import MAX_BYTES
+from ferrule.runtime.pipeline.services import Services
+from ferrule.runtime.redaction.redactor import ONLY_GIVEN
+from ferrule.runtime.redaction.sensitive_input import Mask, names_alone
+
+_REPEATED = 8
+"""A sensitive value of so many characters is taken out of the other members too; a shorter one may be any number there."""
+
+
+def inputs_of(call: Call, services: Services) -> Payload:
+    """The inputs since the last row, without what must not be stored. None stands for "as the one before"."""
+    recorded, prepared = call.recorded, call.prepared
+    if recorded is not None and (recorded.mark_state in ("queued", "running") or prepared.entry is None):
+        return Payload()  # rows before this one have them; and a tool that is gone cannot say what to mask
+    if len(call.model_input) > MAX_BYTES:
+        return Payload(left_out(call.model_input))
+    mask, redactor = prepared.mask, services.redactor
+    if redactor is not None and redactor.is_idle:
+        redactor = None
+    if prepared.entry is None:  # no schema says what in it is sensitive
+        return Payload(storable(names_alone(call.model_input), None, redactor))
+    if mask is None and call.call_input is None and recorded is None and not call.secrets:  # nothing changed on the way
+        return Payload(call.model_input if redactor is None else storable(call.model_input, None, redactor))
+    hidden = call.secrets
+    model, final = (storable(text, mask, redactor, hidden) for text in (call.model_input, call.input))
+    observable = model if call.observable_input is None else storable(call.observable_input, mask, redactor, hidden)
+    judged = observable if call.permission_input is None else storable(call.permission_input, mask, redactor, hidden)
+    payload = Payload(model)
+    payload.observable_input = observable if observable != model else None
+    payload.permission_input = judged if judged != observable else None
+    payload.call_input = final if final != judged else None
+    return payload
+
+
+def left_out(text: bytes) -> bytes:
+    """What is stored of an input that was refused for its size: how long it was, and what it was, for whoever has it to compare.
+    Nobody acted on it, and looking through all of it would hold up everybody else."""
+    return msgspec.json.encode({"left_out": {"bytes": len(text), "sha256": hashlib.sha256(text).hexdigest()}})
+
+
+def storable(text: bytes, mask: Mask | None, redactor: Redactor | None, hidden: frozenset[str] = frozenset()) -> bytes:
+    """An input as it may be stored and shown: its sensitive members masked, and no known secret anywhere in it, nor anything
+    that its tool asked to hide."""
+    masked = text if mask is None else mask.masked(text)
+    also = hidden if mask is None else hidden | _repeated(text, mask)
+    redactor = (redactor or ONLY_GIVEN) if also else redactor
+    if redactor is None or not (also or b"\\" in masked or redactor.may_hold(masked)):
+        return masked  # without escapes a text stands in JSON as it is
+    try:
+        value = msgspec.json.decode(masked)
+        clean, found = redactor.value(value, also)
+        written = msgspec.json.encode(clean)
+        if (
+            not found and written != masked
+        ):  # of two members with one name the decoder keeps the last, the text has both
+            found = redactor.value(json.loads(masked, object_pairs_hook=list), also)[1]
+        return written if found else masked
+    except (ValueError, msgspec.MsgspecError, RecursionError, OverflowError):
+        said, found = redactor.text(masked.decode("utf-8", "replace"), also)
+        return said.encode("utf-8", "replace") if found else masked
+
+
+def _repeated(text: bytes, mask: Mask) -> frozenset[str]:
+    try:
+        values = mask.values(msgspec.json.decode(text))
+    except (msgspec.MsgspecError, RecursionError):  # what cannot be read is masked whole
+        return frozenset()
+    return frozenset(value for value in values if len(value) >= _REPEATED)
+
+
+def with_sealed_input(call: Call, services: Services, payload: Payload) -> Payload:
+    """The inputs of a call that waits: what is hidden in them is kept beside, encrypted, so that it can still run."""
+    if call.prepared.mask is None and not _is_hidden(call, services.redactor):
+        return payload
+    kept = msgspec.msgpack.encode((call.model_input, call.input))
+    payload.sealed_input = services.sealing.seal(call.invocation_id, kept)
+    return payload
+
+
+def _is_hidden(call: Call, redactor: Redactor | None) -> bool:
+    if redactor is None or redactor.is_idle:
+        return False
+    inputs = (call.model_input, call.input)
+    return any(storable(text, None, redactor) != text for text in inputs)
+
+
+def sensitive_values(call: Call) -> frozenset[str]:
+    """The sensitive values of a call's inputs, as text: what must not stand in an error or in the ledger either."""
+    mask = call.prepared.mask
+    if mask is None:
+        return frozenset()
+    try:
+        return mask.values(msgspec.json.decode(call.model_input)) | mask.values(msgspec.json.decode(call.input))
+    except msgspec.MsgspecError:  # what is no JSON has no members
+        return frozenset()

@@ -1,0 +1,489 @@
+"""Calls in flight in this process: what they say while they run, and how they are told to stop.
+
+What a tool says goes to the ledger as news, in order, and to whoever follows here at once. Being told to stop is a request:
+whether the call was canceled, or went on and gave its real result, is told when it is known (AT-207).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Callable, Coroutine, Iterable
+from contextlib import suppress
+from typing import Any, Literal, TypeVar
+
+import msgspec
+
+from ferrule.contracts.executor import Context, ExecutionFailed, Support
+from ferrule.contracts.payloads import PayloadOwner, PayloadWriter
+from ferrule.errors import LedgerError
+from ferrule.model.failure import ErrorClass, Stop
+from ferrule.model.journal import Entry, News, NewsBody, Payload
+from ferrule.model.news import progress_row
+from ferrule.model.progress import Progress, progress_of
+from ferrule.model.scheduling import AbortReason
+from ferrule.runtime.pipeline.call import Call
+from ferrule.runtime.pipeline.inputs import sensitive_values
+from ferrule.runtime.pipeline.services import Services
+from ferrule.runtime.redaction.redactor import ONLY_GIVEN
+from ferrule.runtime.redaction.writer import RedactingWriter
+
+_FLUSH_SECONDS = 0.05
+_ROW_RECORDS = 256
+"""Progress records in one row of the ledger, at most."""
+_MOST_UNWRITTEN = 10_000
+"""A thread that says more than the ledger takes waits; the event loop never does."""
+_LOCK = threading.Lock()
+_log = logging.getLogger("ferrule.pipeline")
+
+T = TypeVar("T")
+Stage = Literal["planned", "opening", "queued", "running", "closing"]
+
+STOPS: dict[AbortReason, ErrorClass] = {
+    "user_interruption": "canceled",
+    "runtime_shutdown": "canceled",
+    "sibling_error": "sibling_canceled",
+    "fallback": "streaming_fallback_discarded",
+    "timeout": "timeout",
+}
+_WORDS: dict[AbortReason, str] = {
+    "user_interruption": "the call was canceled",
+    "runtime_shutdown": "the runtime is shutting down, so the call was canceled",
+    "sibling_error": "another call of the batch failed, so this one was canceled",
+    "fallback": "the turn that made the call was discarded",
+    "timeout": "the call took too long",
+}
+
+
+class Cancel(msgspec.Struct, frozen=True):
+    """A request to stop a call."""
+
+    abort_reason: AbortReason = "user_interruption"
+    reason: str = ""
+    """In the words of whoever asked."""
+    by: str = ""
+    cause: str = ""
+    """Another invocation, where one is the reason."""
+
+    def stop(self) -> Stop:
+        """What a call ends with that was stopped by it."""
+        words = _WORDS[self.abort_reason]
+        cause = f" ({self.cause})" if self.cause else ""
+        return Stop(STOPS[self.abort_reason], f"{words}{cause}{f': {self.reason}' if self.reason else ''}")
+
+    def facts(self) -> dict[str, Any]:
+        """For the record."""
+        said = {"abort_reason": self.abort_reason, "reason": self.reason, "by": self.by, "cause": self.cause}
+        return {name: value for name, value in said.items() if value}
+
+
+class Live:
+    """One call in flight. It is also the pipeline's end of the call's context (`contracts/executor.py:Wire`)."""
+
+    stage: Stage = "planned"
+    support: Support = Support(cancel=True)
+    context: Context | None = None
+    task: asyncio.Task[Any] | None = None
+    """The task that carries the call through its phases."""
+    runner: asyncio.Future[Any] | None = None
+    """The tool itself, where it runs in a task of its own."""
+    waiter: asyncio.Future[None] | None = None
+    """Done when whoever waits for the tool has something to look at."""
+    cancel: Cancel | None = None
+    given_up: Cancel | None = None
+    """Set when nobody waits for the outcome any more: it is recorded when it comes, and not delivered."""
+    backgrounded: tuple[str, str] | None = None
+    detached: Coroutine[Any, Any, Any] | None = None
+    """What is left to wait for, after whoever waited went away."""
+    has_ended = False
+    is_hushed = False
+    """True once nothing more is taken: the row that ends or parks the call comes next (AT-204)."""
+    sequence = 0
+    secrets: frozenset[str] = frozenset()
+    native_refs: tuple[dict[str, Any], ...] = ()
+    outputs: tuple[PayloadWriter, ...] = ()
+    said_at = 0
+    listener: Callable[[Progress], None] | None = None
+    """Told every record, in order, in the event loop."""
+    _listened = 0
+    _is_scheduled = False
+    _is_task_cancelled = False
+    _timer: asyncio.TimerHandle | None = None
+
+    def __init__(self, call: Call, services: Services) -> None:
+        self.call = call
+        self.services = services
+        self.loop = asyncio.get_running_loop()
+        self.unwritten: list[Progress] = []
+        self.watchers: list[asyncio.Future[None]] = []
+        self.sequence = call.sequence
+        self.secrets = call.secrets
+
+    # What a tool says
+
+    def progress(self, facts: dict[str, Any]) -> None:
+        """Take one piece of progress. Raises BadProgress."""
+        call, services = self.call, self.services
+        if threading.get_ident() != _thread_of(self.loop):
+            while len(self.unwritten) > _MOST_UNWRITTEN and not self.is_hushed:
+                time.sleep(0.005)
+        facts = self._redacted(facts)
+        with _LOCK:
+            if self.is_hushed:
+                _log.info("progress of %s came after its end and is dropped", call.invocation_id)
+                return
+            now = services.now()
+            elapsed = max(0, (now - call.created_at) // 1000)
+            self.unwritten.append(progress_of(call.invocation_id, self.sequence + 1, now, elapsed, facts))
+            self.sequence += 1
+            self.said_at = now
+        self._wake()
+
+    def partial(self, blocks: tuple[dict[str, Any], ...]) -> None:
+        """Take a part of the result."""
+        self.progress({"status": "partial_result", "content": list(blocks)})
+        if threading.get_ident() == _thread_of(self.loop):
+            self._enter_partial()
+        else:
+            self._soon(self._enter_partial)
+
+    def background(self, task_id: str, message: str) -> None:
+        """Let whoever waits go; the call goes on."""
+        if self.backgrounded is None:
+            self.backgrounded = (task_id, message)
+            self.progress({"status": "backgrounded", "message": message, "task_id": task_id or None})
+            self._soon(self.wake)
+
+    def native(self, ref: dict[str, Any]) -> None:
+        """Keep a native id of this very call."""
+        with _LOCK:
+            self.native_refs += (ref,)
+
+    def secret(self, value: str) -> None:
+        """Keep a value out of everything that is recorded or told about this call."""
+        if value:
+            with _LOCK:
+                self.secrets |= {value}
+                self.call.secrets = self.secrets
+
+    def output(self, media_type: str, name: str) -> PayloadWriter:
+        """A writer into the payload store. What is not closed when the call ends is discarded."""
+        if self.services.payloads is None:
+            raise ExecutionFailed("capability_gap", "there is no payload store to write to; see [results] store")
+        request = self.call.session.surface.request
+        owner = PayloadOwner(self.call.invocation_id, request.principal, request.tenant, self.call.prepared.tool_id)
+        expires = self.services.results.expires_seconds
+        at = None if expires is None else self.services.now() + expires * 1_000_000
+        media_type, name = self.clean((media_type, name))
+        writer = self.services.payloads.begin(owner, media_type=media_type, name=name, expires_at=at)
+        redactor, also = self.services.redactor or ONLY_GIVEN, self._hidden()
+        if also or not redactor.is_idle:
+            writer = RedactingWriter(writer, redactor.stream(also))
+        with _LOCK:
+            self.outputs += (writer,)
+        return writer
+
+    # What is asked of it
+
+    def ask_to_stop(self, cancel: Cancel, *, is_told: bool = False) -> None:
+        """Request that the call stops. In the event loop only. The first request counts; every one is on record (AT-206)."""
+        if not is_told:
+            self.tell("cancel_requested", cancel.facts())
+        if self.cancel is not None or self.given_up is not None:
+            return
+        if self.stage == "closing" or self.has_ended:
+            self.tell("cancel_failed", {"why": "too_late"})
+            return
+        self.cancel = cancel
+        place = self.call.place
+        if self.stage == "planned":
+            self.wake()
+        elif self.stage == "queued" and place is not None:
+            place.lane.leave(place)
+        elif self.stage == "running":
+            self._stop_tool(cancel.abort_reason)
+        elif self.stage == "opening":
+            self._cancel_task()
+
+    def give_up(self, cancel: Cancel) -> None:
+        """End the call now, whatever its tool does; what that gives later is recorded and not delivered (AT-177)."""
+        if self.stage != "running" or self.runner is None:
+            self.ask_to_stop(cancel)
+        elif self.given_up is None:
+            self.given_up = cancel
+            self.tell("cancel_requested", cancel.facts())
+            self._stop_tool(cancel.abort_reason)
+            self.wake()
+
+    def _stop_tool(self, reason: str) -> None:
+        if self.context is not None:
+            self.context.abort(reason)
+        if not self.support.cancel:
+            return
+        if self.runner is not None:
+            self.runner.cancel()
+        else:
+            self._cancel_task()
+
+    def _cancel_task(self) -> None:
+        if self.task is not None:
+            self._is_task_cancelled = True
+            self.task.cancel()
+
+    def tell(self, outcome: News, data: dict[str, Any], payload: Payload | None = None) -> None:
+        """Write one piece of news about the call."""
+        happened = [{"at": self.services.now(), "event": f"tool.invocation.{outcome}", "data": self._redacted(data)}]
+        self._record(outcome, NewsBody(happened), payload)
+
+    def clean(self, value: Any) -> Any:
+        """A value without what must not be told."""
+        return self._redacted({"value": value})["value"]
+
+    def absorbed(self) -> bool:
+        """True when the cancellation that just arrived in the call's task was ours, and nobody else's came with it."""
+        if not self._is_task_cancelled or self.task is None:
+            return False
+        self._is_task_cancelled = False
+        return self.task.uncancel() == 0
+
+    def close(self) -> None:
+        """The call is about to end: it cannot be stopped any more, and what was said of it so far comes before its end."""
+        self.stage = "closing"
+        self.flush()
+        self.note_refs()
+
+    def note_refs(self) -> None:
+        """Put the native ids that were told into the call's notes."""
+        if self.native_refs:
+            call = self.call
+            call.notes = {**call.notes, "native_refs": [*call.notes.get("native_refs", ()), *self.native_refs]}
+            self.native_refs = ()
+
+    def hush(self) -> None:
+        """Write what was said, and take nothing more."""
+        with _LOCK:
+            self.is_hushed = True
+        self.flush()
+
+    def settle(self) -> None:
+        """The call has ended: tell what became of a request to stop it, and what was said last."""
+        if self.has_ended:
+            return
+        if self._is_task_cancelled:
+            self.absorbed()
+        asked, runner = self.cancel or self.given_up, self.runner
+        if asked is not None:
+            is_stopped = self.call.state == "canceled" and (runner is None or runner.done())
+            outcome: News = "cancel_acknowledged" if is_stopped else "cancel_failed"
+            self.tell(outcome, {"abort_reason": asked.abort_reason, "state": self.call.state})
+        if not self.is_hushed or self.unwritten or self._timer is not None:
+            self.hush()
+        self.has_ended = True
+        self.call.sequence = self.sequence
+        for writer in self.outputs:
+            writer.discard()
+        if self.watchers:
+            self._notify()
+
+    # News on their way
+
+    def peek(self, after: int) -> list[Progress]:
+        """What was said and is not in the ledger yet."""
+        return [said for said in self.unwritten if said.sequence > after]
+
+    async def changed(self, within: float) -> None:
+        """Wait until something is said, the call ends, or the time is up."""
+        watcher = self.loop.create_future()
+        self.watchers.append(watcher)
+        handle = self.loop.call_later(within, _set, watcher)
+        try:
+            await watcher
+        finally:
+            handle.cancel()
+
+    def wake(self) -> None:
+        """Have whoever waits for the tool look."""
+        if self.waiter is not None:
+            _set(self.waiter)
+
+    def flush(self) -> None:
+        """Write what was said. What cannot be written now is kept for the next time."""
+        if not self.unwritten and self._timer is None:
+            return
+        self._listen()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        with _LOCK:
+            records, self.unwritten = self.unwritten, []
+        while records:
+            some = records[:_ROW_RECORDS]
+            happened = [
+                {"at": said.timestamp, "event": "tool.invocation.progress", "data": said.to_record()} for said in some
+            ]
+            if not self._record("progress", *progress_row(happened, some[-1].sequence)):
+                with _LOCK:
+                    self.unwritten = (records + self.unwritten)[:_MOST_UNWRITTEN]
+                return
+            records = records[_ROW_RECORDS:]
+
+    def _record(self, outcome: News, body: NewsBody, payload: Payload | None = None) -> bool:
+        call, services = self.call, self.services
+        body.audit_level = call.session.surface.audit_level
+        try:
+            services.store.record(
+                Entry("news", call.invocation_id, services.now(), call.prepared.tool_id, outcome, body, payload)
+            )
+        except LedgerError as error:
+            _log.warning("news of %s could not be written: %s", call.invocation_id, error)
+            return False
+        return True
+
+    def _hidden(self) -> frozenset[str]:
+        call = self.call
+        return self.secrets if call.prepared.mask is None else self.secrets | sensitive_values(call)
+
+    def _redacted(self, facts: dict[str, Any]) -> dict[str, Any]:
+        redactor, also = self.services.redactor or ONLY_GIVEN, self._hidden()
+        if redactor.is_idle and not also:
+            return facts
+        clean: dict[str, Any] = redactor.value(facts, also)[0]
+        return clean
+
+    def _enter_partial(self) -> None:
+        if self.stage == "running" and self.call.state == "running":
+            self.call.enter("partial_result")
+
+    def _wake(self) -> None:
+        if not self._is_scheduled:
+            self._is_scheduled = True
+            self._soon(self._heard)
+
+    def _soon(self, callback: Any) -> None:
+        with suppress(RuntimeError):  # the loop is closed: nobody listens any more
+            self.loop.call_soon_threadsafe(callback)
+
+    def _listen(self) -> None:
+        if self.listener is not None:
+            for said in self.peek(self._listened):
+                self._listened = said.sequence
+                self.listener(said)
+
+    def _heard(self) -> None:
+        self._is_scheduled = False
+        self._listen()
+        self._notify()
+        if self._timer is None and not self.has_ended:
+            self._timer = self.loop.call_later(_FLUSH_SECONDS, self._on_time)
+
+    def _on_time(self) -> None:
+        self._timer = None
+        self.flush()
+        if self.unwritten and not self.has_ended:
+            self._timer = self.loop.call_later(1.0, self._on_time)
+
+    def _notify(self) -> None:
+        watchers, self.watchers = self.watchers, []
+        for watcher in watchers:
+            _set(watcher)
+
+
+def _thread_of(loop: asyncio.AbstractEventLoop) -> int | None:
+    return getattr(loop, "_thread_id", None)
+
+
+def _set(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
+
+
+class InFlight:
+    """The calls in flight in this process that have something to wait for, or something to say."""
+
+    def __init__(self) -> None:
+        self.calls: dict[str, Live] = {}
+        self.is_closing = False
+        self.pulse: Any = None
+        """Looks after calls that take long; started with the first of them. See `pulse.py`."""
+        self.unrecorded: set[str] = set()
+        """Calls that ended here while the ledger could not be written: it still has them as running."""
+        self._spawned: set[asyncio.Task[Any]] = set()
+        self._closing: asyncio.Future[None] | None = None
+
+    async def unless_closing(self, waiting: Coroutine[Any, Any, bool]) -> bool:
+        """What is waited for; False when the app closes before that."""
+        if self._closing is None:
+            self._closing = asyncio.get_running_loop().create_future()
+        if self._closing.done():
+            waiting.close()
+            await asyncio.sleep(0.01)
+            return False
+        task = asyncio.ensure_future(waiting)
+        either: set[asyncio.Future[Any]] = {task, self._closing}
+        try:
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            return task.done() and task.result()
+        finally:
+            task.cancel()
+
+    def add(self, call: Call, services: Services) -> Live:
+        """Take a call in."""
+        live = call.live = Live(call, services)
+        if self.is_closing:
+            live.cancel = Cancel("runtime_shutdown")
+        self.calls[call.invocation_id] = live
+        if self.pulse is not None:
+            self.pulse.wake()
+        return live
+
+    def remove(self, live: Live) -> None:
+        """The call has ended, or waits in the ledger. Its news are written."""
+        live.settle()
+        self.calls.pop(live.call.invocation_id, None)
+        # They hold one another, and calls and contexts are nothing the garbage collector looks at; a function's context is
+        # among its arguments.
+        if live.context is not None:
+            live.context.abort_callbacks = []
+        live.call.live = live.call.arguments = live.context = live.task = live.runner = live.detached = None
+
+    def spawn(self, going_on: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """Go on with a call that nobody has to wait for."""
+        task = asyncio.get_running_loop().create_task(going_on)
+        self._spawned.add(task)
+        task.add_done_callback(self._done)
+        return task
+
+    def _done(self, task: asyncio.Task[Any]) -> None:
+        self._spawned.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            _log.error("a call could not be carried on", exc_info=task.exception())
+
+    def on(self, lane: Any) -> Iterable[Live]:
+        """The calls of one lane."""
+        return [live for live in self.calls.values() if live.call.session.lane is lane]
+
+    async def drained(self, within: float) -> None:
+        """Wait until no call is in flight, whoever waits for it or nobody; but not for long."""
+        until = asyncio.get_running_loop().time() + within
+        while (self.calls or self._spawned) and asyncio.get_running_loop().time() < until:
+            await asyncio.sleep(0.01)
+
+    async def aclose(self, within: float = 2.0) -> None:
+        """Give every call a result: what waits its turn is canceled, what runs is told to stop and waited for a while."""
+        self.is_closing = True
+        for live in list(self.calls.values()):
+            live.ask_to_stop(Cancel("runtime_shutdown"))
+        if self._closing is not None and not self._closing.done():
+            self._closing.set_result(None)
+            await asyncio.sleep(0.01)  # whoever waits for the ledger leaves before it closes
+        await self.drained(within)
+        for task in list(self._spawned):
+            task.cancel()
+        if self._spawned:
+            await asyncio.wait(self._spawned, timeout=0.5)
+        for live in list(self.calls.values()):
+            live.flush()
+        if self.pulse is not None:
+            await self.pulse.aclose()

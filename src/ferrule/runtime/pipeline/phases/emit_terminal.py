@@ -1,0 +1,100 @@
+"""Phase 13: the last state and the last row. For an action the row is on disk before anybody is told."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+
+import msgspec
+
+from ferrule.contracts.store import Committed, Condition
+from ferrule.errors import LedgerError
+from ferrule.infra.uncancelled import uncancelled
+from ferrule.model.failure import Stop, last_state
+from ferrule.runtime.pipeline.call import Call
+from ferrule.runtime.pipeline.context_modifiers import settle_modifiers
+from ferrule.runtime.pipeline.results import stopped_result
+from ferrule.runtime.pipeline.rows import last_row
+from ferrule.runtime.pipeline.services import Services
+
+
+def emit_terminal(call: Call, services: Services) -> Awaitable[None] | None:
+    """Adds the terminal state and writes the row. A result that cannot be recorded is not told as a success."""
+    if call.surfacing is not None:
+        return _after_surfacing(call, services)
+    if call.live is not None:
+        call.live.hush()
+    if call.output is not None and call.output.context_modifiers:
+        settle_modifiers(call)
+    stop = call.stop
+    if call.batch is not None and call.has_run:
+        call.enter("yielded")
+    call.enter("succeeded" if stop is None else last_state(stop, now=call.state, has_run=call.has_run))
+    if call.recorded is not None or call.key is not None or not services.records_behind or _is_action(call):
+        return _durably(call, services)
+    try:
+        services.store.record(last_row(call, services))
+    except LedgerError as error:
+        untold(call, services, error)
+    return None
+
+
+async def _after_surfacing(call: Call, services: Services) -> None:
+    """A row that says the call runs is on its way to the disk; the last one comes after it."""
+    await uncancelled(asyncio.wait({call.surfacing}))
+    waiting = emit_terminal(call, services)
+    if waiting is not None:
+        await waiting
+
+
+def _is_action(call: Call) -> bool:
+    """True for a call of a known tool that does more than read: its refusal is on disk too before anybody is told."""
+    return call.prepared.entry is not None and not call.prepared.traits.is_read_only
+
+
+async def _durably(call: Call, services: Services) -> None:
+    recorded = call.recorded
+    condition = Condition(
+        states=frozenset({recorded.mark_state}) if recorded is not None else frozenset(),
+        seq=recorded.seq if recorded is not None else None,
+        key_is_free=call.key is not None and recorded is None,
+    )
+    try:
+        committed = await services.store.commit(last_row(call, services), condition)
+        if committed.outcome == "key_conflict":  # another request took the key meanwhile: this one has its own answer
+            call.key = None
+            condition = msgspec.structs.replace(condition, key_is_free=False)
+            committed = await services.store.commit(last_row(call, services), condition)
+        if committed.outcome == "state_changed" and recorded is None:
+            committed = await _after_all(call, services) or committed
+    except LedgerError as error:
+        untold(call, services, error)
+        return
+    call.notes = {**call.notes, "committed": committed.outcome, "holder": committed.holder}
+
+
+async def _after_all(call: Call, services: Services) -> Committed | None:
+    """The row before it ran was in doubt, so it did not run; now that row is there. None when it is another one."""
+    opened = await services.store.find_open(call.invocation_id)
+    if opened is None or opened.state != "running":
+        return None
+    assert call.stop is not None  # whatever is in doubt does not run
+    call.has_rows(opened.seq, opened.state)
+    call.state = "running"
+    call.enter(last_state(call.stop, now=call.state, has_run=call.has_run))
+    condition = Condition(states=frozenset({opened.state}), seq=opened.seq)
+    return await services.store.commit(last_row(call, services), condition)
+
+
+def untold(call: Call, services: Services, error: LedgerError) -> None:
+    """The call ended, but its end is not on record: nobody may take it for a success (promise 2). Once it can be written, a
+    person is asked how it ended."""
+    if call.recorded is not None:
+        services.live.unrecorded.add(call.invocation_id)
+    call.stop = Stop(
+        "dependency_unavailable" if not call.has_run else "execution_failed",
+        f"how the call ended could not be recorded, so it is not told; look at 'ferrule pending' later: {error}",
+        "outcome_not_recorded",
+        recoverability="not_recoverable" if call.has_run else "retry_later",
+    )
+    call.result = stopped_result(call, services)

@@ -1,0 +1,194 @@
+"""Phase 9: run the tool, under its deadline, with one context object and its own copy of the arguments.
+
+The one place that catches what executors raise. What gives its answer at once costs no await; what only reads, has no
+deadline and no context, and stops when told to, is awaited where it is; everything else runs in a task of its own
+(`supervise.py`), so that it can be told to stop while its outcome is still waited for, and can let its caller go. A tool that
+must wait for somebody parks the call; when the answer is there, the call enters here again, at the receiving half.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from inspect import isawaitable
+from types import CoroutineType, NoneType
+from typing import Any, cast
+
+from ferrule.contracts.executor import Context, ExecutionFailed, Output, Resumable, Run
+from ferrule.infra.first_step import rest_of
+from ferrule.model.failure import Stop
+from ferrule.model.retry import NO_RETRIES
+from ferrule.runtime.pipeline.attempts import again, attempted
+from ferrule.runtime.pipeline.call import NO_OPTIONS, NO_STATE, Call, Detached, Park
+from ferrule.runtime.pipeline.live import Cancel, Live
+from ferrule.runtime.pipeline.services import Services
+from ferrule.runtime.pipeline.session import Prepared
+from ferrule.runtime.pipeline.supervise import (
+    failed_stop,
+    stopped_by,
+    supervised,
+    taken,
+    tell_late_output,
+    whole_output,
+)
+from ferrule.runtime.redaction.nesting import RUNNING
+
+_VALUES = frozenset({bool, int, float, str, list, dict, tuple, NoneType, Output})
+"""What most tools give: nothing to be awaited."""
+
+
+def execute(call: Call, services: Services) -> Stop | Park | Awaitable[Stop | Park | Detached | None] | None:
+    """Adds the native output. Stops with whatever class the executor gives, `timeout` or `canceled`."""
+    prepared = call.prepared
+    if services.breakers:
+        ticket = services.breakers.admit(prepared.upstream)
+        if isinstance(ticket, Stop):
+            return ticket
+        call.ticket = ticket
+    if call.state != "running":
+        call.enter("running")
+    call.has_run = True
+    run = prepared.run
+    if run is None:
+        return prepared.unready
+    context = _context(call, services) if prepared.wants_context else NO_CONTEXT
+    recorded = call.recorded
+    if recorded is not None and recorded.waiting:
+        state = b"" if recorded.waiting == NO_STATE else recorded.waiting
+        going_on = cast(Resumable, run).resume(state, recorded.received, context)
+        return supervised(call, services, _live(call, services, context), going_on)
+    if prepared.retry is not NO_RETRIES:
+        services.budgets.of(prepared.tool_id).earn()
+    try:
+        is_plain = prepared.mask is None and context is NO_CONTEXT
+        output = run(call.arguments, context) if is_plain else _known_to_run(call, run, context)
+    except ExecutionFailed as failed:
+        if prepared.retry is NO_RETRIES:
+            return failed_stop(call, failed)
+        return supervised(call, services, _live(call, services, context), again(call, services, context, failed))
+    is_coroutine = type(output) is CoroutineType
+    if is_coroutine and prepared.is_direct and call.deadline is None:
+        if asyncio.current_task() is None:
+            return _begun_later(call, services, context, output)
+        return _begun(call, services, context, output)
+    if is_coroutine or (type(output) not in _VALUES and isawaitable(output)):
+        is_in_place = prepared.runs_in_place or (
+            context is NO_CONTEXT and call.deadline is None and _only_reads(prepared)
+        )
+        live = _live(call, services, context)
+        if is_in_place:
+            return _in_place(call, services, live, output)
+        running = output if prepared.retry is NO_RETRIES else attempted(call, services, context, output)
+        return supervised(call, services, live, running, output)
+    if type(output) is Output and output.stream is not None:
+        return supervised(call, services, _live(call, services, context), _given(output))
+    return taken(call, services, output)
+
+
+def _only_reads(prepared: Prepared) -> bool:
+    """True for a tool that only reads and stops when it is told to."""
+    return prepared.traits.is_read_only and prepared.support.cancel
+
+
+def _begun(
+    call: Call, services: Services, context: Context, running: CoroutineType[Any, Any, Any]
+) -> Stop | Park | Awaitable[Stop | Park | Detached | None] | None:
+    """Make the first step of a tool that only reads. One that has its answer then need not be in flight for it."""
+    live = None if call.live is None else _live(call, services, context)
+    before = RUNNING.set(call)
+    try:
+        waited = running.send(None)
+    except StopIteration as ended:
+        output = ended.value
+    except ExecutionFailed as failed:
+        return failed_stop(call, failed)
+    else:
+        return _in_place(call, services, live or _live(call, services, context), rest_of(running, waited))
+    finally:
+        RUNNING.reset(before)
+    if live is not None and live.cancel is not None:
+        live.absorbed()  # it told itself to stop, and gave its answer all the same
+    if type(output) is Output and output.stream is not None:
+        return _in_place(call, services, live or _live(call, services, context), _given(output))
+    return taken(call, services, output)
+
+
+async def _begun_later(
+    call: Call, services: Services, context: Context, running: CoroutineType[Any, Any, Any]
+) -> Stop | Park | Detached | None:
+    """The same for a call that has no task yet: a tool may need one from its first step on."""
+    said = _begun(call, services, context, running)
+    return await said if isinstance(said, Awaitable) else said
+
+
+def _known_to_run(call: Call, run: Run, context: Context) -> Any:
+    """Run a tool that has secrets of its own, or may have, so that what it logs can be looked through for them."""
+    before = RUNNING.set(call)
+    try:
+        return run(call.arguments, context)
+    finally:
+        RUNNING.reset(before)
+
+
+async def _in_place(
+    call: Call, services: Services, live: Live, running: Awaitable[Any]
+) -> Stop | Park | Detached | None:
+    """Await a tool that only reads, and keeps to its deadline where it has one, in the task of its call."""
+    before = RUNNING.set(call)
+    try:
+        try:
+            output = await running
+        except ExecutionFailed as failed:
+            output = await again(call, services, live.context or NO_CONTEXT, failed)
+        if type(output) is Output and output.stream is not None:
+            async with asyncio.timeout_at(call.deadline):
+                output = await whole_output(call, services, _given(output))
+    except TimeoutError:
+        return stopped_by(call, Cancel("timeout", "its output did not come in time"))
+    except ExecutionFailed as failed:
+        if live.cancel is not None and failed.error_class in ("canceled", "timeout"):
+            return stopped_by(call, live.cancel)
+        if failed.error_class == "timeout":
+            call.notes = {**call.notes, "abort_reason": "timeout"}
+        return failed_stop(call, failed)
+    finally:
+        RUNNING.reset(before)
+    if live.cancel is not None and live.cancel.abort_reason == "fallback":
+        tell_late_output(live, output)
+        return stopped_by(call, live.cancel)
+    return taken(call, services, output)  # also when it was told to stop, and gave its answer all the same
+
+
+async def _given(output: Output) -> Output:
+    return output
+
+
+def _live(call: Call, services: Services, context: Context) -> Live:
+    live = call.live
+    if live is None:
+        live = services.live.add(call, services)
+        live.task = asyncio.current_task()
+    live.stage = "running"
+    live.support = call.prepared.support
+    live.context = context if context is not NO_CONTEXT else None
+    taken_in: Live = live
+    return taken_in
+
+
+NO_CONTEXT = Context("", "", None, "")
+"""For runners that say they look at none."""
+
+
+def _context(call: Call, services: Services) -> Context:
+    request, options = call.session.surface.request, call.options
+    context = Context(call.invocation_id, request.principal, request.agent, request.tenant, call.session.handle)
+    context.values = call.session.values
+    context.run_id, context.is_confined = request.run_id, call.session.surface.is_confined
+    context.wire = call.live if call.live is not None else services.live.add(call, services)
+    if options is not NO_OPTIONS or call.deadline is not None:
+        context.deadline = call.deadline
+        context.idempotency_key = options.idempotency_key
+        context.native_call_id = options.native_call_id
+        context.client = options.client
+        context.handed = context.credentials = options.handed
+    return context

@@ -1,0 +1,113 @@
+"""Phase 10: the native output becomes the result, exactly once (AT-115)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from ferrule.contracts.executor import EMPTY, Output
+from ferrule.model.failure import Stop
+from ferrule.model.result import Result
+from ferrule.runtime.pipeline.call import NO_OPTIONS, OWN_NOTES, Call
+from ferrule.runtime.pipeline.mapping import Unmappable
+from ferrule.runtime.pipeline.results import EMPTY_CONTENT, mapped, mutation_notes, stopped_result, with_references
+from ferrule.runtime.pipeline.services import Services
+from ferrule.schema.validation.compiled import first_error
+
+_BESIDE = OWN_NOTES | {"native_refs"}
+"""Notes that say nothing about the result itself; what others said in them is looked through with the row."""
+_NOTHING = {"status": "empty"}
+"""The structured form of an output that is empty on purpose, for tools that want one (`empty_result_policy`)."""
+
+
+def map_result(call: Call, services: Services) -> None:
+    """Adds the result. Output that does not fit its schema is a failure of mapping, not passed on in silence (AT-87)."""
+    output = call.output
+    if call.stop is not None:
+        _map_stopped(call, services)
+        return
+    try:
+        content, structured = mapped(output)
+        validator = call.prepared.validates_output
+        if validator is not None and "stored" not in call.notes and not output.is_acknowledgement:
+            value = output.value if structured is None else structured
+            if not validator.is_valid(None if value is EMPTY else value):
+                _misfit(call, services, validator, value)
+        result = Result(
+            invocation_id=call.invocation_id,
+            status="succeeded",
+            created_at=services.now(),
+            content=content,
+            structured_content=structured,
+        )
+        if (
+            call.prepared.traits.keeping is None
+            and call.options is NO_OPTIONS
+            and not call.mutations
+            and (not call.notes or call.notes.keys() <= _BESIDE)
+            and (call.is_bare or _is_plain(output))
+        ):
+            call.is_plain_result = True
+            call.result = result
+            return
+        call.result = _mapped_fully(call, services, result)
+    except Unmappable as problem:
+        _fail(call, services, f"tool {call.prepared.tool_id!r} {problem}; its owner must mend it")
+
+
+def _is_plain(output: Output) -> bool:
+    return (
+        output.content is None
+        and not output.artifact_refs
+        and not output.resource_refs
+        and not output.native_refs
+        and output.ui_summary is None
+        and output.search_text is None
+        and not output.is_private
+    )
+
+
+def _mapped_fully(call: Call, services: Services, result: Result) -> Result:
+    """The result with everything that is rare. Raises Unmappable."""
+    keeping = call.prepared.traits.keeping
+    if keeping is not None and result.content is EMPTY_CONTENT and keeping.empty != "marker":
+        if keeping.empty == "error":
+            raise Unmappable("gave no output, and its definition calls that a failure")
+        result = replace(result, structured_content=_NOTHING)
+    result = replace(
+        result,
+        input_mutations=mutation_notes(call),
+        native_call_id=call.options.native_call_id,
+        summary=_MISFIT if "output_mismatch" in call.notes else None,
+    )
+    return with_references(result, call, call.output)
+
+
+def _map_stopped(call: Call, services: Services) -> None:
+    """A call that failed keeps what it achieved, and what that refers to (AT-274)."""
+    output = call.output
+    call.result = stopped_result(call, services, output)
+    if output is not None:
+        try:
+            call.result = with_references(call.result, call, output)
+        except Unmappable:
+            return
+
+
+_MISFIT = "The output does not fit the tool's output schema."
+
+
+def _misfit(call: Call, services: Services, validator: Any, value: Any) -> None:
+    """Output that its schema does not allow: a failure, or a success that says so, as the workspace wants. Raises Unmappable."""
+    if services.results.mismatch == "fail":
+        raise Unmappable("gave something else than its output schema promises")
+    first = first_error(validator, None if value is EMPTY else value)
+    where = "" if first is None else "".join(f"/{step}" for step in first.instance_path)
+    call.notes = {**call.notes, "output_mismatch": where or "/"}
+
+
+def _fail(call: Call, services: Services, message: str) -> None:
+    call.stop = Stop("execution_failed", message, "result_mapping_failed")
+    call.output = None  # whatever it was, it cannot be told
+    call.result = stopped_result(call, services)

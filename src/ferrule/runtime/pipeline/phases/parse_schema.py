@@ -1,0 +1,45 @@
+"""Phase 2: the arguments, judged by the model-facing schema before anything else looks at them (AT-109)."""
+
+from __future__ import annotations
+
+from ferrule.model.failure import Stop
+from ferrule.model.journal import Mutation
+from ferrule.runtime.pipeline.arguments import Arguments, Parsed, Problem
+from ferrule.runtime.pipeline.call import Call
+from ferrule.runtime.pipeline.services import Services
+
+
+def parse_schema(call: Call, services: Services) -> Stop | None:
+    """Adds the arguments, decoded. Leaves a tool whose schema was not loaded to the next phase. May stop with
+    `schema_validation_failed`."""
+    prepared = call.prepared
+    if not prepared.is_loaded or prepared.arguments is None:
+        return None
+    if call.recorded is not None:
+        return _again(call, prepared.arguments)
+    if call.options.is_exact:
+        return take_arguments(call, prepared.arguments.parse_exact(call.model_input))
+    return take_arguments(call, prepared.arguments.parse(call.model_input))
+
+
+def take_arguments(call: Call, parsed: Parsed | Problem) -> Stop | None:
+    """Use what parsing gave; what was mended is on record."""
+    if parsed.__class__ is Parsed and not parsed.changes:
+        call.arguments = parsed.arguments
+        return None
+    if isinstance(parsed, Problem):
+        return Stop("schema_validation_failed", parsed.message, parsed.code)
+    call.arguments = parsed.arguments
+    for change in parsed.changes:
+        mutation = Mutation(change.source_type, change.source_ref, change.changed_fields, call.offset(), change.reason)
+        call.mutate(mutation, parsed.arguments, parsed.encoded)
+    return None
+
+
+def _again(call: Call, arguments: Arguments) -> Stop | None:
+    """A call that waited: what would run must still fit, as the schema is now and as an approver may have edited it."""
+    parsed = arguments.parse_runtime(call.input)
+    if isinstance(parsed, Problem):
+        return Stop("schema_validation_failed", parsed.message, parsed.code, state="validation_failed")
+    call.arguments = parsed.arguments
+    return None

@@ -1,0 +1,155 @@
+"""Phase 7: allow, ask or deny, decided on exactly what would run. An `ask` parks the call; nothing here waits for a person.
+
+A call that comes back with answers is judged again from the start: by the tool and the rules of this moment. The answers
+count only for the binding of what would run now, so an edited definition, an edited input or a passed expiry voids them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from inspect import isawaitable
+from typing import Any
+
+import msgspec
+
+from ferrule.contracts.policy import Judged
+from ferrule.model.approval import ApprovalRequest, binding_of, sealed
+from ferrule.model.decision import Decision, Ruling, expiry
+from ferrule.model.failure import Stop
+from ferrule.runtime.pipeline.call import Call, Park
+from ferrule.runtime.pipeline.denial import denied
+from ferrule.runtime.pipeline.hooks_permission import decision_hooks, request_hooks, with_hook_words
+from ferrule.runtime.pipeline.hooks_run import finished, wants
+from ferrule.runtime.pipeline.row_redaction import clean_ruling
+from ferrule.runtime.pipeline.services import Services
+from ferrule.runtime.pipeline.session import Prepared
+
+
+def permission(call: Call, services: Services) -> Stop | Park | Awaitable[Stop | Park | None] | None:
+    """Adds the decision and the permission input. Stops with `permission_denied`, `policy_blocked`; parks on `ask`."""
+    prepared = call.prepared
+    if prepared.told_by_header is not None and not call.hook_permission:
+        call.permission_input = call.call_input
+        if not services.hooks or not wants(services, "permission_decision"):
+            return None
+        return _settle(call, prepared.told_by_header, services)
+    call.permission_input = call.input
+    if prepared.fixed is not None:
+        return _settle(call, prepared.fixed, services)
+    return _decided(call, services, prepared)
+
+
+async def _decided(call: Call, services: Services, prepared: Prepared) -> Stop | Park | None:
+    assert prepared.entry is not None and prepared.program is not None  # resolve_tool saw to it
+    arguments = msgspec.json.decode(call.input)
+    facts, failures = services.call_facts(prepared.entry.tool, arguments, services.classifiers)
+    if failures:
+        call.notes = {**call.notes, "facts_unknown": failures}
+    try:
+        said: Any = prepared.program.decide(Judged(arguments, facts, services.now()))
+        ruling: Ruling = await said if isawaitable(said) else said
+    except Exception as error:
+        kind = type(error).__name__
+        ruling = Ruling("deny", f"the policy failed to decide ({kind}), so the answer is no", "safety_check")
+    return await finished(_settle(call, ruling, services))
+
+
+def _settle(call: Call, ruling: Ruling, services: Services) -> Stop | Park | Awaitable[Stop | Park | None] | None:
+    """Act on a ruling, and on what hooks say to that."""
+    step = _acted_on(call, with_hook_words(call, ruling), services)
+    if services.hooks and (wants(services, "permission_decision") or wants(services, "permission_request")):
+        return _heard(call, services, step)
+    return _gone_on(call, step)
+
+
+async def _heard(call: Call, services: Services, step: Stop | Park | None) -> Stop | Park | None:
+    """Tell hooks of the decision, and of the question where one is asked. Either may still end the call (AT-145)."""
+    stop = await finished(decision_hooks(call, services, step))
+    if stop is None and isinstance(step, Park):
+        stop = await finished(request_hooks(call, services, step.request))
+    return _gone_on(call, step if stop is None else stop)
+
+
+def _gone_on(call: Call, step: Stop | Park | None) -> Stop | Park | None:
+    if step is None and call.state == "awaiting_approval":
+        call.enter("approved")
+    return step
+
+
+def _acted_on(call: Call, ruling: Ruling, services: Services) -> Stop | Park | None:
+    if ruling.behavior == "allow":
+        call.decisions += (Decision(ruling, services.now()),)
+        return None
+    if ruling.behavior == "deny":
+        return denied(call, ruling, services)
+    if call.recorded is not None and call.recorded.request is not None:
+        return _answered(call, ruling, services)
+    return _asked(call, ruling, services)
+
+
+def _asked(call: Call, ruling: Ruling, services: Services) -> Park:
+    """The question to a person. Its binding is what an answer will hold for."""
+    entry = call.prepared.entry
+    assert entry is not None
+    ruling = clean_ruling(call, services, ruling)
+    now = services.wall()
+    expires_at = expiry(ruling.requirement, now)
+    request = call.session.surface.request
+    asked = ApprovalRequest(
+        invocation_id=call.invocation_id,
+        tool_id=entry.tool.tool_id,
+        tool_version=entry.tool.version,
+        tool_digest=entry.digest,
+        tool_title=entry.tool.title or entry.tool.name,
+        principal=request.principal,
+        agent=request.agent,
+        channel=request.channel,
+        tenant=request.tenant,
+        holder=request.holder or msgspec.UNSET,
+        requested_at=now,
+        expires_at=expires_at,
+        binding=_binding(call, services, expires_at),
+        requirement=ruling.requirement,
+        message=ruling.message,
+        risk=call.prepared.traits.risk,
+        rule_refs=ruling.rule_refs,
+        suggested_updates=ruling.suggested_updates,
+    )
+    call.decisions += (Decision(ruling, now, expires_at=expires_at),)
+    return Park(sealed(services.sealing.secret, asked))
+
+
+def _answered(call: Call, ruling: Ruling, services: Services) -> Park | None:
+    """Whether the answers that were given settle the ask of this moment; if not, it is asked anew."""
+    recorded = call.recorded
+    assert recorded is not None and recorded.request is not None
+    asked = recorded.request
+    binding = _binding(call, services, asked.expires_at)
+    why_not = None if ruling.requirement == asked.requirement else "other people must be asked now"
+    why_not = why_not or services.unsatisfied(
+        asked, recorded.answers, binding=binding, key=services.sealing.secret, now=services.wall()
+    )
+    if why_not is not None:
+        call.notes = {**call.notes, "approval_void": why_not}
+        return _asked(call, ruling, services)
+    last = recorded.answers[-1]
+    given = Ruling("allow", f"approved by {last.by}", "permission_prompt_tool", rule_refs=asked.rule_refs)
+    is_edited = any(answer.edited_input is not None for answer in recorded.answers)
+    if is_edited:  # what was asked about and what runs stay apart (AT-75)
+        call.permission_input = recorded.asked_about or call.model_input
+    call.decisions += (Decision(given, services.now(), last.by, is_edited, asked.expires_at, last.reason),)
+    return None
+
+
+def _binding(call: Call, services: Services, expires_at: int) -> bytes:
+    request = call.session.surface.request
+    entry = call.prepared.entry
+    return binding_of(
+        services.sealing.secret,
+        invocation_id=call.invocation_id,
+        tool_digest=entry.digest if entry is not None else "",
+        call_input=call.input,
+        principal=request.principal,
+        agent=request.agent,
+        expires_at=expires_at,
+    )

@@ -1,0 +1,101 @@
+"""Phase 12: secrets leave the result, what is too large goes to the payload store, and the rest into the row's payload."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+
+import msgspec
+from msgspec.structs import replace
+
+from ferrule.contracts.redactor import Redactor
+from ferrule.model.journal import Payload
+from ferrule.model.result import Result
+from ferrule.runtime.pipeline.call import Call
+from ferrule.runtime.pipeline.inputs import inputs_of
+from ferrule.runtime.pipeline.mapping import repaired
+from ferrule.runtime.pipeline.persistence import keep_result
+from ferrule.runtime.pipeline.result_payload import packed, packed_plain
+from ferrule.runtime.pipeline.result_redaction import redact
+from ferrule.runtime.pipeline.services import Services
+
+_encode = msgspec.msgpack.Encoder().encode
+_APART = b"\xff\xfe\xff\xfe"
+"""Stands in no text, so that nothing goes across it."""
+_SHORT = 500
+"""So many bytes are looked through together: the redactor has a quick way for what is short."""
+
+
+def persist_result(call: Call, services: Services) -> Awaitable[None] | None:
+    """Adds the payload of the last row. A result that is small and has no secrets costs a look at its length."""
+    result, settings = call.result, services.results
+    if (
+        call.is_plain_result
+        and result is not None
+        and call.prepared.mask is None
+        and len(result.content[0]["text"]) <= settings.max_inline_chars
+        and settings.max_inline_bytes is None
+        and "result_persistence" not in services.hook_events
+        and not call.secrets
+    ):
+        plain = call.payload = _plain(call, services, result)
+        if plain is not None:
+            return None
+    payload = call.payload = inputs_of(call, services)
+    if result is None:
+        return None
+    redact(call, services)
+    waiting = keep_result(call, services)
+    if waiting is not None:
+        return _packed_after(call, payload, waiting)
+    _pack(call, payload)
+    return None
+
+
+def _plain(call: Call, services: Services, result: Result) -> Payload | None:
+    """The payload of a result that has nothing but its content; None when that must be looked at: a secret, half characters."""
+    try:
+        packed = packed_plain(result.content, result.structured_content)
+        refs = _encode(call.notes["native_refs"]) if "native_refs" in call.notes else b""
+    except (TypeError, ValueError, OverflowError):
+        return None
+    redactor, given = services.redactor, call.model_input
+    is_idle = redactor is None or redactor.is_idle
+    if call.recorded is None and call.call_input is None and (is_idle or b"\\" not in given):
+        # Nothing changed on the way, and without escapes texts stand in the input as they are: one look is enough.
+        if redactor is not None and not is_idle and _may_hold(redactor, given + _APART + packed, refs):
+            return None
+        payload = Payload(given, None, None, None, packed)
+    else:
+        if redactor is not None and not is_idle and _may_hold(redactor, packed, refs):
+            return None
+        payload = inputs_of(call, services)
+        payload.result = packed
+    call.clean_notes = call.notes
+    return payload
+
+
+def _may_hold(redactor: Redactor, told: bytes, refs: bytes) -> bool:
+    """False when there is nothing to hide in texts, nor in what others told of the call."""
+    if refs and len(told) + len(refs) <= _SHORT:
+        return redactor.may_hold(told + _APART + refs)
+    return redactor.may_hold(told) or (bool(refs) and redactor.may_hold(refs))
+
+
+async def _packed_after(call: Call, payload: Payload, waiting: Awaitable[None]) -> None:
+    try:
+        await waiting
+    finally:
+        _pack(call, payload)
+
+
+def _pack(call: Call, payload: Payload) -> None:
+    result = call.result
+    assert result is not None
+    try:
+        payload.result = packed(result)
+    except UnicodeEncodeError:
+        shown = result.model_facing_content
+        call.result = result = replace(
+            result, content=repaired(result.content), model_facing_content=None if shown is None else repaired(shown)
+        )
+        payload.result = packed(result)

@@ -1,0 +1,44 @@
+"""Phase 6: hooks that run before a call: they may add to it, change its input, stop it, or say what they would permit.
+
+Each sees a copy of the observable input and what the hooks before it changed. A hook that fails blocks the call (AT-158).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from functools import partial
+
+from ferrule.contracts.hook import Hook, HookOutput
+from ferrule.model.failure import Stop
+from ferrule.runtime.pipeline.call import Call
+from ferrule.runtime.pipeline.hooks_run import Moment, blocked, chosen, run_hooks, stopped_by
+from ferrule.runtime.pipeline.mutation import change_input
+from ferrule.runtime.pipeline.services import Services
+from ferrule.runtime.pipeline.untold import without_secrets
+
+
+def pre_hooks(call: Call, services: Services) -> Stop | Awaitable[Stop | None] | None:
+    """Adds hook notes and perhaps a changed input. Stops with `hook_blocked`."""
+    if not services.hooks:
+        return None
+    hooks = chosen(call, services, "pre_tool_use")
+    if not hooks:
+        return None
+    call.enter("pre_hooks_running")
+    return run_hooks(Moment(call, services, partial(_taken, call, services), blocked), hooks)
+
+
+def _taken(call: Call, services: Services, hook: Hook, output: HookOutput) -> Stop | None:
+    stop = stopped_by(call, services, hook, output)
+    if stop is not None:
+        return stop
+    if output.permission == "allow":
+        call.hook_allows += (hook.hook_id,)
+    elif output.permission is not None and not call.hook_permission.startswith("deny"):
+        reason = without_secrets(call, services, output.permission_reason)
+        why = f": {reason}" if reason else ""
+        if output.permission == "deny" or not call.hook_permission:
+            call.hook_permission = f"{output.permission}:the hook {hook.hook_id!r} says {output.permission}{why}"
+    if output.updated_input is None:
+        return None
+    return change_input(call, output.updated_input, "hook", hook.hook_id)

@@ -1,0 +1,213 @@
+"""Phase 8: a turn, a deadline, and (for everything that is not read-only) a durable record that it is about to run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+
+import msgspec
+
+from ferrule.contracts.store import Committed, Condition
+from ferrule.errors import AccessError, LedgerUnavailable, OutcomeUnrecorded
+from ferrule.infra.uncancelled import uncancelled
+from ferrule.model.failure import Stop
+from ferrule.model.scheduling import Claim
+from ferrule.model.surface import principal_key
+from ferrule.runtime.pipeline.call import NO_OPTIONS, Again, Call, Replay
+from ferrule.runtime.pipeline.idempotency import key_conflict
+from ferrule.runtime.pipeline.inputs import storable
+from ferrule.runtime.pipeline.limits import limit_reached, shared_limits, take
+from ferrule.runtime.pipeline.live import Cancel
+from ferrule.runtime.pipeline.locks import claim_of
+from ferrule.runtime.pipeline.rows import started_row
+from ferrule.runtime.pipeline.services import Services
+from ferrule.runtime.pipeline.supervise import stopped_by
+from ferrule.runtime.redaction.nesting import place_of
+from ferrule.runtime.scheduler.scheduler import Deadlock, Place, QueueFull, QueueLeft
+
+
+def schedule(call: Call, services: Services) -> Stop | Awaitable[Stop | Replay | Again | None] | None:
+    """Adds a place in the lane and the deadline. Stops with `policy_blocked` when the run has used up its calls, with
+    `rate_limited` when too many wait, `canceled` or `timeout` when its turn does not come; a duplicate is told apart here."""
+    if _slipped_in(call, services):
+        return None
+    given = call.options.timeout_seconds
+    if given is not None:
+        spent = call.offset() / 1e9 if call.recorded is None else 0.0  # people are not hurried by a call's deadline
+        call.deadline = asyncio.get_running_loop().time() + given - spent
+    try:
+        place = _entered(call, services)
+    except QueueFull as full:
+        return Stop("rate_limited", str(full), "queue_full", retry_after=1.0)
+    except Deadlock as locked:
+        return Stop("execution_failed", str(locked), "deadlock")
+    call.place = place
+    if place.state == "waiting":
+        return _in_turn(call, services, place)
+    return _started(call, services)
+
+
+def _slipped_in(call: Call, services: Services) -> bool:
+    """True when the call runs right now, needs no place for it, and nothing has to be arranged."""
+    prepared, lane = call.prepared, call.session.lane
+    if (
+        prepared.may_slip
+        and prepared.is_plain
+        and call.place is None
+        and call.parent is None
+        and call.recorded is None
+        and call.options is NO_OPTIONS
+        and services.records_behind
+        and (lane.slip_in_alone() if prepared.is_alone else lane.slip_in())
+    ):
+        call.slipped = lane
+        limit_time(call)
+        return True
+    return False
+
+
+def limit_time(call: Call) -> None:
+    """Have the tool's own time begin. It counts from the call's turn: waiting is not the tool's doing."""
+    own = call.prepared.traits.timeout_seconds
+    if own is not None:
+        end = asyncio.get_running_loop().time() + own
+        call.deadline = end if call.deadline is None else min(end, call.deadline)
+
+
+def _entered(call: Call, services: Services) -> Place:
+    """A place in the lane of the caller's surface; a call made by a running tool gets one inside that tool's own."""
+    claim = call.prepared.claim
+    if claim is None:
+        claim = _claim(call, services)
+    if call.options.priority:
+        claim = msgspec.structs.replace(claim, priority=call.options.priority)
+    parent = call.parent
+    return call.session.lane.enter(claim, call.place, parent=None if parent is None else place_of(parent))
+
+
+def _claim(call: Call, services: Services) -> Claim:
+    """What the scheduler wants to know, worked out for this very input and recorded with the call (AT-159)."""
+    prepared, policy = call.prepared, call.session.lane.policy
+    assert prepared.entry is not None  # resolve_tool stopped the call otherwise
+    arguments = msgspec.json.decode(call.input)
+    facts, failures = services.call_facts(prepared.entry.tool, arguments, services.classifiers)
+    claim = claim_of(
+        prepared.tool_id,
+        facts,
+        prepared.locks,
+        arguments,
+        principal=principal_key(call.session.surface.request),
+        requires_exclusive_context=prepared.is_exclusive,
+    )
+    noted = {"facts_unknown": failures} if failures else {}
+    shown = None
+    if claim.locks:  # their keys hold members of the input
+        seen = msgspec.json.decode(storable(call.input, prepared.mask, services.redactor))
+        shown = prepared.locks.keys(seen)
+    call.notes = {**call.notes, **noted, "scheduler": claim.to_record(policy, shown_locks=shown)}
+    return claim
+
+
+async def _in_turn(call: Call, services: Services, place: Place) -> Stop | Replay | Again | None:
+    """Wait for the call's turn, no longer than its caller does."""
+    live = call.live or services.live.add(call, services)
+    if live.task is None:
+        live.task = asyncio.current_task()
+    if live.cancel is not None:
+        return stopped_by(call, live.cancel)
+    live.stage = "queued"
+    if call.state != "needs_input":
+        call.enter("queued")
+    since = call.offset()
+    try:
+        if call.deadline is None:
+            await place.turn()
+        else:
+            async with asyncio.timeout_at(call.deadline):
+                await place.turn()
+    except QueueLeft:
+        return stopped_by(call, live.cancel or Cancel())
+    except TimeoutError:
+        return stopped_by(call, Cancel("timeout", "its turn did not come in time"))
+    live.stage = "opening"
+    if call.surfacing is not None:  # a row about its waiting is on its way to the disk: the next one comes after it
+        await uncancelled(asyncio.wait({call.surfacing}))
+    waited = round((call.offset() - since) / 1e6, 3)
+    call.notes = {**call.notes, "scheduler": {**call.notes.get("scheduler", {}), "waited_ms": waited}}
+    asked = call.recorded.request if call.recorded is not None else None
+    if asked is not None and asked.purpose == "approval" and services.wall() >= asked.expires_at:
+        return Again()  # what was approved is not approved any more (AT-141)
+    step = _refused_key(call, services) or _started(call, services)
+    return await step if step is not None and not isinstance(step, Stop) else step
+
+
+def _refused_key(call: Call, services: Services) -> Stop | None:
+    """The end of a call whose key has ended while it stood in line."""
+    asked = call.recorded.request if call.recorded is not None else None
+    channel = call.session.surface.request.channel if asked is None else asked.channel
+    try:
+        why = services.why_ended(channel, services.wall())
+    except AccessError as error:
+        why = f"it is not known whether the key that it came with still counts ({error})"
+    return None if why is None else Stop("policy_blocked", f"{why}, so the call does not run", "key_ended")
+
+
+def _started(call: Call, services: Services) -> Stop | Awaitable[Stop | Replay | None] | None:
+    prepared = call.prepared
+    limit_time(call)
+    if prepared.is_plain and call.options is NO_OPTIONS and call.recorded is None and services.records_behind:
+        return None
+    if call.deadline is not None and asyncio.get_running_loop().time() >= call.deadline:
+        return stopped_by(call, Cancel("timeout", "its time was over before it could begin"))
+    stop = take(call)
+    if stop is not None:
+        return stop
+    is_going_on = call.recorded is not None and bool(call.recorded.waiting)
+    limits = () if is_going_on else shared_limits(call)
+    is_behind = prepared.traits.is_read_only and services.records_behind and call.key is None
+    if is_behind and call.recorded is None and not limits:
+        return None
+    return _recorded(call, services, limits)
+
+
+async def _recorded(call: Call, services: Services, limits: tuple[tuple[str, int], ...]) -> Stop | Replay | None:
+    """Write, durably, that the call is about to run. Whoever loses a race for it learns who won."""
+    before = (call.state, len(call.states))
+    call.enter("running")
+    entry = started_row(call, services, is_counted=bool(limits))
+    recorded = call.recorded
+    condition = Condition(
+        states=frozenset({recorded.mark_state}) if recorded is not None else frozenset(),
+        seq=recorded.seq if recorded is not None else None,
+        key_is_free=call.key is not None and recorded is None,
+        run_limits=limits,
+        is_on=True,
+    )
+    try:
+        committed: Committed = await services.store.commit(entry, condition)
+    except (LedgerUnavailable, OutcomeUnrecorded) as error:
+        call.state = before[0]
+        del call.states[before[1] :]
+        return Stop(
+            "dependency_unavailable", f"the ledger cannot be written, so nothing runs: {error}", "ledger_unavailable"
+        )
+    if committed.outcome == "written":
+        call.has_rows(committed.seq, "running")
+        return None
+    call.state = before[0]
+    del call.states[before[1] :]
+    return _lost(call, committed)
+
+
+def _lost(call: Call, committed: Committed) -> Stop | Replay:
+    match committed.outcome:
+        case "key_taken":
+            return Replay(committed.holder)
+        case "key_conflict":
+            return key_conflict(committed.holder)
+        case "limit_reached":
+            return limit_reached(call, committed.limit)
+        case "switched_off":  # while the call was on its way here
+            return Stop("policy_blocked", f"the tool {call.prepared.tool_id!r} was disabled", "tool_disabled")
+        case _:
+            return Replay(call.invocation_id)

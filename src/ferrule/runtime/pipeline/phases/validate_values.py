@@ -1,0 +1,75 @@
+"""Phase 4: value checks and preflight, before any side effect, hook or permission (AT-111).
+
+Here a repeated idempotency key is met, a tool that cannot run in this process is refused, and a tool that wants it has
+its deny rules asked before anything outside is probed (AT-39).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from inspect import isawaitable
+from typing import Any
+
+import msgspec
+
+from ferrule.contracts.executor import ExecutionFailed
+from ferrule.contracts.policy import Judged
+from ferrule.model.failure import Stop
+from ferrule.runtime.pipeline.call import Call, Replay
+from ferrule.runtime.pipeline.denial import denied
+from ferrule.runtime.pipeline.hooks_permission import decision_hooks
+from ferrule.runtime.pipeline.hooks_run import finished
+from ferrule.runtime.pipeline.idempotency import held_by, scoped_key
+from ferrule.runtime.pipeline.services import Services
+
+
+def validate_values(call: Call, services: Services) -> Stop | Awaitable[Stop | Replay | None] | None:
+    """Adds nothing. Stops with `invalid_arguments`, `capability_gap`, `setup_required`, `credential_missing`, or (early
+    deny) `permission_denied`."""
+    prepared = call.prepared
+    if prepared.unready is None and prepared.preflight is None and call.options.idempotency_key is None:
+        return None
+    return _checked(call, services)
+
+
+async def _checked(call: Call, services: Services) -> Stop | Replay | None:
+    prepared = call.prepared
+    if call.options.idempotency_key is not None:
+        call.key = scoped_key(call)
+        step = held_by(await services.store.find_key(call.key[0]), call.key)
+        if step is not None:
+            return step
+    if prepared.unready is not None:
+        call.key = None  # nothing ran and nobody judged it, so that the key stays free; the same below
+        return prepared.unready
+    if prepared.preflight is None:
+        return None
+    if prepared.traits.denies_before_io and prepared.program is not None:
+        facts, _ = services.call_facts(_tool(call), call.arguments, services.classifiers)
+        ruling = prepared.program.early_deny(Judged(_copy(call), facts, services.now()))
+        if ruling is not None:
+            stop = denied(call, ruling, services)
+            await finished(decision_hooks(call, services, stop))
+            return stop
+    try:
+        problem: Any = prepared.preflight(_copy(call))
+        if isawaitable(problem):
+            problem = await problem
+    except ExecutionFailed as failed:
+        call.key = None
+        return Stop(failed.error_class, failed.message, failed.code, failed.retry_after, failed.native_error_ref)
+    if problem is None:
+        return None
+    call.key = None
+    return Stop("invalid_arguments", str(problem))
+
+
+def _copy(call: Call) -> Any:
+    """A copy of the arguments: a check that edits what it was handed changes nothing."""
+    return msgspec.json.decode(call.input)
+
+
+def _tool(call: Call) -> Any:
+    entry = call.prepared.entry
+    assert entry is not None  # resolve_tool stopped the call otherwise
+    return entry.tool

@@ -1,0 +1,148 @@
+"""Looks after calls that take long: they become visible to other processes, say that they still run, and hear from there.
+
+One task for all of them, which runs only while there are any. A call that ends within a quarter of a second never meets it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from ferrule.contracts.store import Condition
+from ferrule.errors import LedgerError
+from ferrule.infra.uncancelled import uncancelled
+from ferrule.model.decision import Decision
+from ferrule.model.journal import HookRun, StoredEntry
+from ferrule.runtime.pipeline.call import NO_OPTIONS, Call
+from ferrule.runtime.pipeline.live import Cancel, InFlight, Live
+from ferrule.runtime.pipeline.rows import surfaced_row
+from ferrule.runtime.pipeline.services import Services
+
+_BEAT_SECONDS = 0.1
+_FIRST_SECONDS = 0.25
+_QUIET = 5_000_000
+"""Microseconds after which a call that says nothing is said to run still (AT-200)."""
+_FIRST_QUIET = 1_000_000
+"""The same for the first time: what takes a second is noticed."""
+_RUNS = ("running", "partial_result")
+_log = logging.getLogger("ferrule.pipeline")
+
+
+class Pulse:
+    """The beat of one process."""
+
+    def __init__(self, calls: InFlight, services: Services) -> None:
+        self._calls = calls
+        self._services = services
+        self._timer: asyncio.TimerHandle | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._heard = -1
+        self._generation = -1
+
+    async def open(self) -> None:
+        """Requests to cancel that are in the ledger already are for calls that are none of ours."""
+        newest = await self._services.store.rows_before(None, 1)
+        self._heard = newest[0].seq if newest else 0
+
+    def wake(self) -> None:
+        """There is a call in flight."""
+        if self._timer is None and self._task is None:
+            self._timer = asyncio.get_running_loop().call_later(_FIRST_SECONDS, self._begin)
+
+    async def aclose(self) -> None:
+        """Stop beating."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    def _begin(self) -> None:
+        self._timer = None
+        if self._calls.calls:
+            self._task = asyncio.get_running_loop().create_task(self._beat(), name="ferrule looks after long calls")
+
+    async def _beat(self) -> None:
+        try:
+            while self._calls.calls:
+                await self._once()
+                await asyncio.sleep(_BEAT_SECONDS)
+        finally:
+            self._task = None
+            if self._calls.calls and not self._calls.is_closing:
+                self.wake()
+
+    async def _once(self) -> None:
+        try:
+            for live in [live for live in self._calls.calls.values() if live.stage == "running"]:
+                await self._look_after(live)
+            await self._listen()
+        except LedgerError as error:
+            _log.warning("long calls could not be looked after: %s", error)
+
+    async def _look_after(self, live: Live) -> None:
+        call, now = live.call, self._services.now()
+        age = now - call.created_at
+        if live.stage != "running" or call.state not in _RUNS or age < _FIRST_SECONDS * 1e6:
+            return
+        if call.recorded is None and call.surfacing is None:
+            await surface_call(live)
+        quiet = now - live.said_at if live.said_at else age
+        if quiet > (_QUIET if live.said_at else _FIRST_QUIET):
+            live.progress({"status": "running", "message": "still running"})
+
+    async def _listen(self) -> None:
+        """Take in requests to cancel from other processes."""
+        generation = self._services.store.generation()
+        if generation == self._generation:
+            return
+        for row in await self._services.store.cancel_requests(self._heard):
+            self._heard = row.seq
+            live = self._calls.calls.get(row.call)
+            if live is not None and live.cancel is None:
+                live.ask_to_stop(_cancel_of(row), is_told=True)
+        self._generation = generation
+
+
+async def surface_call(live: Live) -> None:
+    """Write, durably, that a call runs which would otherwise be recorded behind its answer, or that one waits for its turn.
+    Nothing is written of one that takes the short way when its turn comes, nor of one with an idempotency key: that is taken
+    by what runs, and not by what only waited. Raises LedgerError."""
+    call, services = live.call, live.services
+    if call.surfacing is not None:
+        await uncancelled(asyncio.wait({call.surfacing}))
+    is_queued = live.stage == call.state == "queued" and call.options is not NO_OPTIONS and call.key is None
+    if call.recorded is not None or call.surfacing is not None or not (is_queued or live.stage == "running"):
+        return
+    if call.state == "partial_result":
+        call.enter("running")
+    done = call.surfacing = live.loop.create_future()
+    states, phases, told = call.states, call.phases, (call.decisions, call.hooks, call.new_mutations)
+    is_written = False
+    try:
+        committed = await services.store.commit(surfaced_row(call, services), Condition(states=frozenset()))
+        if committed.outcome == "written":
+            is_written = True
+            _go_on_after(call, committed.seq, "queued" if is_queued else "running", told)
+    finally:
+        if not is_written:
+            call.states, call.phases = [*states, *call.states], [*phases, *call.phases]
+        call.surfacing = None
+        done.set_result(None)
+
+
+def _go_on_after(
+    call: Call, seq: int, mark_state: str, told: tuple[tuple[Decision, ...], tuple[HookRun, ...], int]
+) -> None:
+    """What happened while the row was on its way belongs to the next one."""
+    states, phases = call.states, call.phases
+    decisions, hooks = call.decisions[len(told[0]) :], call.hooks[len(told[1]) :]
+    mutations = call.new_mutations - told[2]
+    call.has_rows(seq, mark_state)
+    call.states, call.phases = states, phases
+    call.decisions, call.hooks, call.new_mutations = decisions, hooks, mutations
+
+
+def _cancel_of(row: StoredEntry) -> Cancel:
+    data = row.news().happened[0]["data"]
+    return Cancel(data.get("abort_reason", "user_interruption"), data.get("reason", ""), data.get("by", ""))

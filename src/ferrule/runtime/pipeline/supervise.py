@@ -1,0 +1,240 @@
+"""Waiting for a tool that runs in a task of its own: under its deadline, able to tell it to stop and to let its caller go.
+
+A tool that was told to stop and goes on is waited for: its call ends with what really happened. Only a deadline, or a turn
+that was thrown away, ends a call while its tool may still run; what the tool gives then is recorded and not delivered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import logging
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
+
+from ferrule.contracts.executor import ExecutionFailed, Output, Waiting
+from ferrule.infra.uncancelled import uncancelled
+from ferrule.model.client_questions import flaw_in
+from ferrule.model.client_requests import MISSING, undeclared
+from ferrule.model.failure import Stop
+from ferrule.model.journal import Payload
+from ferrule.runtime.pipeline.call import Call, Detached, Park
+from ferrule.runtime.pipeline.live import Cancel, Live
+from ferrule.runtime.pipeline.result_payload import packed_plain
+from ferrule.runtime.pipeline.results import mapped
+from ferrule.runtime.pipeline.services import Services
+from ferrule.runtime.pipeline.streaming import store_stream
+from ferrule.runtime.pipeline.views import dropped_block, has_raw
+from ferrule.runtime.pipeline.waiting import waiting_request
+from ferrule.runtime.redaction.nesting import RUNNING
+
+_GRACE_SECONDS = 0.5
+"""How long a tool that can be stopped gets to stop."""
+BY_ITSELF = Cancel(reason="the tool stopped by itself")
+_STEP_BYTES = 16 * 1024**2
+_log = logging.getLogger("ferrule.pipeline")
+
+
+async def supervised(
+    call: Call, services: Services, live: Live, running: Awaitable[Any], inner: Awaitable[Any] | None = None
+) -> Stop | Park | Detached | None:
+    """Run a tool in a task of its own and wait for it. `inner`: what `running` awaits in turn."""
+    context = contextvars.copy_context()
+    context.run(RUNNING.set, call)
+    live.runner = live.loop.create_task(whole_output(call, services, running), context=context)
+    live.runner.add_done_callback(lambda _: _closed(running, inner))
+    return await _watched(call, services, live)
+
+
+def _closed(*awaitables: Awaitable[Any] | None) -> None:
+    """Close what was never begun, because its task was canceled before its first step."""
+    for each in awaitables:
+        if isinstance(each, Coroutine):
+            each.close()
+
+
+async def whole_output(call: Call, services: Services, running: Awaitable[Any]) -> Any:
+    """What a tool gives; a stream is drained while the call still runs."""
+    output = await running
+    if type(output) is Output and output.stream is not None:
+        return await store_stream(call, services, output, _counted(call))
+    return output
+
+
+def _counted(call: Call) -> Callable[[int], None] | None:
+    """Tells how much of a stream is stored, now and then."""
+    live, told = call.live, 0
+
+    def count(stored: int) -> None:
+        nonlocal told
+        if stored - told >= _STEP_BYTES:
+            told = stored
+            live.progress({"message": "storing the output", "bytes_written": stored})
+
+    return count if live is not None else None
+
+
+async def _watched(
+    call: Call, services: Services, live: Live, *, is_detached: bool = False
+) -> Stop | Park | Detached | None:
+    runner = live.runner
+    assert runner is not None
+    runner.add_done_callback(lambda _: live.wake())
+    while not runner.done():
+        waiter = live.waiter = live.loop.create_future()
+        timer = None if call.deadline is None else live.loop.call_at(call.deadline, live.wake)
+        try:
+            await waiter
+        except asyncio.CancelledError:
+            if not is_detached:
+                await _let_go(call, services, live)
+            raise
+        finally:
+            live.waiter = None
+            if timer is not None:
+                timer.cancel()
+        if live.given_up is not None or runner.done():
+            break
+        if call.deadline is not None and live.loop.time() >= call.deadline:
+            return await _timed_out(call, services, live)
+        if live.backgrounded is not None and not is_detached:
+            return Detached(_watched(call, services, live, is_detached=True), live.backgrounded[1])
+    return _outcome(call, services, live, runner)
+
+
+async def _let_go(call: Call, services: Services, live: Live) -> None:
+    """Whoever waited went away. A tool that stops when told is canceled; any other runs on, and its outcome is recorded."""
+    runner = live.runner
+    assert runner is not None
+    await _told_to_stop(live, "user_interruption")
+    if not runner.cancelled():
+        live.detached = _watched(call, services, live, is_detached=True)
+
+
+async def _told_to_stop(live: Live, reason: str) -> None:
+    runner = live.runner
+    assert runner is not None
+    if live.context is not None:
+        live.context.abort(reason)
+    if live.support.cancel:
+        runner.cancel()
+    grace = (
+        _GRACE_SECONDS if live.support.cancel else 0
+    )  # what has not begun does not begin any more: that shows at once
+    await uncancelled(asyncio.wait({runner}, timeout=grace))
+
+
+async def _timed_out(call: Call, services: Services, live: Live) -> Stop:
+    await _told_to_stop(live, "timeout")
+    runner = live.runner
+    assert runner is not None
+    what = "it was told to stop"
+    if not runner.done():
+        what = "it was told to stop and may still run; what it gives then is recorded"
+    if not runner.cancelled():
+        _later(call, services, live)
+    call.notes = {**call.notes, "abort_reason": "timeout"}
+    return Stop("timeout", f"tool {call.prepared.tool_id!r} did not finish in time; {what}")
+
+
+def stopped_by(call: Call, cancel: Cancel) -> Stop:
+    """The stop of a call that somebody stopped, with the reason on record."""
+    call.notes = {**call.notes, "abort_reason": cancel.abort_reason}
+    return cancel.stop()
+
+
+def _outcome(call: Call, services: Services, live: Live, runner: asyncio.Future[Any]) -> Stop | Park | None:
+    if live.given_up is not None:
+        if not runner.cancelled():
+            _later(call, services, live)
+        return stopped_by(call, live.given_up)
+    if runner.cancelled():
+        return stopped_by(call, live.cancel or BY_ITSELF)
+    error = runner.exception()
+    if isinstance(error, ExecutionFailed):
+        if live.cancel is not None and error.error_class in ("canceled", "timeout"):
+            return stopped_by(call, live.cancel)
+        return failed_stop(call, error)
+    if error is not None:
+        raise error
+    return taken(call, services, runner.result())
+
+
+def taken(call: Call, services: Services, output: Any) -> Stop | Park | None:
+    """Keep what a tool gave; one that waits for somebody parks the call, if there is somebody who could answer."""
+    if type(output) is Waiting:
+        missing = undeclared(output.client_requests, call.options.client) if output.client_requests else None
+        if missing:
+            words = ", ".join(missing)
+            message = f"tool {call.prepared.tool_id!r} asks its caller for {words}, which that has not declared"
+            return Stop("capability_gap", message, MISSING, native_error_ref=words)
+        flaw = flaw_in(output.client_requests)
+        if flaw is not None:
+            message = (
+                f"tool {call.prepared.tool_id!r} asks its caller what cannot be asked: {flaw}; its owner must mend it"
+            )
+            return Stop("execution_failed", message, "result_mapping_failed")
+        return Park(waiting_request(call, services, output), output)
+    call.is_bare = type(output) is not Output
+    call.output = Output(output) if call.is_bare else output
+    if not call.is_bare and output.cache is not None:
+        call.notes = {**call.notes, "cache": output.cache}
+    return None
+
+
+def failed_stop(call: Call, failed: ExecutionFailed) -> Stop:
+    """The stop of a call whose tool failed."""
+    call.output = failed.output
+    return Stop(
+        failed.error_class,
+        failed.message,
+        failed.code,
+        retry_after=failed.retry_after,
+        native_error_ref=failed.native_error_ref,
+        is_untouched=failed.is_untouched,
+    )
+
+
+def _later(call: Call, services: Services, live: Live) -> None:
+    """Record what a tool gives that nobody waits for any more."""
+    assert live.runner is not None
+    services.live.spawn(_recorded_late(live, live.runner))
+
+
+async def _recorded_late(live: Live, runner: asyncio.Future[Any]) -> None:
+    try:
+        await asyncio.wait({runner})
+    except asyncio.CancelledError:
+        return  # the process ends: nobody will know
+    if runner.cancelled():
+        return
+    error = runner.exception()
+    if isinstance(error, ExecutionFailed):
+        live.tell("late_result", {"status": "failed", "error_class": error.error_class, "message": error.message})
+    elif error is not None:
+        live.tell("late_result", {"status": "failed", "error_class": "execution_failed"})
+    else:
+        tell_late_output(live, runner.result())
+
+
+def tell_late_output(live: Live, given: Any) -> None:
+    """Record, without delivering it, what a tool gave too late. What is private or large is not kept in the ledger."""
+    output = given if type(given) is Output else Output(None if type(given) is Waiting else given)
+    facts: dict[str, Any] = {"status": "succeeded"}
+    keeping = live.call.prepared.traits.keeping
+    if output.is_private or (keeping is not None and keeping.is_private):
+        live.tell("late_result", {**facts, "withheld": "private"})
+        return
+    try:
+        content, structured = mapped(output)
+        content = tuple(dropped_block(block, "late") if has_raw(block) else block for block in content)
+        content, structured = live.clean((content, structured))
+        packed = packed_plain(content, structured)
+    except Exception as error:  # whatever a tool gives too late does no more harm
+        _log.warning("a late result of %s cannot be kept: %s", live.call.invocation_id, type(error).__name__)
+        live.tell("late_result", facts)
+        return
+    if len(packed) > 4 * live.services.results.max_inline_chars:
+        live.tell("late_result", {**facts, "withheld": "too_large", "size_bytes": len(packed)})
+    else:
+        live.tell("late_result", facts, Payload(result=packed))

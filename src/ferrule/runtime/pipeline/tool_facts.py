@@ -1,0 +1,120 @@
+"""What the pipeline wants to know about a tool before any call of it: read once from its definition, whatever the dialect."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from ferrule.model.decision import RISKS, Risk
+from ferrule.model.surface import SurfaceEntry
+from ferrule.model.tool import FACT_NAMES, TASK_USES, TaskUse, Tool
+from ferrule.runtime.pipeline.keeping import Keeping, keeping_of
+from ferrule.schema.validation.compiled import compiled_schema
+
+_TIMEOUTS = (("interface", "timeout_ms"), ("execution_profile", "timeout_ms"), ("transport", "timeout_ms"))
+
+
+class ToolTraits(msgspec.Struct, frozen=True, kw_only=True):
+    """Facts of a tool that do not depend on the call."""
+
+    is_read_only: bool = False
+    """Declared (or implied by the dialect) as plain yes. Anything else is an action, recorded before it runs."""
+    is_repeatable: bool = False
+    """Read-only or declared idempotent: another attempt cannot do something twice."""
+    has_expressions: bool = False
+    """True when a safety fact is asked per call (`classifier:…`, `same_as:…`)."""
+    denies_before_io: bool = False
+    is_input_fixed: bool = False
+    """True when its contract forbids hooks and approvers to change the input (AT-82)."""
+    timeout_seconds: float | None = None
+    risk: Risk = "high"
+    facts: tuple[Any, ...] = ()
+    """The first four safety facts, in the order of `FACT_NAMES`."""
+
+    task: TaskUse = "auto"
+    """Whether a caller that knows tasks gets one."""
+    keeping: Keeping | None = None
+    """What it says about its results; None when it says nothing."""
+
+    def output_validator(self, tool: Tool) -> Any:
+        """The validator of the tool's output schema; None without one."""
+        return compiled_schema(bytes(tool.output_schema)) if tool.output_schema is not None else None
+
+
+def traits_of(entry: SurfaceEntry) -> ToolTraits:
+    """The traits of a surface's tool."""
+    tool = entry.tool
+    payload = _payload(tool)
+    facts = tool.facts
+    interface = _part(payload, "tool_interface") or _part(payload, "interface")
+    is_read_only = facts.is_read_only is True
+    flags = (facts.is_read_only, facts.is_concurrency_safe, facts.is_destructive, facts.is_open_world)
+    contract = _part(payload, "input_contract")
+    return ToolTraits(
+        is_read_only=is_read_only,
+        is_repeatable=is_read_only or payload.get("idempotent") is True,
+        has_expressions=any(isinstance(flag, str) for flag in flags),
+        denies_before_io=interface.get("deny_before_io") is True or payload.get("deny_before_io") is True,
+        is_input_fixed=_forbids(contract.get("mutation_policy")),
+        timeout_seconds=_timeout(payload),
+        risk=_risk(tool, payload),
+        facts=tuple(getattr(facts, name) for name in FACT_NAMES[:4]),
+        task=_task(payload),
+        keeping=keeping_of(tool, payload),
+    )
+
+
+def is_input_fixed(tool: Tool) -> bool:
+    """True when the tool's contract forbids hooks and people to replace its input (AT-82)."""
+    return _forbids(_part(_payload(tool), "input_contract").get("mutation_policy"))
+
+
+def _forbids(policy: Any) -> bool:
+    """True when a `mutation_policy` forbids to replace input. The standard gives it no shape: a word, a flag, or an object
+    of these, where one no is enough."""
+    if isinstance(policy, dict):
+        return any(map(_forbids, policy.values()))
+    return policy is False or policy in ("forbid", "forbidden", "deny", "none", "never", "immutable")
+
+
+def _payload(tool: Tool) -> dict[str, Any]:
+    try:
+        payload = msgspec.json.decode(tool.payload)
+    except msgspec.DecodeError:
+        return {}
+    return payload if isinstance(payload, dict) else {}
+
+
+def _part(payload: dict[str, Any], key: str) -> dict[str, Any]:
+    part = payload.get(key)
+    return part if isinstance(part, dict) else {}
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _timeout(payload: dict[str, Any]) -> float | None:
+    """The smallest limit that interface, execution profile or transport state (AT-210)."""
+    stated = [payload.get("timeout_ms"), _part(payload, "tool_interface").get("timeout_ms")]
+    stated += [_part(payload, part).get(key) for part, key in _TIMEOUTS]
+    limits = [value / 1000 for value in stated if isinstance(value, int | float) and value > 0 and value is not True]
+    return min(limits) if limits else None
+
+
+def _task(payload: dict[str, Any]) -> TaskUse:
+    stated = _part(payload, "execution_profile").get("task")
+    return next((use for use in TASK_USES if use == stated), "auto")
+
+
+def _risk(tool: Tool, payload: dict[str, Any]) -> Risk:
+    """The stated risk level; else what the facts imply, unstated destructiveness counting as destructive (AT-49)."""
+    stated = _part(payload, "permission_profile").get("risk_level") or payload.get("risk_level")
+    if stated in RISKS:
+        risk: Literal["low", "medium", "high", "critical"] = stated
+        return risk
+    if tool.facts.is_read_only is True:
+        return "low"
+    is_stated_harmless = tool.facts.is_destructive is False and "is_destructive" not in tool.inferred_facts
+    return "medium" if is_stated_harmless else "high"

@@ -1,0 +1,106 @@
+"""Writes an accepted suggestion into the workspace's own rules (AT-136). Nothing else in this package writes a file."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ferrule.errors import PolicyError
+from ferrule.runtime.policy.load import refuse_errors
+from ferrule.runtime.policy.read import read_text
+
+ADD_RULE = "add_rule"
+_HEADER = """\
+# Rules accepted in this workspace, kept by `ferrule`. They count as `local_settings`:
+# an ask or deny of any other source, and what a definition requires, is stronger.
+"""
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def accept_suggestion(path: Path, update: Mapping[str, Any], by: str, at: str) -> str:
+    """Add a suggested rule to `.ferrule/policy.local.toml` and give its id. The file is replaced whole or not at all.
+
+    `update` is one of a ruling's `suggested_updates`, `by` the person who accepts, `at` the time as text.
+    Raises PolicyError when the update is none, or the file as it stands cannot be used.
+    """
+    rule = update.get("rule")
+    if update.get("kind") != ADD_RULE or update.get("destination") != "local_settings" or not isinstance(rule, dict):
+        raise PolicyError("this suggestion adds no rule to local_settings, so there is nothing to accept")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with _alone(path):
+        before = path.read_text(encoding="utf-8-sig") if path.exists() else _HEADER
+        taken = _ids(before, path)
+        rule_id = _free(str(rule.get("id") or "accepted"), taken)
+        text = f"{before.rstrip()}\n\n# Accepted by {_line(by)} at {_line(at)}.\n{_table({**rule, 'id': rule_id})}"
+        _ids(text, path)
+        _write(path, text)
+    return rule_id
+
+
+def _ids(text: str, path: Path) -> set[str]:
+    read = read_text(text, "local_settings", path.name)
+    refuse_errors([read])
+    return {rule.rule_id for rule in read.file.rules}
+
+
+def _free(wanted: str, taken: set[str]) -> str:
+    names = (wanted, *(f"{wanted}-{number}" for number in range(2, len(taken) + 3)))
+    return next(name for name in names if name not in taken)
+
+
+def _table(rule: Mapping[str, Any]) -> str:
+    keys = ["id", *(key for key in rule if key != "id")]
+    return "[[rules]]\n" + "".join(f"{_key(key)} = {_value(rule[key])}\n" for key in keys)
+
+
+def _value(value: Any) -> str:
+    match value:
+        case dict():
+            return "{ " + ", ".join(f"{_key(key)} = {_value(member)}" for key, member in value.items()) + " }"
+        case list() | tuple():
+            return "[" + ", ".join(map(_value, value)) + "]"
+        case bool() | int() | float():
+            return json.dumps(value)
+        case _:
+            return _text(str(value))
+
+
+def _key(name: str) -> str:
+    return name if _BARE.fullmatch(name) else _text(name)
+
+
+def _text(text: str) -> str:
+    # JSON's escapes are TOML's, but for DEL and half a character, which TOML cannot hold at all.
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Two acceptances at once must not lose one another."""
+    with open(path.with_suffix(".lock"), "a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _write(path: Path, text: str) -> None:
+    fresh = path.with_suffix(".new")
+    with open(fresh, "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(fresh, path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

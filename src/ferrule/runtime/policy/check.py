@@ -1,0 +1,103 @@
+"""What is wrong with the policy of a workspace, for `ferrule check`: every file on its own, then all of them together.
+
+Reading finds what cannot be used (`read.py`); here is added what can be used and does not do what its author thinks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ferrule.errors import FerruleError
+from ferrule.model.diagnostic import Diagnostic, Finding, Severity
+from ferrule.model.outline import Library
+from ferrule.model.value import dotted
+from ferrule.runtime.policy.cedar import CedarTable
+from ferrule.runtime.policy.codes import UNREADABLE
+from ferrule.runtime.policy.load import SETTINGS_FILE, Home, homes, joined_groups, read_home, read_project
+from ferrule.runtime.policy.purpose import known_of, purposeless
+from ferrule.runtime.policy.read import Choices, Read
+from ferrule.runtime.policy.records import PolicySet
+
+
+def policy_files(root: Path, table: Mapping[str, Any]) -> dict[str, Path]:
+    """The files of a workspace's own policy that are there, by name. Personal files are nobody else's business."""
+    choices = read_project(root, table).choices
+    named = {home.name: home.path for home in _own_homes(root, choices)}
+    if choices.engine == "cedar":
+        named[choices.cedar] = root / choices.cedar
+    present = {name: path for name, path in named.items() if path.exists()}
+    return {SETTINGS_FILE: root / SETTINGS_FILE, **present} if table else present
+
+
+def check_policy(
+    root: Path,
+    table: Mapping[str, Any],
+    library: Library,
+    namespace: str = "",
+    functions: frozenset[str] | None = frozenset(),
+    imported: frozenset[tuple[str, str]] | None = frozenset(),
+) -> dict[str, tuple[Diagnostic, ...]]:
+    """Everything wrong with the policy of a workspace that defines this, by file.
+
+    `functions`: names of tools that are made by Python functions, in `namespace`. `imported`: MCP
+    servers and their tools. None when nobody can tell them.
+    """
+    project = read_project(root, table)
+    reads = {SETTINGS_FILE: project}
+    watched: dict[str, Read] = {}
+    found: dict[str, list[Finding]] = {SETTINGS_FILE: [*project.findings, *_missing(root, project.choices)]}
+    for home in _own_homes(root, project.choices):
+        read = read_home(home) if home.path.exists() else None
+        if read is not None:
+            (watched if home.name == project.choices.shadow else reads)[home.name] = read
+            found[home.name] = list(read.findings)
+    groups = joined_groups(read.file for read in reads.values())
+    for name, finding in purposeless(reads, groups, known_of(library, namespace, functions, imported)):
+        found[name].append(finding)
+    checked = {name: tuple(_located(name, {**reads, **watched}[name], found[name])) for name in found}
+    return {**checked, **_cedar(root, project.choices, groups)}
+
+
+def _missing(root: Path, choices: Choices) -> Iterator[Finding]:
+    """Files that `[policy]` names and that are not there."""
+    named = [("shadow", choices.shadow), ("cedar", choices.cedar if choices.engine == "cedar" else "")]
+    named.append(("file", choices.file if choices.file != Choices().file else ""))
+    for key, name in named:
+        if name and not (root / name).exists():
+            yield Finding(UNREADABLE, ("policy", key), f"there is no file {name!r}", hint="write it, or mend the name")
+
+
+def _own_homes(root: Path, choices: Choices) -> Iterator[Home]:
+    yield from homes(root, choices, {})
+    if choices.shadow:
+        yield Home("policy_settings", root / choices.shadow, choices.shadow, True)
+
+
+def _located(name: str, read: Read, findings: Iterable[Finding]) -> Iterator[Diagnostic]:
+    for finding in findings:
+        place = read.place_of(finding)
+        yield Diagnostic(
+            finding.rule,
+            finding.severity,
+            dotted(finding.path),
+            name,
+            place.line,
+            place.column,
+            place.line,
+            place.end_column,
+            finding.message,
+            finding.hint,
+        )
+
+
+def _cedar(root: Path, choices: Choices, groups: dict[str, tuple[str, ...]]) -> dict[str, tuple[Diagnostic, ...]]:
+    if choices.engine != "cedar" or not (root / choices.cedar).exists():
+        return {}
+    try:
+        text = (root / choices.cedar).read_text(encoding="utf-8-sig")
+        CedarTable(PolicySet(cedar=text, cedar_file=choices.cedar, groups=groups))
+    except (OSError, UnicodeDecodeError, FerruleError) as error:
+        return {choices.cedar: (Diagnostic(UNREADABLE, Severity.ERROR, "", choices.cedar, 1, 1, 1, 2, str(error)),)}
+    return {choices.cedar: ()}

@@ -1,0 +1,10 @@
+"""The codes of what can be wrong with a policy; their pages are in `definitions/rules/own.py`."""
+
+UNREADABLE = "FER-7"
+UNKNOWN_KEY = "FER-8"
+MALFORMED = "FER-9"
+DUPLICATE_ID = "FER-10"
+UNREACHABLE = "FER-11"
+OVERRULED = "FER-12"
+UNKNOWN_GROUP = "FER-13"
+UNANSWERABLE = "FER-14"

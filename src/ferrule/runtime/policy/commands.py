@@ -1,0 +1,172 @@
+"""Commands of arguments against patterns of words. `*` as a word of its own stands for any number of words.
+
+An allow fits when every command of a line fits word for word. A deny or ask fits when any of them begins so, also behind
+`sudo`, inside `sh -c "…"`, or where a variable hides the words. Parsing is `infra/processes/shell_text.py`.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+
+from ferrule.infra.processes.shell_text import LONGEST, Parsed, Part, Word, parse
+from ferrule.runtime.policy.globs import test_of
+
+_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "busybox"})
+_CARRIERS = frozenset(
+    {
+        "sudo", "doas", "su", "env", "nohup", "nice", "ionice", "time", "timeout", "stdbuf", "setsid", "xargs", "parallel",
+        "command", "builtin", "exec", "eval", "chroot", "unshare", "nsenter", "find", "fd", "watch", "strace", "ltrace",
+        "flock", "script", "ssh", "docker", "podman", "kubectl", "busybox", "source", ".", "trap", "coproc", "runuser",
+        "if", "then", "else", "elif", "while", "until", "do", "for", "case", "{", "!", "function", "in", "[[",
+    }
+)  # fmt: skip
+"""Words that run, or stand before, the command that follows them somewhere."""
+_CRUDE = re.compile(r"[\s;&|()`$<>{}\"'\\=,]+")
+_LINE = re.compile(r"[\s;&|`$]")
+"""What makes a word look like a command line of its own."""
+_DEPTH = 4
+
+
+def parsed_of(value: object) -> Parsed:
+    """A command line, or a list of words that no shell looks at."""
+    if isinstance(value, str):
+        return parse(value)
+    if isinstance(value, list) and value and all(isinstance(word, str) for word in value):
+        return Parsed((Part(tuple(Word(word) for word in value)),), True)
+    return Parsed((), False)
+
+
+class CommandMatcher:
+    """The command part of one rule."""
+
+    __slots__ = ("_is_strict", "_patterns")
+
+    def __init__(self, patterns: tuple[str, ...], *, is_strict: bool) -> None:
+        self._is_strict = is_strict
+        self._patterns = tuple(tuple(words_of(pattern)) for pattern in patterns)
+
+    def fits(self, value: object) -> bool:
+        """True when the command line fits."""
+        parsed = parsed_of(value)
+        if self._is_strict:
+            return parsed.is_certain and bool(parsed.parts) and all(map(self._allows, parsed.parts))
+        return any(self._hits(each, parsed_of(each), _DEPTH) for each in _spellings(value))
+
+    def _allows(self, part: Part) -> bool:
+        if not part.is_plain or not part.words or part.words[0].is_open:
+            return False
+        return any(_covers(pattern, part.words) for pattern in self._patterns)
+
+    def _hits(self, value: object, parsed: Parsed, depth: int) -> bool:
+        if any(self._begins(part.words, _starts(part.words)) for part in parsed.parts):
+            return True
+        if not parsed.is_certain and self._occurs(value):
+            return True
+        inner = [text for part in parsed.parts for text in _handed_on(part.words)]
+        return bool(inner) and (not depth or any(self._hits(text, parse(text), depth - 1) for text in inner))
+
+    def _begins(self, words: Sequence[Word], starts: int) -> bool:
+        """True when a pattern fits what begins at one of the first so many words."""
+        for pattern in self._patterns:
+            for start in range(starts):
+                fit = _may_begin(pattern, words, start)
+                if fit:
+                    return True
+                if fit is None:
+                    break
+        return False
+
+    def _occurs(self, value: object) -> bool:
+        """For lines that cannot be parsed: the words of a pattern anywhere in the text."""
+        if not isinstance(value, str) or len(value) > LONGEST:
+            return True
+        words = [Word(word) for word in _CRUDE.split(value) if word]
+        return self._begins(words, len(words))
+
+
+def _spellings(value: object) -> Iterator[object]:
+    """A command, and for a list of words also what a tool would run that hands them to a shell."""
+    yield value
+    if isinstance(value, list) and all(isinstance(word, str) for word in value):
+        yield " ".join(value)
+        yield from (word for word in value if _LINE.search(word))
+
+
+def words_of(pattern: str) -> list[str]:
+    """The words of a pattern. Raises ValueError when its quotes are not closed."""
+    return shlex.split(pattern)
+
+
+def _covers(pattern: Sequence[str], words: Sequence[Word]) -> bool:
+    """Every word is one the pattern lists; what the shell would fill in only where any word may stand."""
+    ways = _through({0}, pattern)
+    for word in words:
+        after: set[int] = set()
+        for at in ways:
+            if at < len(pattern) and pattern[at] == "*":
+                after.add(at)
+            elif at < len(pattern) and not word.is_open and test_of(pattern[at])(word.text):
+                after.add(at + 1)
+        ways = _through(after, pattern)
+    return len(pattern) in ways
+
+
+def _may_begin(pattern: Sequence[str], words: Sequence[Word], start: int) -> bool | None:
+    """The words begin as the pattern says, or may do so once the shell has filled in what it fills in.
+
+    None when not even a `*` of the pattern led there: then no later start does, for it sees fewer words.
+    """
+    ways = _through({0}, pattern)
+    for number in range(start, len(words)):
+        word = words[number]
+        if len(pattern) in ways or (word.is_open and ways):
+            return True
+        if not ways:
+            return False
+        after: set[int] = set()
+        for at in ways:
+            if pattern[at] == "*":
+                after.add(at)
+            elif _is_called(pattern[at], word.text) if number == start else test_of(pattern[at])(word.text):
+                after.add(at + 1)
+        ways = _through(after, pattern)
+    if len(pattern) in ways:
+        return True
+    return None if any(pattern[at] == "*" for at in ways) else False
+
+
+def _through(ways: set[int], pattern: Sequence[str]) -> set[int]:
+    reached = set(ways)
+    for at in ways:
+        while at < len(pattern) and pattern[at] == "*":
+            at += 1
+            reached.add(at)
+    return reached
+
+
+def _is_called(pattern: str, program: str) -> bool:
+    """By its name or its place, in any case: file systems may ignore case."""
+    test = test_of(pattern.casefold())
+    folded = program.casefold()
+    return test(folded) or test(folded.rpartition("/")[2])
+
+
+def _starts(words: tuple[Word, ...]) -> int:
+    """How many of the words may begin a command: the first, or all where the program runs another one."""
+    return len(words) if words and (words[0].is_open or _program(words[0]) in _CARRIERS) else min(len(words), 1)
+
+
+def _program(word: Word) -> str:
+    return word.text.rpartition("/")[2].casefold()
+
+
+def _handed_on(words: tuple[Word, ...]) -> Iterator[str]:
+    """Texts that a shell further down would read as command lines."""
+    programs = [number for number, word in enumerate(words) if _program(word) in _SHELLS or _program(word) in _CARRIERS]
+    if not programs:
+        return
+    for word in words[programs[0] + 1 :]:
+        if _LINE.search(word.text):
+            yield word.text

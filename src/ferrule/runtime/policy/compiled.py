@@ -1,0 +1,187 @@
+"""One rule made ready for one tool: what no call can change is decided, the rest is a list of tests.
+
+Deny and ask are read broadly, allow narrowly: several values must all fit an allow, any of them fits a deny.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from ferrule.contracts.policy import Judged
+from ferrule.model.surface import SurfaceRequest
+from ferrule.model.tool import SafetyFacts, Tool
+from ferrule.runtime.policy.commands import CommandMatcher
+from ferrule.runtime.policy.conditions import condition_test
+from ferrule.runtime.policy.globs import fits, is_literal
+from ferrule.runtime.policy.paths import Base, PathMatcher
+from ferrule.runtime.policy.records import GROUP, PolicyRule, Values
+from ferrule.runtime.policy.urls import UrlMatcher
+from ferrule.runtime.policy.values import KINDS, Found, Kind
+from ferrule.runtime.policy.view import ToolView
+
+Groups = Mapping[str, tuple[str, ...]]
+
+
+class Check(NamedTuple):
+    """One matcher that looks at the call."""
+
+    key: str
+    test: Callable[[Judged], bool]
+
+
+class CompiledRule(NamedTuple):
+    """A rule that concerns a tool and a caller."""
+
+    rule: PolicyRule
+    checks: tuple[Check, ...]
+    """What remains to be seen; empty when it holds for every call."""
+    is_naming: bool
+    """True when it names the tool itself, without a wildcard (AT-123)."""
+    blocked: Callable[[Judged], str | None]
+    """The path that made it fit, where it is about paths."""
+
+    def fits(self, judged: Judged) -> bool:
+        """True when the rule holds for a call."""
+        for check in self.checks:  # noqa: SIM110  # a generator would cost more than the checks
+            if not check.test(judged):
+                return False
+        return True
+
+
+def tool_miss(rule: PolicyRule, view: ToolView) -> str | None:
+    """The matcher by which a rule does not concern a tool, or None. An alias is no name an allow may go by."""
+    tool = view.tool
+    names = view.names if rule.decision == "allow" else (*view.names, *view.aliases)
+    if rule.tool and not any(fits(rule.tool, name) for name in names):
+        return "tool"
+    for key, value in (
+        ("namespace", tool.namespace),
+        ("tool_kind", tool.tool_kind),
+        ("dialect", tool.dialect),
+        ("lifecycle", tool.lifecycle),
+    ):
+        patterns = getattr(rule, key)
+        if patterns and not fits(patterns, value):
+            return key
+    if rule.risk and view.risk not in rule.risk:
+        return "risk"
+    if rule.native_id and not any(fits(rule.native_id, native) for native in view.native_ids):
+        return "native_id"
+    if rule.facts and not view.asks_facts and not facts_fit(rule.facts, tool.facts, tool.inferred_facts):
+        return "facts"
+    return None
+
+
+def caller_miss(rule: PolicyRule, request: SurfaceRequest, groups: Groups) -> str | None:
+    """The matcher by which a rule does not concern a caller, or None."""
+    if rule.principal and not any(_is_meant(name, request.principal, groups) for name in rule.principal):
+        return "principal"
+    for key in ("agent", "channel", "tenant", "model"):
+        patterns = getattr(rule, key)
+        if patterns and not fits(patterns, getattr(request, key) or ""):
+            return key
+    return None
+
+
+def _is_meant(name: str, principal: str, groups: Groups) -> bool:
+    if name.startswith(GROUP):
+        return principal in groups.get(name.removeprefix(GROUP), ())
+    return fits((name,), principal)
+
+
+def is_possibly_destructive(facts: SafetyFacts, inferred: tuple[str, ...]) -> bool:
+    """AT-49: an unstated "not destructive" proves nothing, unless the tool only reads."""
+    return facts.is_destructive is not False or (facts.is_read_only is not True and "is_destructive" in inferred)
+
+
+def is_harmless(tool: Tool, facts: SafetyFacts) -> bool:
+    """True for what the usual mode lets run although it is not read-only: stated not to destroy, or a task for a person
+    (AML-21), who is asked by the call itself."""
+    is_task = tool.dialect == "aml" and facts.requires_user_interaction
+    return is_task or not is_possibly_destructive(facts, tool.inferred_facts)
+
+
+def facts_fit(wanted: dict[str, bool], facts: SafetyFacts, inferred: tuple[str, ...]) -> bool:
+    """True when the facts are as a rule wants them; what is not known for certain counts as the dangerous value."""
+    for name, value in wanted.items():
+        match name:
+            case "is_destructive":
+                known = is_possibly_destructive(facts, inferred)
+            case "is_open_world":
+                known = facts.is_open_world is not False
+            case _:
+                known = getattr(facts, name) is True
+        if known is not value:
+            return False
+    return True
+
+
+def names_tool(rule: PolicyRule, view: ToolView) -> bool:
+    """True when one of the rule's patterns is the tool's own name."""
+    return any(is_literal(pattern) and pattern in view.names for pattern in rule.tool)
+
+
+def compile_rule(rule: PolicyRule, view: ToolView, base: Base) -> CompiledRule:
+    """The rule, for a tool that it concerns."""
+    return CompiledRule(rule, tuple(_checks(rule, view, base)), names_tool(rule, view), _blocked(rule, view, base))
+
+
+def _checks(rule: PolicyRule, view: ToolView, base: Base) -> Iterator[Check]:
+    is_strict = rule.decision == "allow"
+    if view.asks_facts and rule.facts:
+        inferred = view.tool.inferred_facts
+        yield Check("facts", lambda judged: facts_fit(rule.facts, judged.facts, inferred))
+    for kind in KINDS:
+        wanted: Values | None = getattr(rule, kind)
+        if wanted is not None:
+            yield Check(kind, _values_test(kind, wanted, view, _matcher(kind, wanted, base, is_strict), is_strict))
+    for condition in rule.when:
+        test = condition_test(condition, is_strict=is_strict)
+        yield Check(f"when {'.'.join(condition.path)}", lambda judged, test=test: test(judged.arguments))  # type: ignore[misc]  # bound now
+
+
+def _matcher(kind: Kind, wanted: Values, base: Base, is_strict: bool) -> Callable[[Any], bool]:
+    match kind:
+        case "path":
+            return PathMatcher(wanted.patterns, base, is_strict=is_strict).fits
+        case "command":
+            return CommandMatcher(wanted.patterns, is_strict=is_strict).fits
+        case "url":
+            return UrlMatcher(wanted.patterns, is_strict=is_strict).fits
+        case "resource":
+            return lambda value: fits(wanted.patterns, str(value)) if isinstance(value, str | int) else not is_strict
+
+
+def _values_test(
+    kind: Kind, wanted: Values, view: ToolView, matches: Callable[[Any], bool], is_strict: bool
+) -> Callable[[Judged], bool]:
+    def test(judged: Judged) -> bool:
+        found = _found(view, kind, wanted, judged)
+        if is_strict:
+            return bool(found) and all(matches(each.value) for each in found)
+        return any(matches(each.value) for each in found)
+
+    return test
+
+
+def _found(view: ToolView, kind: Kind, wanted: Values, judged: Judged) -> list[Found]:
+    """The values a rule is about. `file:` addresses are paths too."""
+    found = view.fields.values(kind, judged.arguments, wanted.fields)
+    if kind == "path" and not wanted.fields:
+        addresses = view.fields.values("url", judged.arguments)
+        found += [each for each in addresses if isinstance(each.value, str) and each.value[:5].lower() == "file:"]
+    return found
+
+
+def _blocked(rule: PolicyRule, view: ToolView, base: Base) -> Callable[[Judged], str | None]:
+    wanted = rule.path
+    if wanted is None:
+        return lambda judged: None
+    matcher = PathMatcher(wanted.patterns, base, is_strict=False)
+
+    def blocked(judged: Judged) -> str | None:
+        found = _found(view, "path", wanted, judged)
+        return next((matcher.shown(each.value) for each in found if matcher.fits(each.value)), None)
+
+    return blocked

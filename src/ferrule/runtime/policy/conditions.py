@@ -1,0 +1,121 @@
+"""Conditions on argument values: `when = { amount = { above = 100 }, "customer.country" = { in = ["DE"] } }`.
+
+What cannot be told (a number that is a text, a missing value that must not be something) counts against the call: a deny or
+ask holds, an allow does not. Several values under one name (a list) hold for an allow only if all do, for a deny if any does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from ferrule.model.value import is_number
+from ferrule.runtime.policy.patterns import compiled
+from ferrule.runtime.policy.records import Condition
+
+Holds = Callable[[Any], bool | None]
+"""Whether one value fulfils a condition; None when that cannot be told."""
+
+_SCALARS = (str, int, float, bool)
+NEGATIVE = frozenset({"not", "not_in"})
+"""Conditions that a missing value may well fulfil."""
+
+
+def condition_test(condition: Condition, *, is_strict: bool) -> Callable[[dict[str, Any]], bool]:
+    """A test of a call's arguments. `is_strict` for an allow."""
+    path, holds = condition.path, OPERATORS[condition.operator](condition.operand)
+    if condition.operator == "present":
+        return lambda arguments: bool(_values(arguments, path)) is condition.operand
+
+    only = path[0] if len(path) == 1 else None
+
+    def test(arguments: dict[str, Any]) -> bool:
+        value = arguments.get(only) if only is not None else None
+        if value.__class__ in _SCALARS:  # nearly always, and then there is nothing to walk through
+            return (holds(value) is True) if is_strict else (holds(value) is not False)
+        values = _values(arguments, path)
+        if not values:
+            return not is_strict and condition.operator in NEGATIVE
+        if is_strict:
+            return all(holds(value) is True for value in values)
+        return any(holds(value) is not False for value in values)
+
+    return test
+
+
+def _values(arguments: Any, path: tuple[str, ...]) -> list[Any]:
+    """Everything under a path; lists are walked through. Null counts as nothing."""
+    found = [arguments]
+    for step in path:
+        members = [member for value in found for member in (value if isinstance(value, list) else (value,))]
+        found = [member[step] for member in members if isinstance(member, dict) and step in member]
+    flat = [item for value in found for item in (value if isinstance(value, list) and value else (value,))]
+    return [value for value in flat if value is not None]
+
+
+def same(left: Any, right: Any) -> bool:
+    """Equal as JSON: `1` is `1.0` and not `true`."""
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(same(left[key], right[key]) for key in left)
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(same, left, right))
+    return bool(left == right)
+
+
+def _equals(operand: Any) -> Holds:
+    return lambda value: same(value, operand)
+
+
+def _not(operand: Any) -> Holds:
+    return lambda value: not same(value, operand)
+
+
+def _in(operand: Any) -> Holds:
+    return lambda value: any(same(value, each) for each in operand)
+
+
+def _not_in(operand: Any) -> Holds:
+    return lambda value: not any(same(value, each) for each in operand)
+
+
+def _number(compare: Callable[[Any, Any], bool]) -> Callable[[Any], Holds]:
+    def make(operand: Any) -> Holds:
+        def holds(value: Any) -> bool | None:
+            if not is_number(value) or (isinstance(value, float) and not math.isfinite(value)):
+                return None
+            return compare(value, operand)
+
+        return holds
+
+    return make
+
+
+def _text(compare: Callable[[str, Any], bool]) -> Callable[[Any], Holds]:
+    return lambda operand: lambda value: compare(value, operand) if isinstance(value, str) else None
+
+
+def _matches(operand: Any) -> Holds:
+    test = compiled(operand)
+    return lambda value: test(value) if isinstance(value, str) else None
+
+
+OPERATORS: dict[str, Callable[[Any], Holds]] = {
+    "equals": _equals,
+    "not": _not,
+    "in": _in,
+    "not_in": _not_in,
+    "above": _number(lambda value, operand: bool(value > operand)),
+    "below": _number(lambda value, operand: bool(value < operand)),
+    "at_least": _number(lambda value, operand: bool(value >= operand)),
+    "at_most": _number(lambda value, operand: bool(value <= operand)),
+    "matches": _matches,
+    "contains": _text(lambda value, operand: operand in value),
+    "starts_with": _text(lambda value, operand: value.startswith(operand)),
+    "present": _equals,
+}
+NUMBERS = frozenset({"above", "below", "at_least", "at_most"})
+LISTS = frozenset({"in", "not_in"})
+TEXTS = frozenset({"matches", "contains", "starts_with"})

@@ -1,0 +1,209 @@
+"""Every rule in force, made ready for tools and callers. Rules that name a tool are found by its name, however many there are."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from ferrule.contracts.policy import Classifier, Judged
+from ferrule.contracts.registry import late
+from ferrule.errors import PolicyError
+from ferrule.model.decision import RuleSource, Ruling
+from ferrule.model.surface import SurfaceEntry, SurfaceRequest
+from ferrule.runtime.policy.classify import Panel
+from ferrule.runtime.policy.compiled import CompiledRule, caller_miss, compile_rule, tool_miss
+from ferrule.runtime.policy.globs import fits, is_literal
+from ferrule.runtime.policy.load import refuse_errors
+from ferrule.runtime.policy.modes import effective, modes_of
+from ferrule.runtime.policy.paths import Base
+from ferrule.runtime.policy.program import RuleProgram, Rules, ShadowProgram, Table
+from ferrule.runtime.policy.read import read_value
+from ferrule.runtime.policy.records import GROUP, ClassifierUse, PolicyFile, PolicyRule, PolicySet
+from ferrule.runtime.policy.ruling import Frame
+from ferrule.runtime.policy.shell_classifier import BUILTIN
+from ferrule.runtime.policy.text import text_of
+from ferrule.runtime.policy.view import ToolView
+
+_cedar_table = late("ferrule.runtime.policy.cedar:CedarTable")
+_HANDED_OVER: tuple[RuleSource, ...] = ("session", "command", "cli_arg")
+_KEPT = 4096
+
+
+def engine_of(policy: PolicySet, classifiers: Mapping[str, Classifier] | None = None) -> RuleEngine:
+    """The engine for a policy. Raises PolicyError for a rule that names a group nobody defines, SettingsError without Cedar."""
+    return RuleEngine(policy, {**BUILTIN, **(classifiers or {})})
+
+
+class RuleEngine:
+    """A `PolicyEngine` over rule tables."""
+
+    def __init__(self, policy: PolicySet, classifiers: Mapping[str, Classifier]) -> None:
+        self.policy = policy
+        self.rules = tuple(rule for file in policy.files for rule in file.rules)
+        """In the order of the sources."""
+        refuse_unknown_groups(self.rules, policy)
+        self.digest = _digest(policy)
+        self.text = text_of(policy)
+        self._classifiers = classifiers
+        self._base = Base(policy.root, policy.home)
+        self._modes = modes_of(policy.files)
+        self._refs = tuple(file.ref for file in policy.files)
+        self._authoritative = {hook: file.ref for file in policy.files for hook in file.authoritative_hooks}
+        self._uses = tuple(use for file in policy.files for use in file.classifiers)
+        self._named, self._others = _indexed(self.rules)
+        self._views: dict[tuple[str, str], ToolView] = {}
+        self._handed: dict[bytes, tuple[PolicyFile, ...]] = {}
+        self._cedar = _cedar_table(policy) if policy.cedar is not None else None
+        self._shadow, self._shadow_problem = _shadow_of(policy, classifiers)
+        if self._cedar is not None:
+            self._refs += (self._cedar.ref,)
+
+    def program(self, entry: SurfaceEntry, request: SurfaceRequest) -> RuleProgram:
+        """The policy for this tool and caller. Raises PolicyError when the caller's own rules cannot be used."""
+        view = self.view(entry)
+        handed = self.handed_over(request)
+        rules = list(self._concerning(view, request, handed))
+        table: Table | None = self._cedar.table(view, request) if self._cedar is not None else None
+        return RuleProgram(
+            view,
+            self._frame(entry, request, view, handed),
+            Rules(
+                tuple(rule for rule in rules if not rule.checks), tuple(rule for rule in rules if rule.checks), table
+            ),
+            Panel(entry, tuple(self._asked_about(view)), self._classifiers),
+            self._shadowing(entry, request),
+        )
+
+    def groups_of(self, person: str) -> frozenset[str]:
+        """The groups that the policy puts a person in."""
+        return frozenset(name for name, members in self.policy.groups.items() if person in members)
+
+    def surface_ruling(self, entry: SurfaceEntry, request: SurfaceRequest) -> Ruling | None:
+        """A deny that holds for every call of the tool."""
+        return self.program(entry, request).denies_statically
+
+    def view(self, entry: SurfaceEntry) -> ToolView:
+        """The tool as rules see it, worked out once for each digest."""
+        key = (entry.digest, entry.tool.tool_id)
+        view = self._views.get(key)
+        if view is None or view.tool != entry.tool:
+            view = ToolView(entry.tool)
+            if entry.digest and len(self._views) < _KEPT:
+                self._views[key] = view
+        return view
+
+    def handed_over(self, request: SurfaceRequest) -> tuple[PolicyFile, ...]:
+        """The rules and modes that came with the caller, each under its source."""
+        if not request.rules:
+            return ()
+        by_source: dict[RuleSource, list[dict[str, Any]]] = {}
+        for given in request.rules:
+            source = given.get("source", "session")
+            if source not in _HANDED_OVER:
+                raise PolicyError(f"a rule of the source {source!r} cannot be handed over with a call; it needs a file")
+            by_source.setdefault(source, []).append({key: value for key, value in given.items() if key != "source"})
+        return tuple(file for source, rules in by_source.items() for file in self._read(source, rules))
+
+    def candidates(self, view: ToolView) -> Iterator[PolicyRule]:
+        """The rules of files that may concern a tool, in order."""
+        numbers = set(self._others)
+        for name in (*view.names, *view.aliases):
+            numbers.update(self._named.get(name, ()))
+        return (self.rules[number] for number in sorted(numbers))
+
+    def cedar_hits(self, view: ToolView, request: SurfaceRequest, judged: Judged) -> tuple[CompiledRule, ...]:
+        """The Cedar policies that hold for a call; none where the engine is not Cedar."""
+        table: Table | None = self._cedar.table(view, request) if self._cedar is not None else None
+        return table(judged) if table is not None else ()
+
+    def _read(self, source: RuleSource, given: list[dict[str, Any]]) -> tuple[PolicyFile, ...]:
+        key = source.encode() + msgspec.json.encode(given)
+        files = self._handed.get(key)
+        if files is None:
+            rules = [each for each in given if "mode" not in each]
+            values: list[dict[str, Any]] = [{"rules": rules}, *(each for each in given if "mode" in each)]
+            reads = [read_value(value, source, source, file="") for value in values]
+            refuse_errors(reads)
+            files = tuple(read.file for read in reads)
+            refuse_unknown_groups(files[0].rules, self.policy)
+            if len(self._handed) < _KEPT:
+                self._handed[key] = files
+        return files
+
+    def _concerning(
+        self, view: ToolView, request: SurfaceRequest, handed: tuple[PolicyFile, ...]
+    ) -> Iterator[CompiledRule]:
+        groups = self.policy.groups
+        for rule in (*self.candidates(view), *(rule for file in handed for rule in file.rules)):
+            if tool_miss(rule, view) is None and caller_miss(rule, request, groups) is None:
+                yield compile_rule(rule, view, self._base)
+
+    def _frame(
+        self, entry: SurfaceEntry, request: SurfaceRequest, view: ToolView, handed: tuple[PolicyFile, ...]
+    ) -> Frame:
+        return Frame(
+            tool_id=entry.tool.tool_id,
+            requirements=view.requirements(entry),
+            modes=effective({*self._modes, *(file.mode for file in handed if file.mode)}),
+            is_interactive=request.is_interactive,
+            policy_refs=(*self._refs, *(file.ref for file in handed)),
+            groups=self.policy.groups,
+            expires_seconds=self.policy.expires_seconds,
+            authoritative_hooks=self._authoritative,
+        )
+
+    def _asked_about(self, view: ToolView) -> Iterator[ClassifierUse]:
+        return (use for use in self._uses if any(fits(use.tools, name) for name in (*view.names, *view.aliases)))
+
+    def _shadowing(self, entry: SurfaceEntry, request: SurfaceRequest) -> ShadowProgram | None:
+        policy = self.policy
+        if not policy.shadow_ref:
+            return None
+        if self._shadow is None:
+            return ShadowProgram(policy.shadow_ref, None, self._shadow_problem)
+        try:
+            return ShadowProgram(policy.shadow_ref, self._shadow.program(entry, request))
+        except Exception as error:  # it may fail as it likes
+            return ShadowProgram(policy.shadow_ref, None, f"{type(error).__name__}: {error}")
+
+
+def _shadow_of(policy: PolicySet, classifiers: Mapping[str, Classifier]) -> tuple[RuleEngine | None, str]:
+    """The engine of the policy that is only watched, or why there is none."""
+    if policy.shadow is None:
+        return None, policy.shadow_problem
+    try:
+        return RuleEngine(policy.shadow, classifiers), ""
+    except Exception as error:  # it may fail as it likes
+        return None, str(error)
+
+
+def refuse_unknown_groups(rules: Iterable[PolicyRule], policy: PolicySet) -> None:
+    """Raises PolicyError for a principal's group that nobody defines: a deny for it would never hold."""
+    for rule in rules:
+        for name in rule.principal:
+            if name.startswith(GROUP) and name.removeprefix(GROUP) not in policy.groups:
+                raise PolicyError(
+                    f"rule {rule.rule_id!r} ({rule.place}) is about {name}, which nobody defines; add it to [groups]"
+                )
+
+
+def _indexed(rules: tuple[PolicyRule, ...]) -> tuple[dict[str, list[int]], tuple[int, ...]]:
+    """Numbers of the rules by the names they give, and of those that may concern any tool."""
+    named: dict[str, list[int]] = {}
+    others: list[int] = []
+    for number, rule in enumerate(rules):
+        if rule.tool and all(is_literal(pattern) for pattern in rule.tool):
+            for pattern in rule.tool:
+                named.setdefault(pattern, []).append(number)
+        else:
+            others.append(number)
+    return named, tuple(others)
+
+
+def _digest(policy: PolicySet) -> str:
+    said = [policy.root, policy.home, policy.expires_seconds, policy.cedar, policy.groups, policy.shadow_ref]
+    files = [(file.source, file.name, file.digest) for file in policy.files]
+    return hashlib.sha256(msgspec.json.encode([1, said, files], order="deterministic")).hexdigest()

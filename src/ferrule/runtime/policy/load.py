@@ -1,0 +1,175 @@
+"""Joins the eight sources of rules into one policy. Anything that cannot be used as written refuses all of it.
+
+policy_settings   policy.toml, the security reviewer's          project_settings  [policy] of ferrule.toml
+local_settings    .ferrule/policy.local.toml                    user_settings     ~/.config/ferrule/policy.toml
+flag_settings     the file named by FERRULE_POLICY              cli_arg, command, session   handed over as data
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from ferrule.errors import PolicyError
+from ferrule.model.decision import DEFAULT_EXPIRY_SECONDS, RULE_SOURCES, RuleSource
+from ferrule.runtime.policy.read import Choices, Read, read_text, read_value, unreadable
+from ferrule.runtime.policy.records import GROUP, PolicyFile, PolicySet
+
+SETTINGS_FILE = "ferrule.toml"
+LOCAL_FILE = ".ferrule/policy.local.toml"
+USER_FILE = "ferrule/policy.toml"
+FLAG_VARIABLE = "FERRULE_POLICY"
+_LARGEST = 4 * 1024 * 1024
+
+
+class Home(NamedTuple):
+    """One file of one source."""
+
+    source: RuleSource
+    path: Path
+    name: str
+    """As people see it."""
+    is_named: bool = False
+    """True when somebody named it, so that it must be there."""
+
+
+def homes(root: Path, choices: Choices, env: Mapping[str, str]) -> list[Home]:
+    """Where the files of a workspace's policy are looked for, ferrule.toml itself left out."""
+    found = [
+        Home("policy_settings", root / choices.file, choices.file, choices.file != Choices().file),
+        Home("local_settings", root / LOCAL_FILE, LOCAL_FILE),
+    ]
+    if env.get("XDG_CONFIG_HOME"):
+        path = Path(env["XDG_CONFIG_HOME"]) / USER_FILE
+        found.append(Home("user_settings", path, str(path)))
+    elif env.get("HOME"):
+        found.append(Home("user_settings", Path(env["HOME"]) / ".config" / USER_FILE, f"~/.config/{USER_FILE}"))
+    if env.get(FLAG_VARIABLE):
+        found.append(Home("flag_settings", Path(env[FLAG_VARIABLE]), env[FLAG_VARIABLE], True))
+    return found
+
+
+def read_home(home: Home) -> Read | None:
+    """What a file says; None when it is not there and need not be."""
+    if not os.path.lexists(home.path) and not home.is_named:
+        return None
+    try:
+        if home.path.stat().st_size > _LARGEST:
+            return unreadable(home.source, home.name, "is too large to be a policy")
+        return read_text(home.path.read_text(encoding="utf-8-sig"), home.source, home.name)
+    except OSError as error:
+        return unreadable(home.source, home.name, f"cannot be read: {error.strerror or error}")
+    except UnicodeDecodeError:
+        return unreadable(home.source, home.name, "is not UTF-8 text")
+
+
+def read_project(root: Path, table: Mapping[str, Any]) -> Read:
+    """The `[policy]` table of ferrule.toml: from the file, for its lines, else from the value."""
+    file = root / SETTINGS_FILE
+    try:
+        read = read_text(file.read_text(encoding="utf-8-sig"), "project_settings", SETTINGS_FILE, below=("policy",))
+    except (OSError, UnicodeDecodeError):
+        read = None
+    fresh = read_value(dict(table), "project_settings", SETTINGS_FILE, below=("policy",))
+    return read if read is not None and read.file.digest == fresh.file.digest else fresh
+
+
+def load_policy(
+    root: Path,
+    table: Mapping[str, Any],
+    env: Mapping[str, str],
+    *,
+    extra: Mapping[RuleSource, Sequence[Mapping[str, Any]]] | None = None,
+    expires_seconds: int = DEFAULT_EXPIRY_SECONDS,
+    is_personal: bool = True,
+) -> PolicySet:
+    """Everything in force in a workspace. `table` is `Settings.policy`; `extra` holds rules of `cli_arg` and `command`.
+
+    Without `is_personal` only the workspace's own files count, so that everybody gets the same answer.
+    Raises PolicyError when any of it cannot be used as written: then nothing may be allowed.
+    """
+    project = read_project(root, table)
+    places = homes(root, project.choices, env if is_personal else {})
+    reads = [project, *filter(None, map(read_home, places))]
+    reads += [
+        read_value({"rules": [*map(dict, rules)]}, source, source, file="") for source, rules in (extra or {}).items()
+    ]
+    refuse_errors(reads)
+    choices = project.choices
+    cedar = _cedar(root / choices.cedar) if choices.engine == "cedar" else None
+    policy = PolicySet(
+        files=ordered(read.file for read in reads),
+        groups=joined_groups([read.file for read in reads]),
+        root=os.path.abspath(root),
+        home=env.get("HOME", ""),
+        expires_seconds=expires_seconds,
+        cedar=cedar,
+        cedar_file=choices.cedar if cedar is not None else "",
+    )
+    return _with_shadow(policy, root, choices.shadow) if choices.shadow else policy
+
+
+def refuse_errors(reads: Iterable[Read]) -> None:
+    """Raises PolicyError that names the first error and counts the others."""
+    errors = [(read, finding) for read in reads for finding in read.errors]
+    if not errors:
+        return
+    read, finding = errors[0]
+    place = f"{read.file.name}:{read.place_of(finding).line}"
+    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    hint = f"; {finding.hint}" if finding.hint else ""
+    raise PolicyError(f"{place}: {finding.message}{hint}{more}; no call is allowed until `ferrule check` passes")
+
+
+def ordered(files: Iterable[PolicyFile]) -> tuple[PolicyFile, ...]:
+    """The files that say something, in the order of the sources."""
+    said = [
+        each for each in files if each.rules or each.mode or each.groups or each.classifiers or each.authoritative_hooks
+    ]
+    return tuple(sorted(said, key=lambda each: RULE_SOURCES.index(each.source)))
+
+
+def joined_groups(files: Iterable[PolicyFile]) -> dict[str, tuple[str, ...]]:
+    """Members by group. Nobody else may fill a group that policy.toml speaks of, whether it defines it or not."""
+    groups: dict[str, tuple[str, ...]] = {}
+    reserved: set[str] = set()
+    for file in ordered(files):  # the security reviewer's comes first
+        if file.source == "policy_settings":
+            reserved |= groups_named(file)
+        for name, members in file.groups.items():
+            if name not in groups and (file.source == "policy_settings" or name not in reserved):
+                groups[name] = members
+    return groups
+
+
+def groups_named(file: PolicyFile) -> set[str]:
+    """Groups the rules of a file refer to."""
+    names = (name for rule in file.rules for name in (*rule.principal, *rule.demand.approvers))
+    return {name.removeprefix(GROUP) for name in names if name.startswith(GROUP)}
+
+
+def _cedar(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise PolicyError(
+            f"the Cedar policies in {path} cannot be read: {why}; no call is allowed until they can"
+        ) from None
+
+
+def _with_shadow(policy: PolicySet, root: Path, name: str) -> PolicySet:
+    """The policy with another one beside it, in which this file stands in for policy.toml."""
+    read = read_home(Home("policy_settings", root / name, name, True))
+    assert read is not None  # a named file that is missing is a finding
+    if read.errors:
+        first = read.errors[0]
+        problem = f"{name}:{read.place_of(first).line}: {first.message}"
+        return replace(policy, shadow_ref=name, shadow_problem=problem)
+    others = [file for file in policy.files if file.source != "policy_settings"]
+    shadow = replace(policy, files=ordered([read.file, *others]), groups=joined_groups([read.file, *others]))
+    return replace(policy, shadow=shadow, shadow_ref=read.file.ref)

@@ -1,0 +1,141 @@
+"""Paths of arguments against globs: normalised by text alone, so nothing is probed, and read in every way a tool may read them.
+
+A deny or ask holds when any reading of a path fits; an allow only when every reading does. What cannot be read for certain
+(`~bob/x`, `$HOME/x`) fits every deny and no allow.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import unicodedata
+from typing import NamedTuple
+from urllib.parse import unquote, urlsplit
+
+from ferrule.runtime.policy.globs import Segments
+
+_LONGEST = 8192
+_VARIABLE = re.compile(r"\$[A-Za-z_{(]|%[A-Za-z_]+%")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+class Base(NamedTuple):
+    """What relative paths and `~` start from."""
+
+    root: str
+    home: str = ""
+
+
+class Readings(NamedTuple):
+    """The absolute paths a text may mean."""
+
+    paths: tuple[str, ...]
+    is_certain: bool
+
+
+def readings(text: str, base: Base) -> Readings:
+    """Every path the text may mean, absolute and without `.` and `..`. None that is longer than any path can be."""
+    if len(text) > _LONGEST:
+        return Readings((), False)
+    texts = [text]
+    is_certain = not _CONTROL.search(text) and not _VARIABLE.search(text) and bool(text)
+    if text[:5].lower() == "file:":
+        host, path = _of_file_address(text)
+        is_certain = is_certain and host in ("", "localhost")
+        texts = [path]
+    if "%" in texts[0]:
+        texts.append(unquote(texts[0]))
+    if "\\" in text or any("\\" in each for each in texts):
+        texts += [each.replace("\\", "/") for each in texts]
+    paths: list[str] = []
+    for each in dict.fromkeys(texts):
+        absolute = _absolute(each, base)
+        is_certain = is_certain and absolute is not None
+        paths.append(posixpath.normpath("/" + (absolute if absolute is not None else each).lstrip("/")))
+    return Readings(tuple(dict.fromkeys(paths)), is_certain)
+
+
+def _of_file_address(text: str) -> tuple[str, str]:
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return "?", text[5:]
+    return parts.netloc.lower(), unquote(parts.path)
+
+
+def _absolute(text: str, base: Base) -> str | None:
+    if text.startswith("~"):
+        start, _, rest = text.partition("/")
+        return f"{base.home}/{rest}" if start == "~" and base.home else None
+    return text if text.startswith("/") else f"{base.root}/{text}"
+
+
+def globs_of(pattern: str, base: Base, *, is_strict: bool) -> tuple[Segments, ...]:
+    """A glob of a rule over absolute paths. Relative ones start at the workspace, and `**/x` fits anywhere."""
+    texts = [_anchored(pattern, base), "/" + pattern] if pattern.startswith("**/") else [_anchored(pattern, base)]
+    return tuple(Segments(_parts(text, is_strict=is_strict), needs_more=is_strict) for text in texts)
+
+
+def _parts(text: str, *, is_strict: bool) -> list[str]:
+    """The segments to compare. For an allow case counts; else neither case nor composition of letters does."""
+    return _segments(text if is_strict or (text.isascii() and text.islower()) else _folded(text))
+
+
+def _anchored(pattern: str, base: Base) -> str:
+    # A root or home with `[` or `*` in its name must not act as a glob.
+    if pattern.startswith("~/") or pattern == "~":
+        return f"{_quoted(base.home)}{pattern[1:]}" if base.home else "/?"
+    return pattern if pattern.startswith("/") else f"{_quoted(base.root)}/{pattern}"
+
+
+def _quoted(text: str) -> str:
+    return re.sub(r"[*?\[]", lambda found: f"[{found[0]}]", text)
+
+
+def _segments(path: str) -> list[str]:
+    """The parts of a path, `.` and `..` worked out as in `posixpath.normpath`; in a pattern `..` may not climb over a `**`."""
+    parts: list[str] = []
+    for part in path.split("/"):
+        if part in ("", "."):
+            continue
+        if part == ".." and parts and parts[-1] != "**":
+            parts.pop()
+        elif part != "..":
+            parts.append(part)
+    return parts
+
+
+def _folded(text: str) -> str:
+    """Case and composition of letters do not count where a file system may ignore them."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
+
+
+class PathMatcher:
+    """The path part of one rule. `is_strict` for an allow: case counts, and `src/**` is not `src` itself."""
+
+    __slots__ = ("_base", "_globs", "_is_strict")
+
+    def __init__(self, patterns: tuple[str, ...], base: Base, *, is_strict: bool) -> None:
+        self._globs = tuple(glob for pattern in patterns for glob in globs_of(pattern, base, is_strict=is_strict))
+        self._base = base
+        self._is_strict = is_strict
+
+    def fits(self, value: object) -> bool:
+        """True when one value of an argument fits: every reading of it for an allow, any for a deny or ask."""
+        if not isinstance(value, str):
+            return not self._is_strict
+        paths, is_certain = readings(value, self._base)
+        if self._is_strict:
+            return is_certain and all(map(self._fits_path, paths))
+        return not is_certain or any(map(self._fits_path, paths))
+
+    def _fits_path(self, path: str) -> bool:
+        parts = _parts(path, is_strict=self._is_strict)
+        return any(glob.fits(parts) for glob in self._globs)
+
+    def shown(self, value: object) -> str:
+        """The value as `blocked_path` tells it."""
+        if not isinstance(value, str):
+            return str(value)
+        paths, is_certain = readings(value, self._base)
+        return next((path for path in paths if is_certain and self._fits_path(path)), value)

@@ -1,0 +1,167 @@
+"""From everything that speaks about a call to one ruling. The only place where precedence is written down.
+
+deny beats ask beats allow, whatever the source; then, where nothing decides, a classifier that may approve, then the mode.
+What a definition, role or agent file requires is an ask; only an allow of policy_settings that names the tool lifts it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ferrule.model.decision import RULE_SOURCES, Behavior, ClassifierNote, ReasonType, Requirement, RuleSource, Ruling
+from ferrule.runtime.policy.compiled import CompiledRule, Groups
+from ferrule.runtime.policy.modes import fallback, gate, label
+from ferrule.runtime.policy.records import Mode, PolicyRule
+from ferrule.runtime.policy.requirement import combined
+
+_VERBS: dict[Behavior, str] = {
+    "allow": "allows it",
+    "ask": "asks first",
+    "deny": "denies it",
+    "passthrough": "passes it on",
+}
+_WHO = {
+    "tool": "the tool's definition",
+    "role": "the role",
+    "agent": "the agent's file",
+    "policy": "the agent's policy for all tools",
+    "confirmation": "the agent's list of tools to confirm",
+}
+
+
+class Frame(NamedTuple):
+    """What stays the same for every call of one tool by one caller."""
+
+    tool_id: str
+    requirements: tuple[str, ...]
+    modes: frozenset[Mode]
+    is_interactive: bool
+    policy_refs: tuple[str, ...]
+    groups: Groups
+    expires_seconds: int
+    authoritative_hooks: dict[str, str]
+    """Hooks that policy_settings makes authoritative, each with the file that says so."""
+
+
+class Heard(NamedTuple):
+    """What speaks about one call."""
+
+    hits: tuple[CompiledRule, ...]
+    is_read_only: bool
+    is_harmless: bool
+    """The tool states that it is not destructive."""
+    notes: tuple[ClassifierNote, ...] = ()
+
+
+class _Outcome(NamedTuple):
+    behavior: Behavior
+    message: str
+    reason_type: ReasonType
+    deciding: PolicyRule | None = None
+    requirement: Requirement = Requirement()
+    is_settled: bool = True
+    """False when only the mode asks, so that a rule would settle it."""
+    is_left_to_hooks: bool = False
+    """True for an ask that neither policy_settings, a definition, a role, an agent file, a mode nor a classifier demands."""
+
+
+def ruling_of(frame: Frame, heard: Heard) -> Ruling:
+    """The ruling, without what depends on the values of arguments (a blocked path, a narrower suggestion)."""
+    hits = sorted(heard.hits, key=lambda hit: RULE_SOURCES.index(hit.rule.source))
+    outcome = _denied(frame, heard, hits) or _asked(frame, heard, hits) or _allowed(frame, heard, hits)
+    behavior, message = outcome.behavior, outcome.message
+    if behavior == "ask" and not frame.is_interactive:
+        behavior = "deny"
+        message = f"{message}; nobody can be asked here, so it is refused"
+    rule = outcome.deciding
+    refs = [hit.rule.rule_id for hit in hits]
+    return Ruling(
+        behavior=behavior,
+        message=message,
+        reason_type=outcome.reason_type,
+        source=rule.source if rule is not None else None,
+        rule_refs=tuple(dict.fromkeys([rule.rule_id, *refs] if rule is not None else refs)),
+        mode=label(frame.modes),
+        policy_refs=frame.policy_refs,
+        requirement=outcome.requirement,
+        suggested_updates=() if outcome.is_settled else (suggestion(frame.tool_id),),
+        classifiers=heard.notes,
+        authoritative_hooks=frame.authoritative_hooks if outcome.is_left_to_hooks else {},
+    )
+
+
+def _denied(frame: Frame, heard: Heard, hits: list[CompiledRule]) -> _Outcome | None:
+    for hit in hits:
+        if hit.rule.decision == "deny":
+            return _by_rule(hit.rule)
+    if gate(frame.modes, is_read_only=heard.is_read_only) == "deny":
+        what = "nothing runs" if "locked" in frame.modes else "only tools that declare to be read-only run"
+        return _Outcome("deny", f"the mode is {label(frame.modes)}: {what}", "mode")
+    for note in heard.notes:
+        if note.behavior == "deny" and note.authority in ("deny", "decide"):
+            return _Outcome("deny", f"the classifier {note.classifier_ref!r} denies it: {note.reason}", "classifier")
+    return None
+
+
+def _asked(frame: Frame, heard: Heard, hits: list[CompiledRule]) -> _Outcome | None:
+    asking = [hit.rule for hit in hits if hit.rule.decision == "ask"]
+    lifting = next((hit.rule for hit in hits if _lifts(hit)), None)
+    required = frame.requirements if lifting is None else ()
+    by_mode = gate(frame.modes, is_read_only=heard.is_read_only) == "ask"
+    notes = [note for note in heard.notes if note.behavior == "ask" and note.authority in ("deny", "decide")]
+    if not (asking or required or by_mode or notes):
+        return None
+    requirement = combined([rule.demand for rule in asking], frame.groups, frame.expires_seconds)
+    if requirement is None:
+        names = " and ".join(repr(rule.rule_id) for rule in asking if rule.demand.approvers)
+        message = f"the rules {names} want approvers who have nobody in common, so nobody could say yes"
+        return _Outcome("deny", message, "rule", asking[0])
+    if asking:
+        is_left = not (required or by_mode or notes) and all(rule.source != "policy_settings" for rule in asking)
+        return _by_rule(asking[0])._replace(requirement=requirement, is_left_to_hooks=is_left)
+    if required:
+        who = " and ".join(_WHO.get(each, each) for each in required)
+        verb = "requires" if len(required) == 1 else "require"
+        message = f"{who} {verb} an approval; only an allow rule in policy.toml that names the tool lifts it"
+        return _Outcome("ask", message, "policy", None, requirement)
+    if by_mode:
+        return _Outcome("ask", f"the mode is {label(frame.modes)}: every call asks", "mode", None, requirement)
+    message = f"the classifier {notes[0].classifier_ref!r} asks first: {notes[0].reason}"
+    return _Outcome("ask", message, "classifier", None, requirement)
+
+
+def _allowed(frame: Frame, heard: Heard, hits: list[CompiledRule]) -> _Outcome:
+    allowing = [hit.rule for hit in hits if hit.rule.decision == "allow"]
+    lifting = [hit.rule for hit in hits if _lifts(hit)] if frame.requirements else []
+    if allowing:
+        return _by_rule((lifting or allowing)[0])
+    mode = label(frame.modes)
+    if fallback(frame.modes, is_read_only=heard.is_read_only, is_harmless=heard.is_harmless) == "allow":
+        why = "it declares to be read-only" if heard.is_read_only else "it states that it is not destructive"
+        if "trusted" in frame.modes:
+            why = "no rule asks or denies"
+        return _Outcome("allow", f"the mode is {mode}: {why}", "mode")
+    for note in heard.notes:
+        if note.behavior == "allow" and note.authority in ("approve", "decide"):
+            return _Outcome("allow", f"the classifier {note.classifier_ref!r} allows it: {note.reason}", "classifier")
+    message = f"no rule decides about {frame.tool_id!r}, and in mode {mode} what is not declared harmless asks first"
+    requirement = Requirement(expires_seconds=frame.expires_seconds)
+    return _Outcome("ask", message, "mode", None, requirement, is_settled=False, is_left_to_hooks=True)
+
+
+def _lifts(hit: CompiledRule) -> bool:
+    return hit.rule.decision == "allow" and hit.rule.source == "policy_settings" and hit.is_naming
+
+
+def _by_rule(rule: PolicyRule) -> _Outcome:
+    reason = f": {rule.reason}" if rule.reason else ""
+    return _Outcome(
+        rule.decision, f"rule {rule.rule_id!r} ({rule.place}) {_VERBS[rule.decision]}{reason}", "rule", rule
+    )
+
+
+def suggestion(tool_id: str, **narrower: Any) -> dict[str, Any]:
+    """The rule change that would settle such calls for next time. It changes nothing until somebody accepts it (AT-136)."""
+    rule = {"id": f"allow-{tool_id}", "decision": "allow", "tool": tool_id, **narrower}
+    destination: RuleSource = "local_settings"
+    return {"kind": "add_rule", "destination": destination, "rule": rule}

@@ -1,0 +1,131 @@
+"""Known secrets, and everything else that must not be told: taken out of texts, values and streams (AT-84, AT-124, AT-233).
+
+What was taken out is told by name: `secret:NAME`, `pattern:NAME`, and `sensitive_field` for values that are secret for one
+call only. Settings say which environment variables hold secrets; parts that fetch credentials add theirs as they go.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ferrule.errors import SettingsError
+from ferrule.model.redaction import RedactionSettings
+from ferrule.runtime.redaction.matcher import Matcher
+from ferrule.runtime.redaction.patterns import Pattern
+from ferrule.runtime.redaction.search import Search
+from ferrule.runtime.redaction.spellings import Spelling, spellings
+from ferrule.runtime.redaction.stream import Stream
+from ferrule.runtime.redaction.values import cleaned_value, number_of
+from ferrule.runtime.redaction.well_known import OPENINGS, is_harmless
+
+SENSITIVE_FIELD = "sensitive_field"
+MOST = 4096
+"""So many learned secrets are kept; then the one learned longest ago makes way. Those of the settings always stay."""
+_RECENT = 16
+"""So many new secrets are looked for beside the others before all are put together: that takes a few milliseconds."""
+
+
+class KnownSecrets:
+    """What is known to be secret: meets `contracts.redactor.Redactor`. Safe from any thread."""
+
+    def __init__(self, settings: RedactionSettings, environment: Mapping[str, str]) -> None:
+        """Raises SettingsError for a pattern that cannot be used."""
+        names = [pattern.name for pattern in settings.patterns]
+        repeated = next((name for name in names if names.count(name) > 1), None)
+        if repeated is not None:
+            raise SettingsError(f"[[redaction.patterns]] {repeated!r} is there twice; give each pattern its own name")
+        self._patterns = tuple(map(Pattern, settings.patterns))
+        self._is_well_known = settings.well_known
+        self._lock = threading.Lock()
+        self._fixed: dict[tuple[str, str], tuple[Spelling, ...]] = {}
+        self._learned: dict[tuple[str, str], tuple[Spelling, ...]] = {}
+        self._recent: dict[tuple[str, str], tuple[Spelling, ...]] = {}
+        self._settled: Matcher | None = None
+        self._search: Search | None = None
+        self._numbers: dict[str, str] = {}
+        self._is_simple = False
+        """True when nothing but well-known shapes is looked for."""
+        for name in settings.secrets_env:
+            found = spellings(environment.get(name, ""))
+            if found:
+                self._fixed[f"secret:{name}", environment[name].strip()] = found
+        self.is_idle = not (self._fixed or self._patterns or self._is_well_known)
+        """True when it knows no secret and no pattern: without `also`, nothing need be looked at."""
+
+    def add(self, name: str, value: str) -> None:
+        """Learn a secret, by the name it is told under. Learning one again costs nothing."""
+        key = f"secret:{name}", value.strip()
+        if key in self._learned or key in self._recent or key in self._fixed:
+            return
+        found = spellings(value)
+        if not found:
+            return
+        with self._lock:
+            self._recent[key] = found
+            _trim(self._recent)
+            self._search = None
+            self.is_idle = False
+
+    def text(self, text: str, also: Iterable[str] = ()) -> tuple[str, tuple[str, ...]]:
+        """The text without secrets, and what was taken out of it."""
+        changed, names = self._with(also).cleaned((text,))
+        return changed.get(text, text), names
+
+    def value(self, value: Any, also: Iterable[str] = ()) -> tuple[Any, tuple[str, ...]]:
+        """A JSON value without secrets, keys included, and what was taken out. The very value given when that is nothing."""
+        also = tuple(also)
+        search = self._with(also)
+        numbers = self._numbers
+        if also:
+            numbers = {**numbers, **{number: SENSITIVE_FIELD for each in also if (number := number_of(each))}}
+        return cleaned_value(search, numbers, value)
+
+    def may_hold(self, data: bytes) -> bool:
+        """False when bytes of text, in any container that leaves texts as they are, have nothing to take out. Quick."""
+        search = self._search or self._made()
+        if self._is_simple and is_harmless(data):
+            return False
+        return bool(search.patterns) or search.may_hold(data)
+
+    def stream(self, also: Iterable[str] = ()) -> Stream:
+        """A filter for bytes. It knows what is secret by now, not what is added later."""
+        return Stream(self._with(also))
+
+    def _with(self, also: Iterable[str]) -> Search:
+        search = self._search or self._made()
+        if not also:
+            return search
+        extra = [(SENSITIVE_FIELD, spellings(value)) for value in also]
+        return search._replace(matchers=(*search.matchers, Matcher(extra)))
+
+    def _made(self) -> Search:
+        with self._lock:
+            if self._search is not None:
+                return self._search
+            if self._settled is None or len(self._recent) > _RECENT:
+                self._learned.update(self._recent)
+                self._recent.clear()
+                _trim(self._learned)
+                known = (self._fixed | self._learned).items()
+                self._settled = Matcher(
+                    ((name, found) for (name, _), found in known), OPENINGS if self._is_well_known else (), lasts=True
+                )
+            pairs = (*self._fixed, *self._learned, *self._recent)
+            self._numbers = {number: name for name, value in pairs if (number := number_of(value))}
+            matchers = [] if not (self._fixed or self._learned) else [self._settled]
+            if self._recent:
+                matchers.append(Matcher(((name, found) for (name, _), found in self._recent.items()), lasts=True))
+            self._is_simple = self._is_well_known and not matchers and not self._patterns
+            self._search = Search(tuple(matchers), self._is_well_known, self._patterns)
+            return self._search
+
+
+ONLY_GIVEN = KnownSecrets(RedactionSettings(well_known=False), {})
+"""Knows nothing by itself: for what is secret in one call only."""
+
+
+def _trim(learned: dict[tuple[str, str], tuple[Spelling, ...]]) -> None:
+    while len(learned) > MOST:
+        del learned[next(iter(learned))]

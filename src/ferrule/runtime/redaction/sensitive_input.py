@@ -1,0 +1,160 @@
+"""Keeps sensitive members of a tool's input out of everything people and logs see (AT-84, AT-253, AT-271).
+
+`Mask` knows where sensitive members stand and replaces them; `scrub` removes their very values from other texts, such as
+an error a system behind a tool gave. Where a schema leaves a doubt, more is masked rather than less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from ferrule.model.tool import Tool
+from ferrule.model.value import Path
+from ferrule.runtime.redaction.redactor import ONLY_GIVEN
+from ferrule.runtime.redaction.sensitive_places import Places, marked_places, sensitive_places
+
+REDACTED = "[REDACTED]"
+_REDACTED_JSON = b'"[REDACTED]"'
+
+
+class Mask:
+    """The sensitive members of one tool's input."""
+
+    __slots__ = ("_places",)
+
+    def __init__(self, places: Places) -> None:
+        self._places = places
+
+    @classmethod
+    def of(cls, tool: Tool) -> Mask | None:
+        """The tool's mask; None when nothing in its input is sensitive."""
+        places = sensitive_places(tool)
+        return None if places is None else cls(places)
+
+    @classmethod
+    def of_schema(cls, schema: dict[str, Any]) -> Mask | None:
+        """The mask of any other value that a schema describes, such as an answer; None when nothing in it is sensitive."""
+        places = marked_places(schema)
+        return None if places is None else cls(places)
+
+    def masked(self, text: bytes) -> bytes:
+        """JSON with its sensitive members masked. What cannot be read is masked whole."""
+        try:
+            value = msgspec.json.decode(text)
+        except (msgspec.MsgspecError, RecursionError):
+            return _REDACTED_JSON
+        return _encoded(self.masked_value(value))
+
+    def masked_value(self, value: Any) -> Any:
+        """The value with its sensitive members masked; the value that was given stays as it is."""
+        try:
+            return _masked(value, self._places)
+        except RecursionError:  # nested deeper than any input that is let through
+            return REDACTED
+
+    def hides(self, path: Path) -> bool:
+        """True when what stands at a path is sensitive, or part of something sensitive."""
+        places = self._places
+        for step in path:
+            if places.is_sensitive:
+                return True
+            places = places.items() if isinstance(step, int) else places.below(step)
+        return places.is_sensitive
+
+    def values(self, value: Any) -> frozenset[str]:
+        """The sensitive values in an input, as text, for `scrub`."""
+        found: set[str] = set()
+        try:
+            _gather(value, self._places, found)
+        except RecursionError:
+            found.update(_leaves(value))
+        return frozenset(found)
+
+
+def _masked(value: Any, places: Places) -> Any:
+    if places.is_sensitive:
+        return REDACTED
+    if not places.leads_on:
+        return value
+    if isinstance(value, dict):
+        return {name: _masked(member, places.below(name)) for name, member in value.items()}
+    if isinstance(value, list):
+        items = places.items()
+        return [_masked(member, items) for member in value]
+    return _masked_text(value, places) if isinstance(value, str) else value
+
+
+def _masked_text(text: str, places: Places) -> str:
+    """A text where members were expected: models send JSON inside a string."""
+    if not places.admits_text:
+        return REDACTED
+    if not text.lstrip().startswith(("{", "[")):
+        return text
+    try:
+        value = msgspec.json.decode(text)
+    except (msgspec.MsgspecError, RecursionError):
+        return text
+    masked = _masked(value, places)
+    return text if masked == value else _encoded(masked).decode()
+
+
+def _gather(value: Any, places: Places, found: set[str]) -> None:
+    if places.is_sensitive:
+        found.update(_leaves(value))
+    elif isinstance(value, dict):
+        for name, member in value.items():
+            _gather(member, places.below(name), found)
+    elif isinstance(value, list):
+        items = places.items()
+        for member in value:
+            _gather(member, items, found)
+    elif places.leads_on and isinstance(value, str) and not places.admits_text:
+        found.add(value)
+
+
+def _leaves(value: Any) -> Iterable[str]:
+    """Every scalar in a value, as text. Booleans and null are no secrets."""
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, dict):
+            stack += item.values()
+        elif isinstance(item, list):
+            stack += item
+        elif isinstance(item, str):
+            if item and item != REDACTED:
+                yield item
+        elif isinstance(item, int | float) and not isinstance(item, bool):
+            yield str(item)
+
+
+def _encoded(value: Any) -> bytes:
+    try:
+        return msgspec.json.encode(value)
+    except (OverflowError, RecursionError, UnicodeEncodeError):
+        return _REDACTED_JSON
+
+
+def without_values(value: Any) -> Any:
+    """What is left of an input where nobody can say what in it is sensitive: the names of its members."""
+    return dict.fromkeys(value, REDACTED) if isinstance(value, dict) else REDACTED
+
+
+def names_alone(text: bytes) -> bytes:
+    """The same for JSON; what cannot be read is masked whole."""
+    try:
+        return _encoded(without_values(msgspec.json.decode(text)))
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return _REDACTED_JSON
+
+
+def scrub(value: Any, secrets: Iterable[str]) -> Any:
+    """A text, or any JSON value, without these very values, in whatever spelling; the very value given when it has none."""
+    secrets = tuple(secrets)
+    if not secrets:
+        return value
+    redacted = ONLY_GIVEN.text if isinstance(value, str) else ONLY_GIVEN.value
+    return redacted(value, secrets)[0]

@@ -1,0 +1,196 @@
+"""Where sensitive members stand in a tool's input: listed in its contract, or marked in its schemas at any depth.
+
+Marks: `sensitive: true`, `writeOnly: true`, `format: password`. A listed bare name is sensitive wherever it stands; a path
+(`payment.card`, `/payment/card`, `items[].token`) where it leads. Lists on the way do not count.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+
+from ferrule.model.tool import Tool
+from ferrule.schema.schema_view import CLOSURE_LIMIT, Schemas, SchemaView, types_of
+
+_HINTS = (b'"sensitive"', b'"writeOnly"', b'"password"')
+_CLOSING = ("additionalProperties", "unevaluatedProperties")
+_INDEX = re.compile(r"\[[^\]]*\]")
+
+Spot = tuple[int, int]
+"""How far along which listed path."""
+
+
+class Places:
+    """The sensitive places at and below one value. Kept once made: inputs of a tool lead to the same few."""
+
+    __slots__ = ("_atlas", "_below", "_items", "_schemas", "_spots", "admits_text", "is_sensitive", "leads_on")
+
+    def __init__(self, atlas: Atlas, schemas: tuple[Schemas, ...], spots: frozenset[Spot], is_named: bool) -> None:
+        self._atlas = atlas
+        self._schemas = schemas
+        self._spots = spots
+        self._below: dict[str | None, Places] = {}
+        self._items: Places | None = None
+        every = [schema for group in schemas for schema in group]
+        is_marked = any(_is_marked(schema) for schema in every) or len(every) >= CLOSURE_LIMIT
+        has_arrived = any(at == len(atlas.trails[trail]) for trail, at in spots)
+        self.is_sensitive = is_named or is_marked or has_arrived or atlas.is_unclear
+        """The whole value is sensitive."""
+        self.leads_on = bool(atlas.names or spots) or any(id(schema) in atlas.leading for schema in every)
+        """Members of the value may be sensitive."""
+        types = types_of(tuple(every))
+        self.admits_text = "string" in types or not (types or spots)
+        """A plain text may stand here, as far as the schemas say."""
+
+    def below(self, name: str) -> Places:
+        """The places at and below a member."""
+        if not self.leads_on:
+            return NOWHERE
+        # Names that nobody speaks of are all alike, so that inputs cannot make this grow.
+        known = name if name in self._atlas.vocabulary else None
+        found = self._below.get(known)
+        if found is None:
+            found = self._below[known] = self._member(name)
+        return found
+
+    def items(self) -> Places:
+        """The places at and below the members of a list."""
+        if not self.leads_on:
+            return NOWHERE
+        if self._items is None:
+            trails = self._atlas.trails
+            spots = {(t, at + 1 if _is_index(trails[t][at : at + 1]) else at) for t, at in self._spots}
+            pairs = zip(self._atlas.views, self._schemas, strict=True)
+            schemas = tuple(view.about(view.items(group)) for view, group in pairs)
+            self._items = self._atlas.places(schemas, frozenset(spots), False)
+        return self._items
+
+    def _member(self, name: str) -> Places:
+        trails = self._atlas.trails
+        spots = {(t, at + 1) for t, at in self._spots if trails[t][at : at + 1] in ((name,), ("*",))}
+        pairs = zip(self._atlas.views, self._schemas, strict=True)
+        schemas = tuple(view.about(view.member(group, name)) for view, group in pairs)
+        return self._atlas.places(schemas, frozenset(spots), name in self._atlas.names or self._is_stray(name))
+
+    def _is_stray(self, name: str) -> bool:
+        """A member no schema knows where none but known ones may stand: perhaps a sensitive one under a wrong name."""
+        return any(map(_is_closed, self._schemas)) and not any(_declares(group, name) for group in self._schemas)
+
+
+class Atlas:
+    """What is known about one tool: its schemas, which of them lead to a sensitive one, and the listed names and paths."""
+
+    __slots__ = ("_known", "is_unclear", "leading", "names", "trails", "views", "vocabulary")
+
+    def __init__(self, schemas: list[Any], listed: list[str]) -> None:
+        self.views = tuple(SchemaView(schema) for schema in schemas)
+        self.names = frozenset(word for word in listed if not word.startswith("/"))
+        self.trails = tuple(trail for word in listed for trail in _trails(word))
+        self.vocabulary = {*self.names, *(step for trail in self.trails for step in trail)}
+        """Every name that a schema or the list speaks of."""
+        self.leading: set[int] = set()
+        for view in self.views:
+            self.leading |= _leading(view, self.vocabulary)
+        self.is_unclear = any(view.unresolved for view in self.views)
+        """A reference leads nowhere, so nobody can say what stands there: all is masked."""
+        self._known: dict[Any, Places] = {}
+
+    def root(self) -> Places:
+        """The places in the whole input."""
+        schemas = tuple(view.about([view.root]) for view in self.views)
+        return self.places(schemas, frozenset((number, 0) for number in range(len(self.trails))), False)
+
+    def places(self, schemas: tuple[Schemas, ...], spots: frozenset[Spot], is_named: bool) -> Places:
+        """The places where these schemas speak: the same object every time, so that a recursive schema comes to an end."""
+        key = (tuple(frozenset(map(id, group)) for group in schemas), spots, is_named)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = Places(self, schemas, spots, is_named)
+        return found
+
+
+def sensitive_places(tool: Tool) -> Places | None:
+    """The sensitive places of a tool's input; None when there are none."""
+    listed = _listed(tool)
+    texts = [bytes(schema) for schema in (tool.input_schema, tool.runtime_input_schema) if schema is not None]
+    if not listed and not any(hint in text or b"\\u" in text for text in texts for hint in _HINTS):
+        return None
+    atlas = Atlas([msgspec.json.decode(text) for text in texts], listed)
+    return atlas.root() if listed or atlas.leading else None
+
+
+def marked_places(schema: dict[str, Any]) -> Places | None:
+    """The places that a schema marks as sensitive; None when there are none."""
+    atlas = Atlas([schema], [])
+    return atlas.root() if atlas.leading else None
+
+
+def _listed(tool: Tool) -> list[str]:
+    if b"sensitive_fields" not in bytes(tool.payload):
+        return []
+    payload = msgspec.json.decode(tool.payload)
+    contract = payload.get("input_contract") if isinstance(payload, dict) else None
+    fields = contract.get("sensitive_fields") if isinstance(contract, dict) else None
+    return [word for word in fields if isinstance(word, str) and word] if isinstance(fields, list) else []
+
+
+def _trails(word: str) -> list[tuple[str, ...]]:
+    """The paths a listed field may mean."""
+    if word.startswith("/"):
+        return [tuple(step.replace("~1", "/").replace("~0", "~") for step in word[1:].split("/"))]
+    plain = _INDEX.sub("", word.removeprefix("$.")).strip(".")
+    trail = tuple(step for step in plain.split(".") if step)
+    return [trail] if trail else []
+
+
+def _is_index(steps: tuple[str, ...]) -> bool:
+    return any(step in ("*", "-") or step.isdecimal() for step in steps)
+
+
+def _is_closed(schemas: Schemas) -> bool:
+    return any(schema.get(key) is False for schema in schemas for key in _CLOSING)
+
+
+def _declares(schemas: Schemas, name: str) -> bool:
+    return any(name in schema.get("properties", ()) or schema.get("patternProperties") for schema in schemas)
+
+
+def _is_marked(schema: dict[str, Any]) -> bool:
+    return schema.get("sensitive") is True or schema.get("writeOnly") is True or schema.get("format") == "password"
+
+
+def _leading(view: SchemaView, vocabulary: set[str]) -> set[int]:
+    """The ids of all schemas from which a sensitive one can be reached. Adds every property's name to the vocabulary."""
+    above: dict[int, set[int]] = {}
+    marked: set[int] = set()
+    seen: set[int] = set()
+    stack: list[dict[str, Any]] = [view.root]
+    while stack:
+        schema = stack.pop()
+        if id(schema) in seen:
+            continue
+        seen.add(id(schema))
+        vocabulary.update(schema["properties"] if isinstance(schema.get("properties"), dict) else ())
+        if _is_marked(schema):
+            marked.add(id(schema))
+        for below in view.neighbours(schema):
+            above.setdefault(id(below), set()).add(id(schema))
+            stack.append(below)
+    return _upwards(marked, above)
+
+
+def _upwards(marked: set[int], above: dict[int, set[int]]) -> set[int]:
+    found: set[int] = set()
+    stack = list(marked)
+    while stack:
+        schema = stack.pop()
+        if schema not in found:
+            found.add(schema)
+            stack += above.get(schema, ())
+    return found
+
+
+NOWHERE = Places(Atlas([], []), (), frozenset(), False)
+"""Nothing is sensitive here or below."""

@@ -1,0 +1,201 @@
+"""How one secret may be written: as it is, escaped, percent-encoded, as base64 or as hex, alone or in the middle of more.
+
+Base64 hides a secret in three ways, by where it begins among the bytes around it; each leaves a middle part that is always
+the same, so that a secret inside an encoded document is found without decoding anything.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import shlex
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+from urllib.parse import quote, quote_plus
+
+import msgspec
+
+from ferrule.contracts.registry import late
+
+SHORT = 4
+"""Secrets of fewer characters count only where they stand alone, and in no encoding: a "7" in "1789" gives nothing away."""
+FIXED = 6
+"""Base64 with fewer fixed characters counts only as a whole word, for chance writes it too: secrets of 4 bytes and fewer."""
+WHOLE = 1024
+"""A longer secret is looked for in pieces of this size, so that one long file does not take all memory."""
+_LINE = 32
+_URI_COMPONENT = "!'()*~"
+_URI = ";/?:@&=+$,#!'()*~"
+_escape: Callable[..., str] = late("html:escape")
+_PERCENT = re.compile("%[0-9A-F]{2}")
+_ESCAPE = re.compile(r"\\u[0-9a-f]{4}")
+_SIMPLE = re.compile(r"[A-Za-z0-9_.-]+")
+_BASE64_LINE = re.compile(r"[A-Za-z0-9+/=_-]+")
+_DOUBLED = re.compile(r"[\\\"']")
+"""What is written with one more backslash at each level of JSON, and of Python's `repr`."""
+
+LEFT_OUT = b" \t\r\n\\|>"
+"""What does not count inside base64, hex and escapes: lines are wrapped, indented and quoted, and each JSON inside JSON doubles
+the backslashes."""
+_BREAKS = (b"\\n", b"\\r", b"\\t")
+_DEEP = 8
+"""Escapes of more than two levels are looked for in secrets of so many bytes and more."""
+
+
+def blanked(data: bytes) -> bytes:
+    """The bytes with blanks in place of escapes that stand for blanks, so that everything stays where it is."""
+    for escape in _BREAKS if b"\\" in data else ():
+        data = data.replace(escape, b"  ")
+    return data
+
+
+class Spelling(NamedTuple):
+    """One way to write a secret."""
+
+    text: bytes
+    is_word: bool = False
+    """It counts only where no letter, digit or underscore touches it."""
+    is_compact: bool = False
+    """Base64, hex or escapes: line breaks, indents and backslashes inside do not count, and are not in the text."""
+    before: bool = False
+    """The character before it holds bits of the secret too."""
+    after: bool = False
+    folds: bool = False
+    """Upper and lower case are the same; the text is in lower case."""
+
+
+def spellings(secret: str) -> tuple[Spelling, ...]:
+    """Every way to write a secret that is looked for; none for what cannot be one: nothing, blanks, our own mark."""
+    bare = secret.strip()
+    if not bare or bare in "[REDACTED]":
+        return ()
+    found: dict[tuple[bytes, bool], Spelling] = {}
+    for piece in _pieces(bare) if bare == secret else (*_pieces(secret), *_pieces(bare)):
+        for spelling in _of(piece):
+            found.setdefault((spelling.text, spelling.is_compact), spelling)
+    return tuple(found.values())
+
+
+def _pieces(secret: str) -> Iterator[str]:
+    """The secret; in pieces when it is long; and the lines of a key, which are often shown one by one."""
+    if len(secret) <= WHOLE:
+        yield secret
+    else:
+        for start in range(0, len(secret), WHOLE):
+            yield secret[min(start, len(secret) - WHOLE) :][:WHOLE]
+    if "\n" in secret:
+        for line in map(str.strip, secret.splitlines()):
+            if len(line) >= _LINE and _BASE64_LINE.fullmatch(line) and not line.startswith("-----"):
+                yield line
+
+
+def _of(secret: str) -> Iterator[Spelling]:
+    raw = secret.encode("utf-8", "surrogatepass")
+    is_short = len(secret) < SHORT
+    is_simple = _SIMPLE.fullmatch(secret) is not None  # nothing to escape, so that most secrets take no time here
+    yield Spelling(raw, is_word=is_short)
+    for text in () if is_simple else _escaped(secret):
+        written = text.encode("utf-8", "surrogatepass")
+        yield Spelling(written, is_word=is_short)
+        if _DOUBLED.search(text) and len(deep := blanked(written).translate(None, LEFT_OUT)) >= _DEEP:
+            yield Spelling(deep, is_compact=True)
+    if is_short:
+        return
+    little, big = (secret.encode(form, "surrogatepass") for form in ("utf-16-le", "utf-16-be"))
+    yield Spelling(little)
+    yield Spelling(big)
+    escaped = () if is_simple else _json(secret)
+    for encoded in dict.fromkeys([raw, *(text.encode("utf-8", "surrogatepass") for text in escaped), little]):
+        yield from _base64(encoded)
+    yield from _hex(raw, big)
+
+
+def _escaped(secret: str) -> Iterator[str]:
+    yield from _json(secret)
+    for once in (_json_utf8(secret), _json_ascii(secret)):
+        yield _json_utf8(once)  # JSON inside a string of JSON
+    yield _json_ascii(secret).replace("/", "\\/")
+    yield _json_utf8(secret).replace("/", "\\/")
+    upper = _ESCAPE.sub(lambda found: "\\u" + found[0][2:].upper(), _json_ascii(secret))
+    yield upper
+    for special in ("<>&", "<>&'=", "<>&'+`"):  # as Go, Gson and .NET write them
+        yield _as_escapes(_json_utf8(secret), special)
+        yield _as_escapes(upper.replace('\\"', "\\u0022"), special, upper=True)
+    yield repr(secret)[1:-1]
+    yield ascii(secret)[1:-1]
+    yield repr(secret.encode("utf-8", "surrogatepass"))[2:-1]
+    yield shlex.quote(secret).strip("'")
+    yield secret.replace("'", "'\\''")
+    quoted = _escape(secret)
+    yield from (_escape(secret, quote=False), quoted)
+    yield quoted.replace("&#x27;", "&#39;")
+    yield quoted.replace("&#x27;", "&#39;").replace("&quot;", "&#34;")
+    yield quoted.replace("&#x27;", "&apos;")
+    yield from _percent(secret)
+
+
+def _json(secret: str) -> Iterator[str]:
+    yield _json_utf8(secret)
+    yield _json_ascii(secret)
+
+
+def _json_utf8(text: str) -> str:
+    try:
+        return msgspec.json.encode(text).decode()[1:-1]
+    except UnicodeEncodeError:  # half a surrogate pair; JSON has them, UTF-8 has not
+        return json.dumps(text, ensure_ascii=False)[1:-1]
+
+
+def _json_ascii(text: str) -> str:
+    return json.dumps(text)[1:-1]
+
+
+def _as_escapes(text: str, characters: str, *, upper: bool = False) -> str:
+    form = "\\u{:04X}" if upper else "\\u{:04x}"
+    for character in characters:
+        text = text.replace(character, form.format(ord(character)))
+    return text
+
+
+def _percent(secret: str) -> Iterator[str]:
+    raw = secret.encode("utf-8", "surrogatepass")
+    forms = [quote(raw, safe=safe) for safe in ("", "/", _URI_COMPONENT, _URI)]
+    forms.append(quote_plus(raw))
+    for form in dict.fromkeys(forms):
+        yield form
+        yield _PERCENT.sub(lambda found: found[0].lower(), form)
+    yield quote(forms[0], safe="")  # an address inside an address
+
+
+def _base64(plain: bytes) -> Iterator[Spelling]:
+    """The characters that are the same whatever stands around, for each of the three ways to begin."""
+    for offset in range(3):
+        encoded = base64.b64encode(bytes(offset) + plain + bytes(3))
+        first, last = -(-8 * offset // 6), 8 * (offset + len(plain)) // 6
+        if last - first >= FIXED:
+            ends = {"before": offset > 0, "after": (offset + len(plain)) % 3 > 0}
+            for text in _alphabets(encoded[first:last]):
+                yield Spelling(text, is_compact=True, **ends)
+    if len(plain) * 8 // 6 < FIXED:
+        for text in _alphabets(base64.b64encode(plain).rstrip(b"=")):
+            yield Spelling(text, is_word=True, is_compact=True)
+
+
+def _alphabets(text: bytes) -> set[bytes]:
+    return {text, text.translate(bytes.maketrans(b"+/", b"-_"))}
+
+
+def _hex(raw: bytes, wide: bytes) -> Iterator[Spelling]:
+    pairs = [raw[at : at + 1].hex() for at in range(len(raw))]
+    units = [wide[at : at + 2].hex() for at in range(0, len(wide), 2)]
+    for separator in ("", ":", "-"):
+        yield _folded(separator.join(pairs), is_word=len(raw) <= SHORT)
+    for mark in ("%", "x"):
+        yield _folded("".join(mark + pair for pair in pairs))
+    yield _folded(",".join("0x" + pair for pair in pairs))
+    yield _folded("".join("u" + unit for unit in units))
+
+
+def _folded(text: str, *, is_word: bool = False) -> Spelling:
+    return Spelling(text.encode(), is_word=is_word, is_compact=True, folds=True)

@@ -1,0 +1,110 @@
+"""Bytes on their way through a redactor. However they are cut into chunks, what comes out is the same.
+
+Bytes are held back only while they may be the beginning of something, and never more of them than that can be long.
+"""
+
+from __future__ import annotations
+
+from ferrule.runtime.redaction.matcher import REACH, Span
+from ferrule.runtime.redaction.search import MARK, Search, byte_spans
+from ferrule.runtime.redaction.well_known import BODY
+
+_CONTEXT = 256
+"""So many bytes that were let through are kept, to see what stands before the next ones."""
+
+
+class Stream:
+    """A filter for bytes. Not for several threads at once."""
+
+    __slots__ = ("_covered", "_data", "_done", "_looked", "_runs_on", "_search", "found")
+
+    def __init__(self, search: Search) -> None:
+        self.found: tuple[str, ...] = ()
+        """What was taken out so far, by name."""
+        self._search = search
+        self._data = b""
+        self._done = 0
+        """So many bytes of the data have been let through."""
+        self._covered = -1
+        """Up to here a mark has been let through already."""
+        self._looked = [0] * len(search.patterns)
+        """Where each pattern goes on."""
+        self._runs_on = False
+
+    def feed(self, chunk: bytes) -> bytes:
+        """What can be let through by now."""
+        return self._let_through(bytes(chunk), is_end=False)
+
+    def finish(self) -> bytes:
+        """The rest."""
+        return self._let_through(b"", is_end=True)
+
+    def _let_through(self, chunk: bytes, *, is_end: bool) -> bytes:
+        if self._runs_on:  # a token longer than any that is waited for: its end is still its end
+            body = BODY.match(chunk)
+            assert body is not None
+            self._runs_on = body.end() == len(chunk)
+            chunk = chunk[body.end() :]
+        data = self._data = self._data + chunk
+        spans = self._search.spans(data)
+        stop = len(data) if is_end else self._stop(data, spans)
+        spans += self._spans_of_patterns(data, stop)
+        settled = sorted(span for span in spans if span.start < stop and span.end > self._done)
+        passed = self._marked(settled, stop)
+        self._runs_on = not is_end and any(
+            span.end == len(data) and span.name.startswith("pattern:") for span in settled
+        )
+        self._forget(stop)
+        return passed
+
+    def _stop(self, data: bytes, spans: list[Span]) -> int:
+        """Up to where nothing that comes can change what was found."""
+        stop = self._search.open_from(data, self._done)
+        last = len(data) - REACH
+        stop = min([stop, *(span.start for span in spans if span.end > last and span.start >= self._done)])
+        for _ in range(3):  # not in the middle of a character
+            if 0 < stop < len(data) and data[stop] & 0xC0 == 0x80:
+                stop -= 1
+        return max(stop, self._done)
+
+    def _spans_of_patterns(self, data: bytes, stop: int) -> list[Span]:
+        if not self._search.patterns:
+            return []
+        text = data.decode("utf-8", "surrogateescape")
+        found: list[Span] = []
+        for number, pattern in enumerate(self._search.patterns):
+            begin = self._looked[number]
+            skipped = begin if text.isascii() else len(data[:begin].decode("utf-8", "surrogateescape"))
+            for span in byte_spans(text, pattern.matches(text, skipped), pattern.name, "surrogateescape"):
+                if span.start >= stop:
+                    break
+                found.append(span)
+                begin = span.end
+            self._looked[number] = max(begin, stop)
+        return found
+
+    def _marked(self, spans: list[Span], stop: int) -> bytes:
+        data, covered = self._data, self._covered
+        at = max(self._done, covered)
+        pieces: list[bytes] = []
+        for start, end, name in spans:
+            start = max(start, self._done)
+            if start > covered:
+                pieces += (data[at:start], MARK)
+            covered = max(covered, end)
+            at = max(at, covered)
+            if name not in self.found:
+                self.found += (name,)
+        pieces.append(data[at:stop])
+        self._covered = covered
+        return b"".join(pieces)
+
+    def _forget(self, stop: int) -> None:
+        gone = max(0, stop - _CONTEXT)
+        for _ in range(3):
+            if gone > 0 and self._data[gone : gone + 1] and self._data[gone] & 0xC0 == 0x80:
+                gone -= 1
+        self._data = self._data[gone:]
+        self._done = stop - gone
+        self._covered = max(self._covered - gone, -1)
+        self._looked = [max(0, at - gone) for at in self._looked]

@@ -1,0 +1,256 @@
+"""Resource locks: calls that share a key do not overlap, unless both only share it.
+
+A call takes all of its locks at once, when it starts, or none: nobody holds one lock while waiting for another. Calls that
+wait stand in the line of each of their keys, all joined in one step, so the oldest can always go once the holders have left.
+A nested call goes before calls that have not begun: whatever those wait for may be what its parent holds.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+
+from ferrule.runtime.scheduler.place import Locks, Place, Removable
+
+
+class Line(Removable):
+    """Places in the order they came."""
+
+    __slots__ = ("places",)
+
+    def __init__(self) -> None:
+        self.places: OrderedDict[Place, None] = OrderedDict()
+
+    def push(self, place: Place) -> None:
+        """Stand at the end."""
+        self.places[place] = None
+        place.queue = self
+
+    def remove(self, place: Place) -> None:
+        """Take a place out."""
+        del self.places[place]
+        place.queue = None
+
+    @property
+    def head(self) -> Place:
+        """The first one."""
+        return next(iter(self.places))
+
+
+class Key:
+    """One lock: who holds it, whose turn it is, who waits."""
+
+    __slots__ = ("exclusive", "granted_exclusive", "granted_shared", "holders", "name", "nested", "shared", "stalled",
+                 "waiting")  # fmt: skip
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.holders: dict[Place, bool] = {}
+        """Running places, each with True when it shares."""
+        self.exclusive = 0
+        self.shared = 0
+        self.granted_exclusive = 0
+        """Places whose turn it is at this key, and which still wait for something else."""
+        self.granted_shared = 0
+        self.waiting: OrderedDict[Place, bool] = OrderedDict()
+        self.stalled = Line()
+        """Places whose turn it was, and which a nested call has overtaken."""
+        self.nested: dict[tuple[Place | None, bool], Line] = {}
+        """Nested places that wait for holders, by the ancestor that holds the key too, and by mode."""
+
+    @property
+    def nested_count(self) -> int:
+        """How many nested places wait."""
+        return sum(len(line.places) for line in self.nested.values())
+
+    @property
+    def is_idle(self) -> bool:
+        """True when nobody holds the key, has a turn at it or waits."""
+        return not (self.holders or self.granted_exclusive or self.granted_shared or self.waiting or self.nested_count)
+
+    def may_be_granted(self, shared: bool) -> bool:
+        """True when a place that stands first may have its turn."""
+        if self.exclusive or self.granted_exclusive or self.nested:
+            return False
+        return shared or not (self.shared or self.granted_shared)
+
+    def stalls(self, shared: bool) -> bool:
+        """True when a place whose turn it is cannot start: a nested call has come before it."""
+        return bool(self.exclusive or self.nested or (self.shared and not shared))
+
+    def conflicts(self, place: Place, shared: bool) -> Iterator[Place]:
+        """The holders a nested place has to wait for; those it is part of do not count."""
+        line = set(place.ancestors())
+        for holder, shares in self.holders.items():
+            if not (shared and shares) and holder is not place and holder not in line:
+                yield holder
+
+    def admits(self, place: Place, shared: bool) -> bool:
+        """True when a nested place conflicts with no holder, but for those it is part of."""
+        exclusive, sharing = self.exclusive, self.shared
+        for ancestor in place.ancestors():
+            if ancestor in self.holders:
+                if self.holders[ancestor]:
+                    sharing -= 1
+                else:
+                    exclusive -= 1
+        return not (exclusive or (sharing and not shared))
+
+
+class LockTable:
+    """All locks of a scheduler that anybody holds or wants."""
+
+    __slots__ = ("keys",)
+
+    def __init__(self) -> None:
+        self.keys: dict[str, Key] = {}
+
+    def join(self, place: Place) -> bool:
+        """Stand in the line of every key, at once. True when it is the place's turn at all of them."""
+        place.missing = len(place.locks)
+        for name, shared in place.locks:
+            key = self._key(name)
+            key.waiting[place] = shared
+            self._grant(key)
+        return place.missing == 0
+
+    def stall(self, place: Place) -> bool:
+        """True when a nested call holds what it is the place's turn for; then the place waits until that has left."""
+        for name, shared in place.locks:
+            key = self.keys[name]
+            if key.stalls(shared):
+                key.stalled.push(place)
+                return True
+        return False
+
+    def block(self, place: Place) -> bool:
+        """The same for a nested place, which has no turn to wait for: it waits only for those that run."""
+        for name, shared in place.locks:
+            key = self._key(name)
+            if not key.admits(place, shared):
+                anchor = next((each for each in place.ancestors() if each in key.holders), None)
+                key.nested.setdefault((anchor, shared), Line()).push(place)
+                return True
+        return False
+
+    def hold(self, place: Place, *, is_nested: bool) -> None:
+        """Take all locks of a place that starts."""
+        for name, shared in place.locks:
+            key = self._key(name)
+            key.holders[place] = shared
+            if shared:
+                key.shared += 1
+                key.granted_shared -= not is_nested
+            else:
+                key.exclusive += 1
+                key.granted_exclusive -= not is_nested
+
+    def drop(self, place: Place, *, has_turn: bool) -> None:
+        """Forget a place that leaves, held or not. Whoever can go now is told by `released`."""
+        for name, shared in place.locks:
+            key = self.keys.get(name)
+            if key is None:
+                continue
+            if key.holders.pop(place, None) is not None:
+                key.shared -= shared
+                key.exclusive -= not shared
+            elif key.waiting.pop(place, None) is None and has_turn:
+                key.granted_shared -= shared
+                key.granted_exclusive -= not shared
+
+    def released(self, locks: Locks) -> Iterator[Place]:
+        """The places that may try to start now, in order: nested ones, then those that were overtaken, then the next in line.
+
+        Each has to be tried before the following one is asked for.
+        """
+        for name, _ in locks:
+            key = self.keys.get(name)
+            if key is None:
+                continue
+            if key.nested:
+                yield from _nested(key)
+            stalled = key.stalled
+            while stalled.places and not key.stalls(_mode(stalled.head, name)):
+                place = stalled.head
+                stalled.remove(place)
+                yield place
+            yield from self._grant(key)
+            if key.is_idle:
+                self.keys.pop(name, None)
+
+    def _key(self, name: str) -> Key:
+        key = self.keys.get(name)
+        if key is None:
+            key = self.keys[name] = Key(name)
+        return key
+
+    def _grant(self, key: Key) -> list[Place]:
+        """Give turns to the first in line as long as they go together; the places that have all of theirs."""
+        ready = []
+        while key.waiting:
+            place, shared = next(iter(key.waiting.items()))
+            if not key.may_be_granted(shared):
+                break
+            del key.waiting[place]
+            key.granted_shared += shared
+            key.granted_exclusive += not shared
+            place.missing -= 1
+            if place.missing == 0:
+                ready.append(place)
+        return ready
+
+
+def _nested(key: Key) -> Iterator[Place]:
+    for group, line in list(key.nested.items()):
+        while line.places and key.admits(line.head, group[1]):
+            place = line.head
+            line.remove(place)
+            yield place
+        if not line.places and key.nested.get(group) is line:
+            del key.nested[group]
+
+
+def _mode(place: Place, name: str) -> bool:
+    return next(shared for key, shared in place.locks if key == name)
+
+
+def normal(locks: Locks) -> Locks:
+    """Locks sorted, each key once, exclusive where both were asked for."""
+    if len(locks) < 2:
+        return locks
+    modes: dict[str, bool] = {}
+    for name, shared in locks:
+        modes[name] = modes.get(name, True) and shared
+    return tuple(sorted(modes.items()))
+
+
+def waits_for_itself(place: Place, keys: dict[str, Key]) -> bool:
+    """True when what a nested place would wait for waits, in the end, for a call that the place is part of."""
+    line = set(place.ancestors())
+    seen: set[Place] = set()
+    stack = [place]
+    while stack:
+        waiting = stack.pop()
+        for name, shared in waiting.locks:
+            key = keys.get(name)
+            if key is None:
+                continue
+            for holder in key.conflicts(waiting, shared):
+                if holder in line:
+                    return True
+                if holder not in seen:
+                    seen.add(holder)
+                    stack.extend(_waiting_within(holder))
+    return False
+
+
+def _waiting_within(place: Place) -> Iterator[Place]:
+    """The calls below a running one that wait for locks, or will."""
+    stack = [place]
+    while stack:
+        inner = stack.pop().inner
+        for child in inner.everyone() if inner is not None else ():
+            if child.state == "running":
+                stack.append(child)
+            elif child.locks:
+                yield child

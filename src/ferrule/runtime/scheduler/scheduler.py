@@ -1,0 +1,320 @@
+"""Who may run now: lanes of calls in order, resource locks and limits across them. One event loop, no clock, no chance.
+
+A call passes three doors. In its lane, calls that may not overlap go alone and in order. At its resource locks, calls that
+share a key go one after another, in the order they came through the first door. At the limits, whoever waits longest within
+its source goes next, sources take turns, and priorities go first. Nothing is held while a call waits, so nothing can
+deadlock; only calls that a running tool makes can want what waits for them, and those are told (`Deadlock`).
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import Any, cast, get_args
+from weakref import WeakValueDictionary
+
+from ferrule.model.scheduling import DEFAULT_POLICY, Claim, ParallelClass, SchedulerPolicy
+from ferrule.runtime.scheduler.doors import Doors
+from ferrule.runtime.scheduler.limits import Limit
+from ferrule.runtime.scheduler.locks import normal, waits_for_itself
+from ferrule.runtime.scheduler.place import Deadlock, Place, QueueFull, QueueLeft
+
+__all__ = ["Deadlock", "Lane", "Place", "QueueFull", "QueueLeft", "Scheduler"]
+
+CLASSES: frozenset[str] = frozenset(get_args(ParallelClass))
+_SLIPPED = cast(Place, object())
+"""Stands for the place that a call which runs alone does without."""
+
+
+class Scheduler(Doors):
+    """The lanes of one process, and what they share."""
+
+    __slots__ = ("_lanes", "policy")
+
+    def __init__(self, policy: SchedulerPolicy = DEFAULT_POLICY) -> None:
+        super().__init__()
+        self.policy = policy
+        self._lanes: WeakValueDictionary[str, Lane] = WeakValueDictionary()
+
+    def lane(self, key: str, policy: SchedulerPolicy | None = None) -> Lane:
+        """The lane of that name, the same one as long as anybody is in it or keeps it.
+
+        A policy given later replaces the lane's, for the calls that enter from then on.
+        """
+        lane = self._lanes.get(key)
+        if lane is None:
+            lane = self._lanes[key] = Lane(self, key, policy or self.policy)
+        elif policy is not None and policy != lane.policy:
+            lane.adopt(policy)
+        return lane
+
+    def snapshot(self) -> dict[str, Any]:
+        """What runs and what waits, lane by lane and lock by lock. Names of locks may hold members of inputs."""
+        lanes = {key: lane.summary() for key, lane in sorted(self._lanes.items()) if not lane.is_idle}
+        locks = {
+            name: {
+                "mode": "exclusive" if key.exclusive else "shared",
+                "held": len(key.holders),
+                "waiting": len(key.waiting) + key.granted_shared + key.granted_exclusive + key.nested_count,
+            }
+            for name, key in sorted(self.locks.keys.items())
+        }
+        return {
+            "lanes": lanes,
+            "running": sum(lane["running"] for lane in lanes.values()),
+            "waiting": sum(lane["waiting"] for lane in lanes.values()),
+            "announced": sum(lane["announced"] for lane in lanes.values()),
+            "locks": locks,
+            "limits": {
+                f"{kind}:{name}": {"running": limit.running, "most": limit.most, "waiting": len(limit.queue or ())}
+                for (kind, name), limit in sorted(self._limits.items())
+            },
+        }
+
+
+class Lane:
+    """Calls that are ordered among themselves."""
+
+    __slots__ = ("__weakref__", "_forbidden", "_holds_all", "_is_open", "_limit", "_own_limits", "_pending", "_present",
+                 "_scheduler", "_slipped", "_sole", "key", "parent", "policy", "waiting")  # fmt: skip
+
+    def __init__(self, scheduler: Scheduler, key: str, policy: SchedulerPolicy, parent: Place | None = None) -> None:
+        self.key = key
+        self.parent = parent
+        """The call that the calls in here are part of."""
+        self.waiting = 0
+        """Places that have not begun, announced ones too."""
+        self._scheduler = scheduler
+        self._limit = Limit("lane", key, policy.max_parallel, is_of_lane=True)
+        self._pending: OrderedDict[Place, None] = OrderedDict()
+        """Places that the order holds back, and announced ones."""
+        self._present: dict[Place, None] = {}
+        """Places that the order lets go, running or not."""
+        self._sole: Place | None = None
+        """The exclusive one among them; then it is the only one."""
+        self._slipped = 0
+        self._read(policy)
+
+    def adopt(self, policy: SchedulerPolicy) -> None:
+        """Go on under another policy."""
+        self._read(policy)
+        self._limit.most = policy.max_parallel
+        self._scheduler.refill(self._limit)
+
+    def _read(self, policy: SchedulerPolicy) -> None:
+        self.policy = policy
+        is_limited = policy.max_parallel_per_tool is not None or policy.max_parallel_per_principal is not None
+        self._forbidden = CLASSES - set(policy.parallel_classes)
+        self._holds_all = policy.ordering_policy == "serial"
+        self._own_limits = None if is_limited and self.parent is None else (self._limit,)
+        self._is_open = self._own_limits is not None and not self._holds_all and self._forbidden <= {"write"}
+
+    @property
+    def is_idle(self) -> bool:
+        """True when nobody is in it."""
+        return not (self._present or self._slipped or self._pending)
+
+    def announce(self, *, parent: Place | None = None) -> Place:
+        """Reserve the next place for a call whose facts are not known yet. Later ones do not start before it entered or left."""
+        lane = self._within(parent)
+        place = Place(lane, lane.parent)
+        lane._pending[place] = None
+        lane.waiting += 1
+        return place
+
+    def enter(self, claim: Claim, place: Place | None = None, *, parent: Place | None = None) -> Place:
+        """Take a place, or the one that was announced: `running` at once when nothing is in the way, else `waiting`.
+
+        `parent` is the place of the call whose tool makes this one. Raises QueueFull, and Deadlock for a nested call that
+        waits for itself; then the call has no place any more.
+        """
+        if place is None:
+            lane = self if parent is None else self._within(parent)
+            place = Place(lane, lane.parent)
+            lane.waiting += 1
+            is_first = not lane._pending
+        elif place.state != "announced":
+            raise QueueLeft("the call left before it entered") if place.state == "gone" else ValueError("entered twice")
+        else:
+            lane, is_first = place.lane, False
+        place.claim = claim
+        place.state = "waiting"
+        place.is_exclusive = lane._is_exclusive(claim)
+        place.limits = lane._own_limits or lane._limits_of(claim)
+        if claim.locks:
+            place.locks = normal(claim.locks)
+            if place.parent is not None and waits_for_itself(place, lane._scheduler.locks.keys):
+                lane.leave(place)
+                raise Deadlock(
+                    f"tool {claim.tool_id!r} waits for a lock whose holder waits for the tool that calls it;"
+                    " call it without holding a lock, or in another order"
+                )
+        if is_first and lane._sole is None and not (place.is_exclusive and (lane._present or lane._slipped)):
+            lane._admit(place)
+        else:
+            lane._pending[place] = None  # an announced place stays where it is
+            lane._advance()
+        if place.state == "waiting" and lane.waiting > lane.policy.max_queued:
+            lane.leave(place)
+            raise QueueFull(f"{lane.policy.max_queued} calls wait already; try again later")
+        return place
+
+    def leave(self, place: Place) -> None:
+        """Give up a place: the call ended, was parked or withdrawn. Whoever can go now, goes, in order. Twice is once."""
+        if place.state == "gone":
+            return
+        lane = place.lane
+        if place in lane._present:
+            del lane._present[place]
+            if lane._sole is place:
+                lane._sole = None
+            is_waiting = place.state == "waiting"
+            lane._scheduler.release(place)
+        else:
+            lane._pending.pop(place, None)
+            is_waiting = True
+        place.state = "gone"
+        if len(place.limits) > 1:
+            lane._scheduler.forget(place.limits[:-1])
+        if place.inner is not None and place.inner.is_idle:
+            place.inner = None
+        if is_waiting:
+            lane.waiting -= 1
+            place.wake()
+        if lane._pending:
+            lane._advance()
+
+    def hold(self) -> None:
+        """Let all that enter from now on wait until those that are here now have left."""
+        last = next(reversed(self._pending), None)
+        if not self.is_idle and (last is None or not last.is_barrier):
+            barrier = Place(self)
+            barrier.state = "waiting"
+            self._pending[barrier] = None
+
+    @property
+    def running(self) -> int:
+        """Calls that run here now, nested ones apart."""
+        return self._limit.running
+
+    @property
+    def is_crowded(self) -> bool:
+        """True when some of the calls that run here now, or one that has ended meanwhile, ran beside others."""
+        return self._limit.crowd > 1
+
+    def may_slip(self, claim: Claim) -> bool:
+        """True when calls with this claim may ever run without a place of their own."""
+        return self._is_open and claim.is_read_only and not claim.locks and not self._is_exclusive(claim)
+
+    def may_slip_alone(self, claim: Claim) -> bool:
+        """True when calls with this claim may ever run without a place of their own, and only when nobody else runs here."""
+        return claim.is_read_only and not claim.locks and self._is_exclusive(claim)
+
+    def slip_in(self) -> bool:
+        """Let a concurrency-safe, read-only call without locks run right now, without a place; False when it needs one."""
+        limit = self._limit
+        if self._pending or self._sole is not None or limit.running >= limit.most or not self._is_open:
+            return False
+        limit.crowd = limit.crowd + 1 if limit.running else 1
+        limit.running += 1
+        self._slipped += 1
+        return True
+
+    def slip_in_alone(self) -> bool:
+        """The same for a read-only call without locks that nobody may run beside: when nobody is here, none gets in."""
+        limit = self._limit
+        if self._pending or self._present or self._slipped or limit.running >= limit.most or self._own_limits is None:
+            return False
+        limit.running = limit.crowd = 1
+        self._slipped = 1
+        self._sole = _SLIPPED
+        return True
+
+    def slip_out(self) -> None:
+        """The end of a call that slipped in."""
+        limit = self._limit
+        limit.running -= 1
+        self._slipped -= 1
+        self._sole = None
+        if limit.queue:
+            self._scheduler.refill(limit)
+        if self._pending:
+            self._advance()
+
+    def settle(self, claim: Claim) -> Place:
+        """Give a call that slipped in a place after all, so that its tool can make calls; it ends with `leave`."""
+        place = Place(self, self.parent)
+        place.claim, place.state = claim, "running"
+        place.limits, place.taken = (self._limit,), 1
+        self._present[place] = None
+        self._slipped -= 1
+        if self._sole is not None:
+            self._sole, place.is_exclusive = place, True
+        return place
+
+    def everyone(self) -> Iterator[Place]:
+        """All places, in no particular order."""
+        yield from self._present
+        yield from self._pending
+
+    def summary(self) -> dict[str, Any]:
+        """What runs and what waits here, nested calls apart."""
+        running = [place for place in self._present if place.state == "running"]
+        announced = sum(place.state == "announced" for place in self._pending)
+        nested = [place.inner.summary() for place in running if place.inner is not None and not place.inner.is_idle]
+        return {
+            "running": len(running) + self._slipped,
+            "waiting": self.waiting - announced,
+            "announced": announced,
+            "max_parallel": self._limit.most,
+            "tools": sorted(place.claim.tool_id for place in running if place.claim is not None),
+            "nested": nested,
+        }
+
+    def _within(self, parent: Place | None) -> Lane:
+        """The lane inside the nearest call that still runs; this one without any."""
+        while parent is not None and parent.state != "running":
+            parent = parent.parent
+        if parent is None:
+            return self
+        if parent.inner is None:
+            parent.inner = Lane(self._scheduler, self.key, parent.lane.policy, parent)
+        return parent.inner
+
+    def _is_exclusive(self, claim: Claim) -> bool:
+        if not claim.is_concurrency_safe or claim.requires_exclusive_context or self._holds_all:
+            return True
+        forbidden = self._forbidden
+        return bool(forbidden) and (
+            ("read_only" if claim.is_read_only else "write") in forbidden
+            or (claim.is_destructive and "destructive" in forbidden)
+            or (claim.is_open_world and "open_world" in forbidden)
+        )
+
+    def _limits_of(self, claim: Claim) -> tuple[Limit, ...]:
+        """What a place of this lane counts against. The order is that in which an impatient place takes them."""
+        policy, limits = self.policy, [self._limit]
+        if policy.max_parallel_per_principal is not None:
+            limits.insert(0, self._scheduler.limit("principal", claim.principal, policy.max_parallel_per_principal))
+        if policy.max_parallel_per_tool is not None:
+            limits.insert(0, self._scheduler.limit("tool", claim.tool_id, policy.max_parallel_per_tool))
+        return tuple(limits)
+
+    def _advance(self) -> None:
+        """Let the first ones go that the order holds back no longer."""
+        pending, present = self._pending, self._present
+        while pending and self._sole is None:
+            place = next(iter(pending))
+            if place.state == "announced":
+                return
+            if (place.is_exclusive or place.is_barrier) and (present or self._slipped):
+                return
+            del pending[place]
+            if not place.is_barrier:
+                self._admit(place)
+
+    def _admit(self, place: Place) -> None:
+        self._present[place] = None
+        if place.is_exclusive:
+            self._sole = place
+        self._scheduler.admit(place)

@@ -1,0 +1,223 @@
+"""Catalog and caller to surface. Pure: the clock, ids and everything that may differ between processes come in.
+
+The tools considered come from `candidates` and `records`, objections from `filters`, names from `names`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container
+from typing import Any
+
+import msgspec
+
+from ferrule.contracts.catalog import CatalogView
+from ferrule.contracts.policy import PolicyEngine
+from ferrule.contracts.readiness import Provider, Readiness
+from ferrule.errors import SurfaceError
+from ferrule.model.nearest import nearest
+from ferrule.model.surface import SCOPES, LoadingState, Surface, SurfaceEntry, SurfaceRequest, SurfaceSettings
+from ferrule.model.tool import Tool
+from ferrule.runtime.surface.availability import PLAIN, Availability, availability
+from ferrule.runtime.surface.candidates import Candidate, Hold, Selection, candidates
+from ferrule.runtime.surface.filters import Context, Subject, hold, policy_hold
+from ferrule.runtime.surface.filters import switched_off as switch_filter
+from ferrule.runtime.surface.names import names_of
+from ferrule.runtime.surface.records import constrained, follow, roles_named, surface_record, unresolved
+from ferrule.runtime.surface.roles import ceiling
+from ferrule.runtime.surface.search_tool import SEARCH_TOOL, SEARCH_TOOL_DIGEST
+
+
+def build_surface(
+    view: CatalogView,
+    request: SurfaceRequest,
+    *,
+    engine: PolicyEngine | None,
+    now: int,
+    new_id: Callable[[], str],
+    generation: int = 0,
+    switched_off: Container[str] = (),
+    readiness: Readiness | None = None,
+    executors_can_run: Callable[[Tool], bool] | None = None,
+    settings: SurfaceSettings = SurfaceSettings(),  # noqa: B008  # frozen
+) -> Surface:
+    """The surface for one request.
+
+    Without an engine nothing is held back for policy's sake; the permission phase still decides every call. Without
+    `readiness` every credential counts as missing and no setup as done. Raises SurfaceError when the request names an
+    agent, role or record that is not there or may not be used.
+    """
+    request = _sound(request)
+    record = {} if request.surface_id is None else surface_record(view, request.surface_id)
+    effective = constrained(request, record) if record else request
+    selection = follow(view, request, record) if record else candidates(view, request)
+    ceilings = tuple(ceiling(view, name) for name in roles_named(request, record))
+    context = Context(effective, ceilings, switched_off, readiness, executors_can_run, engine)
+    limit = settings.defer_above if request.defer_above is None else request.defer_above
+    entries = _Building(context).entries(selection, limit)
+    return Surface(
+        surface_id=new_id(),
+        request=request,
+        created_at=now,
+        entries=entries,
+        names=names_of(entries.values()),
+        generation=generation,
+        catalog_digest=view.digest,
+        policy_refs=() if engine is None else (f"policy:{engine.digest}",),
+        max_tool_calls=selection.max_tool_calls,
+        audit_level=selection.audit_level,
+        is_confined=selection.is_confined,
+        tool_choice=selection.tool_choice,
+        instructions=selection.instructions,
+        reason=selection.reason,
+        record=_followed(view, record),
+    )
+
+
+def _sound(request: SurfaceRequest) -> SurfaceRequest:
+    written: str = request.scope
+    if written in SCOPES:
+        return request
+    if written == "peer-agent":  # the core text's spelling (D-8)
+        return msgspec.structs.replace(request, scope="peer_agent")
+    hint = nearest(written, SCOPES) or f"use one of {', '.join(SCOPES)}"
+    raise SurfaceError(f"there is no scope {written!r}; {hint}")
+
+
+def _followed(view: CatalogView, record: dict[str, Any]) -> dict[str, Any]:
+    missing = unresolved(view, record)
+    return record | {"unresolved_tool_refs": missing} if missing else record
+
+
+class _Weighed(msgspec.Struct, gc=False):
+    """A candidate and what was found out about it."""
+
+    candidate: Candidate
+    stated: Availability
+    hold: Hold | None
+    provider: Provider | None = None
+
+
+class _Building:
+    """Weighs candidates and gives each its one standing."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.request = context.request
+
+    def entries(self, selection: Selection, limit: int) -> dict[str, SurfaceEntry]:
+        """Every tool considered, by id; with the search tool when something is deferred."""
+        weighed = [self._weigh(candidate) for candidate in selection.candidates.values()]
+        shown = sum(one.hold is None and self._is_offered(one.candidate) for one in weighed)
+        entries = {one.candidate.tool.tool_id: self._entry(one, shown > limit) for one in weighed}
+        if any(entry.standing == "deferred" for entry in entries.values()):
+            entries[SEARCH_TOOL.tool_id] = self._search_entry()
+        return entries
+
+    def _weigh(self, candidate: Candidate) -> _Weighed:
+        tool = candidate.tool
+        stated = availability(tool)
+        objection = candidate.hold or hold(Subject(tool, stated, self.context))
+        if self.context.ceilings:
+            self._tighten(candidate)
+        if objection is None and self.context.engine is not None:
+            objection = policy_hold(self.context.engine, _loaded(candidate), self.request)
+        provider = None if objection is not None else self._provider(tool)
+        return _Weighed(candidate, stated, objection, provider)
+
+    def _provider(self, tool: Tool) -> Provider | None:
+        readiness = self.context.readiness
+        if readiness is None:
+            return None
+        try:
+            return readiness.provider(tool)
+        except Exception as error:
+            return Provider("its provider", is_failed=True, detail=f"asking about it failed ({type(error).__name__})")
+
+    def _tighten(self, candidate: Candidate) -> None:
+        """Approval if a role asks for it, and the smallest number of calls anybody allows."""
+        for role in self.context.ceilings:
+            approval, calls = role.limits(candidate.tool)
+            if approval and "role" not in candidate.approval_from:
+                candidate.approval_from = (*candidate.approval_from, "role")
+            if calls is not None:
+                candidate.max_calls_per_run = min(calls, candidate.max_calls_per_run or calls)
+
+    def _is_offered(self, candidate: Candidate) -> bool:
+        """Resources and prompts are listed elsewhere; no model is shown them as tools."""
+        if candidate.tool.exposed_as is not None:
+            return False
+        return candidate.is_named or candidate.tool.lifecycle != "deprecated"
+
+    def _entry(self, weighed: _Weighed, is_crowded: bool) -> SurfaceEntry:
+        candidate = weighed.candidate
+        if weighed.hold is not None:
+            return _held(candidate, weighed.hold)
+        if weighed.provider is not None:
+            return _waiting(candidate, weighed.provider)
+        tool_id = candidate.tool.tool_id
+        is_offered = self._is_offered(candidate)
+        if tool_id in self.request.selected:
+            return _loaded(candidate, self.request.selected[tool_id], is_offered)
+        if _is_deferred(candidate, weighed.stated, is_crowded):
+            return _deferred(candidate, is_offered)
+        return _loaded(candidate, None, is_offered)
+
+    def _search_entry(self) -> SurfaceEntry:
+        candidate = Candidate(SEARCH_TOOL, SEARCH_TOOL_DIGEST)
+        objection = hold(Subject(SEARCH_TOOL, PLAIN, self.context), (switch_filter,))
+        if objection is None and self.context.engine is not None:
+            objection = policy_hold(self.context.engine, _loaded(candidate), self.request)
+        return _loaded(candidate) if objection is None else _held(candidate, objection)
+
+
+def _is_deferred(candidate: Candidate, stated: Availability, is_crowded: bool) -> bool:
+    """A wish of the surface record counts most, then `always_load`, then whatever defers (AT-37)."""
+    if candidate.wish in ("loaded", "deferred"):
+        return candidate.wish == "deferred"
+    if stated.is_always_loaded or candidate.tool.exposed_as is not None:
+        return False
+    return is_crowded or stated.is_deferred or candidate.tool.lifecycle == "deferred"
+
+
+def _loaded(candidate: Candidate, selection_ref: str | None = None, is_offered: bool = True) -> SurfaceEntry:
+    return SurfaceEntry(
+        candidate.tool,
+        candidate.digest,
+        "loaded",
+        detail="deprecated: use it only where it is used already" if candidate.tool.lifecycle == "deprecated" else "",
+        approval_from=candidate.approval_from,
+        max_calls_per_run=candidate.max_calls_per_run,
+        selection_ref=selection_ref,
+        pinned=candidate.pinned,
+        is_offered=is_offered,
+    )
+
+
+def _deferred(candidate: Candidate, is_offered: bool) -> SurfaceEntry:
+    entry = _loaded(candidate, None, is_offered)
+    detail = entry.detail or "its schema is shown once it is selected"
+    return msgspec.structs.replace(entry, standing="deferred", loading_state="deferred", detail=detail)
+
+
+def _waiting(candidate: Candidate, provider: Provider) -> SurfaceEntry:
+    state: LoadingState = "unavailable" if provider.is_failed else "pending_provider"
+    word = "cannot be reached" if provider.is_failed else "is still connecting"
+    return msgspec.structs.replace(
+        _loaded(candidate),
+        standing="deferred",
+        reason="deferred_until_discovered",
+        detail=f"{provider.name!r} {word}" + (f": {provider.detail}" if provider.detail else ""),
+        loading_state=state,
+        pending_provider=provider.name,
+    )
+
+
+def _held(candidate: Candidate, objection: Hold) -> SurfaceEntry:
+    return msgspec.structs.replace(
+        _loaded(candidate),
+        standing=objection.standing,
+        reason=objection.reason,
+        detail=objection.detail,
+        loading_state="unavailable",
+        is_judged=objection.is_judged,
+    )

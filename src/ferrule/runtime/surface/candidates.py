@@ -1,0 +1,191 @@
+"""Which tools a surface considers at all: an agent's, a surface record's, or every tool of the catalog.
+
+Tools are looked up by id, so an agent with twenty tools costs twenty look-ups however large the catalog is. What is not
+considered is not surfaced: calling it is answered like that, without looking further (AT-64, AML-88).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from ferrule.contracts.catalog import CatalogView, Listed
+from ferrule.errors import SurfaceError
+from ferrule.model.nearest import nearest
+from ferrule.model.surface import HoldReason, Standing, SurfaceRequest
+from ferrule.model.tool import Record, Tool
+from ferrule.model.value import dig, is_integer
+from ferrule.runtime.surface.roles import listed
+
+
+class Hold(msgspec.Struct, frozen=True, gc=False):
+    """Why a tool is not shown, and whether it may come back (`blocked`) or was removed (`excluded`)."""
+
+    standing: Standing
+    reason: HoldReason
+    detail: str
+    is_judged: bool = False
+    """True when a call is refused by the policy itself, not by the surface."""
+
+
+class Candidate(msgspec.Struct, gc=False):
+    """A tool a surface considers, with what its agent says about it."""
+
+    tool: Tool
+    digest: str
+    approval_from: tuple[str, ...] = ()
+    max_calls_per_run: int | None = None
+    pinned: str | None = None
+    is_named: bool = False
+    """True when an agent, a record or a pin names the tool, so that it is offered although deprecated."""
+    hold: Hold | None = None
+    """A reason against it that is known from the start."""
+    wish: Standing | None = None
+    """Where a surface record wants it."""
+
+
+class Selection(msgspec.Struct):
+    """What a surface is made of."""
+
+    candidates: dict[str, Candidate]
+    reason: str
+    tool_choice: str = "auto"
+    instructions: str = ""
+    max_tool_calls: int | None = None
+    audit_level: str = ""
+    is_confined: bool = False
+
+
+def candidates(view: CatalogView, request: SurfaceRequest) -> Selection:
+    """The tools of the request's agent, or every tool of the catalog. Raises SurfaceError for an unknown agent."""
+    if request.agent is None:
+        found = {one.tool.tool_id: _plain(view, request, one) for one in view.preferred()}
+        return Selection(found, "every tool of the catalog")
+    agent, manifest = view.record("agent", request.agent), view.record("manifest", request.agent)
+    if agent is not None and manifest is not None:
+        raise SurfaceError(f"{request.agent!r} is the name of an AML agent and of an ADL manifest; rename one of them")
+    if agent is not None:
+        return _of_agent(view, request, agent)
+    if manifest is not None:
+        return _of_manifest(view, request, manifest)
+    raise _unknown(view, request.agent)
+
+
+def _unknown(view: CatalogView, name: str) -> SurfaceError:
+    known = sorted({record.record_id for kind in ("agent", "manifest") for record in view.records(kind)})
+    return SurfaceError(f"there is no agent {name!r} in the catalog; {nearest(name, known) or listed('agents', known)}")
+
+
+def _of_agent(view: CatalogView, request: SurfaceRequest, record: Record) -> Selection:
+    """What the compiled payload of an AML agent lists, each in the very version it was compiled with."""
+    payload: dict[str, Any] = msgspec.json.decode(record.payload)
+    status = dig(payload, ("definition", "status"))
+    if status == "disabled":
+        raise SurfaceError(f"the agent {record.record_id!r} is disabled; activate it and build again")
+    found: dict[str, Candidate] = {}
+    for entry in payload.get("tools", ()):
+        candidate = _compiled(view, request, record.record_id, entry)
+        if candidate is not None:
+            found[candidate.tool.tool_id] = candidate
+    calls = dig(payload, ("definition", "runtime", "max_tool_calls"))
+    level = dig(payload, ("definition", "policies", "audit_level"))
+    return Selection(
+        found,
+        f"the tools of the agent {record.record_id!r}",
+        payload.get("tool_choice", "auto"),
+        payload.get("instructions", ""),
+        calls if is_integer(calls) else None,
+        level if isinstance(level, str) else "",
+        dig(payload, ("definition", "policies", "allow_external_http")) is not True,
+    )
+
+
+def _compiled(view: CatalogView, request: SurfaceRequest, agent: str, entry: dict[str, Any]) -> Candidate | None:
+    versions = view.versions(entry["tool_id"])
+    if not versions:
+        return None
+    compiled = next((one for one in versions if one.digest == entry["digest"]), None)
+    wanted = request.pins.get(entry["tool_id"], entry["version"])
+    hold = None
+    if compiled is None:
+        hold = _held("policy_blocked", f"the agent {agent!r} was compiled with another definition of it; build again")
+    elif wanted != entry["version"]:
+        detail = f"the agent {agent!r} was compiled with version {entry['version']}, so version {wanted} is not used"
+        hold = _held("policy_blocked", detail)
+    chosen = compiled or versions[0]
+    return Candidate(
+        chosen.tool,
+        chosen.digest,
+        tuple(entry.get("approval_from", ())),
+        entry.get("max_calls_per_run"),
+        entry["version"],
+        is_named=True,
+        hold=hold,
+    )
+
+
+def _of_manifest(view: CatalogView, request: SurfaceRequest, record: Record) -> Selection:
+    """The tools an ADL manifest lists: their namespace is the agent's name, their version the manifest's."""
+    items = dig(msgspec.json.decode(record.payload), ("spec", "tools"))
+    names = [item.get("id") for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+    found: dict[str, Candidate] = {}
+    for name in names:
+        versions = [one for one in view.versions(f"{record.record_id}.{name}") if one.tool.dialect == "adl"]
+        own = next((one for one in versions if one.tool.version == record.version), None)
+        if own is not None:
+            found[own.tool.tool_id] = _pinned(request, versions, own, is_named=True)
+    return Selection(found, f"the tools of the agent {record.record_id!r}")
+
+
+def looked_up(view: CatalogView, request: SurfaceRequest, tool_ids: Iterable[str]) -> dict[str, Candidate]:
+    """Candidates for these ids; ids that are not in the catalog are left out."""
+    found: dict[str, Candidate] = {}
+    for tool_id in tool_ids:
+        if versions := view.versions(tool_id):
+            found[tool_id] = _pinned(request, versions, versions[0], is_named=True)
+    return found
+
+
+def _plain(view: CatalogView, request: SurfaceRequest, one: Listed) -> Candidate:
+    """A tool of the catalog as it is, in the version the request asks for."""
+    tool = one.tool
+    if tool.tool_id in request.pins:
+        return _pinned(request, view.versions(tool.tool_id), one)
+    sources = ("tool",) if tool.approval_required else ()
+    hold = _contested(tool) if one.is_contested else None
+    return Candidate(tool, one.digest, sources, tool.max_calls_per_run, hold=hold)
+
+
+def _pinned(
+    request: SurfaceRequest, versions: Sequence[Listed], preferred: Listed, *, is_named: bool = False
+) -> Candidate:
+    wanted = request.pins.get(preferred.tool.tool_id)
+    chosen = preferred if wanted is None else next((one for one in versions if one.tool.version == wanted), None)
+    tool = (chosen or preferred).tool
+    candidate = Candidate(
+        tool,
+        (chosen or preferred).digest,
+        ("tool",) if tool.approval_required else (),
+        tool.max_calls_per_run,
+        wanted,
+        is_named=is_named or wanted is not None,
+    )
+    if preferred.is_contested:
+        candidate.hold = _contested(tool)
+    elif chosen is None:
+        there = ", ".join(one.tool.version or "none" for one in versions)
+        candidate.hold = _held("feature_disabled", f"version {wanted} is not in the catalog, which has {there}")
+    return candidate
+
+
+def _contested(tool: Tool) -> Hold:
+    detail = (
+        f"several differently named tools have the id {tool.tool_id!r}, so it is not clear which is meant; rename one"
+    )
+    return _held("feature_disabled", detail)
+
+
+def _held(reason: HoldReason, detail: str) -> Hold:
+    return Hold("blocked", reason, detail)

@@ -1,0 +1,166 @@
+"""An inverted index over the tools of one surface, scored like BM25 with a weight per field. In memory, built when asked.
+
+A word that no tool has is tried as the beginning of others, then with its ending cut off. Weights of a word are worked
+out on its first use and kept in plain arrays: an index costs about a kilobyte a tool.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from array import array
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from heapq import nlargest
+from itertools import accumulate, chain, islice, takewhile
+from sys import intern
+from typing import NamedTuple
+
+from ferrule.model.tool import Tool
+from ferrule.runtime.surface.words import levelled, words
+
+_JOINTS = re.compile(r"[\W_]+")
+_SATURATION, _LENGTH = 1.2, 0.5
+_MOST_WORDS = 32
+_MOST_ENDINGS = 16
+_SHORTEST_BEGINNING = 3
+_CUT = 3
+_GUESSED, _CUT_OFF = 0.6, 0.4
+
+
+class Terms(NamedTuple):
+    """The words of one tool and how much each counts in it."""
+
+    words: tuple[str, ...]
+    weights: array[float]
+    length: float
+
+
+class Match(NamedTuple):
+    """One tool found."""
+
+    number: int
+    score: float
+    words: tuple[str, ...]
+    """Which words of the query it has."""
+
+
+def terms_of(tool: Tool) -> Terms:
+    """The words a tool is found by. A name counts more than a description."""
+    counts: dict[str, float] = {}
+    for weight, text in _fields(tool):
+        for word in words(text):
+            counts[word] = counts.get(word, 0.0) + weight
+    counts.setdefault(intern(levelled(_JOINTS.sub("", tool.name.casefold()))), 1.0)
+    return Terms(tuple(counts), array("f", counts.values()), sum(counts.values()))
+
+
+def _fields(tool: Tool) -> Iterable[tuple[float, str]]:
+    yield 3.0, " ".join((tool.name, *tool.aliases))
+    yield 2.0, " ".join((tool.search_hint or "", tool.title or "", *tool.tags))
+    yield 1.5, tool.namespace
+    yield 1.0, tool.description
+
+
+class ToolIndex:
+    """Finds tools by words. Numbers are positions in the sequence it was made from."""
+
+    def __init__(self, documents: Sequence[Terms]) -> None:
+        self._count = len(documents)
+        self._lengths = array("f", (terms.length for terms in documents))
+        self._average = sum(self._lengths) / max(1, self._count) or 1.0
+        holders = Counter(chain.from_iterable(terms.words for terms in documents))
+        self._places = dict(zip(holders, range(len(holders)), strict=True))
+        self._starts = array("I", accumulate(holders.values(), initial=0))
+        self._is_scored = bytearray(len(holders))
+        self._sorted: list[str] = []
+        self._numbers, self._weights = self._filled(documents)
+
+    def _filled(self, documents: Sequence[Terms]) -> tuple[array[int], array[float]]:
+        """For each word, side by side: the tools that have it in order, and how much it counts in them."""
+        numbers, weights = array("I", bytes(4 * self._starts[-1])), array("f", bytes(4 * self._starts[-1]))
+        places, free = self._places, self._starts.tolist()
+        for number, terms in enumerate(documents):
+            for word, weight in zip(terms.words, terms.weights, strict=True):
+                place = places[word]
+                at = free[place]
+                numbers[at], weights[at] = number, weight
+                free[place] = at + 1
+        return numbers, weights
+
+    def find(self, query: str, most: int, last: frozenset[int] = frozenset()) -> list[Match]:
+        """The best matches, best first; numbers in `last` come after all others."""
+        meant = self._asked(query)
+        scores = self._scores(meant)
+        later = {number: scores.pop(number) for number in last if number in scores}
+        best = [*_best(scores, most), *_best(later, most)][:most]
+        return [Match(number, round(score, 3), self._matched(number, meant)) for number, score in best]
+
+    def scores(self, query: str) -> dict[int, float]:
+        """Every tool that has something of a query, with how well it fits."""
+        return self._scores(self._asked(query))
+
+    def _asked(self, query: str) -> dict[str, list[tuple[str, float]]]:
+        return {word: self._meant(word) for word in dict.fromkeys(islice(words(query), _MOST_WORDS))}
+
+    def _scores(self, meant: dict[str, list[tuple[str, float]]]) -> dict[int, float]:
+        scores: dict[int, float] = {}
+        for variants in meant.values():
+            for word, factor in variants:
+                start, end = self._span(word)
+                for number, score in zip(self._numbers[start:end], self._weights[start:end], strict=True):
+                    scores[number] = scores.get(number, 0.0) + score * factor
+        return scores
+
+    def _meant(self, word: str) -> list[tuple[str, float]]:
+        """The indexed words an asked word stands for, each with how sure that is."""
+        if word in self._places:
+            return [(word, 1.0)]
+        if longer := self._beginning(word):
+            return [(other, _GUESSED) for other in longer]
+        for cut in range(1, _CUT + 1):
+            if len(word) - cut > _SHORTEST_BEGINNING and (longer := self._beginning(word[:-cut])):
+                return [(other, _CUT_OFF) for other in longer]
+        return []
+
+    def _beginning(self, start: str) -> list[str]:
+        if len(start) < _SHORTEST_BEGINNING:
+            return []
+        if not self._sorted:
+            self._sorted = sorted(self._places)
+        at = bisect_left(self._sorted, start)
+        return list(takewhile(lambda word: word.startswith(start), self._sorted[at : at + _MOST_ENDINGS]))
+
+    def _span(self, word: str) -> tuple[int, int]:
+        """Where a word's tools stand. Its counts become scores on its first use."""
+        place = self._places[word]
+        start, end = self._starts[place], self._starts[place + 1]
+        if not self._is_scored[place]:
+            self._score(start, end)
+            self._is_scored[place] = 1
+        return start, end
+
+    def _score(self, start: int, end: int) -> None:
+        rarity = math.log(1 + (self._count - (end - start) + 0.5) / (end - start + 0.5)) * (_SATURATION + 1)
+        floor, slope = _SATURATION * (1 - _LENGTH), _SATURATION * _LENGTH / self._average
+        lengths = self._lengths
+        for at in range(start, end):
+            count = self._weights[at]
+            self._weights[at] = rarity * count / (count + floor + slope * lengths[self._numbers[at]])
+
+    def _matched(self, number: int, meant: dict[str, list[tuple[str, float]]]) -> tuple[str, ...]:
+        return tuple(word for word, variants in meant.items() if any(self._has(other, number) for other, _ in variants))
+
+    def _has(self, word: str, number: int) -> bool:
+        start, end = self._span(word)
+        at = bisect_left(self._numbers, number, start, end)
+        return at < end and self._numbers[at] == number
+
+
+def _best(scores: dict[int, float], most: int) -> list[tuple[int, float]]:
+    """The highest scores, best first; equal ones in their order. Only what can be among them is sorted."""
+    if len(scores) > most:
+        least = nlargest(most, scores.values())[-1]
+        scores = {number: score for number, score in scores.items() if score >= least}
+    return sorted(scores.items(), key=lambda found: (-found[1], found[0]))[:most]

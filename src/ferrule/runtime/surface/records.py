@@ -1,0 +1,123 @@
+"""Surface records of the catalog: a set of tools somebody wrote down, followed within what the agent may use (AT-63)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from ferrule.contracts.catalog import CatalogView
+from ferrule.errors import SurfaceError
+from ferrule.model.nearest import nearest
+from ferrule.model.surface import HOLD_REASONS, HoldReason, Standing, SurfaceRequest
+from ferrule.runtime.surface.candidates import Candidate, Hold, Selection, candidates, looked_up
+from ferrule.runtime.surface.roles import listed
+
+_LISTS: tuple[tuple[str, Standing | None], ...] = (
+    ("tool_refs", None),
+    ("loaded_tools", "loaded"),
+    ("deferred_tools", "deferred"),
+    ("blocked_tools", "blocked"),
+    ("excluded_tools", "excluded"),
+)
+"""A tool in several lists goes by the last of them, which is the strictest."""
+_SHOWN = ("tool_refs", "loaded_tools", "deferred_tools")
+
+
+def surface_record(view: CatalogView, surface_id: str) -> dict[str, Any]:
+    """The record of that id. Raises SurfaceError when there is none."""
+    record = view.record("surface", surface_id)
+    if record is None:
+        known = sorted({surface.record_id for surface in view.records("surface")})
+        hint = nearest(surface_id, known) or listed("surfaces", known)
+        raise SurfaceError(f"there is no surface {surface_id!r} in the catalog; {hint}")
+    payload: dict[str, Any] = msgspec.json.decode(record.payload)
+    return payload
+
+
+def constrained(request: SurfaceRequest, record: dict[str, Any]) -> SurfaceRequest:
+    """The request as the record narrows it: its model capabilities count where the request says nothing, and whoever is
+    named in `role_constraints` is the only one to use it."""
+    constraints = record.get("role_constraints")
+    constraints = constraints if isinstance(constraints, dict) else {}
+    agent = constraints.get("agent")
+    if agent is not None and agent != request.agent:
+        raise SurfaceError(f"the surface {request.surface_id!r} is for the agent {agent!r}, not for {request.agent!r}")
+    capabilities = record.get("model_capabilities")
+    return msgspec.structs.replace(
+        request,
+        model_capabilities={**(capabilities if isinstance(capabilities, dict) else {}), **request.model_capabilities},
+        is_interactive=request.is_interactive and constraints.get("interactive") is not False,
+    )
+
+
+def roles_named(request: SurfaceRequest, record: dict[str, Any]) -> tuple[str, ...]:
+    """The roles that bound the surface: the request's, and the one the record demands."""
+    constraints = record.get("role_constraints")
+    demanded = constraints.get("role") if isinstance(constraints, dict) else None
+    names = (request.role, demanded if isinstance(demanded, str) else None)
+    return tuple(dict.fromkeys(name for name in names if name))
+
+
+def follow(view: CatalogView, request: SurfaceRequest, record: dict[str, Any]) -> Selection:
+    """The tools the record lists, of those the agent may use, each where it is wanted.
+
+    A record that only holds tools back leaves all the others.
+    """
+    wishes = _wishes(view, record)
+    is_listing = any(key in record for key in _SHOWN)
+    if request.agent is not None or not is_listing:
+        selection = candidates(view, request)
+        known = selection.candidates
+        found = {tool_id: known[tool_id] for tool_id in wishes if tool_id in known} if is_listing else known
+    else:
+        selection, found = Selection({}, ""), looked_up(view, request, wishes)
+    for tool_id, wish in wishes.items():
+        if tool_id in found:
+            _wish(found[tool_id], *wish)
+    choice = record.get("default_tool_choice")
+    selection.candidates = found
+    selection.reason = f"the tools of the surface record {request.surface_id!r}"
+    if isinstance(choice, str) and selection.tool_choice != "none":
+        selection.tool_choice = choice
+    return selection
+
+
+def unresolved(view: CatalogView, record: dict[str, Any]) -> list[str]:
+    """What the record lists and the catalog does not have."""
+    return sorted({ref for key, _ in _LISTS for ref, _ in _entries(record, key) if not _meant(view, ref)})
+
+
+def _wish(candidate: Candidate, standing: Standing | None, entry: dict[str, Any]) -> None:
+    candidate.is_named, candidate.wish = True, standing
+    if candidate.hold is None and standing in ("blocked", "excluded"):
+        written = entry.get("reason")
+        reason: HoldReason = next((known for known in HOLD_REASONS if known == written), "policy_blocked")
+        detail = entry.get("detail") or f"the surface record holds it back: {written or 'no reason given'}"
+        candidate.hold = Hold(standing, reason, str(detail))
+
+
+def _wishes(view: CatalogView, record: dict[str, Any]) -> dict[str, tuple[Standing | None, dict[str, Any]]]:
+    found: dict[str, tuple[Standing | None, dict[str, Any]]] = {}
+    for key, standing in _LISTS:
+        for ref, entry in _entries(record, key):
+            ids = _meant(view, ref)
+            if len(ids) > 1 and key in _SHOWN:  # a name of several tools shows none of them, and holds back all (AT-6)
+                continue
+            found.update((tool_id, (standing, entry)) for tool_id in ids)
+    return found
+
+
+def _meant(view: CatalogView, ref: str) -> Sequence[str]:
+    """An id, else the tools a name may mean."""
+    return (ref,) if view.versions(ref) else view.named(ref)
+
+
+def _entries(record: dict[str, Any], key: str) -> Iterable[tuple[str, dict[str, Any]]]:
+    written = record.get(key)
+    for entry in written if isinstance(written, list) else ():
+        if isinstance(entry, str):
+            yield entry, {}
+        elif isinstance(entry, dict) and isinstance(ref := entry.get("tool_id") or entry.get("name"), str):
+            yield ref, entry

@@ -1,0 +1,144 @@
+"""What a model is shown of a surface: loaded tools with their schemas, the search tool, and the names of what is deferred.
+
+Internal fields are gone from every schema (AT-56), nothing of a deferred schema is shown, and the whole is bounded: the
+surface decides how many tools are loaded, and the list of deferred names has a budget (AT-66, AT-179). Dialects for
+providers and MCP are made from this, so none of them can show more.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from ferrule.model.surface import Surface, SurfaceEntry, SurfaceSettings
+from ferrule.runtime.surface.search_tool import SEARCH_TOOL
+from ferrule.schema.internal_fields import model_schema
+
+_LONGEST_HINT = 120
+_MOST_NAMESPACES = 20
+
+
+class ShownTool(msgspec.Struct, frozen=True):
+    """A tool a model can call."""
+
+    name: str
+    """The name to call it by; it leads to this tool alone."""
+    description: str
+    input_schema: msgspec.Raw
+    """JSON Schema without internal fields; the tool's own bytes when it has none."""
+    tool_id: str
+    title: str | None = None
+    strict: bool = True
+
+
+class DeferredName(msgspec.Struct, frozen=True):
+    """A tool a model can ask for."""
+
+    name: str
+    hint: str = ""
+
+
+class Rendering(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything a model is shown."""
+
+    tools: tuple[ShownTool, ...]
+    deferred: tuple[DeferredName, ...] = ()
+    """As many as fit; search finds the rest."""
+    unlisted: int = 0
+    """How many deferred tools are not listed."""
+    tool_choice: str = "auto"
+    instructions: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {
+            "tools": [
+                {
+                    "name": tool.name,
+                    "description": tool.description,
+                    "input_schema": msgspec.json.decode(tool.input_schema),
+                    "strict": tool.strict,
+                }
+                for tool in self.tools
+            ],
+            "deferred_tools": [msgspec.to_builtins(name) for name in self.deferred],
+            "unlisted_deferred_tools": self.unlisted,
+            "tool_choice": self.tool_choice,
+            "instructions": self.instructions,
+        }
+
+
+def render(surface: Surface, settings: SurfaceSettings = SurfaceSettings()) -> Rendering:  # noqa: B008  # frozen
+    """What the model of this surface is shown."""
+    loaded = [entry for entry in surface.entries.values() if entry.standing == "loaded" and entry.is_offered]
+    waiting = [entry for entry in surface.entries.values() if entry.standing == "deferred" and entry.is_offered]
+    listed = _listed(surface, waiting, settings.max_listed_chars)
+    rest = waiting[len(listed) :]
+    return Rendering(
+        tools=tuple(_shown(surface, entry, listed, rest) for entry in loaded),
+        deferred=listed,
+        unlisted=len(rest),
+        tool_choice=_choice(surface),
+        instructions=_guidance(surface.instructions, {entry.tool.name for entry in loaded}),
+    )
+
+
+def _guidance(instructions: str, names: set[str]) -> str:
+    """The compiled guidance as far as it is about tools the model is shown: it is one section per tool, headed by its name."""
+    sections = f"\n\n{instructions}".split("\n\n## ")[1:]
+    return "\n\n".join(f"## {section}" for section in sections if section.partition("\n")[0] in names)
+
+
+def _choice(surface: Surface) -> str:
+    """A choice that names a tool is told by the name the tool is shown by; one that cannot be called leaves the choice free."""
+    entry = None if surface.tool_choice in ("auto", "none", "required") else surface.find(surface.tool_choice)
+    if entry is not None:
+        return surface.shown_name(entry) if entry.standing == "loaded" else "auto"
+    return surface.tool_choice if surface.tool_choice in ("none", "required") else "auto"
+
+
+def _listed(surface: Surface, waiting: Sequence[SurfaceEntry], budget: int) -> tuple[DeferredName, ...]:
+    """Names and hints as far as the budget goes; none for a model that reaches deferred tools by search only (AT-73)."""
+    listed: list[DeferredName] = []
+    if surface.request.model_capabilities.get("deferred_refs", True) is not True:
+        return ()
+    for entry in waiting:
+        shown = DeferredName(surface.shown_name(entry), _hint(entry))
+        budget -= len(shown.name) + len(shown.hint) + 4
+        if budget < 0:
+            break
+        listed.append(shown)
+    return tuple(listed)
+
+
+def _hint(entry: SurfaceEntry) -> str:
+    hint = " ".join((entry.tool.search_hint or entry.tool.title or "").split())
+    return hint if len(hint) <= _LONGEST_HINT else hint[: _LONGEST_HINT - 1] + "…"
+
+
+def _shown(
+    surface: Surface, entry: SurfaceEntry, listed: Sequence[DeferredName], rest: Sequence[SurfaceEntry]
+) -> ShownTool:
+    tool = entry.tool
+    description = tool.description
+    if tool is SEARCH_TOOL:
+        description = "\n\n".join(filter(None, (description, _names_text(listed), _rest_text(rest))))
+    return ShownTool(
+        surface.shown_name(entry), description, model_schema(tool), tool.tool_id, tool.title, tool.facts.strict
+    )
+
+
+def _names_text(listed: Sequence[DeferredName]) -> str:
+    lines = (f"- {one.name}: {one.hint}" if one.hint else f"- {one.name}" for one in listed)
+    return "Tools to select:\n" + "\n".join(lines) if listed else ""
+
+
+def _rest_text(rest: Sequence[SurfaceEntry]) -> str:
+    if not rest:
+        return ""
+    spaces = Counter(entry.tool.namespace for entry in rest).most_common(_MOST_NAMESPACES)
+    counted = ", ".join(f"{namespace[:_LONGEST_HINT]} ({count})" for namespace, count in spaces)
+    return f"{len(rest)} further tools can be found by keywords, in: {counted}"

@@ -1,0 +1,103 @@
+"""The search tool: how a model finds and loads tools whose schemas it was not shown. A tool like any other, on every
+surface that defers something; it reads the caller's own surface and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from ferrule.model.canonical import digest_of_tool
+from ferrule.model.surface import Surface
+from ferrule.model.tool import SafetyFacts, Tool, raw
+from ferrule.runtime.surface.search import SHARED_INDEXES, SearchIndexes, names_in, search
+from ferrule.schema.internal_fields import model_schema
+
+MOST_MATCHES = 50
+
+SEARCH_TOOL = Tool(
+    tool_id="ferrule.search_tools",
+    namespace="ferrule",
+    name="search_tools",
+    title="Search tools",
+    description=(
+        "Finds tools that are available here but not loaded yet. Give keywords to search, or `select:<name>[,<name>]` to"
+        " load tools by their exact names. Loaded tools can be called; the others must be selected first."
+    ),
+    search_hint="find and load further tools",
+    lifecycle="available",
+    tool_kind="function",
+    dialect="ferrule",
+    version="1.0.0",
+    input_schema=raw(
+        {
+            "type": "object",
+            "properties": {
+                "query": {
+                    "type": "string",
+                    "minLength": 1,
+                    "maxLength": 1000,
+                    "description": "Keywords, or `select:` and the names of tools, separated by commas.",
+                },
+                "limit": {
+                    "type": "integer",
+                    "minimum": 1,
+                    "maximum": MOST_MATCHES,
+                    "description": "How many matches to give at most.",
+                },
+            },
+            "required": ["query"],
+            "additionalProperties": False,
+        }
+    ),
+    facts=SafetyFacts(is_read_only=True, is_concurrency_safe=True, is_destructive=False, is_open_world=False),
+)
+SEARCH_TOOL_DIGEST = digest_of_tool(SEARCH_TOOL)
+
+
+class SearchHandle(Protocol):
+    """The caller's session, as the search tool uses it."""
+
+    @property
+    def surface(self) -> Surface:
+        """The caller's surface."""
+
+    def tell_found(self, tool_ids: Sequence[str], search_id: str) -> None:
+        """Record what a search found."""
+
+    def select(self, names: Sequence[str], search_id: str) -> Any:
+        """Load these tools; afterwards `surface` is the new surface."""
+
+
+def run_search(
+    handle: SearchHandle,
+    arguments: dict[str, Any],
+    *,
+    new_id: Callable[[], str],
+    limit: int = 10,
+    indexes: SearchIndexes = SHARED_INDEXES,
+) -> dict[str, Any]:
+    """Answer one call of the search tool. An exact selection loads what it finds and shows how to call it."""
+    wanted = min(max(1, int(arguments.get("limit", limit))), MOST_MATCHES)
+    result = search(handle.surface, arguments["query"], search_id=new_id(), limit=wanted, indexes=indexes)
+    handle.tell_found(result.matches, result.search_id)
+    record = result.to_record()
+    if result.query_type == "keyword":
+        return record
+    if result.next_action == "load_schema_then_call":
+        handle.select(names_in(result.query), result.search_id)
+    record["loaded"] = [loaded for tool_id in result.matches if (loaded := _loaded(handle.surface, tool_id))]
+    return record
+
+
+def _loaded(surface: Surface, tool_id: str) -> dict[str, Any] | None:
+    entry = surface.entries[tool_id]
+    if entry.standing != "loaded":
+        return None
+    return {
+        "name": surface.shown_name(entry),
+        "description": entry.tool.description,
+        "input_schema": msgspec.json.decode(model_schema(entry.tool)),
+    }

@@ -1,0 +1,173 @@
+"""Turns a model's answer to a fitted schema back into what the tool takes, by the steps alone.
+
+Models do not always do as they are told: JSON in a text where an object was asked for, an object where pairs were, a property by
+its own name. Whatever can be understood in one way only is understood. What cannot is left as it is, for the tool's own schema
+to refuse with a message about it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from ferrule.schema.fitting.merging import key_of
+from ferrule.schema.fitting.steps import (
+    KEEP,
+    KEY,
+    VALUE,
+    Choice,
+    Items,
+    Members,
+    Option,
+    Pairs,
+    Same,
+    Shape,
+    Step,
+    Text,
+    Wrapped,
+)
+from ferrule.schema.fitting.typed import type_of
+from ferrule.schema.validation.compiled import compiled_schema
+
+_DEEPEST = 150
+
+
+def decode(steps: tuple[Step, ...], arguments: Any) -> Any:
+    """The arguments as the tool takes them. Never raises."""
+    if isinstance(arguments, bytes | str):
+        arguments = _parsed(arguments) if arguments.strip() else {}
+    if arguments is None:
+        arguments = {}
+    return _decoded(steps, 0, arguments, 0) if steps else arguments
+
+
+def _decoded(steps: tuple[Step, ...], number: int, value: Any, depth: int) -> Any:
+    if number == KEEP or depth > _DEEPEST:
+        return value
+    match steps[number]:
+        case Text():
+            return _parsed(value) if isinstance(value, str) else value
+        case Members() as step:
+            value = _meant(value, dict)
+            return _members(steps, step, value, depth) if isinstance(value, dict) else value
+        case Items() as step:
+            value = _meant(value, list)
+            return _items(steps, step, value, depth) if isinstance(value, list) else value
+        case Pairs() as step:
+            return _pairs(steps, step.step, value, depth)
+        case Wrapped() as step:
+            inner = value[step.name] if isinstance(value, dict) and step.name in value and len(value) == 1 else value
+            return _decoded(steps, step.step, inner, depth + 1)
+        case Choice() as step:
+            return _chosen(steps, step, value, depth)
+        case Same():
+            return value
+
+
+def _members(steps: tuple[Step, ...], step: Members, value: dict[str, Any], depth: int) -> dict[str, Any]:
+    by_name = {member.name: member for member in step.members}
+    by_own = {member.was: member for member in step.members if member.was is not None}
+    changed = {member.name for member in by_own.values()} if step.is_open else set()
+    found: dict[str, Any] = {}
+    more: Any = None
+    for name, given in value.items():
+        member = by_name.get(name) or by_own.get(name)
+        if member is not None:
+            own = name if member.was is None else member.was
+            if not (given is None and member.is_absent_null):
+                found[own] = _decoded(steps, member.step, given, depth + 1)
+        elif name == step.others:
+            more = _pairs(steps, step.others_step, given, depth)
+        else:
+            found[name[:-1] if changed and is_escaped(name, changed) else name] = given
+    return {**more, **found} if isinstance(more, dict) else found
+
+
+def is_escaped(name: str, changed: set[str]) -> bool:
+    """Whether a name is one of `changed` with more `_` behind it."""
+    return name not in changed and any(name.startswith(one) and not name[len(one) :].strip("_") for one in changed)
+
+
+def _items(steps: tuple[Step, ...], step: Items, value: list[Any], depth: int) -> list[Any]:
+    first = step.first
+    return [
+        _decoded(steps, first[at] if at < len(first) else step.rest, item, depth + 1) for at, item in enumerate(value)
+    ]
+
+
+def _pairs(steps: tuple[Step, ...], number: int, value: Any, depth: int) -> Any:
+    if isinstance(value, str):
+        parsed = _parsed(value)
+        value = parsed if isinstance(parsed, list | dict) else value
+    if isinstance(value, dict):
+        return {key: _decoded(steps, number, item, depth + 1) for key, item in value.items()}
+    if not isinstance(value, list):
+        return value
+    found: dict[str, Any] = {}
+    for pair in value:
+        if isinstance(pair, dict) and isinstance(pair.get(KEY), str) and VALUE in pair:
+            found[pair[KEY]] = _decoded(steps, number, pair[VALUE], depth + 1)
+        elif isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str):
+            found[pair[0]] = _decoded(steps, number, pair[1], depth + 1)
+        else:
+            return value
+    return found
+
+
+def _chosen(steps: tuple[Step, ...], step: Choice, value: Any, depth: int) -> Any:
+    fitting = [option for option in step.options if has_shape(option.shape, value)]
+    if not fitting and isinstance(value, str):
+        parsed = _parsed(value)
+        if isinstance(parsed, dict | list):
+            value = parsed
+            fitting = [option for option in step.options if has_shape(option.shape, value)]
+    numbers = {option.step for option in fitting}
+    if len(numbers) == 1:
+        return _decoded(steps, numbers.pop(), value, depth + 1)
+    for option in fitting or step.options:
+        found = _decoded(steps, option.step, value, depth + 1)
+        if accepts(option, found):
+            return found
+    return value
+
+
+def accepts(option: Option, value: Any) -> bool:
+    """Whether the original branch takes a value, as far as is known."""
+    if type_of(value) not in option.was:
+        return False
+    if not option.accepts:
+        return True
+    try:
+        return compiled_schema(option.accepts.encode()).is_valid(value)
+    except Exception:  # a branch nobody can read does not decide
+        return True
+
+
+def has_shape(shape: Shape, value: Any) -> bool:
+    """Whether a value looks like the fitted branch."""
+    if type_of(value) not in shape.types:
+        return False
+    if not isinstance(value, dict):
+        return True
+    if not shape.required <= value.keys() or (shape.allowed is not None and not value.keys() <= shape.allowed):
+        return False
+    return all(
+        name not in value or key_of(value[name]) in map(key_of, allowed) for name, allowed in shape.constants.items()
+    )
+
+
+def _meant(value: Any, kind: type) -> Any:
+    """An object or a list that was sent as JSON in a text."""
+    if isinstance(value, str):
+        parsed = _parsed(value)
+        return parsed if isinstance(parsed, kind) else value
+    return value
+
+
+def _parsed(text: str | bytes) -> Any:
+    """What a text says as JSON; the text itself where it is none."""
+    try:
+        return msgspec.json.decode(text)
+    except (ValueError, RecursionError):
+        return text

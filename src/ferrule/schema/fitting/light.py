@@ -1,0 +1,232 @@
+"""For providers that take any keyword inside a schema: only the root is put right, and what their parsers stumble over."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from itertools import islice
+from typing import Any
+
+from ferrule.schema.fitting.change import Unfit
+from ferrule.schema.fitting.merging import type_words
+from ferrule.schema.fitting.profile import Profile
+from ferrule.schema.fitting.references import DYNAMIC, Homes
+from ferrule.schema.fitting.state import DEEPEST, MOST_SCHEMAS, Node, State, below
+from ferrule.schema.fitting.typed import bounds_in_numbers
+from ferrule.schema.walk import LIST_KEYWORDS, MAP_KEYWORDS, SCHEMA_KEYWORDS, positions
+
+_HOMES = ("$defs", "definitions")
+_DESCENT = SCHEMA_KEYWORDS | LIST_KEYWORDS | MAP_KEYWORDS
+_TOUCHED = _DESCENT | {"$ref", *DYNAMIC, "$id", "$anchor", "$dynamicAnchor", "exclusiveMinimum", "exclusiveMaximum"}
+_CONTAINERS = ("array", "object")
+_NEWER = frozenset(
+    [
+        "prefixItems",
+        "dependentRequired",
+        "dependentSchemas",
+        "unevaluatedItems",
+        "unevaluatedProperties",
+        "minContains",
+        "maxContains",
+    ]
+)
+"""Keywords that draft 7 does not know."""
+_LATER = frozenset({"unevaluatedItems", "unevaluatedProperties", "minContains", "maxContains", *DYNAMIC})
+"""Keywords that draft 7 cannot say in any way."""
+_EITHER = frozenset({"oneOf", "not", "if", "then", "else"})
+"""Keywords that refuse more where something inside them accepts more."""
+_SILENT = frozenset({"description", "title", "default", "examples", "$comment", "deprecated"})
+
+
+class Light(State):
+    """One schema being walked, and copied where something changes."""
+
+    def __init__(self, root: Any, profile: Profile, draft: int) -> None:
+        super().__init__(root, profile, draft)
+        self._root = root
+        self.homes = Homes()
+        self.schemas *= 3
+        self._homed: dict[str, dict[str, Any]] = {}
+        self._ahead: list[tuple[str, str, Any]] = []
+
+    def node(self, schema: Any, path: str, depth: int) -> Node | None:
+        """The schema, with steps of its own: never any."""
+        return self.walked(schema, path, depth), -1
+
+    def of_type(self, word: str, keywords: dict[str, Any], path: str, depth: int, words: list[str]) -> Node | None:
+        """Not asked of providers that take anything."""
+        return self.walked({**keywords, "type": word}, path, depth), -1
+
+    def walked(self, schema: Any, path: str, depth: int) -> dict[str, Any]:
+        """The schema as it can be sent; itself where nothing changes."""
+        if not isinstance(schema, dict):
+            if not isinstance(schema, bool):
+                raise Unfit("it is no schema; write an object", path)
+            return {} if schema else {"not": {}}
+        word = schema.get("type")
+        if word.__class__ is not list and word not in _CONTAINERS and schema.keys().isdisjoint(_TOUCHED):
+            return schema
+        self.spend(path)
+        if depth > DEEPEST:
+            raise Unfit(f"it is nested more than {DEEPEST} levels deep; make it flatter", path)
+        return self._filled(self._inside(self._modern(schema, path), path, depth), path)
+
+    def _inside(self, schema: dict[str, Any], path: str, depth: int) -> dict[str, Any]:
+        changed: dict[str, Any] = {}
+        for keyword, operand in schema.items():
+            if keyword not in _TOUCHED:
+                continue
+            if keyword == "$ref":
+                found: Any = self._referred(operand, path)
+            elif keyword in MAP_KEYWORDS and isinstance(operand, dict):
+                if keyword in _HOMES:
+                    continue
+                found = self._mapped(operand, below(path, keyword), depth)
+            elif isinstance(operand, list) and (keyword in LIST_KEYWORDS or keyword == "items"):
+                where = below(path, keyword)
+                found = [self.walked(member, f"{where}/{at}", depth + 1) for at, member in enumerate(operand)]
+                found = operand if all(a is b for a, b in zip(found, operand, strict=True)) else found
+            elif keyword in SCHEMA_KEYWORDS and isinstance(operand, dict):
+                found = self.walked(operand, below(path, keyword), depth + 1)
+            else:
+                continue
+            if found is not operand:
+                changed[keyword] = found
+        if not changed and not any(home in schema for home in _HOMES):
+            return schema
+        return {word: changed.get(word, said) for word, said in schema.items() if word not in _HOMES}
+
+    def _mapped(self, operand: dict[str, Any], path: str, depth: int) -> dict[str, Any]:
+        changed: dict[str, Any] = {}
+        if len(operand) > MOST_SCHEMAS:
+            raise Unfit(f"more than {MOST_SCHEMAS:,} at one place; leave some out", path)
+        for name, member in operand.items():
+            if isinstance(member, list):  # names, in `dependencies`
+                continue
+            found = self.walked(member, f"{path}/{name}", depth + 1)
+            if found is not member:
+                changed[name] = found
+        return {name: changed.get(name, member) for name, member in operand.items()} if changed else operand
+
+    def _modern(self, schema: dict[str, Any], path: str) -> dict[str, Any]:
+        """The schema in the words of the draft that the provider reads."""
+        if schema.keys().isdisjoint(_DATED):
+            return schema
+        new = dict(schema)
+        if self.draft <= 7:
+            self._aged(new, path)
+        for keyword in (*DYNAMIC, *(("$id", "$anchor", "$dynamicAnchor") if path else ())):
+            if keyword in new:
+                self.changed(below(path, keyword), "references are followed before a schema is sent", "dropped")
+                del new[keyword]
+        if not _EITHER.isdisjoint(new) and self.is_unsure:
+            self._loose(new, path)
+        if self.profile.draft <= 7 < self.draft:
+            _older(new)
+        bounds_in_numbers(new)
+        if self.profile.draft > 7 and isinstance(new.get("items"), list):
+            new["prefixItems"] = new.pop("items")
+            if "additionalItems" in new:
+                new["items"] = new.pop("additionalItems")
+            self.changed(
+                below(path, "items"), "a list of schemas is called prefixItems now", "rewritten", "prefixItems"
+            )
+        elif self.profile.draft <= 7 and isinstance(new.get("prefixItems"), list):
+            if isinstance(new.get("items"), dict | bool):
+                new["additionalItems"] = new.pop("items")
+            new["items"] = new.pop("prefixItems")
+            self.changed(below(path, "prefixItems"), "draft 7 calls it items", "rewritten", "items")
+        if self.profile.draft <= 7 and "minContains" in new and "contains" in new:
+            self.changed(below(path, "contains"), "draft 7 knows no minContains", "dropped")
+            del new["contains"]
+        return new
+
+    @cached_property
+    def is_unsure(self) -> bool:
+        """Whether there is something that the provider's draft cannot say in any way."""
+        if not self.profile.draft <= 7 < self.draft:
+            return False
+        return any(not _LATER.isdisjoint(position.schema) for position in islice(positions(self._root), 10_000))
+
+    def _loose(self, new: dict[str, Any], path: str) -> None:
+        """Takes out what would refuse more if something inside it accepted more."""
+        if "oneOf" in new:
+            self.changed(below(path, "oneOf"), "draft 7 does not know all keywords inside it", "rewritten", "anyOf")
+            also = {"allOf": [*new.get("allOf", ()), {"anyOf": new["anyOf"]}]} if "anyOf" in new else {}
+            new |= {**also, "anyOf": new.pop("oneOf")}
+        for keyword in ("not", "if", "then", "else"):
+            if keyword in new:
+                self.changed(below(path, keyword), "draft 7 does not know all keywords inside it", "dropped")
+                del new[keyword]
+
+    def _aged(self, new: dict[str, Any], path: str) -> None:
+        """Takes out what says nothing by the draft the schema was written for, and would by the provider's."""
+        silent = [word for word in new if word in _NEWER]
+        if "$ref" in new:
+            silent = [word for word in new if word != "$ref" and word not in _SILENT and word not in _HOMES]
+        for word in silent:
+            self.changed(below(path, word), "it says nothing in the draft the schema was written for", "dropped")
+            del new[word]
+
+    def _filled(self, schema: dict[str, Any], path: str) -> dict[str, Any]:
+        word = type_words(schema["type"]) if "type" in schema else ()
+        if "array" in word and self.profile.needs_items and not isinstance(schema.get("items"), dict):
+            if schema.get("items") is False:
+                items: dict[str, Any] = {"not": {}}
+            else:
+                items = {}
+            self.changed(below(path, "items"), f"{self.profile.title} wants items for every array", "default", "{}")
+            schema = {**schema, "items": items}
+        if "object" in word and self.profile.needs_properties and "properties" not in schema:
+            self.changed(
+                below(path, "properties"), f"{self.profile.title} wants properties for every object", "default", "{}"
+            )
+            schema = {**schema, "properties": {}}
+        return schema
+
+    def _referred(self, ref: Any, path: str) -> str:
+        target = self.references.target(ref, path)
+        home, name, is_new = self.homes.of(ref)
+        written = f"#/{home}/{name}"
+        if is_new:
+            self._homed.setdefault(home, {})[name] = {}
+            self._ahead.append((home, name, target))
+        if written != ref:
+            self.changed(below(path, "$ref"), "what is referred to stands under $defs", "rewritten", written)
+        return written
+
+    def homed(self) -> dict[str, Any]:
+        """The definitions that are referred to, by their keyword."""
+        while self._ahead:
+            home, name, target = self._ahead.pop()
+            self._homed[home][name] = self.walked(target, f"{home}/{name}", 1)
+        return self._homed
+
+
+_DATED = frozenset(
+    {
+        "items",
+        "prefixItems",
+        "$ref",
+        *DYNAMIC,
+        "$id",
+        "$anchor",
+        "$dynamicAnchor",
+        "exclusiveMinimum",
+        "exclusiveMaximum",
+    }
+    | _NEWER
+    | {"contains"}
+    | _EITHER
+)
+
+
+def _older(new: dict[str, Any]) -> None:
+    """Says in the words of draft 7 what it says otherwise: references stand alone, dependencies have one keyword."""
+    if "$ref" in new and new.keys() - {"$ref"} - _SILENT - set(_HOMES):
+        new["allOf"] = [{"$ref": new.pop("$ref")}, *new.get("allOf", ())]
+    asked = [new.pop(word) for word in ("dependentRequired", "dependentSchemas") if isinstance(new.get(word), dict)]
+    both = asked[0].keys() & asked[1].keys() if len(asked) == 2 else set()
+    if asked and not both and "dependencies" not in new:
+        new["dependencies"] = {name: said for one in asked for name, said in one.items()}
+    elif asked:
+        new["allOf"] = [*new.get("allOf", ()), *({"dependencies": one} for one in asked)]

@@ -1,0 +1,303 @@
+"""Objects and maps, as a provider takes them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+from ferrule.model.value import is_integer
+from ferrule.schema.fitting.change import Unfit
+from ferrule.schema.fitting.nulls import nullable
+from ferrule.schema.fitting.state import MOST_SCHEMAS, Node, State, below
+from ferrule.schema.fitting.steps import KEEP, KEY, VALUE, Member, Members, Pairs
+
+OTHERS = "other_members"
+"""The property for the members of an object that nobody named, where a provider wants every member named."""
+_ILLEGAL = re.compile(r"[^a-zA-Z0-9_]")
+_TOLD = ("minProperties", "maxProperties", "propertyNames", "unevaluatedProperties")
+
+
+class _Others(NamedTuple):
+    """What an object says about members that it does not name."""
+
+    value: Any
+    """The schema of their values; False: there are none; None: nothing is said."""
+    patterns: dict[str, Any]
+
+
+def rewritten_object(
+    state: State, keywords: dict[str, Any], path: str, depth: int, words: list[str], *, is_root: bool = False
+) -> Node | None:
+    """A schema of an object."""
+    profile = state.profile
+    named = _named(keywords)
+    if len(named) > MOST_SCHEMAS:
+        raise Unfit(f"an object with more than {MOST_SCHEMAS:,} properties; leave some out", path)
+    others = _others(keywords)
+    is_map = others.value is not False and others.value is not None
+    inside = 0 if not is_map or profile.allows_maps else 2 if named or is_root else 1
+    if profile.deepest is not None and depth + inside > profile.deepest:
+        return state.cut(path, f"{profile.title} takes schemas {profile.deepest} levels deep")
+    if not profile.allows_maps and not named and not is_root:
+        if others.value is None:
+            return state.anything(_without_members(keywords), path, words, "a JSON object")
+        if is_map:
+            return _pairs(state, keywords, others, path, depth, words)
+    return _members(state, keywords, named, others, path, depth, words, is_root=is_root)
+
+
+def _members(
+    state: State,
+    keywords: dict[str, Any],
+    named: dict[str, Any],
+    others: _Others,
+    path: str,
+    depth: int,
+    words: list[str],
+    *,
+    is_root: bool,
+) -> Node | None:
+    profile = state.profile
+    needed = keywords.get("required")
+    required = {name for name in needed if isinstance(name, str)} if isinstance(needed, list) else set()
+    properties: dict[str, Any] = {}
+    listed: list[str] = []
+    members: list[Member] = []
+    names = legal_names(state, named, path) if is_root or not profile.are_only_root_names_ruled else {}
+    inside = below(path, "properties")
+    for name, schema in named.items():
+        node = state.node(schema, f"{inside}/{name}", depth + 1)
+        if node is None:
+            if name in required:
+                return None
+            state.changed(f"{inside}/{name}", "no value fits it, so it is left out", "dropped")
+            continue
+        fitted, step = node
+        shown = names.get(name, name)
+        is_optional = name not in required
+        if is_optional and profile.is_all_required:
+            is_optional = False
+            properties[shown] = _optional(state, fitted, f"{inside}/{name}")
+            members.append(Member(shown, None if shown == name else name, step, True))
+        else:
+            properties[shown] = fitted
+            members.append(Member(shown, None if shown == name else name, step))
+        if not is_optional:
+            listed.append(shown)
+        state.characters += len(shown)
+        state.optional += is_optional
+        state.unions += "anyOf" in fitted or type(fitted.get("type")) is list
+    state.properties += len(properties)
+    fitted = {"type": "object", "properties": properties}
+    more = _more(state, keywords, others, fitted, listed, path, depth, words)
+    if listed:
+        fitted["required"] = listed
+    elif profile.is_all_required:
+        fitted["required"] = []
+    if profile.is_closed:
+        fitted["additionalProperties"] = False
+    if not properties and not profile.needs_properties and not is_root:
+        del fitted["properties"]
+    for keyword in _TOLD:
+        if keyword in keywords:
+            _sized(
+                state,
+                keyword,
+                keywords[keyword],
+                fitted,
+                path,
+                words,
+                is_plain=more is None and not profile.is_all_required,
+            )
+    step = KEEP
+    if more is not None:
+        step = state.step(Members(tuple(members), others=more[0], others_step=more[1]))
+    elif doing := tuple(one for one in members if one.step != KEEP or one.is_absent_null or one.was is not None):
+        step = state.step(Members(doing))
+    return state.finished(fitted, keywords, path, words), step
+
+
+def _optional(state: State, fitted: dict[str, Any], path: str) -> dict[str, Any]:
+    """A property that may be left out, where a provider wants every property: null leaves it out."""
+    found = nullable(state.profile, fitted)
+    if found is fitted:
+        state.changed(path, "null cannot be told from left out here, and is taken as left out", "dropped")
+    else:
+        why = f"{state.profile.title} wants every property, so null says that it is left out"
+        state.changed(path, why, "rewritten", "null")
+    return found
+
+
+def _more(
+    state: State,
+    keywords: dict[str, Any],
+    others: _Others,
+    fitted: dict[str, Any],
+    listed: list[str],
+    path: str,
+    depth: int,
+    words: list[str],
+) -> tuple[str, int] | None:
+    """Members that nobody named: said as they are, or as a property with a list of pairs, whose name and step are given."""
+    profile = state.profile
+    if profile.allows_maps:
+        _open(state, keywords, others, fitted, path, depth, words)
+        return None
+    if others.value is False:
+        if not profile.is_closed and "additionalProperties" in keywords:
+            state.changed(below(path, "additionalProperties"), f"{profile.title} does not take it", "dropped")
+        return None
+    if others.value is None:
+        if profile.is_closed:
+            state.changed(path, "members that are not named are not offered", "default", "additionalProperties: false")
+        return None
+    name, properties = OTHERS, fitted["properties"]
+    while name in properties:
+        name += "_"
+    listing, step = _pair_list(state, keywords, others, path, depth + 1)
+    properties[name] = {**listing, "description": "Members that are not named here, as pairs of a key and a value"}
+    listed.append(name)
+    state.changed(path, f"{profile.title} wants every member named", "rewritten", name)
+    return name, step
+
+
+def _open(
+    state: State,
+    keywords: dict[str, Any],
+    others: _Others,
+    fitted: dict[str, Any],
+    path: str,
+    depth: int,
+    words: list[str],
+) -> None:
+    accepted = state.profile.accepted
+    said = keywords.get("additionalProperties")
+    if accepted is None or "additionalProperties" in accepted:
+        if others.patterns:
+            state.untold(path, "patternProperties", others.patterns, words)
+        elif others.value is not None and said is not None:
+            node = state.node(others.value, below(path, "additionalProperties"), depth + 1)
+            fitted["additionalProperties"] = False if node is None else node[0]
+        return
+    for keyword in ("additionalProperties", "patternProperties"):
+        if keyword in keywords:
+            state.untold(path, keyword, keywords[keyword], words)
+
+
+def _pairs(state: State, keywords: dict[str, Any], others: _Others, path: str, depth: int, words: list[str]) -> Node:
+    """A map, as a list of pairs."""
+    fitted, step = _pair_list(state, keywords, others, path, depth)
+    state.changed(path, f"{state.profile.title} takes no maps", "rewritten", "a list of pairs of a key and a value")
+    for keyword, instead in (("minProperties", "minItems"), ("maxProperties", "maxItems")):
+        operand = keywords.get(keyword)
+        if not is_integer(operand):
+            continue
+        highest = state.profile.highest_min_items
+        is_high = keyword == "minProperties" and highest is not None and operand > highest
+        if (state.profile.accepted is None or instead in state.profile.accepted) and not is_high:
+            fitted[instead] = operand
+        else:
+            state.untold(path, keyword, operand, words)
+    words.insert(0, "a list of pairs of a key and a value, each key once")
+    return state.finished(fitted, _without_members(keywords), path, words), state.step(Pairs(step))
+
+
+def _pair_list(state: State, keywords: dict[str, Any], others: _Others, path: str, depth: int) -> Node:
+    value: Any = others.value
+    if others.patterns:
+        branches = list(others.patterns.values())
+        value = {"anyOf": branches if keywords.get("additionalProperties") is False else [*branches, others.value]}
+    where = below(path, "additionalProperties")
+    node = state.node(value, where, depth + 2)
+    fitted, step = node if node is not None else ({"type": "string"}, KEEP)
+    pair: dict[str, Any] = {
+        "type": "object",
+        "properties": {KEY: _key(state, keywords, others, path), VALUE: fitted},
+        "required": [KEY, VALUE],
+    }
+    state.properties += 2
+    state.characters += len(KEY) + len(VALUE)
+    state.unions += "anyOf" in fitted or type(fitted.get("type")) is list
+    if state.profile.is_closed:
+        pair["additionalProperties"] = False
+    listing: dict[str, Any] = {"type": "array", "items": pair}
+    if node is None and (state.profile.accepted is None or "maxItems" in state.profile.accepted):
+        listing["maxItems"] = 0
+    return listing, step
+
+
+def _key(state: State, keywords: dict[str, Any], others: _Others, path: str) -> dict[str, Any]:
+    rule = keywords.get("propertyNames")
+    if rule is None and len(others.patterns) == 1 and keywords.get("additionalProperties") is False:
+        rule = {"pattern": next(iter(others.patterns))}
+    if not isinstance(rule, dict) or not rule:
+        return {"type": "string"}
+    node = state.node({"allOf": [{"type": "string"}, rule]}, below(path, "propertyNames"), 1)
+    return node[0] if node is not None and node[1] == KEEP else {"type": "string"}
+
+
+def _sized(
+    state: State, keyword: str, operand: Any, fitted: dict[str, Any], path: str, words: list[str], *, is_plain: bool
+) -> None:
+    accepted = state.profile.accepted
+    if is_plain and (accepted is None or keyword in accepted) and keyword in ("minProperties", "maxProperties"):
+        fitted[keyword] = operand
+    else:
+        state.untold(path, keyword, operand, words)
+
+
+def _named(keywords: dict[str, Any]) -> dict[str, Any]:
+    """The properties, with those that are only known to be required."""
+    said = keywords.get("properties")
+    named: dict[str, Any] = said if isinstance(said, dict) else {}
+    needed = keywords.get("required")
+    missing = (
+        [name for name in needed if isinstance(name, str) and name not in named] if isinstance(needed, list) else []
+    )
+    if not missing:
+        return named
+    otherwise = True if "patternProperties" in keywords else keywords.get("additionalProperties", True)
+    return named | dict.fromkeys(missing, otherwise)
+
+
+def _others(keywords: dict[str, Any]) -> _Others:
+    said = keywords.get("patternProperties")
+    patterns: dict[str, Any] = said if isinstance(said, dict) else {}
+    value = keywords.get("additionalProperties")
+    if patterns:
+        return _Others(True if value is None or value is False else value, patterns)
+    if value is None and keywords.get("unevaluatedProperties", False) is not False:
+        return _Others(True, patterns)
+    return _Others(value, patterns)
+
+
+def _without_members(keywords: dict[str, Any]) -> dict[str, Any]:
+    return {
+        word: said for word, said in keywords.items() if word not in ("properties", "required", "additionalProperties")
+    }
+
+
+def legal_names(state: State, named: dict[str, Any], path: str) -> dict[str, str]:
+    """Other names for properties whose own name a provider refuses; no two get the same."""
+    rule = state.names
+    if rule is None:
+        return {}
+    bad = [name for name in named if rule.fullmatch(name) is None]
+    if not bad:
+        return {}
+    taken = {name.rstrip("_") for name in named}
+    counts: dict[str, int] = {}
+    found: dict[str, str] = {}
+    for name in bad:
+        stem = _ILLEGAL.sub("_", name[:60])
+        stem = stem if stem[:1].isalpha() or stem[:1] == "_" else f"_{stem}"[:60]
+        shown, count = stem, counts.get(stem, 1)
+        while shown.rstrip("_") in taken:
+            count += 1
+            shown = f"{stem[: 59 - len(str(count))]}_{count}"
+        counts[stem] = count
+        taken.add(shown.rstrip("_"))
+        found[name] = shown
+        where = f"{below(path, 'properties')}/{name}"
+        state.changed(where, f"{state.profile.title} does not take this name", "rewritten", shown)
+    return found

@@ -1,0 +1,170 @@
+"""References within one schema: what they point at, and a schema that stands alone with everything it refers to."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import unquote
+
+from ferrule.schema.fitting.change import Unfit
+from ferrule.schema.walk import LIST_KEYWORDS, MAP_KEYWORDS, SCHEMA_KEYWORDS, positions
+
+DYNAMIC = ("$dynamicRef", "$recursiveRef")
+"""References whose meaning depends on who reads them: they are taken to say nothing."""
+_MOST_FOLLOWED = 50_000
+"""How many references are followed to see which lead back to themselves."""
+
+
+class References:
+    """The references of one schema."""
+
+    def __init__(self, root: Any) -> None:
+        self._root = root
+        self._targets: dict[str, Any] = {}
+        self._below: dict[str, frozenset[str]] = {}
+        self._anchors: dict[str, Any] | None = None
+        self._left = _MOST_FOLLOWED
+
+    def target(self, ref: Any, path: str) -> Any:
+        """What a reference points at. Raises Unfit."""
+        if not isinstance(ref, str):
+            raise Unfit("the $ref is no text; write one such as #/$defs/name", path)
+        if ref not in self._targets:
+            self._targets[ref] = self._found(ref, path)
+        return self._targets[ref]
+
+    def is_recursive(self, ref: str, path: str) -> bool:
+        """Whether what it points at leads back to it."""
+        seen: set[str] = set()
+        ahead = list(self._refs_below(ref, path))
+        while ahead:
+            self._left -= 1
+            if self._left < 0:
+                raise Unfit("its references lead too far; write it more simply", path)
+            met = ahead.pop()
+            if met == ref or self.target(met, path) is self.target(ref, path):
+                return True
+            if met not in seen:
+                seen.add(met)
+                ahead += self._refs_below(met, path)
+        return False
+
+    def _refs_below(self, ref: str, path: str) -> frozenset[str]:
+        if ref not in self._below:
+            self._below[ref] = frozenset(refs_in(self.target(ref, path)))
+        return self._below[ref]
+
+    def _found(self, ref: str, path: str) -> Any:
+        own = self._root.get("$id") if isinstance(self._root, dict) else None
+        if isinstance(own, str) and own and ref.startswith(own.rstrip("#")):
+            ref = ref[len(own.rstrip("#")) :] or "#"
+        if ref in ("#", ""):
+            return self._root
+        if not ref.startswith("#"):
+            raise Unfit(f"it refers to another document ({ref[:80]}); put what it points at under $defs", path)
+        if not ref.startswith("#/"):
+            return self._anchored(ref[1:], path)
+        found = self._root
+        for step in unquote(ref[2:]).split("/"):
+            name = step.replace("~1", "/").replace("~0", "~")
+            if isinstance(found, dict) and name in found:
+                found = found[name]
+            elif isinstance(found, list) and name.isascii() and name.isdecimal() and int(name[:9]) < len(found):
+                found = found[int(name[:9])]
+            else:
+                raise Unfit(f"it refers to {ref[:80]}, which is not there; correct the $ref", path)
+        if not isinstance(found, dict | bool):
+            raise Unfit(f"it refers to {ref[:80]}, which is no schema; correct the $ref", path)
+        return found
+
+    def _anchored(self, name: str, path: str) -> Any:
+        if self._anchors is None:
+            self._anchors = {}
+            for position in positions(self._root):
+                for key in ("$anchor", "$dynamicAnchor", "$id", "id"):
+                    said = position.schema.get(key)
+                    if isinstance(said, str):
+                        self._anchors.setdefault(said.removeprefix("#"), position.schema)
+        if name not in self._anchors:
+            raise Unfit(f"it refers to #{name[:80]}, which is not there; correct the $ref", path)
+        return self._anchors[name]
+
+
+def refs_in(schema: Any) -> set[str]:
+    """Every reference that stands somewhere in a schema, without following any."""
+    return {ref for position in positions(schema, skip=_HOMES) if isinstance(ref := position.schema.get("$ref"), str)}
+
+
+_HOMES = frozenset({"$defs", "definitions"})
+
+
+class Homes:
+    """Names for what is referred to, each of which is one definition of a new schema."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, tuple[str, str]] = {}
+        self._taken: set[tuple[str, str]] = set()
+
+    def of(self, ref: str, *, is_plain_kept: bool = True) -> tuple[str, str, bool]:
+        """The keyword and the name it gets, and whether it is new."""
+        if ref in self._names:
+            return *self._names[ref], False
+        home = "definitions" if is_plain_kept and ref.startswith("#/definitions/") else "$defs"
+        stem = legal_definition(unquote(ref).rstrip("/").rpartition("/")[2].lstrip("#") or "root")
+        name, count = stem, 1
+        while (home, name) in self._taken:
+            count += 1
+            name = f"{stem}_{count}"
+        self._taken.add((home, name))
+        self._names[ref] = home, name
+        return home, name, True
+
+
+def legal_definition(name: str) -> str:
+    """A name that needs no escapes in a reference."""
+    return "".join(sign if sign.isascii() and (sign.isalnum() or sign in "_.-") else "_" for sign in name[:100]) or "_"
+
+
+def alone(schema: Any, references: References, path: str, most: int) -> dict[str, Any]:
+    """The schema with everything that it refers to, standing on its own; at most so many schemas. Raises Unfit."""
+    copying = _Copying(references, path, most)
+    copied = copying.copied(schema)
+    whole: dict[str, Any] = copied if isinstance(copied, dict) else ({} if copied else {"not": {}})
+    return {**whole, "$defs": copying.definitions} if copying.definitions else whole
+
+
+class _Copying:
+    """One schema being copied with what it refers to."""
+
+    def __init__(self, references: References, path: str, most: int) -> None:
+        self._references, self._path, self._left = references, path, most
+        self._homes = Homes()
+        self.definitions: dict[str, Any] = {}
+
+    def copied(self, schema: Any) -> Any:
+        if not isinstance(schema, dict):
+            return schema
+        self._left -= 1
+        if self._left < 0:
+            raise Unfit("it is too large", self._path)
+        copy: dict[str, Any] = {}
+        for keyword, operand in schema.items():
+            if keyword == "$ref":
+                copy[keyword] = self._referred(operand)
+            elif keyword in MAP_KEYWORDS and isinstance(operand, dict):
+                if keyword not in _HOMES:
+                    copy[keyword] = {name: self.copied(member) for name, member in operand.items()}
+            elif isinstance(operand, list) and (keyword in LIST_KEYWORDS or keyword == "items"):
+                copy[keyword] = [self.copied(member) for member in operand]
+            elif keyword in SCHEMA_KEYWORDS:
+                copy[keyword] = self.copied(operand)
+            elif keyword not in ("$id", "id", "$anchor", "$dynamicAnchor", *DYNAMIC):
+                copy[keyword] = operand
+        return copy
+
+    def _referred(self, ref: Any) -> str:
+        target = self._references.target(ref, self._path)
+        _, name, is_new = self._homes.of(ref, is_plain_kept=False)
+        if is_new:
+            self.definitions[name] = True
+            self.definitions[name] = self.copied(target)
+        return f"#/$defs/{name}"

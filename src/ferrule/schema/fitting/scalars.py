@@ -1,0 +1,163 @@
+"""Texts, numbers, booleans and closed lists of values, as a provider takes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ferrule.schema.fitting.merging import ANNOTATIONS, key_of
+from ferrule.schema.fitting.nulls import nullable
+from ferrule.schema.fitting.profile import Profile
+from ferrule.schema.fitting.state import Node, State, is_pattern_taken
+from ferrule.schema.fitting.steps import KEEP
+from ferrule.schema.fitting.typed import FAMILIES, bounds_in_numbers, type_of, types_of
+from ferrule.schema.fitting.words import told
+
+
+def rewritten_scalar(
+    state: State, word: str, keywords: dict[str, Any], path: str, words: list[str], *, is_bare: bool = False
+) -> dict[str, Any]:
+    """A schema of one type that holds no others."""
+    fitted: dict[str, Any] = {"type": word}
+    if isinstance(keywords.get("exclusiveMinimum"), bool) or isinstance(keywords.get("exclusiveMaximum"), bool):
+        keywords = dict(keywords)
+        bounds_in_numbers(keywords)
+    family = FAMILIES.get(word, frozenset())
+    keywords = _bounded(keywords)
+    for keyword, operand in keywords.items():
+        if keyword not in family and (keyword != "format" or word in ("null", "boolean")):
+            continue
+        if _is_taken(state.profile, keyword, operand):
+            fitted[keyword] = operand
+        else:
+            state.untold(path, keyword, operand, words)
+    return fitted if is_bare else state.finished(fitted, keywords, path, words)
+
+
+def _bounded(keywords: dict[str, Any]) -> dict[str, Any]:
+    """The keywords with bounds as later drafts say them: draft 4 has `exclusiveMinimum: true` beside `minimum`."""
+    for exclusive, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
+        said = keywords.get(exclusive)
+        if isinstance(said, bool):
+            keywords = {word: operand for word, operand in keywords.items() if word != exclusive}
+            if said and bound in keywords:
+                keywords[exclusive] = keywords.pop(bound)
+    return keywords
+
+
+def _is_taken(profile: Profile, keyword: str, operand: Any) -> bool:
+    if profile.accepted is not None and keyword not in profile.accepted:
+        return False
+    if keyword == "format":
+        return profile.formats is None or (isinstance(operand, str) and operand in profile.formats)
+    if keyword == "pattern":
+        return isinstance(operand, str) and is_pattern_taken(operand, profile.patterns)
+    return True
+
+
+def rewritten_enum(state: State, keywords: dict[str, Any], path: str, depth: int, words: list[str]) -> Node | None:
+    """A closed list of values."""
+    values = _values(keywords)
+    if not values:
+        return None
+    profile = state.profile
+    if values == [None]:
+        return state.finished({"type": "null"}, _annotations(keywords), path, words), KEEP
+    taken = profile.accepted is None or "enum" in profile.accepted
+    found = {_word(value) for value in values}
+    if taken and _fits(state, values):
+        state.enum_values += len(values)
+        state.characters += sum(len(value) for value in values if isinstance(value, str))
+        if "enum" not in keywords:
+            state.changed(
+                f"{path}/const".lstrip("/"), "a list of one value says the same to every provider", "rewritten", "enum"
+            )
+        if profile.enum_types is None or found <= profile.enum_types:
+            return _enumerated(state, values, keywords, path, words)
+        if found - {"null"} <= profile.enum_types:
+            fitted, step = _enumerated(state, [value for value in values if value is not None], keywords, path, words)
+            return nullable(profile, fitted), step
+    # The list itself cannot be sent: its values are told, and any value of their types is taken.
+    said = told("enum", values)
+    words.append(said)
+    where = f"{path}/{'enum' if 'enum' in keywords else 'const'}".lstrip("/")
+    state.changed(where, f"{profile.title} does not take such a list of values", "description", said)
+    if not found.isdisjoint({"object", "array"}):
+        return state.anything(_annotations(keywords), path, words)
+    rest = [word for word in found if word != "null" and (word != "integer" or "number" not in found)]
+    beside = {word: said for word, said in keywords.items() if word not in ("enum", "const", "type")}
+    fitted = _of_words(state, sorted(rest), beside, path, words)
+    return (nullable(profile, fitted) if "null" in found and rest else fitted), KEEP
+
+
+def _of_words(state: State, found: list[str], keywords: dict[str, Any], path: str, words: list[str]) -> dict[str, Any]:
+    if not found:
+        return state.finished({"type": "null"}, _annotations(keywords), path, words)
+    if len(found) == 1:
+        return rewritten_scalar(state, found[0], keywords, path, words)
+    branches = [rewritten_scalar(state, word, keywords, path, [], is_bare=True) for word in found]
+    return state.finished({"anyOf": branches}, _annotations(keywords), path, words)
+
+
+def _enumerated(state: State, values: list[Any], keywords: dict[str, Any], path: str, words: list[str]) -> Node:
+    """The values under `enum`, with their type beside them, or one enum for each type."""
+    if state.profile.allows_anything:
+        fitted: dict[str, Any] = {"enum": values}
+        found = {_word(value) for value in values}
+        if "type" in keywords or len(found) == 1:
+            fitted = {"type": keywords.get("type") or found.pop(), **fitted}
+        return state.finished(fitted, _annotations(keywords), path, words), KEEP
+    by_word: dict[str, list[Any]] = {}
+    for value in values:
+        by_word.setdefault(_word(value), []).append(value)
+    beside = {word: said for word, said in keywords.items() if word not in ("enum", "const", "type")}
+    branches = [
+        {**rewritten_scalar(state, word, beside, path, words, is_bare=True), "enum": own}
+        if word != "null"
+        else {"type": word}
+        for word, own in by_word.items()
+    ]
+    fitted = branches[0] if len(branches) == 1 else {"anyOf": branches}
+    return state.finished(dict(fitted), _annotations(keywords), path, words), KEEP
+
+
+def _values(keywords: dict[str, Any]) -> list[Any]:
+    """The values that remain, each once."""
+    said = keywords.get("enum")
+    values = said if isinstance(said, list) else [keywords["const"]] if "const" in keywords else []
+    if "const" in keywords and isinstance(said, list):
+        values = [value for value in values if key_of(value) == key_of(keywords["const"])]
+    if "type" in keywords:
+        allowed = types_of(keywords)
+        values = [value for value in values if _is_of(value, allowed)]
+    kept: dict[Any, Any] = {}
+    for value in values:
+        kept.setdefault(key_of(value), value)
+    return list(kept.values())
+
+
+def _is_of(value: Any, allowed: list[str]) -> bool:
+    word = type_of(value)
+    if word == "number" and "number" not in allowed:
+        return "integer" in allowed and float(value).is_integer() if isinstance(value, float) else "integer" in allowed
+    return word in allowed
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, int):
+        return type_of(value)
+    return "integer"
+
+
+def _fits(state: State, values: list[Any]) -> bool:
+    profile = state.profile
+    if not profile.allows_empty_texts and "" in values:
+        return False
+    if profile.most_enum_values is not None and state.enum_values + len(values) > profile.most_enum_values:
+        return False
+    if profile.long_enum is not None and len(values) > profile.long_enum[0]:
+        return sum(len(value) for value in values if isinstance(value, str)) <= profile.long_enum[1]
+    return True
+
+
+def _annotations(keywords: dict[str, Any]) -> dict[str, Any]:
+    return {word: said for word, said in keywords.items() if word in ANNOTATIONS or word.startswith("x-")}

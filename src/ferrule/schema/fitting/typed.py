@@ -1,0 +1,81 @@
+"""What types a schema takes, as it is meant."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ferrule.schema.fitting.merging import type_words
+
+OBJECT = frozenset(
+    [
+        "properties",
+        "required",
+        "additionalProperties",
+        "patternProperties",
+        "minProperties",
+        "maxProperties",
+        "propertyNames",
+        "dependentRequired",
+        "dependentSchemas",
+        "dependencies",
+        "unevaluatedProperties",
+    ]
+)
+ARRAY = frozenset(
+    [
+        "items",
+        "prefixItems",
+        "additionalItems",
+        "minItems",
+        "maxItems",
+        "uniqueItems",
+        "contains",
+        "minContains",
+        "maxContains",
+        "unevaluatedItems",
+    ]
+)
+STRING = frozenset({"minLength", "maxLength", "pattern", "contentEncoding", "contentMediaType", "contentSchema"})
+NUMBER = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"})
+FAMILIES = {"object": OBJECT, "array": ARRAY, "string": STRING, "number": NUMBER, "integer": NUMBER}
+"""Keywords by the type whose values they judge."""
+TYPED = OBJECT | ARRAY | STRING | NUMBER
+_KNOWN = ("object", "array", "string", "number", "integer", "boolean", "null")
+
+
+def types_of(keywords: dict[str, Any]) -> list[str]:
+    """The types that a schema takes; empty where it takes any.
+
+    One that says no type but has keywords of some (`properties` without `type: object`) is taken to mean those, though to the
+    letter it accepts every value of the others.
+    """
+    if "type" in keywords:
+        words = [word for word in type_words(keywords["type"]) if word in _KNOWN]
+        return [word for word in words if word != "integer" or "number" not in words]
+    return [word for word in ("object", "array", "string", "number") if not FAMILIES[word].isdisjoint(keywords)]
+
+
+def type_of(value: Any) -> str:
+    """The JSON type of a value, integers being numbers."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "boolean"
+        case int() | float():
+            return "number"
+        case str():
+            return "string"
+        case list():
+            return "array"
+        case _:
+            return "object"
+
+
+def bounds_in_numbers(keywords: dict[str, Any]) -> None:
+    """Bounds as draft 4 says them (`exclusiveMinimum: true`) in the words of later drafts."""
+    for exclusive, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
+        if isinstance(keywords.get(exclusive), bool):
+            is_exclusive = keywords.pop(exclusive)
+            if is_exclusive and bound in keywords:
+                keywords[exclusive] = keywords.pop(bound)

@@ -1,0 +1,198 @@
+"""`$ref`s followed: within the document, and to files beside it when somebody gives a way to read them. Nothing is fetched."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+from ferrule.model.diagnostic import Finding, Severity
+from ferrule.model.value import JsonValue, Path
+
+REFERENCE = "OAS-2"
+"""A `$ref` that leads nowhere, in circles, or out of the document."""
+Load = Callable[[str], JsonValue]
+"""The value of a file, by its name relative to the document. Raises KeyError when there is none to be had."""
+_MOST_STEPS = 100
+_FILE_ENDINGS = (".json", ".yaml", ".yml")
+_ABROAD = "copy it into the document; only files beside a local document are read, and nothing is fetched"
+
+
+class Broken(Exception):
+    """Something of a document that cannot be used. Carries what to tell."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(finding.message)
+        self.finding = finding
+
+
+def broken(rule: str, path: Path, message: str, hint: str | None = None) -> Broken:
+    """An error to raise."""
+    return Broken(Finding(rule, path, message, Severity.ERROR, hint))
+
+
+class Target(NamedTuple):
+    """What a reference leads to."""
+
+    value: Any
+    path: Path
+    """Where it stands in the document; empty when it stands in another file."""
+    key: str
+    """The last reference of the chain: one for all ways that lead there."""
+
+    @property
+    def name(self) -> str:
+        """The last part of its address: what people call it."""
+        return unquote(self.key.rsplit("/", 1)[-1].rsplit("#", 1)[-1]).replace("~1", "/").replace("~0", "~")
+
+
+class References:
+    """The references of one document. Each is followed once."""
+
+    def __init__(self, root: dict[str, Any], load: Load | None = None, file_name: str = "") -> None:
+        self._files: dict[str, Any] = {"": root}
+        self._load = load
+        self._own_name = file_name
+        said = root.get("$self")
+        self._self = said.partition("#")[0] if isinstance(said, str) else ""
+        self._known: dict[str, Target] = {}
+        self._anchors: dict[str, Path] | None = None
+
+    def __contains__(self, ref: str) -> bool:
+        """True for a reference that was followed to its end."""
+        return ref in self._known
+
+    def follow(self, ref: object, at: Path) -> Target:
+        """What a reference leads to, which is no reference itself. `at`: where it is written. Raises Broken."""
+        if not isinstance(ref, str):
+            raise broken(REFERENCE, (*at, "$ref"), "`$ref` must be text", "write it as `#/components/…`")
+        known = self._known.get(ref)
+        if known is not None:
+            return known
+        seen: set[str] = set()
+        target = self._step(ref, at)
+        while isinstance(target.value, dict) and isinstance(inner := target.value.get("$ref"), str):
+            if target.value.keys() - _BESIDE:  # a schema of its own that also refers
+                break
+            if target.key in seen or len(seen) > _MOST_STEPS:
+                raise broken(REFERENCE, (*at, "$ref"), f"the reference {_short(ref)} leads back to itself")
+            seen.add(target.key)
+            target = self._step(inner, at)
+        self._known[ref] = target
+        return target
+
+    def _step(self, ref: str, at: Path) -> Target:
+        file, _, fragment = ref.partition("#")
+        if file and file in (self._self, self._own_name):
+            file = ""
+        if file:
+            file = self._name_of(file, ref, at)
+        value = self._files.get(file, _MISSING)
+        if value is _MISSING:
+            value = self._loaded(file, ref, at)
+        if fragment and not fragment.startswith("/"):
+            return self._anchored(file, fragment, ref, at)
+        steps = [step.replace("~1", "/").replace("~0", "~") for step in unquote(fragment).split("/")[1:]]
+        path: list[str | int] = []
+        for step in steps:
+            if isinstance(value, dict) and step in value:
+                value = value[step]
+                path.append(step)
+            elif isinstance(value, list) and step.isascii() and step.isdecimal() and int(step[:9]) < len(value):
+                value = value[int(step[:9])]
+                path.append(int(step[:9]))
+            else:
+                raise broken(
+                    REFERENCE,
+                    (*at, "$ref"),
+                    f"the reference {_short(ref)} leads nowhere: there is no {step[:60]!r}",
+                    "define it, or correct the reference",
+                )
+        return Target(value, () if file else tuple(path), f"{file}#{fragment}" if file else f"#{fragment}")
+
+    def _name_of(self, file: str, ref: str, at: Path) -> str:
+        """The file as `load` takes it. Raises Broken for addresses, and for files that are not beside the document."""
+        name = posixpath.normpath(unquote(file))
+        if ":" in file or name.startswith(("/", "..")) or self._load is None:
+            raise broken(REFERENCE, (*at, "$ref"), f"the reference {_short(ref)} leads out of the document", _ABROAD)
+        return name
+
+    def _loaded(self, file: str, ref: str, at: Path) -> Any:
+        try:
+            if self._load is None:
+                raise KeyError(file)
+            value = self._load(file)
+        except KeyError:
+            raise broken(
+                REFERENCE, (*at, "$ref"), f"the file of the reference {_short(ref)} cannot be read", _ABROAD
+            ) from None
+        value = _moved(value, file, self._own_name)
+        self._files[file] = value
+        return value
+
+    def _anchored(self, file: str, anchor: str, ref: str, at: Path) -> Target:
+        if not file:
+            if self._anchors is None:
+                self._anchors = _anchors_of(self._files[""])
+            path = self._anchors.get(anchor)
+            if path is not None:
+                value: Any = self._files[""]
+                for step in path:
+                    value = value[step]
+                return Target(value, path, f"#{anchor}")
+        raise broken(REFERENCE, (*at, "$ref"), f"the reference {_short(ref)} leads to an anchor that nobody set")
+
+
+_MISSING: Any = object()
+_BESIDE = frozenset({"$ref", "description", "summary"})
+
+
+def _short(ref: str) -> str:
+    return repr(ref if len(ref) <= 120 else ref[:117] + "…")
+
+
+def _moved(value: Any, file: str, own_name: str) -> Any:
+    """A file's value with its references as the document itself would write them."""
+    folder = posixpath.dirname(file)
+
+    def address(ref: str) -> str:
+        name, mark, fragment = ref.partition("#")
+        if not name:
+            return f"{file}{mark}{fragment}"
+        if ":" in name:
+            return ref
+        name = posixpath.normpath(posixpath.join(folder, unquote(name)))
+        return f"{'' if name == own_name else name}{mark or '#'}{fragment}"
+
+    def walk(node: Any) -> Any:
+        if isinstance(node, list):
+            return [walk(item) if isinstance(item, dict | list) else item for item in node]
+        moved = {key: walk(item) if isinstance(item, dict | list) else item for key, item in node.items()}
+        if isinstance(moved.get("$ref"), str):
+            moved["$ref"] = address(moved["$ref"])
+        mapping = moved.get("mapping")
+        if "propertyName" in moved and isinstance(mapping, dict):
+            moved["mapping"] = {
+                word: address(ref) if isinstance(ref, str) and ("#" in ref or ref.endswith(_FILE_ENDINGS)) else ref
+                for word, ref in mapping.items()
+            }
+        return moved
+
+    return walk(value) if isinstance(value, dict | list) else value
+
+
+def _anchors_of(root: dict[str, Any]) -> dict[str, Path]:
+    found: dict[str, Path] = {}
+    stack: list[tuple[Any, Path]] = [(root.get("components"), ("components",))]
+    while stack:
+        node, path = stack.pop()
+        if isinstance(node, dict):
+            for word in ("$anchor", "$dynamicAnchor"):
+                name = node.get(word)
+                if isinstance(name, str):
+                    found.setdefault(name, path)
+            stack += [(item, (*path, key)) for key, item in node.items() if isinstance(item, dict | list)]
+        elif isinstance(node, list):
+            stack += [(item, (*path, index)) for index, item in enumerate(node) if isinstance(item, dict | list)]
+    return found

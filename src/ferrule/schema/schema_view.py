@@ -1,0 +1,179 @@
+"""A tool's schema as something to walk beside a value: which schemas speak about a value, and about its members.
+
+Used where a validator's yes or no is not enough: for masking, mending and explaining. Nothing here judges a value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+from urllib.parse import unquote
+
+from ferrule.schema.walk import positions
+
+Schemas = tuple[dict[str, Any], ...]
+"""Schemas that describe one value together."""
+
+_REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+_LISTS = ("allOf", "anyOf", "oneOf")
+_SINGLE = ("if", "then", "else", "not")
+_MAPS = ("dependentSchemas", "dependencies")
+CLOSURE_LIMIT = 2000
+"""More schemas than this about one value are not looked at: no definition needs them."""
+
+
+class SchemaView:
+    """One schema document and what its references lead to."""
+
+    __slots__ = ("_anchors", "root", "unresolved")
+
+    def __init__(self, root: Any) -> None:
+        self.root: dict[str, Any] = root if isinstance(root, dict) else {}
+        self.unresolved = False
+        """True once a reference led nowhere."""
+        self._anchors: dict[str, dict[str, Any]] | None = None
+
+    def about(self, schemas: Iterable[Any], *, negated: bool = True) -> Schemas:
+        """These schemas and every one they combine with in place: `$ref`, `allOf`, `anyOf`, `then`, …
+
+        Without `negated`, what stands under `not` and `if` is left out: it does not say what the value should be.
+        """
+        found: dict[int, dict[str, Any]] = {}
+        stack = [schema for schema in schemas if isinstance(schema, dict)]
+        while stack and len(found) < CLOSURE_LIMIT:
+            schema = stack.pop()
+            if id(schema) not in found:
+                found[id(schema)] = schema
+                stack += [member for member in self._in_place(schema, negated) if isinstance(member, dict)]
+        return tuple(found.values())
+
+    def member(self, schemas: Schemas, name: str) -> list[Any]:
+        """The schemas of a property. One under `patternProperties` counts whatever its pattern says."""
+        found: list[Any] = []
+        for schema in schemas:
+            properties = _mapping(schema, "properties")
+            if name in properties:
+                found.append(properties[name])
+            else:
+                found += [schema[key] for key in ("additionalProperties", "unevaluatedProperties") if key in schema]
+            found += _mapping(schema, "patternProperties").values()
+        return found
+
+    def items(self, schemas: Schemas) -> list[Any]:
+        """The schemas of a list's members, whatever their position."""
+        found: list[Any] = []
+        for schema in schemas:
+            for key in ("items", "prefixItems", "additionalItems", "unevaluatedItems", "contains"):
+                operand = schema.get(key)
+                found += operand if isinstance(operand, list) else [operand]
+        return found
+
+    def neighbours(self, schema: dict[str, Any]) -> list[dict[str, Any]]:
+        """The schemas one step away: about the same value, about its members, about its names."""
+        found = [*self._in_place(schema, True), *self.items((schema,)), schema.get("propertyNames")]
+        for key in ("properties", "patternProperties"):
+            found += _mapping(schema, key).values()
+        found += [schema.get(key) for key in ("additionalProperties", "unevaluatedProperties", "contentSchema")]
+        return [member for member in found if isinstance(member, dict)]
+
+    def target(self, reference: object) -> dict[str, Any] | None:
+        """The schema a `$ref` leads to, within this document."""
+        if not isinstance(reference, str):
+            return None
+        base, _, fragment = reference.partition("#")
+        fragment = unquote(fragment)
+        if base == "" and fragment == "":
+            return self.root
+        if base == "" and fragment.startswith("/"):
+            return _at(self.root, fragment)
+        home = self._named().get(base) if base else None
+        if fragment.startswith("/"):
+            return _at(home, fragment) if home is not None else None
+        return self._named().get(f"#{fragment}") if fragment else home
+
+    def _in_place(self, schema: dict[str, Any], negated: bool) -> list[Any]:
+        found: list[Any] = []
+        for key in _REFERENCES:
+            if key in schema:
+                target = self.target(schema[key])
+                self.unresolved = self.unresolved or target is None
+                found.append(target)
+        for key in _LISTS:
+            operand = schema.get(key)
+            found += operand if isinstance(operand, list) else ()
+        found += [schema.get(key) for key in (_SINGLE if negated else ("then", "else"))]
+        for key in _MAPS:
+            found += _mapping(schema, key).values()
+        return found
+
+    def _named(self) -> dict[str, dict[str, Any]]:
+        """Schemas by `$id` (whole, and its last part) and by `#anchor`."""
+        if self._anchors is None:
+            self._anchors = {}
+            for position in positions(self.root):
+                for key in ("$anchor", "$dynamicAnchor"):
+                    if isinstance(position.schema.get(key), str):
+                        self._anchors["#" + position.schema[key]] = position.schema
+                identity = position.schema.get("$id")
+                if isinstance(identity, str):
+                    self._anchors[identity.rstrip("#")] = position.schema
+                    self._anchors.setdefault(identity.rpartition("/")[2], position.schema)
+        return self._anchors
+
+
+def types_of(schemas: Schemas) -> frozenset[str]:
+    """The JSON types these schemas speak of; empty when they name none. A value may still have to fit only some of them."""
+    found: set[str] = set()
+    for schema in schemas:
+        stated = schema.get("type")
+        if isinstance(stated, str):
+            found.add(stated)
+        elif isinstance(stated, list):
+            found.update(word for word in stated if isinstance(word, str))
+        for value in _choices(schema):
+            found.add(json_type(value))
+    return frozenset(found)
+
+
+def _choices(schema: dict[str, Any]) -> list[Any]:
+    """The values an `enum` or `const` without a `type` allows."""
+    if "type" in schema:
+        return []
+    if "const" in schema:
+        return [schema["const"]]
+    choices = schema.get("enum")
+    return choices if isinstance(choices, list) else []
+
+
+def json_type(value: object) -> str:
+    """The JSON Schema word for a value's type."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "boolean"
+        case int():
+            return "integer"
+        case float():
+            return "number"
+        case str():
+            return "string"
+        case list():
+            return "array"
+        case _:
+            return "object"
+
+
+def _mapping(schema: dict[str, Any], key: str) -> dict[str, Any]:
+    found = schema.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def _at(root: Any, pointer: str) -> dict[str, Any] | None:
+    for token in pointer.split("/")[1:]:
+        step = token.replace("~1", "/").replace("~0", "~")
+        if isinstance(root, list):
+            root = root[int(step)] if step.isdecimal() and len(step) < 9 and int(step) < len(root) else None
+        else:
+            root = root.get(step) if isinstance(root, dict) else None
+    return root if isinstance(root, dict) else None

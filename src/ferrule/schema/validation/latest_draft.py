@@ -1,0 +1,327 @@
+"""Schemas of older drafts in the words of 2020-12: what a validator of the draft they were written for accepts, and no more.
+
+`compiled.py` says which draft that is, a subschema with a `$schema` of its own included. Keywords that the older draft does not
+know are left out, since 2020-12 would heed them. Addresses (`$id`, `id`, anchors) are gone: every reference is a pointer from the
+root, and what stood where no schema stands any more is under `$defs`. Two things have no words in 2020-12: that draft-04 takes
+1.0 for no integer, and that draft-06 and draft-07 hold a text against its `contentEncoding` and `contentMediaType`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any, NamedTuple
+from urllib.parse import quote, unquote, urljoin
+
+import jsonschema_rs
+import msgspec
+
+from ferrule.model.value import MISSING, Path, dig
+from ferrule.schema.validation.compiled import compiled_schema
+from ferrule.schema.walk import LIST_KEYWORDS, MAP_KEYWORDS, SCHEMA_KEYWORDS
+
+LATEST_DRAFT = "https://json-schema.org/draft/2020-12/schema"
+_LATEST = 2020
+_DRAFTS = {"Draft4Validator": 4, "Draft6Validator": 6, "Draft7Validator": 7, "Draft201909Validator": 2019}
+_MAY_BE_OLD = re.compile(
+    rb'"(?:items"\s*:\s*\[|\$id"\s*:\s*"[^"]*#|(?:\$schema|prefixItems|dependent\w+|unevaluated\w+|m(?:in|ax)Contains|deprecated'
+    rb'|contentSchema|\$anchor|\$vocabulary|\$dynamic\w+|\$recursive\w+)")'
+)
+"""What is in every schema that says which draft it is of, or that only an older draft accepts."""
+_NAMES_OLD = re.compile(rb'"\$schema"\s*:\s*"[^"]*(?:draft-0|2019-09)')
+_SINCE = {
+    **dict.fromkeys(("const", "contains", "propertyNames"), 6),
+    **dict.fromkeys(("if", "then", "else"), 7),
+    **dict.fromkeys(
+        ("$defs", "$anchor", "$vocabulary", "$recursiveRef", "$recursiveAnchor", "contentSchema", "dependentSchemas",
+         "dependentRequired", "unevaluatedProperties", "unevaluatedItems", "minContains", "maxContains"),
+        2019,
+    ),
+    **dict.fromkeys(("prefixItems", "$dynamicRef", "$dynamicAnchor"), 2020),
+}  # fmt: skip
+"""The draft that brought a keyword."""
+_ADDRESSES = frozenset({"$schema", "$id", "$anchor", "$vocabulary", "$recursiveAnchor"})
+_NOTES: dict[str, type] = {
+    **dict.fromkeys(("$comment", "title", "description", "contentEncoding", "contentMediaType"), str),
+    **dict.fromkeys(("deprecated", "readOnly", "writeOnly"), bool),
+    "examples": list,
+}
+"""Keywords that only tell something, and what 2020-12 wants them to be; older drafts do not know all of them."""
+_PLAIN = "!$&'()*+,;=:@~"
+"""What needs no escape in a reference, besides letters and digits."""
+_BOUNDS = (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum"))
+_VALUED = frozenset(
+    ["type", "enum", "const", "multipleOf", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength",
+     "minLength", "pattern", "maxItems", "minItems", "uniqueItems", "maxProperties", "minProperties", "required", "format"]
+)  # fmt: skip
+_HOMES = ("definitions", "$defs")
+_REPLACED = frozenset({"additionalItems", "dependencies"})
+_DEPENDENT = frozenset({"dependentRequired", "dependentSchemas"})
+_BESIDE_REF = _VALUED | SCHEMA_KEYWORDS | LIST_KEYWORDS | (MAP_KEYWORDS - {"definitions"})
+"""What says nothing beside a `$ref` up to draft-07."""
+
+
+class _Place(NamedTuple):
+    """How a schema of the original is read."""
+
+    draft: int
+    base: str
+    """The address that references are relative to."""
+    home: Path
+    """Where the schema with that address stands."""
+
+
+def latest_draft(schema: bytes) -> dict[str, Any] | None:
+    """A schema of an older draft in the words of 2020-12, without `$schema`; None where it is in them already.
+
+    One that no validator takes stays as it is, but for its `$schema`: calls of it are refused. Raises RecursionError for one that
+    is nested without end.
+    """
+    if _MAY_BE_OLD.search(schema) is None:
+        return None
+    try:
+        written: Any = msgspec.json.decode(schema)
+    except (msgspec.DecodeError, UnicodeDecodeError):  # numbers or characters that nothing can check
+        return None
+    if not isinstance(written, dict) or (written.get("$schema") == LATEST_DRAFT and not _NAMES_OLD.search(schema)):
+        return None
+    draft = _draft_of_calls(schema)
+    translation = _Translation(written, draft) if draft is not None else None
+    if translation is not None and translation.is_needed:
+        return translation.made()
+    if written.get("$schema") in (None, LATEST_DRAFT):
+        return None
+    return {keyword: operand for keyword, operand in written.items() if keyword != "$schema"}
+
+
+def _draft_of_calls(schema: bytes) -> int | None:
+    """The draft that calls are checked by; None when there is none that accepts the schema."""
+    try:
+        return _DRAFTS.get(type(compiled_schema(schema)).__name__, _LATEST)
+    except Exception:  # whatever is wrong with the schema, it has no meaning that could be said in other words
+        return None
+
+
+@lru_cache(maxsize=256)
+def draft_of(address: str) -> int | None:
+    """The draft that a `$schema` names: 4, 6, 7, 2019 or 2020; None when the validator does not know it."""
+    try:
+        validator = jsonschema_rs.validator_for({"$schema": address}, validate_formats=False, offline=True)
+    except Exception:  # whatever is wrong with it, it names no draft
+        return None
+    return _DRAFTS.get(type(validator).__name__, _LATEST)
+
+
+def _pointer(path: Path) -> str:
+    """A reference from the root."""
+    steps = (str(step).replace("~", "~0").replace("/", "~1") for step in path)
+    return "#" + "".join(f"/{quote(step, safe=_PLAIN)}" for step in steps)
+
+
+def _joined(base: str, address: str) -> str:
+    try:
+        return urljoin(base, address) if base else address
+    except ValueError:
+        return address
+
+
+def _members(schema: dict[str, Any]) -> Iterator[tuple[Path, Any]]:
+    """The schemas right below one, by the steps that lead to them."""
+    for keyword, operand in schema.items():
+        if isinstance(operand, list) and (keyword in LIST_KEYWORDS or keyword == "items"):
+            yield from (((keyword, at), member) for at, member in enumerate(operand))
+        elif isinstance(operand, dict) and keyword in MAP_KEYWORDS:
+            yield from (((keyword, name), member) for name, member in operand.items() if not isinstance(member, list))
+        elif keyword in SCHEMA_KEYWORDS:
+            yield (keyword,), operand
+
+
+class _Translation:
+    """One schema being written anew. Paths lead from its root; `moved` tells where they lead in the new one."""
+
+    def __init__(self, root: dict[str, Any], draft: int) -> None:
+        self._root = root
+        self._places: dict[Path, _Place] = {}
+        self._resources: dict[str, Path] = {"": ()}
+        self._anchors: dict[str, Path] = {}
+        self._moved: dict[Path, Path] = {}
+        self._references: list[tuple[dict[str, Any], Path]] = []
+        """New schemas whose `$ref` is still to be written, and what it means."""
+        self._survey(root, (), _Place(draft, "", ()))
+
+    @property
+    def is_needed(self) -> bool:
+        """True when anything in it is of an older draft."""
+        return any(place.draft < _LATEST for place in self._places.values())
+
+    def made(self) -> dict[str, Any]:
+        """The schema in the words of 2020-12."""
+        new: dict[str, Any] = self._schema(self._root, (), ())
+        while self._references:  # grows while what is referred to is written
+            holder, target = self._references.pop()
+            if target not in self._moved:
+                self._house(new, target)
+            holder["$ref"] = _pointer(self._moved[target])
+        return new
+
+    def _house(self, new: dict[str, Any], target: Path) -> None:
+        """Writes under `$defs` what is referred to where no schema is expected."""
+        if target not in self._places:
+            around = target
+            while around not in self._places:
+                around = around[:-1]
+            self._survey(dig(self._root, target), target, self._places[around])
+        home = new.setdefault("$defs", {})
+        name = _free(str(target[-1]), home)
+        home[name] = True
+        home[name] = self._schema(dig(self._root, target), target, ("$defs", name))
+
+    def _survey(self, schema: Any, path: Path, around: _Place) -> None:
+        """Finds out how each schema is read, and by which addresses it can be referred to."""
+        if not isinstance(schema, dict):
+            self._places[path] = around
+            return
+        said = schema.get("$schema")
+        draft = (draft_of(said) if isinstance(said, str) and path else None) or around.draft
+        place = self._places[path] = self._addressed(schema, path, around._replace(draft=draft))
+        for steps, member in _members(_read(schema, draft)):
+            self._survey(member, path + steps, place)
+
+    def _addressed(self, schema: dict[str, Any], path: Path, place: _Place) -> _Place:
+        own = schema.get("id" if place.draft == 4 else "$id")
+        if isinstance(own, str):
+            address, _, anchor = own.partition("#")
+            if address and not ("$ref" in schema and place.draft <= 7):
+                place = _Place(place.draft, _joined(place.base, address), path)
+                self._resources.setdefault(place.base, path)
+            if anchor:
+                self._anchors.setdefault(f"{place.base}#{anchor}", path)
+        for keyword in ("$anchor", "$dynamicAnchor"):
+            if isinstance(name := schema.get(keyword), str) and place.draft >= _SINCE[keyword]:
+                self._anchors.setdefault(f"{place.base}#{name}", path)
+        return place
+
+    def _target(self, reference: Any, place: _Place) -> Path | None:
+        """Where a reference leads; None when that is nowhere in this schema."""
+        if not isinstance(reference, str):
+            return None
+        address, _, fragment = reference.partition("#")
+        base = _joined(place.base, address) if address else place.base
+        home = self._resources.get(base) if address else place.home
+        fragment = unquote(fragment)
+        if fragment and not fragment.startswith("/"):
+            return self._anchors.get(f"{base}#{fragment}")
+        if home is None:
+            return None
+        path, found = home, dig(self._root, home)
+        for token in fragment.split("/")[1:]:
+            step: str | int = token.replace("~1", "/").replace("~0", "~")
+            if isinstance(found, list):
+                step = int(token) if token.isascii() and token.isdecimal() and len(token) < 10 else -1
+            path, found = (*path, step), dig(found, (step,))
+        return path if found is not MISSING and isinstance(found, dict | bool) else None
+
+    def _schema(self, schema: Any, path: Path, new_path: Path) -> Any:
+        """A schema that stands at one path, as it is to stand at another."""
+        self._moved.setdefault(path, new_path)
+        if not isinstance(schema, dict):
+            return schema
+        place = self._places[path]
+        known = _read(schema, place.draft)
+        made: dict[str, Any] = {}
+        for keyword, operand in known.items():
+            below, new_below = (*path, keyword), (*new_path, keyword)
+            if keyword in ("$ref", "$recursiveRef"):
+                self._refer(made, known, keyword, place)
+            elif keyword in _HOMES and isinstance(operand, dict):
+                self._define(made.setdefault("$defs", {}), operand, below, (*new_path, "$defs"))
+            elif keyword == "items" and isinstance(operand, list):
+                made["prefixItems"] = self._listed(operand, below, (*new_path, "prefixItems"))
+            elif keyword not in _REPLACED or place.draft == _LATEST:
+                made[keyword] = self._operand(keyword, operand, below, new_below)
+        if place.draft < _LATEST:
+            self._replace(made, known, path, new_path)
+        return made
+
+    def _replace(self, made: dict[str, Any], known: dict[str, Any], path: Path, new_path: Path) -> None:
+        """Says what 2020-12 says with other keywords."""
+        if "additionalItems" in known and "prefixItems" in made:
+            rest = (*path, "additionalItems")
+            made["items"] = self._schema(known["additionalItems"], rest, (*new_path, "items"))
+        if made.get("prefixItems") == []:
+            del made["prefixItems"]
+        if isinstance(known.get("dependencies"), dict):
+            if not made.keys().isdisjoint(_DEPENDENT):  # 2019-09 has both
+                made["allOf"] = [*made.get("allOf", ()), {}]
+                new_path = (*new_path, "allOf", len(made["allOf"]) - 1)
+                made = made["allOf"][-1]
+            self._depend(made, known["dependencies"], (*path, "dependencies"), new_path)
+
+    def _operand(self, keyword: str, operand: Any, path: Path, new_path: Path) -> Any:
+        if isinstance(operand, list) and keyword in LIST_KEYWORDS:
+            return self._listed(operand, path, new_path)
+        if isinstance(operand, dict) and keyword in MAP_KEYWORDS:
+            return {
+                name: self._schema(member, (*path, name), (*new_path, name)) if not isinstance(member, list) else member
+                for name, member in operand.items()
+            }
+        return self._schema(operand, path, new_path) if keyword in SCHEMA_KEYWORDS else operand
+
+    def _listed(self, operand: list[Any], path: Path, new_path: Path) -> list[Any]:
+        return [self._schema(member, (*path, at), (*new_path, at)) for at, member in enumerate(operand)]
+
+    def _refer(self, made: dict[str, Any], known: dict[str, Any], keyword: str, place: _Place) -> None:
+        # No address is left, so there is one root, and a recursive reference means the same to everybody.
+        target = self._target(known[keyword], place) if keyword == "$ref" else place.home
+        if target is None:
+            made[keyword] = known[keyword]
+        elif keyword == "$recursiveRef" and "$ref" in known:
+            made["$dynamicRef"] = _pointer(self._moved.get(target, ()))
+        else:
+            made["$ref"] = ""
+            self._references.append((made, target))
+
+    def _define(self, home: dict[str, Any], operand: dict[str, Any], path: Path, new_path: Path) -> None:
+        for name, member in operand.items():
+            new_name = _free(name, home)
+            home[new_name] = True
+            home[new_name] = self._schema(member, (*path, name), (*new_path, new_name))
+
+    def _depend(self, made: dict[str, Any], operand: dict[str, Any], path: Path, new_path: Path) -> None:
+        for name, member in operand.items():
+            if isinstance(member, list):
+                made.setdefault("dependentRequired", {})[name] = member
+            else:
+                written = self._schema(member, (*path, name), (*new_path, "dependentSchemas", name))
+                made.setdefault("dependentSchemas", {})[name] = written
+
+
+def _read(schema: dict[str, Any], draft: int) -> dict[str, Any]:
+    """What of a schema says something in its draft, and where it says it as 2020-12 does."""
+    is_alone = draft <= 7 and "$ref" in schema
+    known = {
+        keyword: operand
+        for keyword, operand in schema.items()
+        if _SINCE.get(keyword, 0) <= draft
+        and keyword not in _ADDRESSES
+        and not (is_alone and keyword in _BESIDE_REF)
+        and isinstance(operand, _NOTES.get(keyword, object))
+    }
+    if draft == 4:
+        known.pop("id", None)
+        for exclusive, bound in _BOUNDS:
+            if isinstance(said := known.get(exclusive), bool):
+                del known[exclusive]
+                if said and bound in known:
+                    known[exclusive] = known.pop(bound)
+    return known
+
+
+def _free(name: str, taken: dict[str, Any]) -> str:
+    """A name that is not taken yet."""
+    found, count = name, 1
+    while found in taken:
+        count += 1
+        found = f"{name}_{count}"
+    return found

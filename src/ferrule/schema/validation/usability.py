@@ -1,0 +1,144 @@
+"""Usability: can calls be checked by a schema. One may be sound and still be of no use here: its `$schema` names a dialect that
+the validator does not know, or it refers to another document, and nothing is ever fetched (MCP-136, MCP-138).
+
+The validator itself has the last word: what it takes is never complained of.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urljoin
+
+import msgspec
+
+from ferrule.model.value import Path
+from ferrule.schema.validation.compiled import validator_of
+from ferrule.schema.validation.latest_draft import draft_of
+from ferrule.schema.validation.soundness import SchemaDefect, schema_defects
+from ferrule.schema.walk import Position, positions
+
+_REFERENCES = ("$ref", "$dynamicRef")
+_ODD = re.compile(r"[^\w!#$%&'()*+,./:;=?@~-]|[^\x00-\x7f]")
+"""What has to be escaped in a reference."""
+_ASIDE = re.compile(rb'"\$(?:(?:r|dynamicR)ef"\s*:\s*"(?!#)|schema"\s*:\s*"([^"]*)")')
+"""Where a schema written as JSON points out of itself, or names a dialect."""
+_DIALECT = SchemaDefect(
+    ("$schema",),
+    "names a dialect that is not known here, so no call could be checked",
+    "leave it out, or name one of JSON Schema's own: https://json-schema.org/draft/2020-12/schema, 2019-09, draft-07, -06 or -04",
+)
+
+
+def call_defects(schema: Any) -> list[SchemaDefect]:
+    """Everything that keeps calls from being checked by a schema: where it is unsound, and where it is of no use here.
+
+    What is wrong with the keywords of an unknown dialect nobody can tell.
+    """
+    if not isinstance(schema, dict):
+        return schema_defects(schema)
+    if _is_foreign(schema):
+        return [_DIALECT]
+    return schema_defects(schema) + _unreachable(schema)
+
+
+def uselessness(schema: bytes) -> str | None:
+    """Why no call can be checked by a sound schema, with what to do about it; None when calls can be."""
+    if b'"$' not in schema or not any(map(_is_strange, _ASIDE.finditer(schema))):
+        return None
+    value = msgspec.json.decode(schema)
+    if _is_taken(value):
+        return None
+    defect = next(iter(call_defects(value)), None)
+    if defect is None:
+        return "no validator takes it; 'ferrule check' may tell why"
+    return defect.sentence() if defect.hint is None else f"{defect.sentence()}; {defect.hint}"
+
+
+def _is_strange(found: re.Match[bytes]) -> bool:
+    return found[1] is None or draft_of(found[1].decode("utf-8", "replace")) is None
+
+
+def _is_foreign(schema: dict[str, Any]) -> bool:
+    said = schema.get("$schema")
+    return isinstance(said, str) and draft_of(said) is None and not _is_taken(schema)
+
+
+def _is_taken(schema: dict[str, Any]) -> bool:
+    try:
+        validator_of(schema)
+    except Exception:  # whatever is wrong with it
+        return False
+    return True
+
+
+def _unreachable(schema: dict[str, Any]) -> list[SchemaDefect]:
+    """References that lead out of a schema, or cannot be read."""
+    suspects = list(_suspects(schema))
+    if not suspects or _is_taken(schema):
+        return []
+    addresses = _Addresses(schema)
+    return [
+        _odd(path, reference) if _ODD.search(reference) else _elsewhere(path, reference)
+        for path, reference in suspects
+        if _ODD.search(reference) or not addresses.hold(path, reference)
+    ]
+
+
+def _suspects(schema: dict[str, Any]) -> Iterator[tuple[Path, str]]:
+    for position in positions(schema):
+        for keyword in _REFERENCES:
+            reference = position.schema.get(keyword)
+            if isinstance(reference, str) and (reference[:1] not in ("#", "") or _ODD.search(reference)):
+                yield (*position.path, keyword), reference
+
+
+def _odd(path: Path, reference: str) -> SchemaDefect:
+    found = _ODD.search(reference)
+    sign = found[0] if found else ""
+    escaped = "".join(f"%{byte:02X}" for byte in sign.encode(errors="replace"))
+    return SchemaDefect(
+        path, "is no reference that can be read, so no call could be checked", f"write {sign!r} as {escaped}"
+    )
+
+
+def _elsewhere(path: Path, reference: str) -> SchemaDefect:
+    message = f"points at {reference[:80]!r}, another document, and nothing is fetched, so no call could be checked"
+    return SchemaDefect(path, message, "write what it points at under `$defs` of this schema, and point there")
+
+
+class _Addresses:
+    """The addresses that parts of one schema have."""
+
+    def __init__(self, schema: dict[str, Any]) -> None:
+        self._bases: dict[Path, str] = {}
+        self._known: set[str] = set()
+        for position in positions(schema):
+            self._add(position)
+
+    def hold(self, path: Path, reference: str) -> bool:
+        """True when what a reference names may be here, or comes with the validator."""
+        address = reference.partition("#")[0]
+        while path and path not in self._bases:
+            path = path[:-1]
+        whole = _joined(self._bases.get(path, ""), address)
+        return whole in self._known or address in self._known or _is_taken({"$ref": whole})
+
+    def _add(self, position: Position) -> None:
+        path = position.path
+        for keyword in ("$id", "id"):
+            own = position.schema.get(keyword)
+            if isinstance(own, str) and (address := own.partition("#")[0]):
+                while path and path not in self._bases:
+                    path = path[:-1]
+                whole = _joined(self._bases.get(path, ""), address)
+                self._bases[position.path] = whole
+                self._known |= {whole, address}
+
+
+def _joined(base: str, address: str) -> str:
+    try:
+        return urljoin(base, address) if base else address
+    except ValueError:
+        return address

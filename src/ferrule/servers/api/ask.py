@@ -1,0 +1,134 @@
+"""One request to the HTTP API, read and checked, as a route is handed it."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import msgspec
+
+from ferrule.app.surface import SurfaceHandle
+from ferrule.servers.api.background import Background
+from ferrule.servers.api.problems import Problem
+from ferrule.servers.api.reading import Preference, accepted, preference_of
+from ferrule.servers.api.route import EVENT_TYPE, Field, Route
+from ferrule.servers.asgi import Request
+from ferrule.servers.auth.callers import Caller
+from ferrule.servers.edge import Edge
+
+RUN = Field(
+    "Ferrule-Run",
+    "The piece of agent work that calls belong to; limits of tools count per run.",
+    "[!-~]{1,200}",
+    "1 to 200 visible characters of ASCII, without spaces",
+)
+KEY = Field(
+    "Idempotency-Key",
+    "Calls of one tool with the same key and the same arguments are one call, with one effect and one answer.",
+    "[!-~]{1,255}",
+    "1 to 255 visible characters of ASCII, without spaces",
+)
+PREFER = Field(
+    "Prefer",
+    "`respond-async`: answer at once, with where to look. `wait=N`: wait at most N seconds for the end (RFC 7240).",
+)
+LAST_EVENT = Field(
+    "Last-Event-ID",
+    "The id of the last event that was seen; the stream goes on after it.",
+    "[0-9]{1,9}|end",
+    "a number of at most 9 digits, or `end`",
+)
+
+Body = TypeVar("Body", bound=msgspec.Struct)
+
+
+class Ask:
+    """A request with everything that was found out about it."""
+
+    __slots__ = (
+        "_body",
+        "_headers",
+        "_query",
+        "background",
+        "caller",
+        "edge",
+        "pairs",
+        "parts",
+        "request",
+        "request_id",
+        "route",
+    )
+
+    def __init__(
+        self,
+        request: Request,
+        caller: Caller,
+        edge: Edge,
+        background: Background,
+        route: Route,
+        parts: dict[str, str],
+        request_id: str,
+    ) -> None:
+        self.request = request
+        self.caller = caller
+        self.edge = edge
+        self.background = background
+        self.route = route
+        self.parts = parts
+        self.request_id = request_id
+        self.pairs: list[tuple[str, str]] = []
+        """The query, as it was sent."""
+        self._headers: dict[str, str | None] = {}
+        self._query: Any = None
+        self._body: Any = None
+
+    def read(self, query: Any, body: Any) -> None:
+        """Take what was read of the request."""
+        self._query = query
+        self._body = body
+
+    def query(self, shape: type[Body]) -> Body:
+        """The query, as the route declared it."""
+        assert isinstance(self._query, shape)
+        return self._query
+
+    def body(self, shape: type[Body]) -> Body:
+        """The body, as the route declared it."""
+        assert isinstance(self._body, shape)
+        return self._body
+
+    def header(self, field: Field) -> str | None:
+        """A header that means something here. Raises Problem for one that cannot be what it must be."""
+        if field.name in self._headers:
+            return self._headers[field.name]
+        found = self._headers[field.name] = self._header(field)
+        return found
+
+    def _header(self, field: Field) -> str | None:
+        values = self.request.all_headers(field.key)
+        if not values:
+            return None
+        text = values[0].decode("latin-1").strip(" \t")
+        if len(values) > 1:
+            raise Problem(400, "invalid_header", f"the header {field.name} is given twice")
+        if not field.fits(text):
+            raise Problem(400, "invalid_header", f"the header {field.name} takes {field.takes}")
+        return text
+
+    @property
+    def invocation_id(self) -> str:
+        """The call the path names."""
+        return self.parts["invocation_id"]
+
+    @property
+    def preference(self) -> Preference:
+        """What the client would like."""
+        return preference_of(self.request)
+
+    @property
+    def wants_events(self) -> bool:
+        """True when a stream of events is asked for."""
+        return accepted(self.request, self.route.produces) == EVENT_TYPE
+
+    async def surface(self) -> SurfaceHandle:
+        """The caller's surface, in the run that the request names. Raises Problem and SurfaceError."""
+        return await self.edge.surface(self.caller, self.header(RUN) or "", "http")

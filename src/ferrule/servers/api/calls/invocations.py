@@ -1,0 +1,215 @@
+"""Invocations: what was called, by whom and how it ended, and the whole story of one of them, from the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import msgspec
+
+from ferrule.app.views.past_calls import told_story
+from ferrule.ledger.history.brief import brief_of
+from ferrule.ledger.history.expand import events_of
+from ferrule.ledger.history.standing import standing_of
+from ferrule.ledger.history.story import Story
+from ferrule.model.failure import ToolError
+from ferrule.model.journal import StoredEntry
+from ferrule.model.lifecycle import TERMINAL
+from ferrule.model.result import Result
+from ferrule.model.surface import Surface
+from ferrule.model.timestamps import iso
+from ferrule.runtime.redaction.sensitive_input import without_values
+from ferrule.servers.api.ask import Ask
+from ferrule.servers.api.calls.looking import CallQuery, Row, looking, written_input
+from ferrule.servers.api.calls.outcomes import as_unknown, is_unseen
+from ferrule.servers.api.calls.visibility import owner_in, sees
+from ferrule.servers.api.problems import not_found
+from ferrule.servers.api.reply import Replied, Reply, link_header, next_link
+from ferrule.servers.api.says import Limit, Record, says
+
+_SHOWN_INPUT = 200
+
+
+class InvocationBrief(msgspec.Struct, kw_only=True):
+    """A call in a few words."""
+
+    invocation_id: str
+    at: Annotated[str, says("When it was planned.")]
+    seq: Annotated[int, says("Its first row in the ledger.")]
+    tool_id: str
+    tool_name: Annotated[str, says("The name it was called by.")]
+    principal: str
+    tenant: str
+    agent: str | None
+    run_id: str
+    status: Annotated[str, says("Its state in the lifecycle.")]
+    standing: Annotated[str, says("The same in one of eight words.")]
+    duration_ms: float | None
+    decision: str
+    rules: Annotated[list[str], says("The rules that its last decision goes back to.")]
+    error_code: str | None
+    input: Annotated[str, says("The beginning of its input, as JSON; sensitive members are masked.")]
+
+
+class InvocationQuery(CallQuery, kw_only=True):
+    """Which calls, and how many of them."""
+
+    limit: Limit = 50
+    cursor: Annotated[Row | None, says("Go on with calls that began before this row of the ledger.")] = None
+
+
+class InvocationPage(msgspec.Struct, kw_only=True):
+    """Calls, the newest first. A page may be short, or empty, and still have a next one: looking is bounded."""
+
+    items: list[InvocationBrief]
+    next: Annotated[str | None, says("Where the next page is.")] = None
+
+
+class Explanation(msgspec.Struct, kw_only=True):
+    """The whole story of a call. It may have more members."""
+
+    invocation_id: str
+    status: str
+    created_at: str
+    ended_at: str | None
+    tool_name: str
+    principal: str
+    tenant: str
+    inputs: list[Record]
+    decisions: list[Record]
+    rules: list[Record]
+    phases: list[Record]
+    transitions: list[Record]
+    result: Record | None
+
+
+class EventList(msgspec.Struct, kw_only=True):
+    """The events of a call, in order."""
+
+    items: list[Record]
+
+
+async def list_invocations(ask: Ask) -> Replied:
+    """What was called."""
+    wanted, surface = ask.query(InvocationQuery), await own_surface(ask)
+    search = await looking(ask, wanted, surface)
+    page = await search.page(wanted.cursor, wanted.limit)
+    items = [brief(rows, is_hidden=search.hides(rows)) for rows in page.calls]
+    if page.before is None:
+        return Reply(InvocationPage(items=items))
+    address = next_link("/v1/invocations", ask.pairs, str(page.before))
+    return Reply(InvocationPage(items=items, next=address), headers=(link_header(address),))
+
+
+async def own_surface(ask: Ask) -> Surface | None:
+    """The surface that says which tools the caller may know of; None for who may know of all."""
+    return None if ask.caller.is_operator else (await ask.surface()).surface
+
+
+def brief(rows: Sequence[StoredEntry], *, is_hidden: bool) -> InvocationBrief:
+    """A call in a few words. `is_hidden`: its tool is one that the caller may not know of."""
+    short, header = brief_of(rows), rows[0].header()
+    written = written_input(rows, is_hidden=is_hidden)
+    found = InvocationBrief(
+        invocation_id=short.invocation_id,
+        at=iso(short.at),
+        seq=rows[0].seq,
+        tool_id=short.tool_id,
+        tool_name=header.tool_name,
+        principal=short.principal,
+        tenant=header.tenant,
+        agent=short.agent,
+        run_id=header.run_id,
+        status=short.status,
+        standing=standing_of(rows[-1].kind, short.status),
+        duration_ms=short.duration_ms,
+        decision=short.decision,
+        rules=list(short.rules),
+        error_code=short.error_code,
+        input=written if len(written) <= _SHOWN_INPUT else f"{written[:_SHOWN_INPUT]}…",
+    )
+    if not is_hidden:
+        return found
+    return msgspec.structs.replace(
+        found,
+        tool_id=f"unknown:{header.tool_name}",
+        status="failed",
+        standing="failed",
+        decision="",
+        rules=[],
+        error_code="tool_not_found",
+        duration_ms=None,
+    )
+
+
+def is_hidden_from(surface: Surface | None, rows: Sequence[StoredEntry]) -> bool:
+    """True for a call of a tool that whoever has this surface may not know of."""
+    error = rows[-1].segment().error if surface is not None and rows else None
+    return (
+        surface is not None and error is not None and is_unseen(surface, rows[0].header().tool_name, error.error_class)
+    )
+
+
+async def rows_seen(ask: Ask) -> Sequence[StoredEntry]:
+    """The rows of the call of the path, if the caller may look at it. Raises Problem (404)."""
+    rows = await ask.edge.app.store.rows_of(ask.invocation_id)
+    if not rows or not sees(ask.caller, owner_in(rows)):
+        raise not_found(f"there is no call {ask.invocation_id[:40]!r} of yours on record")
+    return rows
+
+
+async def get_invocation(ask: Ask) -> Replied:
+    """One call in a few words."""
+    rows = await rows_seen(ask)
+    is_hidden = is_hidden_from(await own_surface(ask), rows)
+    return Reply(brief(rows, is_hidden=is_hidden), is_final=rows[-1].outcome in TERMINAL)
+
+
+async def explain_invocation(ask: Ask) -> Replied:
+    """The whole story of one call."""
+    rows, surface, app = await rows_seen(ask), await own_surface(ask), ask.edge.app
+    story = await told_story(app.store, rows, app.catalog, app.policy)
+    is_hidden = is_hidden_from(surface, rows)
+    record = _untold(story) if is_hidden else story.to_record()
+    if surface is not None:  # rules about other tools, which the caller may not even know of, are not its business
+        record["rules"] = [rule for rule in record["rules"] if rule["is_matched"]]
+    return Reply(record, is_final=story.status in TERMINAL)
+
+
+def _untold(story: Story) -> dict[str, Any]:
+    """The story of a call whose tool its caller may not know of: what members it had, and that there is no such tool."""
+    header, error = story.header, story.error
+    assert isinstance(error, ToolError)
+    at = story.created_at
+    result = as_unknown(Result(invocation_id=story.invocation_id, status="failed", created_at=at), header.tool_name)
+    sent = [{**msgspec.to_builtins(view), "value": without_values(view.value)} for view in story.inputs[:1]]
+    return {
+        "invocation_id": story.invocation_id,
+        "status": "failed",
+        "created_at": iso(at),
+        "ended_at": iso(at),
+        "tool_id": f"unknown:{header.tool_name}",
+        "tool_name": header.tool_name,
+        "principal": header.principal,
+        "agent": header.agent,
+        "channel": header.channel,
+        "tenant": header.tenant,
+        "run_id": header.run_id,
+        "inputs": sent,
+        "decisions": [],
+        "rules": [],
+        "phases": [],
+        "transitions": [],
+        "result": {"status": "failed", "error": msgspec.to_builtins(result.error), "content": list(result.content)},
+    }
+
+
+async def list_invocation_events(ask: Ask) -> Replied:
+    """The events of one call."""
+    rows, surface, app = await rows_seen(ask), await own_surface(ask), ask.edge.app
+    if is_hidden_from(surface, rows):
+        return Reply(EventList(items=[]))
+    news = await app.store.news_of(ask.invocation_id)
+    ordered = sorted([*rows, *news], key=lambda row: row.seq)
+    events = [event.to_record() for row in ordered for event in events_of(row, source=app.name)]
+    return Reply(EventList(items=events), is_final=rows[-1].outcome in TERMINAL)

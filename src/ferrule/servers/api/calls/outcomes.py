@@ -1,0 +1,127 @@
+"""What a client is told of a call: where it stands, how it ended, and which HTTP status says so.
+
+A tool that the caller may not know of is answered exactly like one that does not exist, now and whenever the call is looked at
+again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated, Any
+
+import msgspec
+
+from ferrule.app.surface import SurfaceHandle
+from ferrule.model.failure import Stop, tool_error
+from ferrule.model.result import Pending, Result
+from ferrule.model.surface import Surface
+from ferrule.model.timestamps import iso
+from ferrule.runtime.pipeline.complaints import Complaint
+from ferrule.servers.api.problems import CONFLICT_CODES, STATUSES, Member, Problem, escaped
+from ferrule.servers.api.says import Record, ResultOrNone, says
+
+_MOST_MEMBERS = 50
+_EXPLAINED = 64 * 1024
+"""Longer arguments are not gone through a second time for it: the detail says what is wrong with them."""
+
+
+class CallState(msgspec.Struct, kw_only=True):
+    """Where a call stands."""
+
+    invocation_id: str
+    state: Annotated[str, says("A state of the lifecycle while it has not ended, then the status of its result.")]
+    is_pending: Annotated[bool, says("True while it has not ended.")]
+    message: Annotated[str, says("What it waits for, and where that can be given.")] = ""
+    expires_at: Annotated[str | None, says("When it ends by itself, if nobody answers.")] = None
+    client_requests: Annotated[
+        dict[str, Record], says("What the tool asks its caller, by key; answer at `/v1/calls/{invocation_id}/answers`.")
+    ] = {}
+    round: Annotated[int, says("Another round is another question.")] = 0
+    result: ResultOrNone = None
+
+
+def state_of(outcome: Result | Pending) -> CallState:
+    """A call's outcome as clients get it."""
+    if isinstance(outcome, Result):
+        record = outcome.to_record()
+        return CallState(
+            invocation_id=outcome.invocation_id, state=outcome.status, is_pending=False, result=record
+        )  # fmt: skip
+    return CallState(
+        invocation_id=outcome.invocation_id,
+        state=outcome.state,
+        is_pending=True,
+        message=outcome.message,
+        expires_at=iso(outcome.expires_at) if outcome.expires_at is not None else None,
+        client_requests=outcome.client_requests,
+        round=outcome.round,
+    )
+
+
+def is_unseen(surface: Surface, name: str, error_class: str | None) -> bool:
+    """True when a call was refused and its tool is not one the caller may know of."""
+    if error_class not in STATUSES:
+        return False
+    entry = surface.find(name)
+    if entry is None and surface.is_ambiguous(name):
+        return not all(surface.entries[tool_id].is_visible for tool_id in surface.names[name])
+    return entry is None or not entry.is_visible
+
+
+def as_unknown(result: Result, name: str) -> Result:
+    """The result of a call whose tool does not exist, as far as its caller may know."""
+    stop = Stop("unknown_tool", f"there is no tool {name[:200]!r} here; GET /v1/tools lists yours", "tool_not_found")
+    return Result(
+        invocation_id=result.invocation_id,
+        status="failed",
+        created_at=result.created_at,
+        error=tool_error(stop, has_run=False, is_repeatable=False),
+        content=({"type": "text", "text": stop.message},),
+    )
+
+
+def seen(surface: Surface, name: str, outcome: Result | Pending) -> Result | Pending:
+    """An outcome as the caller may see it."""
+    error = outcome.error if isinstance(outcome, Result) else None
+    if isinstance(outcome, Result) and error is not None and is_unseen(surface, name, error.error_class):
+        return as_unknown(outcome, name)
+    return outcome
+
+
+def refused(result: Result, handle: SurfaceHandle, name: str, arguments: bytes) -> Problem | None:
+    """The problem that a refused call is; None for a call that was made, however it ended."""
+    error = result.error
+    status = None if error is None else STATUSES.get(error.error_class)
+    if error is None or status is None:
+        return None
+    if error.error_code in CONFLICT_CODES:
+        status = 409
+    more: dict[str, Any] = {}
+    if error.error_class == "schema_validation_failed":
+        more["errors"] = _misfits(handle, name, arguments)
+    return Problem(
+        status,
+        error.error_code,
+        error.message,
+        error_class=error.error_class,
+        invocation_id=result.invocation_id,
+        result=result.to_record(),
+        **more,
+    )
+
+
+def _misfits(handle: SurfaceHandle, name: str, arguments: bytes) -> list[Member]:
+    """Where arguments do not fit their schema, as a check of the same call tells it."""
+    session = handle.session
+    prepared = session.prepared.get(name) or session.find(name)
+    judge = prepared.arguments if len(arguments) <= _EXPLAINED else None
+    found = [] if judge is None else judge.misfits(arguments, _MOST_MEMBERS)
+    return members_of(found) or [Member("/arguments", "they do not fit the tool's schema")]
+
+
+def members_of(complaints: Iterable[Complaint]) -> list[Member]:
+    """Wrong arguments, as members of the request that has them."""
+    return [
+        Member("".join(f"/{escaped(step)}" for step in ("arguments", *complaint.path)), complaint.text)
+        for complaint in complaints
+    ]

@@ -1,0 +1,138 @@
+"""How many calls stand how, and how they ended over time: for charts and the counts beside filters.
+
+Who oversees the workspace has them counted by the ledger. For everybody else, and for searches that have to read calls, so many
+of the newest are counted as are read for one page. What was not counted is said.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from typing import Annotated
+
+import msgspec
+
+from ferrule.app.views.past_calls import after_last, page_of_calls, page_of_open_calls
+from ferrule.ledger.history.standing import STANDINGS, Standing, ended_as, standing_of
+from ferrule.model.timestamps import iso
+from ferrule.servers.api.ask import Ask
+from ferrule.servers.api.calls.invocations import own_surface
+from ferrule.servers.api.calls.looking import CallFilter, CallQuery, Looking, looking
+from ferrule.servers.api.reply import Replied, Reply
+from ferrule.servers.api.says import says
+from ferrule.servers.api.times import moment
+
+_DAY = 24 * 3600 * 1_000_000
+_MOST_ROWS = 100_000
+"""Rows that the ledger counts."""
+_MOST_READ = 2_000
+"""Calls that are read to be counted."""
+_WIDTHS = tuple(
+    seconds * 1_000_000
+    for seconds in (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400)
+)
+
+
+class TallyQuery(CallFilter, kw_only=True):
+    """Which calls, and in how many stretches of time."""
+
+    stretches: Annotated[
+        int, says("How many stretches at most; each is a round number of seconds, minutes or hours.", ge=1, le=200)
+    ] = 96
+
+
+class Stretch(msgspec.Struct, kw_only=True):
+    """How calls ended within one stretch of time."""
+
+    at: Annotated[str, says("When it began.")]
+    ended: Annotated[dict[str, int], says("How many, by standing.")]
+
+
+class Tally(msgspec.Struct, kw_only=True):
+    """How many calls stand how."""
+
+    since: str
+    until: str
+    counted_since: Annotated[str, says("Later than `since` where there were too many calls to count them all.")]
+    is_complete: Annotated[bool, says("False when there are more calls than were counted.")]
+    seconds: Annotated[float, says("The length of one stretch.")]
+    open: Annotated[dict[str, int], says("How many have not ended, by standing, whenever they began.")]
+    ended: Annotated[dict[str, int], says("How many ended in this time, by standing.")]
+    stretches: Annotated[list[Stretch], says("Those in which calls ended.")]
+
+
+async def tally_invocations(ask: Ask) -> Replied:
+    """How many calls stand how."""
+    query, surface = ask.query(TallyQuery), await own_surface(ask)
+    now = time.time_ns() // 1000
+    until = moment("until", query.until) or now
+    since = moment("since", query.since)
+    oldest = await ask.edge.app.store.rows_after(0, 1)
+    since = max(until - _DAY if since is None else since, oldest[0].at if oldest else 0)
+    since = min(since, until)
+    filters = {name: getattr(query, name) for name in CallFilter.__struct_fields__}
+    search = await looking(ask, CallQuery(**{**filters, "since": iso(max(since, 0))}), surface)
+    width = width_for(until - since, query.stretches)
+    open_now = await _open(search)
+    counted = await _counted_by_ledger(search, width) if search.is_whole else await _read(search, width)
+    ended: Counter[str] = Counter()
+    for stretch in counted.stretches.values():
+        ended.update(stretch)
+    tally = Tally(
+        since=iso(since),
+        until=iso(until),
+        counted_since=iso(max(since, counted.since or 0)),
+        is_complete=counted.since is None,
+        seconds=width / 1_000_000,
+        open=open_now,
+        ended=dict(ended),
+        stretches=[Stretch(at=iso(at), ended=dict(found)) for at, found in sorted(counted.stretches.items())],
+    )
+    return Reply(tally)
+
+
+def width_for(span: int, most: int) -> int:
+    """The smallest round length of which no more than so many make up a span; microseconds."""
+    return next((width for width in _WIDTHS if span <= width * most), -(-span // (most * _DAY)) * _DAY)
+
+
+class _Counted(msgspec.Struct):
+    stretches: dict[int, Counter[str]]
+    since: int | None
+    """Since when calls were counted; None when all were."""
+
+
+async def _counted_by_ledger(search: Looking, width: int) -> _Counted:
+    before = search.before or await after_last(search.store)
+    after = max(search.after, before - 1 - _MOST_ROWS)
+    found: dict[int, Counter[str]] = {}
+    for ending in await search.store.endings(after, before, width, search.wanted.tool or ""):
+        standing = ended_as(ending.outcome)
+        if standing is not None:
+            found.setdefault(ending.at, Counter())[standing] += ending.calls
+    oldest = await search.store.rows_after(after, 1) if after > search.after else []
+    return _Counted(found, oldest[0].at if oldest else None)
+
+
+async def _read(search: Looking, width: int) -> _Counted:
+    page = await page_of_calls(
+        search.store, search.fits, before=search.before, count=_MOST_READ, quick=search.quick()
+    )  # fmt: skip
+    found: dict[int, Counter[str]] = {}
+    for rows in page.calls:
+        standing: Standing | None = "failed" if search.hides(rows) else ended_as(rows[-1].outcome)
+        if standing is not None:
+            found.setdefault(rows[-1].at // width * width, Counter())[standing] += 1
+    if page.before is None:
+        return _Counted(found, None)
+    oldest = await search.store.rows_after(page.before - 1, 1)
+    return _Counted(found, oldest[0].at if oldest else 0)
+
+
+async def _open(search: Looking) -> dict[str, int]:
+    everywhen = msgspec.structs.replace(search.quick(), after=0)
+    page = await page_of_open_calls(
+        search.store, search.fits, states=(), before=None, count=_MOST_READ, quick=everywhen
+    )  # fmt: skip
+    counts = Counter(standing_of(rows[-1].kind, rows[-1].outcome) for rows in page.calls)
+    return {standing: counts[standing] for standing in STANDINGS if counts[standing]}

@@ -1,0 +1,381 @@
+"""The catalog as operators see it: every tool with its versions, agents, roles, and the off switches."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from ferrule.app.app import App
+from ferrule.app.views.browsing import effect_of, size_of
+from ferrule.contracts.catalog import Listed
+from ferrule.errors import FerruleError
+from ferrule.infra.lockfile.file import Lock, key_of, read_lock
+from ferrule.infra.lockfile.oxp_tools import SERVER_DIALECT, lock_key
+from ferrule.infra.lockfile.tools import DIALECT as MCP_DIALECT
+from ferrule.infra.lockfile.tools import Imported
+from ferrule.model.surface import SurfaceEntry
+from ferrule.model.tool import FACT_NAMES, SafetyFacts, Tool
+from ferrule.runtime.executors.transports import transport_of
+from ferrule.runtime.pipeline.tool_facts import traits_of
+from ferrule.servers.api.ask import Ask
+from ferrule.servers.api.problems import not_found
+from ferrule.servers.api.reply import Replied, Reply, link_header, next_link
+from ferrule.servers.api.says import Limit, Reason, says
+
+_IMPORTED = (MCP_DIALECT, SERVER_DIALECT)
+"""Dialects of tools that other servers bring."""
+
+
+class CatalogState(msgspec.Struct, kw_only=True):
+    """What is in force."""
+
+    digest: Annotated[str, says("Equal digests mean equal contents.")]
+    policy_digest: str
+    tools: int
+    agents: int
+    roles: int
+    switched_off: Annotated[list[str], says("Tools that are turned off.")]
+
+
+class CatalogQuery(msgspec.Struct, kw_only=True):
+    """Which tools."""
+
+    limit: Limit = 100
+    cursor: Annotated[Annotated[str, msgspec.Meta(max_length=300)] | None, says("Go on after this tool id.")] = None
+    namespace: Annotated[Annotated[str, msgspec.Meta(max_length=300)] | None, says("Only tools of this namespace.")] = (
+        None
+    )
+
+
+class CatalogTool(msgspec.Struct, kw_only=True):
+    """One version of one tool."""
+
+    tool_id: str
+    version: str | None
+    namespace: str
+    name: str
+    title: str | None
+    description: str
+    dialect: str
+    kind: str
+    lifecycle: str
+    digest: str
+    tags: list[str]
+    owner: str | None
+
+
+class CatalogToolPage(msgspec.Struct, kw_only=True):
+    """Tools in the version that surfaces show, by id."""
+
+    items: list[CatalogTool]
+    next: Annotated[str | None, says("Where the next page is.")] = None
+
+
+class CatalogVersions(msgspec.Struct, kw_only=True):
+    """One tool in every version, the one that surfaces show first."""
+
+    tool_id: str
+    is_on: Annotated[bool, says("False when it is turned off.")]
+    versions: list[CatalogDefinition]
+
+
+class FactState(msgspec.Struct, kw_only=True):
+    """One thing that is known about what a tool may do."""
+
+    name: str
+    value: Any
+    is_inferred: Annotated[bool, says("True when nobody stated it.")]
+    why: Annotated[str, says("Where it comes from.")]
+
+
+class SizeState(msgspec.Struct, kw_only=True):
+    """How much a model is shown of a tool, each time."""
+
+    characters: Annotated[int, says("Of name, description and input schema, as JSON.")]
+    tokens: Annotated[int, says("About 4.5 characters each: an estimate, no provider's own count.")]
+    description_characters: int
+
+
+class LockState(msgspec.Struct, kw_only=True):
+    """What is pinned of a tool that another server brings."""
+
+    server: str
+    digest: str
+    approved_by: str
+    approved_at: str
+    is_as_locked: Annotated[bool, says("True when what is in force is what was accepted.")]
+
+
+class CatalogDefinition(CatalogTool, kw_only=True):
+    """One version of one tool, whole."""
+
+    aliases: list[str]
+    search_hint: str | None
+    risk: str
+    effect: Annotated[str, says("`reads`, `writes`, `destroys`, or `depends` on its input.")]
+    facts: list[FactState]
+    approval_required: bool
+    max_calls_per_run: int | None
+    timeout_seconds: Annotated[float | None, says("The smallest limit that its definition states.")]
+    runs_on: Annotated[str | None, says("The transport its definition names.")]
+    credentials: Annotated[Any, says("References to secrets, never their values.")]
+    size: SizeState
+    lock: Annotated[LockState | None, says("Null for a tool of the workspace's own.")]
+    documentation: Annotated[dict[str, str], says("What its author wrote for people, in Markdown by section.")]
+    input_schema: Any
+    output_schema: Any
+    definition: Annotated[Any, says("The definition, as it was compiled. References to secrets, never their values.")]
+
+
+class CatalogRecord(msgspec.Struct, kw_only=True):
+    """An agent or a role."""
+
+    id: str
+    version: str | None
+    dialect: str
+    definition: Annotated[Any, says("The definition, as it was compiled.")]
+
+
+class RecordPage(msgspec.Struct, kw_only=True):
+    """Agents or roles, by id."""
+
+    items: list[CatalogRecord]
+    next: Annotated[str | None, says("Where the next page is.")] = None
+
+
+class PageQuery(msgspec.Struct, kw_only=True):
+    """Which of them."""
+
+    limit: Limit = 100
+    cursor: Annotated[Annotated[str, msgspec.Meta(max_length=300)] | None, says("Go on after this id.")] = None
+
+
+class SwitchBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """On or off."""
+
+    is_on: bool
+    reason: Reason = ""
+
+
+class SwitchState(msgspec.Struct, kw_only=True):
+    """Whether a tool is on."""
+
+    tool_id: str
+    is_on: bool
+    ended_calls: Annotated[int, says("Waiting calls that were ended by turning it off.")] = 0
+
+
+class SwitchList(msgspec.Struct, kw_only=True):
+    """Tools that are turned off."""
+
+    items: list[SwitchState]
+
+
+class PolicyState(msgspec.Struct, kw_only=True):
+    """The policy in force."""
+
+    digest: str
+
+
+async def get_catalog(ask: Ask) -> Replied:
+    """What is in force."""
+    app = ask.edge.app
+    state = CatalogState(
+        digest=app.catalog.digest,
+        policy_digest=app.policy.digest,
+        tools=len(app.catalog.preferred()),
+        agents=sum(1 for _ in app.catalog.records("agent")),
+        roles=sum(1 for _ in app.catalog.records("role")),
+        switched_off=sorted(await off_ids(ask)),
+    )
+    return Reply(state)
+
+
+async def off_ids(ask: Ask) -> set[str]:
+    """The tools that are turned off."""
+    return {switch.tool_id for switch in await ask.edge.app.store.switched_off()}
+
+
+async def list_catalog_tools(ask: Ask) -> Replied:
+    """Every tool."""
+    wanted = ask.query(CatalogQuery)
+    found = [
+        listed
+        for listed in ask.edge.app.catalog.preferred()
+        if wanted.namespace in (None, listed.tool.namespace) and listed.tool.tool_id > (wanted.cursor or "")
+    ]
+    found.sort(key=lambda listed: listed.tool.tool_id)
+    items = [CatalogTool(**told_tool(listed)) for listed in found[: wanted.limit]]
+    if len(found) <= wanted.limit:
+        return Reply(CatalogToolPage(items=items))
+    address = next_link("/v1/catalog/tools", ask.pairs, items[-1].tool_id)
+    return Reply(CatalogToolPage(items=items, next=address), headers=(link_header(address),))
+
+
+async def get_catalog_tool(ask: Ask) -> Replied:
+    """One tool in every version."""
+    tool_id = ask.parts["tool_id"]
+    versions = ask.edge.app.catalog.versions(tool_id)
+    if not versions:
+        raise not_found(f"there is no tool {tool_id[:200]!r} in the catalog")
+    lock = await asyncio.to_thread(_lock_of, ask.edge.app, versions[0].tool)
+    state = CatalogVersions(
+        tool_id=tool_id,
+        is_on=tool_id not in await off_ids(ask),
+        versions=[_definition(ask.edge.app, listed, lock) for listed in versions],
+    )
+    return Reply(state)
+
+
+def _definition(app: App, listed: Listed, lock: Lock | None) -> CatalogDefinition:
+    tool = listed.tool
+    traits, size = traits_of(SurfaceEntry(tool, listed.digest, "loaded")), size_of(tool)
+    return CatalogDefinition(
+        **told_tool(listed),
+        aliases=list(tool.aliases),
+        search_hint=tool.search_hint,
+        risk=traits.risk,
+        effect=effect_of(tool),
+        facts=[
+            FactState(
+                name=name,
+                value=getattr(tool.facts, name),
+                is_inferred=name in tool.inferred_facts,
+                why=why_of(tool, name),
+            )
+            for name in FACT_NAMES
+        ],
+        approval_required=tool.approval_required,
+        max_calls_per_run=tool.max_calls_per_run,
+        timeout_seconds=traits.timeout_seconds,
+        runs_on=transport_of(tool),
+        credentials=tool.credentials,
+        size=SizeState(
+            characters=size.characters, tokens=size.tokens, description_characters=size.description_characters
+        ),
+        lock=_locked(tool, lock),
+        documentation=app.catalog.documentation(tool),
+        input_schema=tool.input_schema,
+        output_schema=tool.output_schema,
+        definition=tool.payload,
+    )
+
+
+def why_of(tool: Tool, fact: str) -> str:
+    """Where a safety fact of a tool comes from."""
+    if fact not in tool.inferred_facts:
+        return "its definition says so"
+    if getattr(tool.facts, fact) == getattr(SafetyFacts(), fact):
+        return "nobody said otherwise, so the cautious assumption holds"
+    if tool.dialect in _IMPORTED:
+        return "a hint of the server it comes from, which may only make it count as more dangerous"
+    return f"it follows from its kind, {tool.tool_kind}"
+
+
+def _lock_of(app: App, tool: Tool) -> Lock | None:
+    """What is pinned, for a tool that another server brings; None when that cannot be read."""
+    if tool.dialect not in _IMPORTED:
+        return None
+    with suppress(FerruleError):
+        return read_lock(app.root)
+    return None
+
+
+def _locked(tool: Tool, lock: Lock | None) -> LockState | None:
+    if lock is None or tool.dialect not in _IMPORTED:
+        return None
+    imported = msgspec.json.decode(tool.payload, type=Imported)
+    server = imported.server_id if tool.dialect == MCP_DIALECT else lock_key(imported.server_id)
+    name = key_of(imported.definition, server)
+    pinned = None if name is None else lock.tool(server, name)
+    if pinned is None:
+        return None
+    return LockState(
+        server=imported.server_id,
+        digest=pinned.digest,
+        approved_by=pinned.approved_by,
+        approved_at=pinned.approved_at,
+        is_as_locked=imported.definition == pinned.definition,
+    )
+
+
+def told_tool(listed: Listed) -> dict[str, Any]:
+    """What every list says of a tool."""
+    tool = listed.tool
+    return {
+        "tool_id": tool.tool_id,
+        "version": tool.version,
+        "namespace": tool.namespace,
+        "name": tool.name,
+        "title": tool.title,
+        "description": tool.description,
+        "dialect": tool.dialect,
+        "kind": tool.tool_kind,
+        "lifecycle": tool.lifecycle,
+        "digest": listed.digest,
+        "tags": list(tool.tags),
+        "owner": tool.owner,
+    }
+
+
+async def list_agents(ask: Ask) -> Replied:
+    """Every agent."""
+    return _records(ask, "agent", "/v1/catalog/agents")
+
+
+async def list_roles(ask: Ask) -> Replied:
+    """Every role."""
+    return _records(ask, "role", "/v1/catalog/roles")
+
+
+def _records(ask: Ask, kind: Literal["agent", "role"], path: str) -> Reply:
+    wanted = ask.query(PageQuery)
+    found = [
+        CatalogRecord(id=record.record_id, version=record.version, dialect=record.dialect, definition=record.payload)
+        for record in ask.edge.app.catalog.records(kind)
+        if record.record_id > (wanted.cursor or "")
+    ]
+    found.sort(key=lambda record: record.id)
+    page = _whole_ids(found, wanted.limit)
+    if len(found) == len(page):
+        return Reply(RecordPage(items=page))
+    address = next_link(path, ask.pairs, page[-1].id)
+    return Reply(RecordPage(items=page, next=address), headers=(link_header(address),))
+
+
+def _whole_ids(found: list[CatalogRecord], limit: int) -> list[CatalogRecord]:
+    """A page that never ends between two versions of one id, since the next one begins after that id."""
+    page = found[:limit]
+    while page and len(page) < len(found) and found[len(page)].id == page[-1].id:
+        page.append(found[len(page)])
+    return page
+
+
+async def list_switches(ask: Ask) -> Replied:
+    """Tools that are turned off."""
+    return Reply(
+        SwitchList(items=[SwitchState(tool_id=tool_id, is_on=False) for tool_id in sorted(await off_ids(ask))])
+    )
+
+
+async def set_switch(ask: Ask) -> Replied:
+    """Turn a tool off or on, at once and in every process."""
+    tool_id, body, app = ask.parts["tool_id"], ask.body(SwitchBody), ask.edge.app
+    off, by = await off_ids(ask), ask.caller.identity.principal
+    if tool_id not in off and not app.catalog.versions(tool_id):
+        raise not_found(f"there is no tool {tool_id[:200]!r} in the catalog")
+    ended = 0
+    if body.is_on and tool_id in off:
+        await app.enable(tool_id, by=by, reason=body.reason)
+    elif not body.is_on:
+        ended = await app.disable(tool_id, by=by, reason=body.reason)
+    return Reply(SwitchState(tool_id=tool_id, is_on=body.is_on, ended_calls=ended))
+
+
+async def reload_policy(ask: Ask) -> Replied:
+    """Read the policy again; one that cannot be used refuses every call until it can."""
+    ask.edge.app.reload()
+    return Reply(PolicyState(digest=ask.edge.app.policy.digest))

@@ -1,0 +1,211 @@
+"""The OpenAPI 3.1 document of the HTTP API, made from the table of routes: what it says is what is done."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.metadata import version
+from inspect import cleandoc
+from typing import Any
+
+import msgspec
+
+from ferrule.servers.api.ask import KEY
+from ferrule.servers.api.problems import ProblemDetails
+from ferrule.servers.api.route import EVENT_TYPE, JSON_TYPE, Field, Route
+from ferrule.servers.api.routes import ROUTES
+from ferrule.servers.api.says import ToolResult
+
+_REF = "#/components/schemas/{name}"
+_WORDS = {
+    200: "What was asked for.",
+    202: "It has not ended yet; `Location` says where to look.",
+    204: "There is nothing more to come.",
+    206: "The range that was asked for.",
+    304: "It is as the client has it.",
+    400: "The request is not as it must be.",
+    401: "A valid credential is needed.",
+    403: "The credential is not enough, or the call was refused.",
+    404: "It is not there, or not the caller's to know of.",
+    405: "The method cannot be used here.",
+    406: "It cannot be given in a form the client takes.",
+    408: "The request took too long to arrive.",
+    409: "It cannot be done as things stand.",
+    410: "Its bytes are no longer kept.",
+    413: "The body has more bytes than are taken.",
+    414: "The path and the query have more bytes than are taken.",
+    415: "The body is not application/json.",
+    416: "There are no such bytes.",
+    421: "The request is for another host.",
+    422: "What was sent does not fit what the tool wants.",
+    429: "The caller has to slow down; `Retry-After` says for how long.",
+    431: "The headers are more, or have more bytes, than are taken.",
+    500: "The server failed; its log tells why.",
+    501: "The body comes in a transfer encoding other than chunks.",
+    503: "The server cannot do it now; `Retry-After` says when to try again.",
+}
+_DOOR = (400, 408, 414, 431, 501, 503)
+"""What is said before there is a request: by the reader of HTTP itself (`http1.answer_text`)."""
+_EVERYWHERE = (*_DOOR, 401, 403, 406, 413, 421, 429, 500)
+_PARTS = {
+    "invocation_id": Field("invocation_id", "A call.", "[!-~]{1,100}"),
+    "batch_id": Field("batch_id", "A batch.", "[!-~]{1,100}"),
+    "tool": Field("tool", "A tool's name, alias or id."),
+    "tool_id": Field("tool_id", "A tool's id."),
+    "number": Field("number", "Which of the call's stored results, counted from 0.", "0|[1-9][0-9]{0,5}"),
+}
+_HEADERS: dict[str, dict[str, Any]] = {
+    "X-Request-Id": {"description": "Names this request in the server's log.", "schema": {"type": "string"}},
+    "Idempotency-Replayed": {
+        "description": "`true` where another request with the same `Idempotency-Key` had this answer before.",
+        "schema": {"type": "string"},
+    },
+    "ETag": {"description": "Names this very answer, for `If-None-Match`.", "schema": {"type": "string"}},
+    "Link": {"description": 'The next page, with `rel="next"`.', "schema": {"type": "string"}},
+    "Location": {"description": "Where to look.", "schema": {"type": "string"}},
+    "Retry-After": {"description": "Seconds.", "schema": {"type": "string"}},
+    "WWW-Authenticate": {"description": "What is needed.", "schema": {"type": "string"}},
+}
+_IF_NONE_MATCH = Field("If-None-Match", "ETags of what the client has; when nothing changed the answer is 304.")
+_RANGE = Field("Range", "One range of bytes, `bytes=0-99`.")
+ABOUT = (
+    "The tools of a workspace, called under its rules: surfaces, calls, approvals, records, catalog and audit. Every problem "
+    "is told as problem details (RFC 9457) with a stable `code`. Whatever is somebody else's is answered like what is not "
+    "there. Bodies and queries are taken strictly: names nobody knows, and names given twice, are refused."
+)
+
+
+@cache
+def openapi() -> dict[str, Any]:
+    """The document."""
+    shapes = [shape for route in ROUTES for shape in (route.body, route.gives) if shape is not None]
+    unique = list(dict.fromkeys([*shapes, ProblemDetails, ToolResult]))
+    refs, components = msgspec.json.schema_components(unique, ref_template=_REF)
+    for component in components.values():
+        if "description" in component:  # a docstring, which Python dedents from 3.13 on
+            component["description"] = cleandoc(component["description"])
+    known = dict(zip(unique, refs, strict=True))
+    paths: dict[str, dict[str, Any]] = {}
+    for route in ROUTES:
+        paths.setdefault(f"/v1{route.path}", {})[route.method.lower()] = _operation(route, known)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Ferrule", "version": version("ferrule"), "description": ABOUT},
+        "servers": [{"url": "/"}],
+        "security": [{"bearer": []}],
+        "tags": [{"name": name} for name in dict.fromkeys(route.tag for route in ROUTES)],
+        "paths": paths,
+        "components": {
+            "schemas": components,
+            "responses": {f"Problem{status}": _problem(status, known) for status in sorted(_WORDS) if status >= 400},
+            "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer", "description": "A token or a key."}},
+        },
+    }
+
+
+@cache
+def openapi_bytes() -> bytes:
+    """The document, as it is served and kept in the repository."""
+    return msgspec.json.format(msgspec.json.encode(openapi()), indent=2) + b"\n"
+
+
+def _operation(route: Route, known: dict[Any, dict[str, Any]]) -> dict[str, Any]:
+    scopes = f"Takes a credential with the scope {' or '.join(f'`{scope}`' for scope in route.scopes)}."
+    scopes = "Takes no credential." if route.is_open else scopes
+    whole = " It must be for the whole workspace, not for one tenant." if route.is_for_workspace else ""
+    operation: dict[str, Any] = {
+        "operationId": route.operation,
+        "tags": [route.tag],
+        "summary": route.summary,
+        "description": f"{route.says}\n\n{scopes}{whole}".strip(),
+        "parameters": _parameters(route),
+        "responses": _responses(route, known),
+    }
+    if route.is_open:
+        operation["security"] = []
+    if route.body is not None:
+        content = {JSON_TYPE: {"schema": known[route.body]}}
+        operation["requestBody"] = {"required": not route.is_body_optional, "content": content}
+    return operation
+
+
+def _parameters(route: Route) -> list[dict[str, Any]]:
+    names = [part[1:-1] for part in route.path.split("/") if part.startswith("{")]
+    found = [_parameter(_PARTS[name], "path") for name in names]
+    if route.query is not None:
+        _, shapes = msgspec.json.schema_components([route.query], ref_template=_REF)
+        for name, schema in shapes[route.query.__name__]["properties"].items():
+            found.append(_query_parameter(name, dict(schema)))
+    headers = [
+        *route.headers,
+        *([_IF_NONE_MATCH] if route.is_tagged else []),
+        *([_RANGE] if 206 in route.statuses else []),
+    ]
+    return found + [_parameter(field, "header") for field in headers]
+
+
+def _parameter(field: Field, place: str) -> dict[str, Any]:
+    return {
+        "name": field.name,
+        "in": place,
+        "required": place == "path",
+        "description": field.says,
+        "schema": field.schema,
+    }
+
+
+def _query_parameter(name: str, schema: dict[str, Any]) -> dict[str, Any]:
+    """In a query there is no null: what is not wanted is left out."""
+    says = schema.pop("description", "")
+    options = [one for one in schema.get("anyOf", ()) if one != {"type": "null"}]
+    if options:
+        schema = {**options[0]}
+    if schema.get("enum") and None in schema["enum"]:
+        schema["enum"] = [value for value in schema["enum"] if value is not None]
+    if schema.get("default", "") is None:
+        del schema["default"]
+    return {"name": name, "in": "query", "required": False, "description": says, "schema": schema}
+
+
+def _responses(route: Route, known: dict[Any, dict[str, Any]]) -> dict[str, Any]:
+    responses = {str(status): _success(route, status, known) for status in route.statuses}
+    if route.is_tagged:
+        responses["304"] = {"description": _WORDS[304], "headers": _headers("X-Request-Id", "ETag")}
+    wrong = {*_EVERYWHERE, *route.problems, *((415,) if route.body is not None else ())}
+    for status in sorted(wrong):
+        responses[str(status)] = {"$ref": f"#/components/responses/Problem{status}"}
+    return responses
+
+
+def _success(route: Route, status: int, known: dict[Any, dict[str, Any]]) -> dict[str, Any]:
+    names = ["X-Request-Id", *(["ETag"] if route.is_tagged else []), *(["Location"] if status == 202 else [])]
+    names += ["Idempotency-Replayed"] if KEY in route.headers else []
+    query = route.query.__struct_fields__ if route.query is not None else ()
+    found: dict[str, Any] = {
+        "description": _WORDS[status],
+        "headers": _headers(*names, *(["Link"] if "cursor" in query else [])),
+    }
+    kinds = [kind for kind in route.produces if status != 202 or kind != EVENT_TYPE]
+    if status != 204:
+        found["content"] = {kind: {"schema": _content(kind, route, known)} for kind in kinds}
+    return found
+
+
+def _content(kind: str, route: Route, known: dict[Any, dict[str, Any]]) -> dict[str, Any]:
+    if kind == JSON_TYPE and route.gives is not None:
+        return known[route.gives]
+    if kind == EVENT_TYPE:
+        return {"description": "Server-sent events; the data of each is JSON."}
+    return {} if kind == "*/*" else {"type": "string"}
+
+
+def _problem(status: int, known: dict[Any, dict[str, Any]]) -> dict[str, Any]:
+    names = ["Retry-After"] if status in (429, 503) else ["WWW-Authenticate"] if status == 401 else []
+    return {
+        "description": _WORDS[status],
+        "headers": _headers(*names),
+        "content": {"application/problem+json": {"schema": known[ProblemDetails]}},
+    }
+
+
+def _headers(*names: str) -> dict[str, Any]:
+    return {name: _HEADERS[name] for name in names}

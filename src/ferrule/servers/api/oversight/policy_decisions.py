@@ -1,0 +1,158 @@
+"""What the policy decided, counted from the ledger: hits of rules, differences of a watched policy, rules that are suggested."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from typing import Annotated, TypeAlias
+from weakref import WeakKeyDictionary
+
+import msgspec
+
+from ferrule.ledger.history.tally import DAY, WEEK, Decider, Difference, Suggested, Tally
+from ferrule.model.timestamps import iso
+from ferrule.servers.api.ask import Ask
+from ferrule.servers.api.oversight.policies import rules_of
+from ferrule.servers.api.reply import Replied, Reply
+from ferrule.servers.api.says import Record, says
+from ferrule.servers.edge import Edge
+
+Decisions: TypeAlias = "Counter[tuple[Decider, str]]"
+_SAID = ("allow", "ask", "deny")
+_AT_ONCE, _BEHIND = 2000, 500
+"""Rows that one request reads; the rest is read behind it, a few at a time."""
+_tallies: WeakKeyDictionary[Edge, Tally] = WeakKeyDictionary()
+_behind: WeakKeyDictionary[Edge, asyncio.Task[None]] = WeakKeyDictionary()
+
+
+class Counted(msgspec.Struct, kw_only=True):
+    """How often something decided."""
+
+    reason: Annotated[str, says("`rule`, or what else decided: `mode`, `policy` (a definition, role or agent), …")]
+    source: str
+    rule_id: str
+    day: Annotated[dict[str, int], says("In the last 24 hours, by what was decided.")]
+    week: Annotated[dict[str, int], says("In the last seven days.")]
+
+
+class ShadowDifference(msgspec.Struct, kw_only=True):
+    """A call about which the watched policy would have decided otherwise."""
+
+    invocation_id: str
+    at: str
+    tool_id: str
+    principal: str
+    agent: str | None
+    behavior: str
+    ruled_by: str
+    policy_ref: str
+    shadow_behavior: str
+    shadow_rules: list[str]
+    message: str
+
+
+class SuggestedRule(msgspec.Struct, kw_only=True):
+    """A rule that would have settled calls that asked."""
+
+    rule: Record
+    destination: str
+    times: int
+    invocation_id: str
+    at: str
+    is_in_force: bool
+
+
+class PolicyDecisions(msgspec.Struct, kw_only=True):
+    """What was decided, from the ledger."""
+
+    since: Annotated[str | None, says("How far back was counted; null when there is nothing yet.")]
+    is_whole: Annotated[bool, says("False while it does not reach back seven days, or to the first row.")]
+    is_counting: Annotated[bool, says("True while older rows are being read: ask again.")]
+    rows: int
+    day: dict[str, int]
+    week: dict[str, int]
+    items: list[Counted]
+    differences: Annotated[list[ShadowDifference], says("The latest ones, newest first.")]
+    differing_day: int
+    differing_week: int
+    suggestions: list[SuggestedRule]
+
+
+async def list_decisions(ask: Ask) -> Replied:
+    """How often each rule decided, from the ledger."""
+    app = ask.edge.app
+    now, tally = app.services.now(), _tallies.setdefault(ask.edge, Tally())
+    is_done = await tally.look(app.store, now, _AT_ONCE)
+    if not is_done:
+        _go_on(ask, tally)
+    day, week = tally.decisions(now - DAY), tally.decisions(now - WEEK)
+    known = {rule.rule_id for rule in rules_of(ask)}
+    state = PolicyDecisions(
+        since=None if tally.since is None else iso(max(tally.since, now - WEEK)),
+        is_whole=tally.is_whole,
+        is_counting=not is_done,
+        rows=tally.rows,
+        day=_by_behavior(day),
+        week=_by_behavior(week),
+        items=[_counted(one, day, week) for one in sorted({decider for decider, _ in week})],
+        differences=[_difference(one) for one in tally.differences()],
+        differing_day=tally.shadowed(now - DAY).total(),
+        differing_week=tally.shadowed(now - WEEK).total(),
+        suggestions=[_suggestion(one, known) for one in tally.suggestions()],
+    )
+    return Reply(state)
+
+
+def _difference(one: Difference) -> ShadowDifference:
+    return ShadowDifference(
+        invocation_id=one.invocation_id,
+        at=iso(one.at),
+        tool_id=one.tool_id,
+        principal=one.principal,
+        agent=one.agent,
+        behavior=one.behavior,
+        ruled_by=one.ruled_by,
+        policy_ref=one.policy_ref,
+        shadow_behavior=one.shadow_behavior,
+        shadow_rules=list(one.shadow_rules),
+        message=one.message,
+    )
+
+
+def _suggestion(one: Suggested, known: set[str]) -> SuggestedRule:
+    rule = one.update.get("rule", {})
+    return SuggestedRule(
+        rule=rule,
+        destination=str(one.update.get("destination", "")),
+        times=one.times,
+        invocation_id=one.invocation_id,
+        at=iso(one.at),
+        is_in_force=rule.get("id") in known,
+    )
+
+
+def _go_on(ask: Ask, tally: Tally) -> None:
+    """Read the rest behind the request, leaving room for others."""
+    running = _behind.get(ask.edge)
+    if running is None or running.done():
+        _behind[ask.edge] = ask.background.keep(_read_all(ask.edge, tally))
+
+
+async def _read_all(edge: Edge, tally: Tally) -> None:
+    app = edge.app
+    while not edge.is_closing and not await tally.look(app.store, app.services.now(), _BEHIND):
+        await asyncio.sleep(0.01)
+
+
+def _by_behavior(counted: Decisions) -> dict[str, int]:
+    total = dict.fromkeys(_SAID, 0)
+    for (_, behavior), times in counted.items():
+        total[behavior] = total.get(behavior, 0) + times
+    return total
+
+
+def _counted(one: Decider, day: Decisions, week: Decisions) -> Counted:
+    def of(counted: Decisions) -> dict[str, int]:
+        return {said: counted[one, said] for said in _SAID if counted[one, said]}
+
+    return Counted(reason=one.reason, source=one.source, rule_id=one.rule_id, day=of(day), week=of(week))

@@ -1,0 +1,215 @@
+"""Asking the policy about calls without making them: one call of anybody's, and the workspace's table of cases."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Annotated, Any
+from weakref import WeakKeyDictionary
+
+import msgspec
+
+from ferrule.app.preview.trial import Trial, Tried
+from ferrule.errors import FerruleError, PolicyError, SurfaceError
+from ferrule.model.decision import Ruling
+from ferrule.runtime.policy.cases import Case, as_record, read_cases
+from ferrule.runtime.policy.check import policy_files
+from ferrule.runtime.policy.engine import RuleEngine, engine_of
+from ferrule.runtime.policy.explain import Considered
+from ferrule.runtime.policy.facts import FLAGS
+from ferrule.runtime.policy.load import load_policy
+from ferrule.runtime.policy.records import Demand
+from ferrule.runtime.policy.words import SOURCES, demands_in_words
+from ferrule.servers.api.ask import Ask
+from ferrule.servers.api.oversight.policies import stamps
+from ferrule.servers.api.problems import Problem
+from ferrule.servers.api.reply import Replied, Reply
+from ferrule.servers.api.says import Name, Record, says
+from ferrule.servers.edge import Edge
+from ferrule.settings import load_settings
+
+CASES_FILE = "policy.test.toml"
+_MOST_CASES = 1000
+Word = Annotated[str, msgspec.Meta(max_length=300)]
+
+
+class ExplainBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """A call to ask the policy about."""
+
+    tool: Name
+    arguments: Annotated[Record, says("The call's arguments.")] = {}
+    principal: Annotated[Word, says("On whose behalf.")] = "somebody"
+    agent: Annotated[Word | None, says("The agent that calls.")] = None
+    role: Annotated[Word | None, says("Another role than the agent's own.")] = None
+    channel: Annotated[Word, says("The credential it comes by.")] = "policy"
+    tenant: Word | None = None
+    model: Word | None = None
+    is_interactive: Annotated[bool, says("False when nobody can be asked.")] = True
+
+
+class RuleConsidered(msgspec.Struct, kw_only=True):
+    """One rule and what came of it."""
+
+    id: str
+    decision: str
+    source: str
+    whose: str
+    place: Annotated[str, says("Where it is written.")]
+    is_matched: bool
+    why: str
+
+
+class PolicyExplanation(msgspec.Struct, kw_only=True):
+    """What the policy says about a call that was not made."""
+
+    tool_id: str
+    standing: str
+    behavior: str
+    message: str
+    reason: str
+    source: str | None
+    rule: Annotated[str | None, says("The rule that decides, if one does.")]
+    mode: str
+    requires: Annotated[list[str], says("Who demands an approval besides the rules: `tool`, `role`, `agent`, …")]
+    demands: Annotated[list[str], says("What an ask wants besides a yes.")]
+    facts: dict[str, Any]
+    failures: Annotated[list[str], says("Facts that could not be worked out.")]
+    classifiers: list[Record]
+    shadow: Record | None
+    rules: list[RuleConsidered]
+
+
+class CaseResult(msgspec.Struct, kw_only=True):
+    """One case of the table, and what became of it."""
+
+    name: str
+    line: int
+    tool: str
+    expect: str
+    behavior: str | None
+    rule_refs: list[str]
+    passed: bool
+    failure: str | None
+
+
+class CaseResults(msgspec.Struct, kw_only=True):
+    """What the workspace's own rules say to the table of cases."""
+
+    file: Annotated[str | None, says("The table; null when there is none.")]
+    problem: Annotated[str | None, says("Why it cannot be run.")]
+    passed: int
+    failed: int
+    cases: list[CaseResult]
+
+
+async def explain_policy(ask: Ask) -> Replied:
+    """What the policy would say about a call, and what came of every rule. Nothing is called."""
+    body, app = ask.body(ExplainBody), ask.edge.app
+    app.generation()
+    off = {switch.tool_id for switch in await app.store.switched_off()}
+    trial = Trial(app.catalog, app.policy, switched_off=off)
+    said = {"tenant": body.tenant, "model": body.model, "agent": body.agent or None, "role": body.role or None}
+    caller = {name: value for name, value in said.items() if value}
+    caller |= {"principal": body.principal or "somebody", "channel": body.channel or "policy"}
+    try:
+        tried = await trial.try_call(
+            body.tool, body.arguments, {**caller, "is_interactive": body.is_interactive}, app.services.now()
+        )
+        considered = trial.considered(tried)
+    except (PolicyError, SurfaceError) as error:
+        raise Problem(404, "cannot_be_judged", str(error)) from None
+    return Reply(_explanation(tried, considered))
+
+
+def _explanation(tried: Tried, considered: list[Considered]) -> PolicyExplanation:
+    ruling = tried.ruling
+    is_by_rule = ruling.reason_type == "rule" and bool(ruling.rule_refs)
+    return PolicyExplanation(
+        tool_id=tried.entry.tool.tool_id,
+        standing=tried.entry.standing,
+        behavior=ruling.behavior,
+        message=ruling.message,
+        reason=ruling.reason_type,
+        source=ruling.source,
+        rule=ruling.rule_refs[0] if is_by_rule else None,
+        mode=ruling.mode,
+        requires=list(tried.entry.approval_from),
+        demands=_demands(ruling),
+        facts={name: getattr(tried.judged.facts, name) for name in FLAGS},
+        failures=list(tried.failures),
+        classifiers=[msgspec.to_builtins(note) for note in ruling.classifiers],
+        shadow=msgspec.to_builtins(ruling.shadow) if ruling.shadow is not None else None,
+        rules=[_considered(each) for each in considered],
+    )
+
+
+def _demands(ruling: Ruling) -> list[str]:
+    wanted = ruling.requirement
+    if ruling.behavior != "ask":
+        return []
+    return demands_in_words(
+        Demand(wanted.approvers, wanted.people, wanted.not_requester, wanted.channels, wanted.expires_seconds)
+    )
+
+
+def _considered(each: Considered) -> RuleConsidered:
+    rule = each.rule
+    return RuleConsidered(
+        id=rule.rule_id,
+        decision=rule.decision,
+        source=rule.source,
+        whose=SOURCES[rule.source],
+        place=rule.place,
+        is_matched=each.is_matched,
+        why=each.why,
+    )
+
+
+_results: WeakKeyDictionary[Edge, tuple[Any, CaseResults]] = WeakKeyDictionary()
+"""What became of the cases when they were run last, and what that depended on."""
+
+
+async def run_policy_cases(ask: Ask) -> Replied:
+    """Run the table of cases against the workspace's own rules, as `ferrule policy test` does."""
+    app = ask.edge.app
+    try:
+        table = load_settings(app.root).policy
+        state = (app.catalog.digest, table, stamps([*policy_files(app.root, table).values(), app.root / CASES_FILE]))
+        known = _results.get(ask.edge)
+        if known is None or known[0] != state:
+            known = _results[ask.edge] = (state, await _run(ask))
+        return Reply(known[1])
+    except FerruleError as error:
+        told = str(error).replace(f"{app.root}/", "")
+        return Reply(CaseResults(file=CASES_FILE, problem=told, passed=0, failed=0, cases=[]))
+
+
+async def _run(ask: Ask) -> CaseResults:
+    app = ask.edge.app
+    cases = await asyncio.to_thread(_cases, app.root)
+    if cases is None:
+        return CaseResults(file=None, problem=None, passed=0, failed=0, cases=[])
+    engine = await asyncio.to_thread(_own_engine, app.root)
+    tested = await Trial(app.catalog, engine).test(cases[:_MOST_CASES])
+    results = [CaseResult(**as_record(one.case, one.ruling, one.failure)) for one in tested]
+    passed = sum(one.passed for one in results)
+    return CaseResults(file=CASES_FILE, problem=None, passed=passed, failed=len(results) - passed, cases=results)
+
+
+def _cases(root: Path) -> list[Case] | None:
+    """The cases of the workspace; None when it has no table. Raises PolicyError."""
+    try:
+        text = (root / CASES_FILE).read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError):
+        raise PolicyError(f"{CASES_FILE} cannot be read") from None
+    return read_cases(text, CASES_FILE)
+
+
+def _own_engine(root: Path) -> RuleEngine:
+    settings = load_settings(root)
+    policy = load_policy(
+        root, settings.policy, {}, expires_seconds=settings.approval.expires_seconds, is_personal=False
+    )
+    return engine_of(policy)

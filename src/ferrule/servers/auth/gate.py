@@ -1,0 +1,242 @@
+"""The door: Host and Origin, then the credential. A key of the workspace, or an access token of an issuer in `[serve.jwt]`.
+
+Credentials come in `Authorization: Bearer`, nowhere else (MCP-269). Who was recognized is remembered by the digest of the
+credential, so a known caller costs a few microseconds; a change of keys, here or at an issuer, makes all of it be forgotten.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from hashlib import blake2s
+
+import msgspec
+
+from ferrule.access.keys import Access
+from ferrule.access.tokens import NotValid, is_token
+from ferrule.errors import AccessError
+from ferrule.model.approval import CALL, Identity
+from ferrule.model.serving import OxpSettings, ServeSettings
+from ferrule.model.surface import DEFAULT_TENANT
+from ferrule.servers.asgi import Header, Request
+from ferrule.servers.auth.callers import Caller, Refused
+from ferrule.servers.auth.hosts import Door
+from ferrule.servers.auth.jwks import KEPT_SECONDS
+from ferrule.servers.auth.jwt_gate import Issuers, NotTaken
+from ferrule.servers.auth.keys_gate import KeyRing
+from ferrule.servers.auth.metadata import Metadata
+from ferrule.servers.auth.stream_expiry import Watch
+
+_REMEMBERED = 4096
+_NEVER = float("inf")
+_LOOK_SECONDS = 0.025
+"""How often the keys are looked at for changes: a look costs as much as everything else here together."""
+
+
+class _Known(msgspec.Struct, gc=False):
+    """Somebody who was recognized."""
+
+    caller: Caller
+    ends: float
+    again_at: float
+    """When the credential is looked at again: at its end, and a token earlier, since its issuer may have changed its keys."""
+    note_at: float
+    """When a use of their key is worth noting again."""
+    token_id: str = ""
+
+
+class GuardedGate:
+    """Lets in who has a credential."""
+
+    def __init__(
+        self,
+        settings: ServeSettings,
+        access: Access,
+        allow: Sequence[str] = (),
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """`allow`: hosts of `[network] allow`. Raises SettingsError."""
+        self._door = Door(settings)
+        self.admit = self._door.admit
+        self.metadata = Metadata(settings, self._door)
+        self._clock = clock
+        self._keys = KeyRing(access, settings.grants, clock)
+        self._state: tuple[int, ...] | None = None
+        self._looked_at = float("-inf")
+        self._known: dict[bytes, _Known] = {}
+        self._watch = Watch(self._keys, clock, settings.limits.request_seconds)
+        self._watch_it = self._watched
+        self._issuers = (
+            Issuers(settings.issuers, settings.grants, self._known.clear, allow) if settings.issuers else None
+        )
+
+        self._takes_others = bool(settings.issuers) or _opens_without_keys(settings.oxp)
+
+    def known(self, request: Request) -> Caller | None:
+        """Who calls, if their credential was recognized before and still counts. Raises Refused."""
+        _, digest = self._given(request)
+        now = self._clock()
+        if abs(now - self._looked_at) > _LOOK_SECONDS:  # also when the clock was set back
+            self._look(now)
+        known = self._known.get(digest)
+        return None if known is None or now >= known.again_at else self._let_in(known, request, now)
+
+    async def caller(self, request: Request) -> Caller:
+        """Who calls, by the request's credential alone. Raises Refused."""
+        caller = self.known(request)
+        if caller is None:
+            given, digest = self._given(request)
+            now = self._clock()
+            known = self._known[digest] = await self._recognized(given, request)
+            if len(self._known) > _REMEMBERED:
+                del self._known[next(iter(self._known))]
+            caller = self._let_in(known, request, now)
+        return caller
+
+    def _let_in(self, known: _Known, request: Request, now: float) -> Caller:
+        if now >= known.note_at:
+            known.note_at = self._keys.used(known.token_id)
+        request.watcher = self._watch_it
+        return known.caller
+
+    def _given(self, request: Request) -> tuple[bytes, bytes]:
+        """The credential of a request and its digest. Raises Refused."""
+        seen = request.seen
+        if seen is not None and "credential" in seen:
+            known: tuple[bytes, bytes] = seen["credential"]
+            return known
+        given = None
+        for name, value in request.headers:
+            if name == b"authorization":
+                if given is not None:
+                    raise self._malformed(request)
+                given = value
+        if given is None:
+            raise self._unauthenticated(request)
+        found = given, blake2s(given).digest()
+        if seen is not None:
+            seen["credential"] = found
+        return found
+
+    def _watched(self, request: Request) -> None:
+        """A request stays open: it ends with its credential."""
+        given = next((value for name, value in request.headers if name == b"authorization"), b"")
+        known = self._known.get(blake2s(given).digest())
+        if known is None:  # forgotten since: the keys were changed
+            request.drop()
+            return
+        secret = given.decode("latin-1").strip().partition(" ")[2].strip() if known.token_id else ""
+        self._watch.add(request, known.caller, known.ends, secret)
+
+    def _look(self, now: float) -> None:
+        """Forget everybody when a key was made, changed or revoked. Raises Refused when that cannot be seen."""
+        try:
+            state = self._keys.state()
+        except AccessError as error:
+            raise self._unreadable(error) from None
+        if state != self._state:
+            self._known.clear()
+            self._state = state
+        self._looked_at = now
+
+    def challenge(self, request: Request, scopes: Sequence[str]) -> str:
+        """What a caller is told whose credential is good, but not for this."""
+        return self.metadata.challenge(request, "insufficient_scope", scopes)
+
+    def problem(self) -> str | None:
+        """Why the keys cannot be read. Where others come in as well, that keeps out only those who come with a key."""
+        try:
+            if not self._takes_others:
+                self._keys.demand_readable()
+        except AccessError as error:
+            return str(error)
+        return None
+
+    async def aclose(self) -> None:
+        """Let go of everything."""
+        self._watch.close()
+        await self._keys.aclose()
+        if self._issuers is not None:
+            await self._issuers.aclose()
+
+    async def _recognized(self, given: bytes, request: Request) -> _Known:
+        scheme, _, secret = given.decode("latin-1").strip().partition(" ")
+        secret = secret.strip()
+        if scheme.lower() != "bearer":
+            raise self._unauthenticated(request)
+        if not secret or " " in secret:
+            raise self._malformed(request)
+        if self._issuers is None or is_token(secret):
+            return self._key(secret, request)
+        try:
+            verified = await self._issuers.verified(secret, self.metadata.resource(request).audiences)
+        except NotTaken as why:
+            raise self._invalid(request, f"an access token: {why}") from None
+        again_at = min(verified.ends, self._clock() + KEPT_SECONDS)
+        return _Known(verified.caller, verified.ends, again_at, _NEVER)
+
+    def _key(self, secret: str, request: Request) -> _Known:
+        try:
+            held = self._keys.held(secret)
+        except NotValid:
+            raise self._invalid(request, self._keys.why_not(secret)) from None
+        except AccessError as error:
+            raise self._unreadable(error) from None
+        return _Known(held.caller, held.ends, held.ends, 0.0, held.token_id)
+
+    def _unauthenticated(self, request: Request) -> Refused:
+        challenge = self.metadata.challenge(request)
+        return Refused(401, "a credential is needed: Authorization: Bearer …", challenge=challenge)
+
+    def _invalid(self, request: Request, detail: str) -> Refused:
+        challenge = self.metadata.challenge(request, "invalid_token")
+        return Refused(
+            401, "the credential is not valid here", challenge=challenge, code="invalid_token", detail=detail
+        )
+
+    def _unreadable(self, error: AccessError) -> Refused:
+        detail = f"everybody, since the keys cannot be read: {error}"
+        return Refused(503, "credentials cannot be checked at the moment", detail=detail)
+
+    def _malformed(self, request: Request) -> Refused:
+        challenge = self.metadata.challenge(request, "invalid_request")
+        return Refused(400, "the Authorization header cannot be read", challenge=challenge)
+
+
+class OpenGate:
+    """No authentication: everybody who reaches the port is the same local agent."""
+
+    def __init__(self, settings: ServeSettings) -> None:
+        self._door = Door(settings)
+        self.admit: Callable[[Request], tuple[Header, ...]] = self._door.admit
+        self.metadata = Metadata(settings, self._door)
+        self._caller = Caller(Identity("local", "loopback", frozenset({CALL}), tenant=DEFAULT_TENANT))
+
+    def known(self, request: Request) -> Caller:
+        """The local agent."""
+        return self._caller
+
+    async def caller(self, request: Request) -> Caller:
+        """The local agent."""
+        return self._caller
+
+    def challenge(self, request: Request, scopes: Sequence[str]) -> str:
+        """Nothing would help."""
+        return 'Bearer realm="ferrule"'
+
+    def problem(self) -> str | None:
+        """None: no credential is looked at."""
+        return None
+
+    async def aclose(self) -> None:
+        """Nothing is held."""
+
+
+def _opens_without_keys(settings: OxpSettings) -> bool:
+    """True when callers of OXP come in without one of our keys."""
+    return "none" in settings.auth or ("jwt" in settings.auth and bool(settings.jwt_secret_env))
+
+
+def gate_of(settings: ServeSettings, access: Access, allow: Sequence[str] = ()) -> GuardedGate | OpenGate:
+    """The gate that the settings ask for. `allow`: hosts of `[network] allow`. Raises SettingsError."""
+    return GuardedGate(settings, access, allow) if settings.auth else OpenGate(settings)

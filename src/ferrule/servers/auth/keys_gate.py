@@ -1,0 +1,97 @@
+"""Keys of `ferrule key`: read from the workspace, ended when they are revoked, and noted down when they are used."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from ferrule.access.keys import Access
+from ferrule.access.last_use import COARSE_SECONDS
+from ferrule.access.tokens import Limits, Token, id_in
+from ferrule.model.serving import GrantSettings
+from ferrule.servers.auth.callers import Caller
+from ferrule.servers.auth.grants import LOCAL, caller_of, granted
+
+_log = logging.getLogger("ferrule.serve")
+_NEVER = float("inf")
+
+
+class Held(NamedTuple):
+    """Who holds a key, and until when it counts, in seconds since 1970."""
+
+    caller: Caller
+    ends: float
+    token_id: str
+
+
+class KeyRing:
+    """The keys of one workspace, for servers."""
+
+    def __init__(
+        self, access: Access, grants: Sequence[GrantSettings] = (), clock: Callable[[], float] = time.time
+    ) -> None:
+        self._access = access
+        self._grants = grants
+        self._clock = clock
+        self.state = access.state
+        """Changes when a key does."""
+        self._used: dict[str, float] = {}
+        self._noted: dict[str, float] = {}
+        self._writing: asyncio.Future[None] | None = None
+
+    def held(self, secret: str) -> Held:
+        """Who comes with a key. Raises AccessError, and Refused."""
+        token, ends = self._access.present(secret)
+        return Held(self._caller(token), _NEVER if ends is None else ends, token.id)
+
+    def demand_readable(self) -> None:
+        """Raises AccessError when the keys are not there, or cannot be read."""
+        self._access.demand_readable()
+
+    def why_not(self, secret: str) -> str:
+        """Why a secret opens nothing, for the log: never the secret."""
+        known = {token.id: token for token in self._access.tokens()}
+        token = known.get(id_in(secret))
+        if token is None:
+            return "a credential that is no key of this workspace ('ferrule key list' shows them)"
+        who = f"the key {token.id} of {token.person}"
+        over = token.why_over(self._clock())
+        if over is not None:
+            return f"{who}, which {over}"
+        return f"{who}, by a secret that is not its own, or was replaced when it was rotated"
+
+    def local_agent(self) -> Caller:
+        """Who calls from within this machine, without the network: whoever the environment's token, or the agents', stands for.
+        Raises AccessError, and Refused."""
+        channel = self._access.local_agent().channel
+        return next(self._caller(token) for token in self._access.tokens() if token.identity.channel == channel)
+
+    def _caller(self, token: Token) -> Caller:
+        groups = frozenset(token.groups)
+        said = Limits(tenant=token.tenant, agent=token.agent, role=token.role, surface=token.surface)
+        bound = granted(self._grants, token.person, groups, said, (LOCAL,))
+        identity = token.identity
+        return caller_of(identity.principal, identity.channel, identity.scopes, groups, bound, is_local=True)
+
+    def used(self, token_id: str) -> float:
+        """Note a use; gives when the next one is worth noting. Written behind the requests, every ten minutes at most."""
+        now = self._clock()
+        if self._noted.get(token_id, 0.0) <= now - COARSE_SECONDS:
+            self._noted[token_id] = self._used[token_id] = now
+            if self._writing is None or self._writing.done():
+                self._writing = asyncio.get_running_loop().run_in_executor(None, self._write)
+        return self._noted[token_id] + COARSE_SECONDS
+
+    async def aclose(self) -> None:
+        """Wait until what was used is written down."""
+        if self._writing is not None:
+            await self._writing
+        if self._used:
+            await asyncio.get_running_loop().run_in_executor(None, self._write)
+
+    def _write(self) -> None:
+        used, self._used = self._used, {}
+        self._access.use.note(used)

@@ -1,0 +1,118 @@
+"""What clients are told about authorization: the challenge of a refusal, and the resource metadata (RFC 9728).
+
+All of it is built from the settings and from what the server is bound to, never from what a request claims (MCP-272).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from ferrule.infra.network.urls import BadUrl, parse_url
+from ferrule.model.approval import CALL, SCOPES
+from ferrule.model.serving import JwtSettings, ServeSettings
+from ferrule.servers.asgi import JSON, Answer, Request
+from ferrule.servers.auth.callers import Refused
+from ferrule.servers.auth.hosts import Door
+
+WELL_KNOWN = "/.well-known/oauth-protected-resource"
+_CACHED = (b"cache-control", b"public, max-age=300")
+
+
+class Resource(msgspec.Struct, frozen=True):
+    """Where this server is, as its clients and its authorization servers know it."""
+
+    base: str
+    """Without a slash at its end: `https://tools.example.com`."""
+    path: str
+    """Where MCP is served below it."""
+
+    @property
+    def url(self) -> str:
+        """The resource that clients ask tokens for: the address of the MCP endpoint (MCP-272)."""
+        return self.base + self.path
+
+    @property
+    def metadata_url(self) -> str:
+        """Where its metadata is, in the form with the path (MCP-271)."""
+        target = parse_url(self.url)
+        return f"{target.scheme}://{target.authority}{WELL_KNOWN}{target.path.rstrip('/')}"
+
+    @property
+    def audiences(self) -> tuple[str, ...]:
+        """What a token for this server may be addressed to."""
+        return tuple(dict.fromkeys((self.url, self.base, self.url.rstrip("/") + "/", self.base + "/")))
+
+
+class Metadata:
+    """The documents and challenges of one server."""
+
+    def __init__(self, settings: ServeSettings, door: Door) -> None:
+        self._issuers = settings.issuers
+        self._path = settings.mcp.path
+        self._door = door
+        self._fixed = _public(settings)
+
+    def resource(self, request: Request) -> Resource:
+        """This server. Without a public address it goes by the local name that it was called by, and by its real port."""
+        if self._fixed is not None:
+            return self._fixed
+        name, bound = self._door.name_in(request), request.scope.get("server")
+        host = f"[{name}]" if ":" in name else name
+        port = bound[1] if bound else 80
+        return Resource(f"http://{host}:{port}", self._path)
+
+    async def answer(self, request: Request) -> Answer:
+        """`GET /.well-known/oauth-protected-resource…`: who issues the tokens that count here. For anybody."""
+        if not self._issuers:
+            raise Refused(404, "there is no authorization server; keys of 'ferrule key' count", code="not_found")
+        if request.method not in ("GET", "HEAD"):
+            raise Refused(405, "this path takes GET", code="method_not_allowed", allow="GET, HEAD")
+        resource = self.resource(request)
+        own = parse_url(resource.metadata_url).path
+        if request.path.rstrip("/") not in (WELL_KNOWN, WELL_KNOWN + self._path.rstrip("/"), own):
+            raise Refused(404, "there is nothing at this path", code="not_found")
+        body = {
+            "resource": resource.url,
+            "authorization_servers": [issuer.issuer for issuer in self._issuers],
+            "scopes_supported": list(self.names_of((CALL,))),
+            "bearer_methods_supported": ["header"],
+            "resource_name": "Ferrule",
+        }
+        data = b"" if request.method == "HEAD" else msgspec.json.encode(body)
+        return Answer(200, data, [JSON, _CACHED])
+
+    def challenge(self, request: Request, error: str = "", scopes: Iterable[str] = (CALL,), why: str = "") -> str:
+        """The value of `WWW-Authenticate` (MCP-270, MCP-275)."""
+        said = {"error": error, "error_description": why}
+        if self._issuers:
+            said["resource_metadata"] = self.resource(request).metadata_url
+            said["scope"] = " ".join(self.names_of(scopes))
+        elif error == "insufficient_scope":
+            said["scope"] = " ".join(scopes)
+        parts = ", ".join(f'{name}="{value}"' for name, value in said.items() if value)
+        return f"Bearer {parts}" if parts else 'Bearer realm="ferrule"'
+
+    def names_of(self, scopes: Iterable[str]) -> tuple[str, ...]:
+        """Our scopes as the first issuer that has other names for them calls them."""
+        return tuple(dict.fromkeys(self._name_of(scope) for scope in scopes))
+
+    def _name_of(self, scope: str) -> str:
+        return next((name for issuer in self._issuers for name in names_for(issuer, scope)), scope)
+
+
+def names_for(issuer: JwtSettings, scope: str) -> list[str]:
+    """What an issuer calls one of our scopes, where it has other words."""
+    return [theirs for theirs, ours in issuer.scopes.items() if ours == scope and scope in SCOPES]
+
+
+def _public(settings: ServeSettings) -> Resource | None:
+    try:
+        target = parse_url(settings.public_url) if settings.public_url else None
+    except BadUrl:
+        return None
+    if target is None:
+        return None
+    path = target.path.partition("?")[0].rstrip("/")
+    return Resource(f"{target.scheme}://{target.authority}{path}", settings.mcp.path)

@@ -1,0 +1,51 @@
+"""What the log says of those who are not let in. They are told nothing; whoever runs the server can find out why.
+
+Anybody can knock as often as they like, so each reason is told once in a while, and of many reasons of one kind only the first
+ones: whoever thinks of new ones leaves room for those of every other kind.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+
+from ferrule.runtime.redaction.log_text import on_one_line
+
+_EVERY_SECONDS = 60.0
+_MOST_REASONS = 32
+"""Of one kind, within that time."""
+_LONGEST = 300
+_MORE = ""
+"""Stands among the reasons for those that are not told."""
+_log = logging.getLogger("ferrule.serve")
+
+
+class RefusalLog:
+    """Tells each reason once a minute at most."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._told: dict[str, dict[str, float]] = {}
+
+    def tell(self, reason: str, kind: str) -> None:
+        """Somebody was refused. Without a reason, as for want of a credential, there is nothing to tell. `kind`: one of a few
+        words; what a client sends is no part of it."""
+        if not reason:
+            return
+        now = self._clock()
+        reason = on_one_line(reason[:_LONGEST].encode("ascii", "backslashreplace").decode())[:_LONGEST]
+        told = {one: until for one, until in self._told.get(kind, {}).items() if now < until}
+        self._told[kind] = told
+        if reason in told:
+            return
+        if len(told.keys() - {_MORE}) < _MOST_REASONS:
+            told[reason] = now + _EVERY_SECONDS
+            _log.warning("refused: %s (told once a minute)", reason)
+        elif _MORE not in told:
+            told[_MORE] = now + _EVERY_SECONDS
+            _log.warning(
+                "refused: more, for other reasons (%s), which are not told: %d were within a minute",
+                kind,
+                _MOST_REASONS,
+            )

@@ -1,0 +1,145 @@
+"""Batches: the list of them, and one of them as a Gantt chart, live while it runs."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from ferrule.servers.asgi import Answer
+from ferrule.servers.console.calls.call_words import STANDINGS, listed, now_micros, several
+from ferrule.servers.console.calls.gantt import VIEWS, answers_of, chart_of, locks_of, numbers_of
+from ferrule.servers.console.page import Page
+from ferrule.servers.console.rendering import part, took
+from ferrule.servers.console.view import View
+
+_AT_ONCE = 20
+
+
+async def show(view: View) -> Answer:
+    """`GET /console/batches`"""
+    cursor = view.query.get("cursor", "")
+    page = await view.api.get("/batches", limit=_AT_ONCE, cursor=cursor)
+    batches = [line_of(batch) for batch in page["items"]]
+    older = parse_qs(urlsplit(page["next"]).query)["cursor"][0] if page["next"] else ""
+    values: dict[str, Any] = {
+        "batches": batches,
+        "cursor": cursor,
+        "older": older,
+        "sentence": list_sentence(batches, cursor),
+    }
+    if view.is_fragment:
+        return view.fragment("batches_rows.html", **values)
+    return await view.page("batches.html", **values)
+
+
+def line_of(batch: dict[str, Any]) -> dict[str, Any]:
+    """A batch as a line of the list."""
+    standings = batch["standings"]
+    kind, word = batch_state(batch)
+    return {
+        "id": batch["batch_id"],
+        "stands": {"kind": kind, "word": word},
+        "caller": batch["agent"] or batch["principal"],
+        "size": batch["size"],
+        "at": batch["at"],
+        "took": batch["duration_ms"] * 1000 if batch["duration_ms"] is not None else None,
+        "tools": listed([f"{name} ×{count}" if count > 1 else name for name, count in list(batch["tools"].items())[:4]]),
+        "counts": [{"kind": STANDINGS[name][0], "word": f"{standings[name]:,} {STANDINGS[name][1]}"}
+                   for name in STANDINGS if standings.get(name)],
+    }  # fmt: skip
+
+
+def batch_state(batch: dict[str, Any]) -> tuple[str, str]:
+    """Where a batch stands: as its worst call does, once all have ended."""
+    standings = batch["standings"]
+    for standing in ("running", "unknown", "waiting"):
+        if standings.get(standing):
+            return STANDINGS[standing]
+    if not batch["is_over"]:
+        return "run", "not all on record"
+    for standing in ("failed", "timed_out", "refused", "canceled"):
+        if standings.get(standing):
+            kind, word = STANDINGS[standing]
+            return kind, f"{standings[standing]:,} {word}"
+    return "ok", "succeeded"
+
+
+def list_sentence(batches: list[dict[str, Any]], cursor: str) -> str:
+    """What the list is about."""
+    if not batches:
+        return "No batch was found." if cursor else "No batch was made lately."
+    going_on = sum(batch["stands"]["kind"] in ("run", "wait") for batch in batches)
+    calls = sum(batch["size"] for batch in batches)
+    told = f"{several(len(batches), 'batch', 'batches')} with {several(calls, 'call')}"
+    if cursor:
+        return f"{told}, older than those before."
+    over = "all are over" if len(batches) > 1 else "it is over"
+    return f"The last {told}; {f'{going_on} of them go on' if going_on else over}."
+
+
+async def show_batch(view: View) -> Answer:
+    """`GET /console/batches/{batch_id}`: a script is given the part that changes while it runs."""
+    by = view.query.get("by", "kind")
+    by = by if by in VIEWS else "kind"
+    batch = await view.api.get(f"/batches/{view.parts['batch_id']}")
+    brief = batch["brief"]
+    kind, word = batch_state(brief)
+    numbers = numbers_of(batch)
+    values = {
+        "id": brief["batch_id"],
+        "brief": brief,
+        "stands": {"kind": kind, "word": word},
+        "caller": brief["agent"] or brief["principal"],
+        "sentence": sentence_of(brief, numbers, now_micros()),
+        "numbers": numbers,
+        "chart": chart_of(batch, by),
+        "by": by,
+        "views": list(VIEWS.items()),
+        "locks": locks_of(batch),
+        "answers": answers_of(batch),
+        "calls": batch["calls"],
+        "is_over": brief["is_over"],
+        "unbegun": unbegun_of(batch),
+    }
+    if view.is_fragment:
+        return view.fragment("batch_part.html", **values)
+    return await view.page("batch.html", **values)
+
+
+def unbegun_of(batch: dict[str, Any]) -> int:
+    """How many calls have neither begun nor ended."""
+    states = ("planned", "selected", "arguments_ready", "pre_hooks_running", "queued", "awaiting_approval")
+    return sum(member["call"]["status"] in states for member in batch["calls"])
+
+
+def sentence_of(brief: dict[str, Any], numbers: dict[str, Any], now: int) -> str:
+    """A batch in one sentence."""
+    who = brief["agent"] or brief["principal"]
+    calls = several(brief["size"], "call")
+    if brief["is_over"]:
+        told = f"{who} made {calls} at once; {numbers['succeeded']:,} succeeded in {took(numbers['elapsed'])}"
+    else:
+        told = f"{who} makes {calls} at once; {numbers['succeeded']:,} have succeeded after {took(numbers['elapsed'])}"
+    others = f", {numbers['others']}" if numbers["succeeded"] < brief["size"] and numbers["others"] else ""
+    held = (
+        f" Most of the waiting was for {numbers['held_by']} ({took(numbers['held_for'])})."
+        if numbers["held_for"]
+        else ""
+    )
+    missing = brief["size"] - brief["known"]
+    gap = f" {several(missing, 'call is', 'calls are')} not on record here." if missing > 0 else ""
+    return f"{told}{others}.{held}{gap}"
+
+
+async def cancel(view: View) -> Answer:
+    """`POST /console/batches/{batch_id}/cancel`: end what has not begun."""
+    batch = view.parts["batch_id"]
+    await view.api.post(f"/batches/{batch}/cancel", {"reason": view.said("reason")[:4000]})
+    return view.redirect(f"/console/batches/{part(batch)}")
+
+
+PAGES = (
+    Page("GET", "/batches", show),
+    Page("GET", "/batches/{batch_id}", show_batch),
+    Page("POST", "/batches/{batch_id}/cancel", cancel),
+)

@@ -1,0 +1,227 @@
+"""One call: `ferrule explain` as a page, live while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ferrule.model.approval import CALL
+from ferrule.servers.api.problems import Problem
+from ferrule.servers.asgi import Answer, Stream
+from ferrule.servers.console.calls.call_words import Story, caller_of, known_as, microseconds, now_micros, state_of
+from ferrule.servers.console.calls.four_inputs import four_inputs
+from ferrule.servers.console.calls.story_words import sentence_of
+from ferrule.servers.console.calls.timeline import timeline_of
+from ferrule.servers.console.page import Page
+from ferrule.servers.console.rendering import part
+from ferrule.servers.console.view import View
+
+_MOST_EVENTS, _MOST_PROGRESS = 200, 100
+_LONGEST_TEXT = 100_000
+
+
+async def show(view: View) -> Answer:
+    """`GET /console/invocations/{invocation_id}`: a script is given the part that changes while the call runs."""
+    call = view.parts["invocation_id"]
+    try:
+        story = await view.api.get(f"/invocations/{call}/explain")
+    except Problem as problem:
+        if problem.status != 404:
+            raise
+        return await _soon(view, call)
+    values = await _told(view, story)
+    if view.is_fragment:
+        return view.fragment("invocation_story.html", **values)
+    return await view.page("invocation.html", **values)
+
+
+async def _soon(view: View, call: str) -> Answer:
+    """A call that has only just begun has no row yet. Raises Problem where there is no such call."""
+    state = await view.api.get(f"/calls/{call}")
+    values = {"id": call, "now_in": state["state"], "is_pending": state["is_pending"]}
+    if view.is_fragment:
+        return view.fragment("invocation_soon_part.html", **values)
+    return await view.page("invocation_soon.html", **values)
+
+
+async def _told(view: View, story: dict[str, Any]) -> dict[str, Any]:
+    call, now = story["invocation_id"], now_micros()
+    brief = await view.api.get(f"/invocations/{call}")
+    events = (await view.api.get(f"/invocations/{call}/events"))["items"]
+    timeline = timeline_of(story, now)
+    standing = brief["standing"]
+    is_open = story["ended_at"] is None
+    rows = story.get("rows", [])
+    return {
+        "id": call,
+        "story": story,
+        "tool": known_as(story),
+        "caller": caller_of(brief),
+        "stands": state_of(brief),
+        "risk_level": story["requests"][-1]["risk"] if story.get("requests") else "",
+        "sentence": sentence_of(story, standing, timeline["total"], timeline["work"]),
+        "timeline": timeline,
+        "inputs": four_inputs(story),
+        "decision": decision_facts(story),
+        "people": people_of(story),
+        "result": result_of(story),
+        "stored": (await view.api.get(f"/calls/{call}/payloads"))["items"],
+        "events": [event_of(event, story) for event in events[:_MOST_EVENTS]],
+        "event_count": len(events),
+        "progress": story.get("progress", [])[-_MOST_PROGRESS:],
+        "relatives": await view.api.get(f"/invocations/{call}/relatives"),
+        "chain": chain_of(await view.api.get(f"/invocations/{call}/chain")),
+        "audit": view.shared.get("audit"),
+        "is_open": is_open,
+        "is_runnable": view.may(CALL) and not story["tool_id"].startswith("unknown:"),
+        "is_cancelable": is_open and standing != "unknown",
+        "quiet_seconds": max(0.0, (now - _heard_at(rows, story)) / 1_000_000)
+        if is_open and standing == "running"
+        else None,
+        "again": f"/console/try/{part(story['tool_name'])}?from={part(call)}",
+    }
+
+
+def _heard_at(rows: list[dict[str, Any]], story: Story) -> int:
+    """When anything was heard of a call last."""
+    return max([microseconds(row["at"]) for row in rows] or [microseconds(story["created_at"])])
+
+
+def decision_facts(story: Story) -> dict[str, Any]:
+    """The decision in facts: what was said, by which rules or people, after how long, what was changed."""
+    decisions = story["decisions"]
+    if not decisions:
+        return {"word": "none", "kind": "off", "rules": [], "by": "", "message": "", "edits": [], "waited": None}
+    last = decisions[-1]
+    kinds = {"allow": ("ok", "allowed"), "ask": ("wait", "asks"), "deny": ("deny", "denied")}
+    kind, word = kinds.get(last["behavior"], ("off", last["behavior"]))
+    request = story["requests"][-1] if story.get("requests") else None
+    answer = story["answers"][-1] if story.get("answers") else None
+    waited = microseconds(answer["answered_at"]) - microseconds(request["requested_at"]) if request and answer else None
+    return {
+        "word": "rejected" if last.get("decided_by") and last["behavior"] == "deny" else word,
+        "kind": kind,
+        "rules": list(dict.fromkeys(ref for one in decisions for ref in one.get("rule_refs", ()))),
+        "by": last.get("decided_by", ""),
+        "message": last["reason"]["message"],
+        "mode": last["mode"],
+        "edits": edits_of(story),
+        "waited": waited,
+        "expires_at": request["expires_at"] if request else None,
+        "shadow": last.get("shadow"),
+        "classifiers": last.get("classifiers", []),
+    }
+
+
+def edits_of(story: Story) -> list[dict[str, Any]]:
+    """What a person changed: the field, what it was, what it is."""
+    edited = {
+        field
+        for change in story.get("mutations", ())
+        if change["source_type"] == "permission_prompt"
+        for field in change["changed_fields"]
+    }
+    views = [view for view in story["inputs"] if view["name"] == "call_input"]
+    return [one for view in views for one in view["differences"] if one["path"] in edited]
+
+
+def people_of(story: Story) -> list[dict[str, Any]]:
+    """Who did what about a call, in order: asked, handed on, reminded, answered."""
+    found: list[tuple[str, dict[str, Any]]] = []
+    for request in story.get("requests", ()):
+        needed = request["requirement"]
+        who = ", ".join(needed.get("approvers", ())) or "anybody who may approve"
+        people = f", {needed['people']} people" if needed.get("people", 1) > 1 else ""
+        not_own = ", not the requester" if needed.get("not_requester") else ""
+        verbs = {"approval": "asked for approval", "input": "asked by its tool", "outcome": "asked what happened"}
+        words = verbs.get(request["purpose"], "asked")
+        told = {"who": f"{who}{people}{not_own}", "words": words, "says": request["message"], "is_answer": False}
+        found.append((request["requested_at"], told))
+    for handed in story.get("delegations", ()):
+        words = f"handed it on to {handed['to']}"
+        found.append(
+            (handed["at"], {"who": handed["by"], "words": words, "says": handed["reason"], "is_answer": False})
+        )
+    for at in story.get("reminders", ()):
+        found.append((at, {"who": "people", "words": "were reminded", "says": "", "is_answer": False}))
+    for answer in story.get("answers", ()):
+        words = {"approve": "allowed it", "reject": "rejected it"}.get(answer["verdict"], answer["verdict"])
+        told = {"who": answer["by"], "words": words, "says": answer["reason"], "is_answer": True}
+        found.append((answer["answered_at"], {**told, "channel": answer["channel"]}))
+    return [{"at": at, "says": "", **told} for at, told in sorted(found, key=lambda pair: pair[0])]
+
+
+def result_of(story: Story) -> dict[str, Any] | None:
+    """A result in its representations: the value, what the model sees, and what went wrong."""
+    result = story["result"]
+    if result is None:
+        return None
+    shown = result.get("model_facing_content") or result.get("content") or []
+    texts = [block["text"] if isinstance(block.get("text"), str) else block for block in shown]
+    value = result.get("structured_content")
+    known = ("status", "error", "content", "structured_content", "model_facing_content")
+    return {
+        "status": result["status"],
+        "error": result.get("error"),
+        "value": value if value is not None else (result.get("content") or None),
+        "texts": [text[:_LONGEST_TEXT] if isinstance(text, str) else text for text in texts],
+        "rest": {name: member for name, member in result.items() if name not in known and member},
+        "redactions": story.get("redactions", []),
+        "is_erased": bool(story.get("is_erased")) and value is None and not result.get("content"),
+    }
+
+
+def event_of(event: Mapping[str, Any], story: Story) -> dict[str, Any]:
+    """One event in a line: seconds since the call was planned, its type, and what is worth saying of it."""
+    data = event["data"]
+    words = (
+        "rule_refs",
+        "hook_id",
+        "behavior",
+        "decided_by",
+        "answered_by",
+        "verdict",
+        "status",
+        "message",
+        "error_class",
+    )
+    told = [
+        ", ".join(map(str, said)) if isinstance(said := data[name], list) else str(said)
+        for name in words
+        if data.get(name)
+    ]
+    return {
+        "after": (microseconds(event["time"]) - microseconds(story["created_at"])) / 1_000_000,
+        "type": event["event_type"],
+        "about": ", ".join(told),
+        "id": event["event_id"],
+    }
+
+
+def chain_of(chain: dict[str, Any]) -> dict[str, Any]:
+    """The place of a call's rows in the ledger, and the verdict about them."""
+    rows = chain["rows"]
+    if not chain["is_checked"] or not rows:
+        kind, word = "off", "not checked"
+    else:
+        kind, word = ("ok", "intact") if chain["is_intact"] else ("bad", "changed")
+    return {**chain, "kind": kind, "word": word, "first": rows[0] if rows else None, "last": rows[-1] if rows else None}
+
+
+async def cancel(view: View) -> Answer:
+    """`POST /console/invocations/{invocation_id}/cancel`"""
+    call = view.parts["invocation_id"]
+    await view.api.post(f"/calls/{call}/cancel", {"reason": view.said("reason")[:4000]})
+    return view.redirect(f"/console/invocations/{part(call)}")
+
+
+async def payload(view: View) -> Answer | Stream:
+    """`GET /console/invocations/{invocation_id}/payloads/{number}`: the bytes of a stored result. A browser only saves them."""
+    return await view.api.answer(f"/calls/{view.parts['invocation_id']}/payloads/{view.parts['number']}")
+
+
+PAGES = (
+    Page("GET", "/invocations/{invocation_id}", show),
+    Page("POST", "/invocations/{invocation_id}/cancel", cancel),
+    Page("GET", "/invocations/{invocation_id}/payloads/{number}", payload),
+)

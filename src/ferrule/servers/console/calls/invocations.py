@@ -1,0 +1,230 @@
+"""The list of calls: filters that are all in the address, the newest first, and a bar for those that came since."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+from ferrule.model.timestamps import iso
+from ferrule.servers.asgi import Answer
+from ferrule.servers.console.calls import invocation
+from ferrule.servers.console.calls.call_words import (
+    STANDINGS,
+    caller_of,
+    decision_of,
+    duration_of,
+    known_as,
+    now_micros,
+    state_of,
+)
+from ferrule.servers.console.calls.strip import strip_of
+from ferrule.servers.console.page import Page
+from ferrule.servers.console.rendering import readable
+from ferrule.servers.console.view import View
+
+_AT_ONCE = 50
+_MOST_NEWER = 100
+RANGES: dict[str, tuple[str, int | None]] = {
+    "hour": ("the last hour", 3600),
+    "day": ("the last 24 hours", 24 * 3600),
+    "week": ("the last 7 days", 7 * 24 * 3600),
+    "month": ("the last 30 days", 30 * 24 * 3600),
+    "all": ("all that is kept", None),
+}
+_DEFAULT_RANGE = "day"
+_OPEN = ("running", "waiting", "unknown")
+_FILTERS = ("q", "state", "tool", "agent", "for", "run", "range", "since", "until")
+_SECOND = 1_000_000
+
+
+class Filters:
+    """What an address asks for."""
+
+    def __init__(self, query: Mapping[str, str]) -> None:
+        self.said = {name: query[name].strip() for name in _FILTERS if query.get(name, "").strip()}
+        if self.said.get("state") not in STANDINGS:
+            self.said.pop("state", None)
+        if self.said.get("range") not in RANGES:
+            self.said.pop("range", None)
+        if "range" in self.said:  # chosen after a stretch of time was
+            self.said = {name: value for name, value in self.said.items() if name not in ("since", "until")}
+
+    def get(self, name: str) -> str:
+        """One of them, or nothing."""
+        return self.said.get(name, "")
+
+    @property
+    def range(self) -> str:
+        """The time that is looked at; empty for a stretch that somebody chose."""
+        return "" if "since" in self.said or "until" in self.said else self.said.get("range", _DEFAULT_RANGE)
+
+    @property
+    def span(self) -> str:
+        """The time in words."""
+        return RANGES[self.range][0] if self.range else "the time you chose"
+
+    def search(self, now: int) -> dict[str, str | None]:
+        """As the API takes them, without the state."""
+        seconds = RANGES[self.range][1] if self.range else None
+        since = iso(now - seconds * _SECOND) if seconds else self.said.get("since")
+        return {
+            "words": self.said.get("q"),
+            "tool": self.said.get("tool"),
+            "agent": self.said.get("agent"),
+            "principal": self.said.get("for"),
+            "run": self.said.get("run"),
+            "since": since,
+            "until": self.said.get("until"),
+        }
+
+    def listing(self, now: int) -> dict[str, str | None]:
+        """The same with the state. What has not ended is shown whenever it began."""
+        state = self.said.get("state")
+        found = {**self.search(now), "standing": state}
+        return {**found, "since": None, "until": None} if state in _OPEN else found
+
+    def address(self, **changed: str) -> str:
+        """This list with some filters changed; an empty one is left out."""
+        said = {name: value for name, value in {**self.said, **changed}.items() if value}
+        return f"/console/invocations?{urlencode(said)}" if said else "/console/invocations"
+
+
+async def show(view: View) -> Answer:
+    """`GET /console/invocations`"""
+    filters, now = Filters(view.query), now_micros()
+    cursor = view.query.get("cursor", "")
+    page = await view.api.get("/invocations", limit=_AT_ONCE, cursor=cursor, **filters.listing(now))
+    counts = await counted(view, filters, now)
+    rows = [row_of(call, now) for call in page["items"]]
+    older = _cursor_of(page["next"])
+    return await view.page(
+        "invocations.html",
+        filters={name: filters.get(name) for name in _FILTERS},
+        range=filters.range,
+        ranges=[(name, words) for name, (words, _) in RANGES.items()],
+        is_filtered=bool(filters.said),
+        here=filters.address(),
+        **counts,
+        rows=rows,
+        cursor=cursor,
+        older=filters.address(cursor=older) if older else "",
+        newest=rows[0]["seq"] if rows else 0,
+        newer=_newer_address(filters, rows),
+        tools=sorted({row["tool"] for row in rows}),
+    )
+
+
+async def counted(view: View, filters: Filters, now: int) -> dict[str, Any]:
+    """What is counted of the calls that fit: the sentence, the chips, the strip."""
+    span = filters.search(now)
+    if span["since"] is None and span["until"] is None:
+        span["since"] = iso(0)
+    tally = await view.api.get("/invocations/tally", **span)
+    strip = strip_of(tally)
+    return {
+        "sentence": sentence_of(tally, filters.span),
+        "chips": [_chip(standing, tally, filters) for standing in STANDINGS],
+        "strip": {**strip, "bars": [{**bar, "address": _stretch(filters, bar)} for bar in strip["bars"]]},
+        "is_complete": tally["is_complete"],
+        "counted_since": tally["counted_since"],
+        "tally_address": filters.address().replace("/console/invocations", "/console/invocations/counts", 1),
+    }
+
+
+def _stretch(filters: Filters, bar: Mapping[str, Any]) -> str:
+    return filters.address(range="", since=bar["since"], until=bar["until"])
+
+
+def sentence_of(tally: Mapping[str, Any], span: str) -> str:
+    """What a list is about, for somebody who reads nothing else."""
+    ended, open_now = tally["ended"], tally["open"]
+    total = sum(ended.values())
+    more = "" if tally["is_complete"] else "More than "
+    if not total and not open_now:
+        return f"No call ended in {span}."
+    parts = [f"{more}{total:,} {'call' if total == 1 else 'calls'} ended in {span}"]
+    bad = ended.get("failed", 0) + ended.get("timed_out", 0)
+    if bad:
+        parts.append(f"{bad:,} failed or timed out")
+    if ended.get("refused"):
+        parts.append(f"{ended['refused']:,} {'was' if ended['refused'] == 1 else 'were'} refused")
+    told = ", ".join(parts) + "."
+    if open_now.get("waiting"):
+        told += f" {open_now['waiting']:,} {'waits' if open_now['waiting'] == 1 else 'wait'} for a person."
+    if open_now.get("unknown"):
+        told += (
+            f" Of {open_now['unknown']:,} nobody knows whether {'it' if open_now['unknown'] == 1 else 'they'} acted."
+        )
+    return told
+
+
+def _chip(standing: str, tally: Mapping[str, Any], filters: Filters) -> dict[str, Any]:
+    kind, word = STANDINGS[standing]
+    is_on = filters.get("state") == standing
+    is_open = standing in _OPEN
+    return {
+        "standing": standing,
+        "kind": kind,
+        "word": word,
+        "count": tally["open" if is_open else "ended"].get(standing, 0),
+        "is_least": not is_open and not tally["is_complete"],
+        "is_on": is_on,
+        "address": filters.address(state="" if is_on else standing, cursor=""),
+    }
+
+
+def row_of(call: Mapping[str, Any], now: int) -> dict[str, Any]:
+    """One line of the list."""
+    return {
+        "id": call["invocation_id"],
+        "seq": call["seq"],
+        "state": state_of(call),
+        "is_open": call["duration_ms"] is None and call["standing"] in _OPEN,
+        "tool": known_as(call),
+        "input": readable(call["input"]),
+        "caller": caller_of(call),
+        "decision": decision_of(call),
+        "took": duration_of(call, now) if call["standing"] != "unknown" else None,
+        "at": call["at"],
+    }
+
+
+def _cursor_of(address: str | None) -> str:
+    return parse_qs(urlsplit(address).query)["cursor"][0] if address else ""
+
+
+def _newer_address(filters: Filters, rows: list[dict[str, Any]]) -> str:
+    said = {**filters.said, "after": str(max((row["seq"] for row in rows), default=0))}
+    return f"/console/invocations/newer?{urlencode(said)}"
+
+
+async def newer(view: View) -> Answer:
+    """`GET /console/invocations/newer?after=`: how many calls have come that fit. They are not put into the list."""
+    filters, now = Filters(view.query), now_micros()
+    after = view.query.get("after", "")
+    search = {**filters.listing(now), "after": after if after.isdecimal() and int(after) else None}
+    page = await view.api.get("/invocations", limit=_MOST_NEWER, **search)
+    count = len(page["items"])
+    return view.fragment("invocations_newer.html", count=count, is_more=bool(page["next"]), here=filters.address())
+
+
+async def counts(view: View) -> Answer:
+    """`GET /console/invocations/counts`: the strip and the chips anew."""
+    filters = Filters(view.query)
+    return view.fragment("invocations_counts.html", **await counted(view, filters, now_micros()))
+
+
+async def row(view: View) -> Answer:
+    """`GET /console/invocations/{invocation_id}/row`: a line of the list whose call has not ended."""
+    call = await view.api.get(f"/invocations/{view.parts['invocation_id']}")
+    return view.fragment("invocations_row.html", row=row_of(call, now_micros()))
+
+
+PAGES = (
+    Page("GET", "/invocations", show),
+    Page("GET", "/invocations/newer", newer),
+    Page("GET", "/invocations/counts", counts),
+    Page("GET", "/invocations/{invocation_id}/row", row),
+    *invocation.PAGES,
+)

@@ -1,0 +1,213 @@
+"""The thirteen phases of a call as a timeline: bars in percent of the width, how each phase went, and what it found.
+
+Waiting is drawn hatched, brass for a person and grey for a lock or a turn, and no wider than the work, so that work can be seen
+beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Literal, NamedTuple
+
+from ferrule.model.lifecycle import PHASES
+from ferrule.servers.console.calls.call_words import Story, microseconds
+from ferrule.servers.console.calls.phase_details import details_of
+from ferrule.servers.console.calls.phase_words import said_of
+
+_OPENING = PHASES[:9]
+_WAITS: dict[str, tuple[Literal["person", "turn"], str]] = {
+    "awaiting_approval": ("person", "permission"),
+    "needs_input": ("person", "execute"),
+    "queued": ("turn", "schedule"),
+}
+_LEAST = 0.6
+"""Percent: what is shorter could not be seen."""
+_HOOK_PHASES = {"pre_hooks": ("pre", "permission"), "post_hooks": ("post", "result")}
+
+
+class Wait(NamedTuple):
+    """A stretch of time in which nothing was done. Microseconds since the call was planned."""
+
+    begin: float
+    end: float
+    kind: Literal["person", "turn"]
+    phase: str
+    is_open: bool = False
+
+
+class Run(NamedTuple):
+    """One run of a phase."""
+
+    phase: str
+    begin: float
+    end: float
+
+
+def timeline_of(story: Story, now: int) -> dict[str, Any]:
+    """A story's phases, one row each. `now`: microseconds since 1970."""
+    waits, total = waits_of(story, now), total_of(story, now)
+    runs, place = runs_of(story, waits), scale(total, waits)
+    idle = sum(wait.end - wait.begin for wait in waits)
+    stopped, current = _stopped_in(story), _current(story)
+    rows = []
+    for number, phase in enumerate(PHASES, 1):
+        mine = [run for run in runs if run.phase == phase]
+        held = [wait for wait in waits if wait.phase == phase]
+        kind, word = _state(story, phase, mine, held, stopped, current)
+        bars = [*_work(mine, held, place, _colour(phase, kind)), *_waiting(held, place)]
+        took = sum(run.end - run.begin for run in _without(mine, held)) + sum(wait.end - wait.begin for wait in held)
+        if phase == current and not held:
+            begin = max((run.end for run in runs), default=0.0)
+            bars.append(_bar(place, begin, max(begin, total), "g-act"))
+            took = max(0.0, total - begin)
+        rows.append(
+            {
+                "number": number,
+                "phase": phase,
+                "kind": kind,
+                "word": word,
+                "bars": bars,
+                "took": took if mine or held or phase == current else None,
+                "says": said_of(phase, story),
+                "facts": details_of(phase, story, has_stopped=phase == stopped),
+                "is_open": phase == stopped or any(wait.kind == "person" for wait in held),
+            }
+        )
+    return {"phases": rows, "total": total, "work": max(0.0, total - idle), "has_wait": bool(waits)}
+
+
+def total_of(story: Story, now: int) -> float:
+    """How long the call took, or has been going on."""
+    created = microseconds(story["created_at"])
+    return float(max(0, (microseconds(story["ended_at"]) if story["ended_at"] else now) - created))
+
+
+def waits_of(story: Story, now: int) -> list[Wait]:
+    """When nothing was done, in order."""
+    created, moves = microseconds(story["created_at"]), story["transitions"]
+    found: list[Wait] = []
+    before = story.get("batch", {}).get("waited_ms")
+    if before:
+        found.append(Wait(0, before * 1000, "turn", PHASES[0]))
+    for number, move in enumerate(moves):
+        if move["to"] not in _WAITS:
+            continue
+        kind, phase = _WAITS[move["to"]]
+        is_open = number + 1 == len(moves)
+        end = now if is_open else microseconds(moves[number + 1]["at"])
+        begin = microseconds(move["at"]) - created
+        found.append(Wait(begin, max(begin, end - created), kind, phase, is_open and not story["ended_at"]))
+    return found
+
+
+def runs_of(story: Story, waits: Iterable[Wait]) -> list[Run]:
+    """Every run of a phase. Nobody recorded when the first one after a wait began: that is when the wait ended."""
+    found: list[Run] = []
+    for record in story["phases"]:
+        if not record["ran"]:
+            continue
+        end = record["ended_after_ms"] * 1000
+        if record["duration_ms"] is not None:
+            begin = end - record["duration_ms"] * 1000
+        else:
+            begins = [wait.end for wait in waits if wait.end <= end]
+            begin = max([*begins, found[-1].end if found else 0.0])
+        found.append(Run(record["phase"], max(0.0, min(begin, end)), end))
+    return found
+
+
+def scale(total: float, waits: list[Wait]) -> Callable[[float], float]:
+    """Gives the place of a moment, in percent. Waits together are drawn no wider than the work."""
+    idle = sum(wait.end - wait.begin for wait in waits)
+    work = max(total - idle, 0.0)
+    factor = min(1.0, work / idle) if idle and work else 1.0
+    drawn = work + idle * factor
+
+    def place(at: float) -> float:
+        waited = sum(min(max(at - wait.begin, 0.0), wait.end - wait.begin) for wait in waits)
+        return 100 * (min(at, total) - waited * (1 - factor)) / drawn if drawn else 0.0
+
+    return place
+
+
+def _without(runs: list[Run], waits: list[Wait]) -> list[Run]:
+    """Runs without the time in them that was waiting."""
+    pieces = runs
+    for wait in waits:
+        pieces = [piece for run in pieces for piece in _cut(run, wait)]
+    return pieces
+
+
+def _cut(run: Run, wait: Wait) -> list[Run]:
+    if wait.end <= run.begin or wait.begin >= run.end:
+        return [run]
+    before, after = run._replace(end=max(run.begin, wait.begin)), run._replace(begin=min(run.end, wait.end))
+    return [piece for piece in (before, after) if piece.end > piece.begin]
+
+
+def _work(runs: list[Run], waits: list[Wait], place: Callable[[float], float], colour: str) -> list[dict[str, Any]]:
+    return [_bar(place, run.begin, run.end, colour) for run in _without(runs, waits)]
+
+
+def _waiting(waits: list[Wait], place: Callable[[float], float]) -> list[dict[str, Any]]:
+    colours = {"person": "g-wait", "turn": "g-idle"}
+    return [{**_bar(place, wait.begin, wait.end, colours[wait.kind]), "is_hatched": True} for wait in waits]
+
+
+def _bar(place: Callable[[float], float], begin: float, end: float, colour: str) -> dict[str, Any]:
+    width = max(_LEAST, place(end) - place(begin))
+    x = min(place(begin), 100 - width)
+    return {"x": round(max(0.0, x), 2), "width": round(min(width, 100.0), 2), "class": colour, "is_hatched": False}
+
+
+def _colour(phase: str, kind: str) -> str:
+    shapes = {"bad": "g-bad", "deny": "g-deny", "time": "g-bad"}
+    return shapes.get(kind, "g-act" if phase == "execute" else "g-idle" if phase == "schedule" else "g-ok")
+
+
+def _stopped_in(story: Story) -> str | None:
+    """The phase in which a call came to an end that is no success; None for any other call."""
+    if not story["ended_at"] or story["status"] == "succeeded":
+        return None
+    ran = [record["phase"] for record in story["phases"] if record["ran"] and record["phase"] in _OPENING]
+    return ran[-1] if ran else None
+
+
+def _current(story: Story) -> str | None:
+    """The phase that a call is in which runs now."""
+    if story["ended_at"] or story["status"] in ("awaiting_approval", "needs_input"):
+        return None
+    if story["status"] == "queued":
+        return "schedule"
+    ran = {record["phase"] for record in story["phases"] if record["ran"]}
+    last = max((PHASES.index(phase) for phase in PHASES if phase in ran), default=-1)
+    return PHASES[min(last + 1, len(PHASES) - 1)]
+
+
+def _state(
+    story: Story, phase: str, runs: list[Run], waits: list[Wait], stopped: str | None, current: str | None
+) -> tuple[str, str]:  # fmt: skip
+    """The shape and the word of a phase."""
+    people = [wait for wait in waits if wait.kind == "person"]
+    if any(wait.is_open for wait in waits):
+        return ("wait", "waits for a person") if people else ("queue", "waits for its turn")
+    if phase == stopped:
+        return _ENDS.get(story["status"], ("bad", "failed here"))
+    if phase == current:
+        return "run", "runs now"
+    if people:
+        return "wait", "waited for a person"
+    if not runs:
+        return ("skip", "did not run") if story["ended_at"] else ("queue", "not yet")
+    hooks = _HOOK_PHASES.get(phase)
+    if hooks and not any(hook["hook_event"].startswith(hooks) for hook in story.get("hooks", ())):
+        return "skip", "nothing to do"
+    return "ok", "passed"
+
+
+_ENDS = {
+    "denied": ("deny", "refused here"),
+    "blocked": ("deny", "blocked here"),
+    "canceled": ("off", "canceled here"),
+    "timed_out": ("time", "timed out here"),
+}

@@ -1,0 +1,328 @@
+"""What the inbox says about its items: pure functions from what the HTTP API gives to plain words and rows for templates."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+from difflib import SequenceMatcher
+from typing import Any
+
+from ferrule.servers.console.calls.call_words import known_as
+
+_MOST_LINES = 1500
+_MOST_PAIRS = 60_000
+"""Pairs of equal lines, one of each value, up to which the best match is looked for: that takes long where lines repeat."""
+_OVER = {
+    "approved": "approved by",
+    "rejected": "rejected by",
+    "answered": "answered by",
+    "settled": "settled by",
+}
+_UNANSWERED = {
+    "expired": "expired, nobody answered",
+    "canceled": "canceled before anybody answered",
+    "ended": "ended before anybody answered",
+}
+_CHANGERS = {"hook": "hook", "runtime": "the runtime", "adapter": "adapter", "migration": "migration"}
+
+
+def seconds_left(expires_at: str | None, now: float) -> int | None:
+    """Whole seconds until a time; None for what never lapses."""
+    if expires_at is None:
+        return None
+    return max(0, round(datetime.fromisoformat(expires_at).timestamp() - now))
+
+
+def clock(seconds: int | None) -> str:
+    """A countdown as the script draws it: `8:41`, `3 h 12 m`."""
+    if seconds is None:
+        return ""
+    if seconds <= 0:
+        return "expired"
+    hours, rest = divmod(seconds, 3600)
+    return f"{hours} h {rest // 60:02d} m" if hours else f"{rest // 60}:{rest % 60:02d}"
+
+
+def listed(names: Sequence[str], me: str = "", last: str = "and") -> str:
+    """Names as a person would say them; whoever looks is `you`."""
+    words = ["you" if name == me else name for name in names]
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {last} {words[-1]}" if words else "nobody"
+
+
+def people(approvers: Sequence[str]) -> str:
+    """Who may answer: `anyone in accounts, or maria`."""
+    groups = [name.removeprefix("group:") for name in approvers if name.startswith("group:")]
+    single = [name for name in approvers if not name.startswith("group:")]
+    words = [*(f"anyone in {group}" for group in groups), *single]
+    return listed(words, last="or") if words else "anyone who may approve"
+
+
+def asker(item: dict[str, Any]) -> str:
+    """Who wants something, and for whom."""
+    agent, principal = item["agent"], item["principal"]
+    return f"{agent}, for {principal}," if agent and agent != principal else str(agent or principal)
+
+
+# The queue
+
+
+def waiting_row(item: dict[str, Any], me: str, now: float) -> dict[str, Any]:
+    """A row of the queue for a call that waits."""
+    left = seconds_left(item["expires_at"], now)
+    return {
+        "id": item["invocation_id"],
+        "name": known_as(item),
+        "risk": item["risk"],
+        "left": left,
+        "clock": clock(left),
+        "at": None,
+        "line": _mine(item) if may_answer(item) else _others(item, me),
+        "is_mine": may_answer(item),
+    }
+
+
+def may_answer(item: dict[str, Any]) -> bool:
+    """True when whoever looks can do what is asked of people."""
+    return any(item["ways"].get(way, "no such way") is None for way in ("approve", "answer", "settle"))
+
+
+def _mine(item: dict[str, Any]) -> str:
+    who = item["agent"] or item["principal"]
+    match item["purpose"]:
+        case "input":
+            return f"question from {who}"
+        case "outcome":
+            return f"{who}, unknown outcome"
+    if item["people"] > 1:
+        return f"{who}, {len(item['approvals'])} of {item['people']} approved"
+    return f"{who}, changed by {item['edited_by']}" if item["edited_by"] else str(who)
+
+
+def _others(item: dict[str, Any], me: str) -> str:
+    if any(each["by"] == me for each in item["approvals"]):
+        return f"you approved, {people(item['approvers'])} has to"
+    if item["purpose"] == "input":
+        return f"question for {people(item['assignees'])}"
+    who = item["agent"] or item["principal"]
+    return f"{who}, for {people(item['approvers'])}" if item["approvers"] else f"{who}, not for you to answer"
+
+
+def decided_row(item: dict[str, Any], me: str) -> dict[str, Any]:
+    """A row of the queue for a call that was decided."""
+    return {
+        "id": item["invocation_id"],
+        "name": known_as(item),
+        "risk": item["risk"],
+        "left": None,
+        "clock": "",
+        "at": item["decided_at"],
+        "line": decision(item["outcome"], item["by"], me, is_edited=item["is_edited"]),
+        "is_mine": False,
+    }
+
+
+def decision(outcome: str, by: Sequence[str], me: str, *, is_edited: bool = False) -> str:
+    """A decision in a few words: `approved by you, edited`."""
+    if outcome in _UNANSWERED:
+        return _UNANSWERED[outcome]
+    if outcome == "waiting":
+        return "waiting"
+    return f"{_OVER[outcome]} {listed(by, me)}{', edited' if is_edited else ''}"
+
+
+def median_minutes(items: Sequence[dict[str, Any]]) -> float | None:
+    """How long people took, in microseconds; None when nobody answered anything."""
+    times = sorted(item["waited_seconds"] for item in items if item["by"])
+    return times[len(times) // 2] * 1_000_000 if times else None
+
+
+# One item
+
+
+def sentence(review: dict[str, Any], me: str) -> str:
+    """The one sentence that a reader who stops after it is not misled by."""
+    title, outcome = review["tool_title"] or known_as(review), review["outcome"]
+    if outcome != "waiting":
+        return _what_became(review, me)
+    if review["purpose"] == "outcome":
+        return f"Nobody knows whether {title} acted."
+    if review["purpose"] == "input":
+        return str(review["message"])
+    about = review["about"]
+    on = f" on {about['value']}" if about["name"] else ""
+    return f"{asker(review)} wants to run {title}{on}."
+
+
+def _what_became(review: dict[str, Any], me: str) -> str:
+    by = [each["by"] for each in review["signatures"] if each["counts"]]
+    said = decision(review["outcome"], list(dict.fromkeys(by)), me)
+    is_edited = any(each["is_edit"] for each in review["signatures"])
+    said += ", with a changed input" if is_edited and review["outcome"] == "approved" else ""
+    name = review["tool_title"] or known_as(review)
+    if review["outcome"] in ("approved", "answered"):
+        return f"{name}: {said}. {_STANDS.get(review['state'], 'It goes on.')}"
+    return f"{name}: {said}."
+
+
+_STANDS = {
+    "succeeded": "It ran, and succeeded.",
+    "failed": "It failed.",
+    "timed_out": "It ran out of time.",
+    "canceled": "It was canceled.",
+    "denied": "It was denied all the same.",
+    "blocked": "It did not run all the same.",
+    "running": "It runs now; its end appears here.",
+    "approved": "It is about to run; its end appears here.",
+    "awaiting_approval": "It waits for more people.",
+    "needs_input": "It waits for an answer.",
+}
+
+
+def hint(review: dict[str, Any]) -> str:
+    """What stands below the sentence."""
+    if review["outcome"] != "waiting":
+        return ""
+    if review["purpose"] == "outcome":
+        return "The process that ran it is gone. Find out whether it acted, then say so here; nothing runs again by itself."
+    if review["purpose"] == "input":
+        return f"Asked by {known_as(review)} for {review['principal']}. The call goes on with your answer."
+    return "Nothing has run."
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def signing(review: dict[str, Any], me: str) -> list[dict[str, Any]]:
+    """Who has signed, and who still has to: one entry for each person that is needed."""
+    found = [
+        {"who": each["by"], "is_open": False, "verdict": each["verdict"], "at": each["at"], "reason": each["reason"],
+         "is_edit": each["is_edit"], "is_void": not each["counts"], "is_me": each["by"] == me}
+        for each in review["signatures"]
+    ]  # fmt: skip
+    item = review["item"]
+    if item is None or review["outcome"] != "waiting":
+        return found
+    named = item["assignees"] if review["purpose"] == "input" else item["approvers"]
+    others = people(named) if review["purpose"] != "outcome" else "anyone who may approve"
+    may = may_answer(item)
+    who = ("You" if named == [me] else f"You, or {others}") if may else others.replace("anyone", "Anyone", 1)
+    if item["not_requester"]:
+        who += f", not {review['principal']}"
+    return found + [
+        {"who": who if number == 0 else "Somebody else", "is_open": True, "verdict": "", "at": None, "reason": None,
+         "is_edit": False, "is_void": False, "is_me": False}
+        for number in range(max(1, review["people_missing"]))
+    ]  # fmt: skip
+
+
+def signing_title(review: dict[str, Any]) -> str:
+    """What the list of people is called."""
+    if review["outcome"] != "waiting":
+        return "Who decided" if review["outcome"] in _OVER else "Who had agreed"
+    if review["purpose"] == "input":
+        return "Who answers"
+    if review["purpose"] == "outcome":
+        return "Who settles it"
+    count = review["people"]
+    words = {1: "One person has to agree", 2: "Two people must agree", 3: "Three people must agree"}
+    return words.get(count, f"{count} people must agree")
+
+
+def changes(review: dict[str, Any]) -> list[dict[str, Any]]:
+    """Who changed what the model wrote."""
+    return [
+        {
+            "is_person": each["kind"] == "person",
+            "who": each["by"],
+            "label": "" if each["kind"] == "person" else _CHANGERS.get(each["kind"], each["kind"]),
+            "fields": ", ".join(each["fields"]) or "input",
+            "reason": each["reason"],
+        }
+        for each in review["changes"]
+    ]
+
+
+def changed_by(review: dict[str, Any]) -> str:
+    """The same in a few words, for beside the title."""
+    found = review["changes"]
+    if not review["differences"]:
+        return "exactly as the model wrote it"
+    hooks = len({each["by"] for each in found if each["kind"] == "hook"})
+    persons = list(dict.fromkeys(each["by"] for each in found if each["kind"] == "person"))
+    words = [f"{hooks} hooks" if hooks > 1 else "a hook"] if hooks else []
+    said = listed([*words, *persons]) if words or persons else "the runtime"
+    return f"{said} changed what the model wrote"
+
+
+def diff(before: Any, after: Any) -> list[dict[str, Any]]:
+    """Two JSON values as lines: `kind` is empty, `add` or `rem`; `number` is the line's in its own value."""
+    old, new = _lines(before), _lines(after)
+    if old == new or len(old) + len(new) > _MOST_LINES:
+        return [{"kind": "", "number": number, "text": text} for number, text in enumerate(new[:_MOST_LINES], 1)]
+    rows: list[dict[str, Any]] = []
+    bare_old, bare_new = ([text.rstrip(",") for text in lines] for lines in (old, new))  # a comma is no difference
+    for kind, a, b, c, d in _opcodes(bare_old, bare_new):
+        if kind != "equal":
+            rows += ({"kind": "rem", "number": at + 1, "text": old[at]} for at in range(a, b))
+        rows += ({"kind": "" if kind == "equal" else "add", "number": at + 1, "text": new[at]} for at in range(c, d))
+    return rows
+
+
+def _opcodes(old: list[str], new: list[str]) -> Sequence[tuple[str, int, int, int, int]]:
+    """How to make the one of the other, as difflib writes it; where that would take long, all between the first and the last
+    difference is replaced."""
+    counted = Counter(old)
+    if sum(counted[text] * times for text, times in Counter(new).items()) <= _MOST_PAIRS:
+        return SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    shorter = min(len(old), len(new))
+    first = next((at for at in range(shorter) if old[at] != new[at]), shorter)
+    most = shorter - first
+    last = next((at for at in range(most) if old[-1 - at] != new[-1 - at]), most)
+    end, new_end = len(old) - last, len(new) - last
+    kinds = [("equal", 0, first, 0, first), ("replace", first, end, first, new_end)]
+    return [*kinds, ("equal", end, len(old), new_end, len(new))]
+
+
+def _lines(value: Any) -> list[str]:
+    return json.dumps(value, indent=2, ensure_ascii=False).split("\n")
+
+
+def pretty(value: Any) -> str:
+    """A JSON value as it stands in the editor."""
+    return "\n".join(_lines(value))
+
+
+def left_out(value: Any) -> int:
+    """How many lines of a value `diff` does not show."""
+    return max(0, len(_lines(value)) - _MOST_LINES)
+
+
+def rules(review: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rules that asked, as they are shown."""
+    return [
+        {"name": each["rule_ref"], "place": each["place"], "reason": _capital(each["reason"]), "is_gone": not each["decision"]}
+        for each in review["rules"]
+    ]  # fmt: skip
+
+
+def stamp(review: dict[str, Any]) -> str:
+    """Another one whenever anything that the page shows of an item is another."""
+    item = review["item"] or {}
+    said = [review["outcome"], review["state"], review["signatures"], review["input"], review["is_definition_current"],
+            review["result_text"], review["error"], item.get("seen"), item.get("ways"), item.get("assignees"),
+            item.get("will_not_run")]  # fmt: skip
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def is_stale(review: dict[str, Any], seen: str) -> bool:
+    """True when what stands now is not what somebody looked at."""
+    return review["item"] is None or review["item"]["seen"] != seen
+
+
+def midnight(now: float) -> str:
+    """When today began, where the server is."""
+    return datetime.fromtimestamp(now).astimezone().replace(hour=0, minute=0, second=0, microsecond=0).isoformat()

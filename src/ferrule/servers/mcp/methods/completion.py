@@ -1,0 +1,127 @@
+"""`completion/complete` (section 18): values for an argument of a prompt, or for a variable of a template."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from ferrule.model.exposure import PromptExposure, ResourceExposure
+from ferrule.model.surface import SurfaceEntry
+from ferrule.servers.mcp.exchange import Exchange
+from ferrule.servers.mcp.methods import views
+from ferrule.servers.mcp.methods.asking import Retry
+from ferrule.servers.mcp.methods.discovery import prompts_of_agents
+from ferrule.servers.mcp.methods.reading import Asks, exposed_value
+from ferrule.servers.mcp.methods.stored import TEMPLATE
+from ferrule.servers.mcp.methods.views import View
+from ferrule.servers.mcp.server import McpServer, params_of
+from ferrule.servers.mcp.wire.messages import INVALID_PARAMS, RpcError
+
+_MOST = 100
+_LONGEST = 1000
+_NO_RETRY = Retry()
+
+
+class Reference(msgspec.Struct, gc=False):
+    """What is completed: `ref/prompt` with a name, `ref/resource` with an address or a template."""
+
+    type: str
+    name: str = ""
+    uri: str = ""
+
+
+class Argument(msgspec.Struct, gc=False):
+    """The argument, as far as it was typed."""
+
+    name: str
+    value: str
+
+
+class Given(msgspec.Struct, frozen=True, gc=False):
+    """What is known already."""
+
+    arguments: dict[str, str] = {}
+
+
+class CompleteParams(msgspec.Struct, gc=False):
+    """Parameters of `completion/complete`."""
+
+    ref: Reference
+    argument: Argument
+    context: Given = Given()
+
+
+async def complete(server: McpServer, exchange: Exchange, params: bytes) -> dict[str, Any]:
+    """The values that fit, best first (MCP-189 to MCP-192)."""
+    asked: CompleteParams = params_of(params, CompleteParams)
+    view, argument = views.of(exchange, server.settings), asked.argument
+    if asked.ref.type == "ref/resource" and asked.ref.uri == TEMPLATE:
+        return _completion(())
+    if asked.ref.type == "ref/prompt" and asked.ref.name in prompts_of_agents(server, view):
+        raise RpcError(INVALID_PARAMS, f"there is no argument {argument.name[:200]!r}")
+    entry = _entry(view, asked.ref)
+    schema: dict[str, Any] = msgspec.json.decode(entry.tool.input_schema)
+    if argument.name not in schema.get("properties", {}):
+        raise RpcError(INVALID_PARAMS, f"there is no argument {argument.name[:200]!r}")
+    if len(argument.value) > _LONGEST:
+        return _completion(())
+    completer = view.completers.get((entry.tool.tool_id, argument.name))
+    if completer is not None:
+        given = {"value": argument.value, "arguments": asked.context.arguments}
+        try:
+            found = await exposed_value(
+                server, exchange, "completion/complete", argument.name, completer, given, _NO_RETRY
+            )
+        except Asks:
+            found = ()  # nobody is asked for a completion (MCP-216)
+        return _completion([value for value in found if isinstance(value, str)] if isinstance(found, list) else ())
+    return _completion(_fitting(_values(entry, argument.name, schema), argument.value))
+
+
+def _entry(view: View, ref: Reference) -> SurfaceEntry:
+    if ref.type == "ref/prompt" and ref.name in view.prompts:
+        return view.prompts[ref.name]
+    if ref.type == "ref/resource":
+        if ref.uri in view.templates:
+            return view.templates[ref.uri]
+        found = view.resource(ref.uri)
+        if found is not None:
+            return found[0]
+    raise RpcError(INVALID_PARAMS, "there is no such prompt or resource")
+
+
+def _values(entry: SurfaceEntry, name: str, schema: dict[str, Any]) -> Iterable[str]:
+    """What a definition says of the values: a list of them, or a schema that allows no others."""
+    exposure = entry.tool.exposed_as
+    if isinstance(exposure, ResourceExposure | PromptExposure) and name in exposure.completions:
+        return exposure.completions[name]
+    return _allowed(schema["properties"][name], schema)
+
+
+def _allowed(member: Any, root: dict[str, Any]) -> list[str]:
+    if not isinstance(member, dict):
+        return []
+    pointer = member.get("$ref")
+    if isinstance(pointer, str) and pointer.startswith("#/$defs/"):
+        member = root.get("$defs", {}).get(pointer.removeprefix("#/$defs/"), {})
+    if isinstance(member.get("enum"), list):
+        return [value if isinstance(value, str) else msgspec.json.encode(value).decode() for value in member["enum"]]
+    if member.get("type") == "boolean":
+        return ["true", "false"]
+    forms = member.get("anyOf") or member.get("oneOf") or ()
+    return [value for form in forms for value in _allowed(form, root)]
+
+
+def _fitting(values: Iterable[str], typed: str) -> list[str]:
+    """Values that begin with what was typed, then those that contain it."""
+    wanted = typed.casefold()
+    every = list(dict.fromkeys(values))
+    first = [value for value in every if value.casefold().startswith(wanted)]
+    return first + [value for value in every if wanted in value.casefold() and value not in set(first)]
+
+
+def _completion(values: Iterable[str]) -> dict[str, Any]:
+    every = list(values)
+    return {"completion": {"values": every[:_MOST], "total": len(every), "hasMore": len(every) > _MOST}}

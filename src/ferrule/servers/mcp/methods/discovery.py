@@ -1,0 +1,90 @@
+"""What the server says about itself: `server/discover`, and the same facts for `initialize`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ferrule.servers.mcp.exchange import Exchange
+from ferrule.servers.mcp.methods import views
+from ferrule.servers.mcp.methods.agent_prompts import AgentPrompt, agent_prompts
+from ferrule.servers.mcp.methods.views import View
+from ferrule.servers.mcp.server import McpServer
+from ferrule.servers.mcp.wire.guidance import instructions
+from ferrule.servers.mcp.wire.messages import SUPPORTED, TASKS
+
+
+def capabilities_of(server: McpServer, exchange: Exchange) -> dict[str, Any]:
+    """What is served to this client: only what really is (MCP-98, MCP-111). Changes are announced only where they are told
+    (MCP-113)."""
+    changes = {"listChanged": True} if server.settings.changes else {}
+    capabilities: dict[str, Any] = {"tools": dict(changes), "logging": {}}
+    if has_resources(server, exchange):
+        capabilities["resources"] = {**changes, **({"subscribe": True} if changes else {})}
+    if has_prompts(server, exchange):
+        capabilities["prompts"] = dict(changes)
+    if has_completions(server, exchange):
+        capabilities["completions"] = {}
+    if exchange.is_modern:
+        capabilities["extensions"] = {TASKS: {}}
+    return capabilities
+
+
+def has_resources(server: McpServer, exchange: Exchange) -> bool:
+    """True when there is something to read: results are kept, or the caller's surface has resources."""
+    view = views.of(exchange, server.settings)
+    return server.app.services.payloads is not None or bool(view.resources or view.templates)
+
+
+def has_prompts(server: McpServer, exchange: Exchange) -> bool:
+    """True when the caller's surface has prompts, or an agent's file has one."""
+    view = views.of(exchange, server.settings)
+    return bool(view.prompts or prompts_of_agents(server, view))
+
+
+def has_completions(server: McpServer, exchange: Exchange) -> bool:
+    """True when there are prompts or templates, whose arguments can be completed."""
+    return has_prompts(server, exchange) or bool(views.of(exchange, server.settings).templates)
+
+
+def prompts_of_agents(server: McpServer, view: View) -> dict[str, AgentPrompt]:
+    """What the files of agents say that the caller may call as."""
+    if view.agent_prompts is None:
+        view.agent_prompts = agent_prompts(server.app.catalog, view.surface.request.agent)
+    return view.agent_prompts
+
+
+def tells_changes(server: McpServer, exchange: Exchange) -> bool:
+    """True when clients are told of changes."""
+    return server.settings.changes
+
+
+def hears_of_resources(server: McpServer, exchange: Exchange) -> bool:
+    """True when clients are told of changes of resources."""
+    return server.settings.changes and has_resources(server, exchange)
+
+
+def instructions_of(server: McpServer, exchange: Exchange) -> str:
+    """What a model should know about this server; empty when there is nothing to say."""
+    view = views.of(exchange, server.settings)
+    if view.instructions is None:
+        opening = []
+        if view.deferred:
+            opening.append(
+                f"{len(view.deferred)} further tools are not listed: search_tools finds them, and loads them with"
+                f" `select:<name>`. Then call them by name, or with {view.call_tool or 'call_tool'}."
+            )
+        tools = [(view.names.of(entry), entry.tool) for entry in view.listed]
+        view.instructions = instructions(tools, opening)
+    return view.instructions
+
+
+async def discover(server: McpServer, exchange: Exchange, params: bytes) -> dict[str, Any]:
+    """`server/discover` (MCP-97)."""
+    told = instructions_of(server, exchange)
+    return {
+        "supportedVersions": list(SUPPORTED),
+        "capabilities": capabilities_of(server, exchange),
+        **({"instructions": told} if told else {}),
+        "ttlMs": server.settings.ttl_ms,
+        "cacheScope": "private",
+    }

@@ -1,0 +1,233 @@
+"""The lists: pages from bytes that were written once (MCP-127, MCP-165).
+
+A list follows from what its caller sees and from the revision, so callers who see the same share the bytes. A page is the whole
+result, ready to be put between a request's id and the end of its response.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ferrule.definitions.guidance import described
+from ferrule.model.surface import SurfaceEntry
+from ferrule.runtime.surface.render import render
+from ferrule.runtime.surface.search_tool import SEARCH_TOOL
+from ferrule.servers.mcp.exchange import Exchange
+from ferrule.servers.mcp.methods import views
+from ferrule.servers.mcp.methods.deferred import call_tool_shown
+from ferrule.servers.mcp.methods.lookup import LOOKUP, lookup_shown
+from ferrule.servers.mcp.methods.views import View, lists_all
+from ferrule.servers.mcp.server import McpServer, params_of
+from ferrule.servers.mcp.wire.cursors import Cursors, Position, mark
+from ferrule.servers.mcp.wire.messages import encode
+from ferrule.servers.mcp.wire.projection import ALWAYS_LOAD, DEFER_LOADING, OLDEST, projected
+
+Item = tuple[str, bytes]
+"""One member of a list: what tells it from the others, and its JSON."""
+Hints = tuple[tuple[str, Any], ...]
+"""Members of a tool's `_meta`."""
+_KEPT_BYTES = 128 * 1024**2
+_KEPT_TOOLS = 50_000
+_AT_ONCE = 250
+"""Tools that are written before others have their turn."""
+_ALWAYS: Hints = ((ALWAYS_LOAD, True),)
+_DEFER: Hints = ((DEFER_LOADING, True),)
+
+
+class ListParams(msgspec.Struct, gc=False):
+    """Parameters of every list."""
+
+    cursor: str | None = None
+
+
+class Listing(NamedTuple):
+    """One whole list."""
+
+    pages: tuple[bytes, ...]
+    starts: dict[bytes, int]
+    """The number of the item after each, by its mark."""
+    fingerprint: bytes
+    """Of everything in it: equal for equal lists."""
+    size: int
+
+
+class Kind(NamedTuple):
+    """One of the lists there are."""
+
+    method: str
+    member: str
+    longest_ms: int | None = None
+    """For how long it may be kept at most, where more than changes of the workspace changes it."""
+
+
+TOOLS = Kind("tools/list", "tools")
+
+
+class Lists:
+    """The lists of one process, kept as bytes. What was not asked for longest goes first."""
+
+    def __init__(self, server: McpServer) -> None:
+        self._server = server
+        self._cursors = Cursors(server.app.services.sealing)
+        self._kept: OrderedDict[tuple[Any, ...], Listing] = OrderedDict()
+        self._bytes = 0
+        self._tools: dict[tuple[str, str, str, Hints], bytes] = {}
+
+    def written(self, entry: SurfaceEntry, name: str, revision: str, hints: Hints) -> bytes:
+        """One tool as a revision lists it. It is kept, so that another list with the same tool need not write it again."""
+        key = (entry.digest, name, revision, hints)
+        text = self._tools.get(key)
+        if text is None:
+            if len(self._tools) >= _KEPT_TOOLS:
+                self._tools.clear()
+            meta = dict(hints) if revision != OLDEST else {}
+            text = self._tools[key] = encode(projected(entry.tool, name, revision, **meta))
+        return text
+
+    def page(
+        self, exchange: Exchange, kind: Kind, key: bytes, items: Callable[[], Sequence[Item]], params: bytes
+    ) -> bytes:
+        """The page that was asked for. `key`: equal for equal items, in this revision. Raises RpcError."""
+        cursor = params_of(params, ListParams).cursor
+        listing = self.listing(exchange, kind, key, items)
+        if cursor is None:
+            return listing.pages[0]
+        at = self._cursors.position(cursor, kind.method, self._scope(exchange))
+        size = self._server.settings.page_size
+        if at.view == listing.fingerprint[:8] and at.start % size == 0 and at.start // size < len(listing.pages):
+            return listing.pages[at.start // size]
+        every = items()
+        return self._written(exchange, kind, every, listing.starts.get(at.after, at.start), listing.fingerprint)
+
+    def listing(self, exchange: Exchange, kind: Kind, key: bytes, items: Callable[[], Sequence[Item]]) -> Listing:
+        """The whole list, kept for the next who asks."""
+        where = (kind.method, exchange.revision, self._scope(exchange), key)
+        listing = self._kept.get(where)
+        if listing is None:
+            listing = self._kept[where] = self._made(exchange, kind, items())
+            self._bytes += listing.size
+            while self._bytes > _KEPT_BYTES and len(self._kept) > 1:
+                self._bytes -= self._kept.popitem(last=False)[1].size
+        else:
+            self._kept.move_to_end(where)
+        return listing
+
+    def _made(self, exchange: Exchange, kind: Kind, items: Sequence[Item]) -> Listing:
+        said = sha256()
+        for name, text in items:
+            said.update(name.encode(errors="backslashreplace") + b"\0" + text + b"\0")
+        fingerprint = said.digest()
+        step = self._server.settings.page_size
+        pages = tuple(
+            self._written(exchange, kind, items, start, fingerprint) for start in range(0, max(len(items), 1), step)
+        )
+        starts = {mark(name): number + 1 for number, (name, _) in enumerate(items)}
+        return Listing(pages, starts, fingerprint, sum(map(len, pages)))
+
+    def _scope(self, exchange: Exchange) -> bytes:
+        return views.of(exchange, self._server.settings).scope
+
+    def _written(self, exchange: Exchange, kind: Kind, items: Sequence[Item], start: int, fingerprint: bytes) -> bytes:
+        """One page, whole: with the cursor of the next, and everything its revision wants."""
+        end = start + self._server.settings.page_size
+        rest: dict[str, Any] = {}
+        if end < len(items):
+            position = Position(kind.method, self._scope(exchange), fingerprint[:8], end, mark(items[end - 1][0]))
+            rest["nextCursor"] = self._cursors.text(position)
+        if exchange.is_modern:
+            ttl_ms = self._server.settings.ttl_ms
+            rest |= {
+                "ttlMs": ttl_ms if kind.longest_ms is None else min(ttl_ms, kind.longest_ms),
+                "cacheScope": "private",
+            }
+        rest = self._server.completed(exchange, rest)
+        members = b",".join(text for _, text in items[start:end])
+        tail = encode(rest)[1:] if rest else b"}"
+        return encode({kind.member: []})[:-2] + members + b"]" + (b"," if rest else b"") + tail
+
+
+def lists_of(server: McpServer) -> Lists:
+    """The lists that a server keeps."""
+    lists = server.kept.get("lists")
+    if lists is None:
+        lists = server.kept["lists"] = Lists(server)
+    found: Lists = lists
+    return found
+
+
+async def list_tools(server: McpServer, exchange: Exchange, params: bytes) -> bytes:
+    """The tools of the caller's surface (MCP-127)."""
+    await warmed(server, exchange)
+    key, items = tools_of(server, exchange)
+    return lists_of(server).page(exchange, TOOLS, key, items, params)
+
+
+async def warmed(server: McpServer, exchange: Exchange) -> None:
+    """Write down what a long list needs that was not written yet, a part at a time: others have their turn in between."""
+    view = views.of(exchange, server.settings)
+    which = (exchange.revision, lists_all(exchange, server.settings))
+    if which in view.is_written:
+        return
+    shown = _shown(server, exchange, view)
+    lists, revision = lists_of(server), exchange.revision
+    for start in range(0, len(shown) if len(shown) > _AT_ONCE else 0, _AT_ONCE):
+        for entry, hints in shown[start : start + _AT_ONCE]:
+            lists.written(entry, view.names.of(entry), revision, hints)
+        await asyncio.sleep(0)
+    view.is_written.add(which)
+
+
+def tools_of(server: McpServer, exchange: Exchange) -> tuple[bytes, Callable[[], Sequence[Item]]]:
+    """What makes the caller's list of tools what it is, and the tools."""
+    view = views.of(exchange, server.settings)
+    # The search tool's description names what is deferred, so a list with it depends on that.
+    key = view.key("all") if view.deferred else view.key("loaded")
+    if view.deferred and lists_all(exchange, server.settings):
+        key = b"whole" + key
+    return key, lambda: _items(server, exchange, view)
+
+
+def _shown(server: McpServer, exchange: Exchange, view: View) -> list[tuple[SurfaceEntry, Hints]]:
+    """The tools to list, and what is said beside them. A client that defers by itself gets every tool with its schema; it needs
+    neither our search nor our calls."""
+    if not view.deferred:
+        return [(entry, ()) for entry in view.listed]
+    if not lists_all(exchange, server.settings):
+        return [(entry, _ALWAYS) for entry in view.listed]
+    return [
+        (entry, _ALWAYS if entry.standing == "loaded" else _DEFER)
+        for entry in view.surface.entries.values()
+        if entry.is_visible
+        and entry.is_offered
+        and entry.tool is not SEARCH_TOOL
+        and entry.loading_state not in ("pending_provider", "unavailable")
+    ]
+
+
+def _items(server: McpServer, exchange: Exchange, view: View) -> list[Item]:
+    lists, revision, found = lists_of(server), exchange.revision, []
+    for entry, hints in _shown(server, exchange, view):
+        name = view.names.of(entry)
+        if entry.tool is SEARCH_TOOL:
+            said = projected(entry.tool, name, revision, _search_text(server, view), **dict(hints))
+            found.append((name, encode(said)))
+        else:
+            found.append((name, lists.written(entry, name, revision, hints)))
+    if view.call_tool and not lists_all(exchange, server.settings):
+        found.append((view.call_tool, encode(call_tool_shown(view.call_tool, revision))))
+    if view.needs_lookup:
+        found.append((LOOKUP, encode(lookup_shown(revision))))
+    return found
+
+
+def _search_text(server: McpServer, view: View) -> str:
+    rendering = render(view.surface, server.app.surface_settings)
+    return next(
+        (one.description for one in rendering.tools if one.tool_id == SEARCH_TOOL.tool_id), described(SEARCH_TOOL)
+    )

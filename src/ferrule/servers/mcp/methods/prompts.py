@@ -1,0 +1,127 @@
+"""`prompts/list` and `prompts/get` (section 20): what people begin conversations with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+
+from ferrule.definitions.formats.mcp_words import icons_of
+from ferrule.model.exposure import PromptExposure
+from ferrule.model.surface import SurfaceEntry
+from ferrule.servers.mcp.exchange import Exchange
+from ferrule.servers.mcp.methods import views
+from ferrule.servers.mcp.methods.agent_prompts import AgentPrompt
+from ferrule.servers.mcp.methods.asking import Retry
+from ferrule.servers.mcp.methods.discovery import prompts_of_agents
+from ferrule.servers.mcp.methods.listing import Item, Kind, lists_of
+from ferrule.servers.mcp.methods.reading import Asks, exposed_value
+from ferrule.servers.mcp.server import McpServer, params_of
+from ferrule.servers.mcp.wire.blocks import projected
+from ferrule.servers.mcp.wire.messages import INTERNAL_ERROR, INVALID_PARAMS, RpcError, encode
+from ferrule.servers.mcp.wire.projection import OLDEST, SECOND
+
+PROMPTS = Kind("prompts/list", "prompts")
+
+
+class GetParams(Retry, gc=False):
+    """Parameters of `prompts/get`."""
+
+    name: str = ""
+    arguments: dict[str, str] | None = None
+
+
+async def list_prompts(server: McpServer, exchange: Exchange, params: bytes) -> bytes:
+    """The prompts of the caller's surface (MCP-203)."""
+    return lists_of(server).page(exchange, PROMPTS, *prompts_of(server, exchange), params)
+
+
+def prompts_of(server: McpServer, exchange: Exchange) -> tuple[bytes, Callable[[], Sequence[Item]]]:
+    """What makes the caller's list of prompts what it is, and the prompts."""
+    view, revision = views.of(exchange, server.settings), exchange.revision
+    agents = [prompt for name, prompt in prompts_of_agents(server, view).items() if name not in view.prompts]
+    said = [f"{entry.digest} {name}" for name, entry in view.prompts.items()]
+    key = sha256("\n".join((*said, *map(str, agents))).encode(errors="backslashreplace")).digest()
+    return key, lambda: [
+        *((name, encode(_shown(name, entry, revision))) for name, entry in view.prompts.items()),
+        *((prompt.name, encode(_of_agent(prompt, revision))) for prompt in agents),
+    ]
+
+
+def _of_agent(prompt: AgentPrompt, revision: str) -> dict[str, Any]:
+    title = {} if revision == OLDEST else {"title": prompt.title}
+    return {"name": prompt.name, **title, "description": prompt.description}
+
+
+def _shown(name: str, entry: SurfaceEntry, revision: str) -> dict[str, Any]:
+    tool = entry.tool
+    shown: dict[str, Any] = {"name": name}
+    if tool.title and revision != OLDEST:
+        shown["title"] = tool.title
+    shown["description"] = tool.description
+    arguments = arguments_of(entry, revision)
+    if arguments:
+        shown["arguments"] = arguments
+    exposure = tool.exposed_as
+    if (
+        isinstance(exposure, PromptExposure)
+        and revision not in (OLDEST, SECOND)
+        and (icons := icons_of(exposure.icons))
+    ):
+        shown["icons"] = icons
+    return shown
+
+
+def arguments_of(entry: SurfaceEntry, revision: str) -> list[dict[str, Any]]:
+    """The arguments of a prompt, from the schema of what its function takes."""
+    schema: dict[str, Any] = msgspec.json.decode(entry.tool.input_schema)
+    required = set(schema.get("required", ()))
+    found = []
+    for name, member in schema.get("properties", {}).items():
+        said = member if isinstance(member, dict) else {}
+        argument: dict[str, Any] = {"name": name}
+        if isinstance(said.get("title"), str) and revision != OLDEST:
+            argument["title"] = said["title"]
+        if isinstance(said.get("description"), str):
+            argument["description"] = said["description"]
+        found.append({**argument, "required": name in required})
+    return found
+
+
+async def get_prompt(server: McpServer, exchange: Exchange, params: bytes) -> dict[str, Any]:
+    """`prompts/get`: a governed call, whose value is the messages (MCP-204, MCP-205)."""
+    given: GetParams = params_of(params, GetParams)
+    view = views.of(exchange, server.settings)
+    entry = view.prompts.get(given.name)
+    written = prompts_of_agents(server, view).get(given.name)
+    if entry is None and written is not None:
+        message = {"role": "user", "content": {"type": "text", "text": written.text}}
+        return {"description": written.description, "messages": [message]}
+    if entry is None:
+        raise RpcError(INVALID_PARAMS, f"there is no prompt {given.name[:200]!r}")
+    arguments = given.arguments or {}
+    missing = [one["name"] for one in arguments_of(entry, OLDEST) if one["required"] and one["name"] not in arguments]
+    if missing:
+        raise RpcError(INVALID_PARAMS, f"the prompt {given.name!r} needs {', '.join(map(repr, missing))}")
+    try:
+        value = await exposed_value(server, exchange, "prompts/get", given.name, entry, dict(arguments), given)
+    except Asks as asks:
+        return asks.result
+    messages = value.get("messages") if isinstance(value, dict) else None
+    if not isinstance(messages, list):
+        raise RpcError(INTERNAL_ERROR, "the prompt gave no messages")
+    described = value.get("description")
+    said = described if isinstance(described, str) else entry.tool.description
+    return {"description": said, "messages": _messages(messages, exchange.revision)}
+
+
+def _messages(messages: list[Any], revision: str) -> list[dict[str, Any]]:
+    """Messages with one block each, in the words of a revision (MCP-206)."""
+    return [
+        {"role": message["role"], "content": block}
+        for message in messages
+        if isinstance(message, dict) and isinstance(message.get("content"), dict)
+        for block in projected([message["content"]], revision)
+    ]

@@ -1,0 +1,207 @@
+"""`subscriptions/listen`: one request, answered with news until somebody ends it (section 23); and what sessions subscribe to.
+
+A client that does not read costs no more than the set of what it has not been told yet. One that lags for too long is ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import msgspec
+
+from ferrule.errors import FerruleError
+from ferrule.infra.own_task import own_task
+from ferrule.servers.mcp.exchange import Exchange
+from ferrule.servers.mcp.methods.changes import Change, hub_of
+from ferrule.servers.mcp.methods.discovery import has_prompts, has_resources
+from ferrule.servers.mcp.methods.resources import is_readable, not_found
+from ferrule.servers.mcp.server import McpServer, params_of
+from ferrule.servers.mcp.tasks.news import follow_tasks, own_tasks
+from ferrule.servers.mcp.wire.messages import (
+    INVALID_PARAMS,
+    META_SUBSCRIPTION,
+    MISSING_CAPABILITY,
+    TASKS,
+    Params,
+    RpcError,
+    notification_text,
+)
+
+_log = logging.getLogger("ferrule.mcp")
+_LAG_SECONDS = 30.0
+_MOST_NAMES = 1000
+"""Resources, and tasks, that one subscription or session may ask for."""
+_METHODS = {
+    "tools": "notifications/tools/list_changed",
+    "prompts": "notifications/prompts/list_changed",
+    "resources": "notifications/resources/list_changed",
+    "resource": "notifications/resources/updated",
+    "task": "notifications/tasks",
+}
+
+
+class Wanted(msgspec.Struct, gc=False):
+    """What a client wants to hear of."""
+
+    tools: bool = msgspec.field(default=False, name="toolsListChanged")
+    prompts: bool = msgspec.field(default=False, name="promptsListChanged")
+    resources: bool = msgspec.field(default=False, name="resourcesListChanged")
+    uris: list[str] = msgspec.field(default_factory=list, name="resourceSubscriptions")
+    tasks: list[str] = msgspec.field(default_factory=list, name="taskIds")
+
+
+class ListenParams(msgspec.Struct, gc=False):
+    """Parameters of `subscriptions/listen`."""
+
+    notifications: Wanted
+
+
+class UriParams(msgspec.Struct, gc=False):
+    """Parameters of `resources/subscribe` and `resources/unsubscribe`."""
+
+    uri: str
+
+
+class Mailbox:
+    """What one subscription has not been told yet: each thing once."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[tuple[str, str], Change] = {}
+        self._news = asyncio.Event()
+        self.is_over = False
+
+    def put(self, change: Change) -> None:
+        """Something changed."""
+        self._waiting[change.kind, change.name] = change
+        self._news.set()
+
+    def end(self) -> None:
+        """There will be no more."""
+        self.is_over = True
+        self._news.set()
+
+    async def next(self) -> Change | None:
+        """The next change; None at the end."""
+        while not self._waiting:
+            if self.is_over:
+                return None
+            self._news.clear()
+            await self._news.wait()
+        return self._waiting.pop(next(iter(self._waiting)))
+
+
+async def listen(server: McpServer, exchange: Exchange, params: bytes) -> dict[str, Any]:
+    """Tell a client what it asked for, until it leaves or the server stops: then comes the result (MCP-231 to MCP-239)."""
+    await own_task()  # it has time limits
+    wanted: Wanted = params_of(params, ListenParams).notifications
+    uris, tasks = await _honoured(server, exchange, wanted)
+    kinds = frozenset(kind for kind in ("tools", "prompts", "resources") if _is_told(server, exchange, wanted, kind))
+    hub, mailbox = hub_of(server), Mailbox()
+    free = hub.take_place(exchange.caller)
+    listener = hub.listen(exchange, mailbox.put, kinds=kinds, uris=set(uris), ended=mailbox.end)
+    following: asyncio.Task[None] | None = None
+    tag = {META_SUBSCRIPTION: exchange.request_id}
+    try:
+        agreed: Params = {f"{kind}ListChanged": True for kind in ("tools", "prompts", "resources") if kind in kinds}
+        agreed |= {"resourceSubscriptions": uris} if uris else {}
+        agreed |= {"taskIds": tasks} if tasks else {}
+        await _tell(exchange, "notifications/subscriptions/acknowledged", {"_meta": tag, "notifications": agreed})
+        if tasks:
+            following = asyncio.create_task(_follow(server, exchange, tasks, mailbox))
+        while (change := await mailbox.next()) is not None:
+            if change.kind == "resource" and not await is_readable(server, exchange, change.name):
+                continue  # it was the caller's to see when it asked, and is not any more (MCP-239)
+            if not await _tell(exchange, _METHODS[change.kind], {**(told_of(change) or {}), "_meta": tag}):
+                break
+        if getattr(exchange.back, "is_pipe", False):
+            await _tell(exchange, "notifications/cancelled", {"requestId": exchange.request_id, "reason": "shutdown"})
+    finally:
+        hub.leave(listener)
+        free()
+        if following is not None:
+            following.cancel()
+    return {"_meta": tag}
+
+
+async def _follow(server: McpServer, exchange: Exchange, tasks: Iterable[str], mailbox: Mailbox) -> None:
+    """Tell how tasks stand (MCP-257). When that cannot be found out the subscription ends, and its client asks again."""
+    try:
+        await follow_tasks(server, exchange, tasks, lambda name, task: mailbox.put(Change("task", name, task)))
+    except FerruleError as error:
+        _log.warning("tasks could not be followed: %s", error)
+        mailbox.end()
+
+
+async def _tell(exchange: Exchange, method: str, params: Params) -> bool:
+    """False for a client that lags too far behind (MCP-235)."""
+    try:
+        async with asyncio.timeout(_LAG_SECONDS):
+            await exchange.back.tell(notification_text(method, params))
+    except TimeoutError:
+        return False
+    return True
+
+
+def told_of(change: Change) -> Params | None:
+    """The parameters of a change's notification."""
+    if change.kind == "resource":
+        return {"uri": change.name}
+    return dict(change.params) if change.params is not None else None
+
+
+def change_text(change: Change) -> bytes:
+    """A change as a session is told it (MCP-240)."""
+    return notification_text(_METHODS[change.kind], told_of(change))
+
+
+def _is_told(server: McpServer, exchange: Exchange, wanted: Wanted, kind: str) -> bool:
+    if not getattr(wanted, kind):
+        return False
+    if kind == "prompts":
+        return has_prompts(server, exchange)
+    return kind == "tools" or has_resources(server, exchange)
+
+
+async def _honoured(server: McpServer, exchange: Exchange, wanted: Wanted) -> tuple[list[str], list[str]]:
+    """The resources and tasks that the caller may hear of; others are left out, as if they did not exist (MCP-239)."""
+    if len(wanted.uris) > _MOST_NAMES or len(wanted.tasks) > _MOST_NAMES:
+        raise RpcError(INVALID_PARAMS, f"a subscription names at most {_MOST_NAMES} resources, and as many tasks")
+    if wanted.tasks and TASKS not in exchange.client:
+        needed: Params = {"requiredCapabilities": {"extensions": {TASKS: {}}}}
+        raise RpcError(MISSING_CAPABILITY, "whoever follows tasks declares the extension", needed)
+    uris = [uri for uri in dict.fromkeys(wanted.uris) if await is_readable(server, exchange, uri)]
+    return uris, await own_tasks(server, exchange, wanted.tasks)
+
+
+# Sessions
+
+
+def follow_changes(server: McpServer, exchange: Exchange, send: Callable[[bytes], None]) -> Callable[[], None]:
+    """Tell a session of changes from now on, by what it sends on its own stream; gives what ends that. `exchange.session` has
+    the resources it subscribed to."""
+    hub = hub_of(server)
+    listener = hub.listen(
+        exchange, lambda change: send(change_text(change)), uris=getattr(exchange.session, "subscriptions", None)
+    )
+    return lambda: hub.leave(listener)
+
+
+async def subscribe(server: McpServer, exchange: Exchange, params: bytes) -> dict[str, Any]:
+    """`resources/subscribe`, of sessions (MCP-199). Raises RpcError for what the caller may not know of."""
+    uri = params_of(params, UriParams).uri
+    if not await is_readable(server, exchange, uri):
+        raise not_found(exchange, uri)
+    subscriptions: set[str] = exchange.session.subscriptions
+    if len(subscriptions) >= _MOST_NAMES and uri not in subscriptions:
+        raise RpcError(INVALID_PARAMS, f"a session subscribes to at most {_MOST_NAMES} resources")
+    subscriptions.add(uri)
+    return {}
+
+
+async def unsubscribe(server: McpServer, exchange: Exchange, params: bytes) -> dict[str, Any]:
+    """`resources/unsubscribe`, of sessions."""
+    exchange.session.subscriptions.discard(params_of(params, UriParams).uri)
+    return {}

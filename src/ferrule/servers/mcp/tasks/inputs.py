@@ -1,0 +1,105 @@
+"""What the client of a task is asked, and what it gave so far. Answers may come one by one; each is in the ledger, sealed,
+before it is acknowledged, and the tool goes on when the last of them is there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ferrule.app.app import App
+from ferrule.app.surface import SurfaceHandle
+from ferrule.contracts.store import Condition
+from ferrule.model.client_requests import feature_of
+from ferrule.model.journal import Entry, NewsBody, Payload, StoredEntry, header_of
+from ferrule.runtime.pipeline.services import Services
+from ferrule.schema.validation.compiled import compiled_schema, first_error
+
+_GIVEN = "input_given"
+_ACTIONS = ("accept", "decline", "cancel")
+
+
+class Asked(NamedTuple):
+    """The questions a call waits with."""
+
+    requests: dict[str, dict[str, Any]]
+    """By the key that a client sees: one that was never used before in this task (MCP-250)."""
+    names: dict[str, str]
+    """The tool's own key of each."""
+    round: int
+    """The row that asks."""
+
+
+def asked_in(rows: Sequence[StoredEntry]) -> Asked | None:
+    """What a call asks its client now; None when it asks nothing, or has all it asked for."""
+    if not rows or rows[-1].kind != "parked":
+        return None
+    used: set[str] = set()
+    requests: dict[str, dict[str, Any]] = {}
+    names: dict[str, str] = {}
+    for number, row in enumerate(row for row in rows if row.kind == "parked"):
+        requests, names = {}, {}
+        for name, request in row.segment().notes.get("client_requests", {}).items():
+            key = name if number == 0 else f"{name}.{number + 1}"
+            while key in used:
+                key += "."
+            requests[key], names[key] = request, name
+        used |= requests.keys()
+    return Asked(requests, names, rows[-1].seq) if requests else None
+
+
+async def given_so_far(services: Services, call: str, asked: Asked) -> dict[str, Any]:
+    """The answers that are there already, by the client's keys. Raises ValueError for one that was tampered with."""
+    found: dict[str, Any] = {}
+    for row in await services.store.news_of(call, asked.round):
+        payload = row.inputs() if row.outcome == _GIVEN else None
+        if payload is not None and payload.text is not None:
+            found = {**msgspec.json.decode(services.sealing.open(call, payload.text)), **found}
+    return found
+
+
+async def keep(services: Services, call: str, rows: Sequence[StoredEntry], asked: Asked, given: dict[str, Any]) -> bool:
+    """Write answers down, durably. False when the call does not ask for them any more."""
+    first, now = rows[0], services.now()
+    happened = [{"at": now, "event": f"tool.invocation.{_GIVEN}", "data": {"keys": sorted(given)}}]
+    body = NewsBody(happened, audit_level=header_of(first.segment()).audit_level)
+    payload = Payload(text=services.sealing.seal(call, msgspec.json.encode(given)))
+    entry = Entry("news", call, now, first.tool, _GIVEN, body, payload)
+    condition = Condition(states=frozenset({"needs_input"}), seq=asked.round)
+    return (await services.store.commit(entry, condition)).outcome == "written"
+
+
+async def go_on(surface: SurfaceHandle, app: App, call: str, asked: Asked, given: dict[str, Any]) -> None:
+    """Let a tool go on that has all it asked for. The answer is durable when this returns; what follows is not waited for."""
+    whole = {name: given[key] for key, name in asked.names.items()}
+    if await surface.answer(call, whole, resume=False) is not None:
+        app.services.live.spawn(app.calls.resume(call))
+
+
+def problem_with(request: dict[str, Any], answer: Any) -> str | None:
+    """Why something is no answer to a request; None when it is one (MCP-211, MCP-222)."""
+    if not isinstance(answer, dict):
+        return "it is no object"
+    match feature_of(request):
+        case "elicitation" | "elicitation.url" as feature:
+            if answer.get("action") not in _ACTIONS:
+                return "its action is none of accept, decline, cancel"
+            if feature == "elicitation" and answer["action"] == "accept":
+                return _unfit(request.get("params", {}).get("requestedSchema"), answer.get("content"))
+        case "sampling" | "sampling.tools":
+            if "content" not in answer or not isinstance(answer.get("role"), str):
+                return "it is no message of a model"
+        case "roots":
+            if not isinstance(answer.get("roots"), list):
+                return "it has no roots"
+    return None
+
+
+def _unfit(schema: Any, content: Any) -> str | None:
+    if not isinstance(content, dict):
+        return "its content is no object"
+    if not isinstance(schema, dict):
+        return None
+    wrong = first_error(compiled_schema(msgspec.json.encode(schema)), content)
+    return None if wrong is None else f"its content does not fit the form: {wrong.message}"

@@ -1,0 +1,143 @@
+"""The Tasks extension: a call that takes long, or waits for somebody, is handed out as a task to come back for (section 24).
+
+A task is nothing of its own. It is a call in the ledger, seen through an id that only its caller has; what it came to is told
+as `tools/call` would have told it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+from ferrule.errors import LedgerError
+from ferrule.model.result import Pending, Result
+from ferrule.model.timestamps import iso
+from ferrule.model.tool import TaskUse
+from ferrule.runtime.pipeline.pulse import surface_call
+from ferrule.servers.auth.callers import Caller
+from ferrule.servers.mcp.exchange import Exchange
+from ferrule.servers.mcp.server import McpServer
+from ferrule.servers.mcp.tasks.ids import task_for
+from ferrule.servers.mcp.wire.messages import INVALID_REQUEST, MISSING_CAPABILITY, TASKS, Params, RpcError
+
+_LOOK_SECONDS = 0.05
+POLL_RUNNING_MS = 500
+NEEDED: dict[str, Any] = {"requiredCapabilities": {"extensions": {TASKS: {}}}}
+"""What a client has to declare (MCP-243)."""
+
+Outcome = TypeVar("Outcome", bound=Result | Pending | None)
+
+
+def knows_tasks(exchange: Exchange) -> bool:
+    """True when this very request declares the extension (MCP-241)."""
+    return exchange.is_modern and TASKS in exchange.client
+
+
+def use_of(exchange: Exchange, name: str) -> TaskUse:
+    """What a tool says about tasks. Raises RpcError for a client that could declare tasks, did not, and so cannot take the one
+    that the tool demands (MCP-243); in a session there are none, and its calls are waited for (MCP-261)."""
+    session = exchange.surface.session
+    prepared = session.prepared.get(name) or session.find(name)
+    use = prepared.traits.task
+    if use == "required" and exchange.is_modern and TASKS not in exchange.client:
+        raise RpcError(MISSING_CAPABILITY, "this tool gives its results as tasks only", NEEDED)
+    return use
+
+
+async def waited(
+    server: McpServer, exchange: Exchange, call: str, work: Coroutine[Any, Any, Outcome], use: TaskUse
+) -> Outcome | dict[str, Any]:
+    """Wait for a call of a client that knows tasks: gives what it came to in time, or the handle of the task it became.
+
+    `work` carries the call on, and stops it when it is cancelled. A call that asks its client is no task yet, unless its tool
+    demands one (MCP-230). What it says meanwhile is told with its outcome, and not at all of a task (MCP-258).
+    """
+    back, exchange.back = exchange.back, (held := Held())
+    going = server.app.services.live.spawn(work)
+    try:
+        if use != "required":
+            await asyncio.wait({going}, timeout=server.settings.task_after_seconds)
+        if not (await _is_kept(server, call, going) and _has_room(server, exchange.caller, going)):
+            await asyncio.wait({going})
+    except asyncio.CancelledError:
+        going.cancel()
+        raise
+    if going.done():
+        outcome = going.result()
+        if use != "required":
+            exchange.back = back
+            for text in held.texts:
+                await back.tell(text)
+            return outcome
+        if outcome is not None:
+            call = outcome.invocation_id  # another one, for a call that was made before under the same key
+        await server.app.store.flush()
+    held.is_deaf = True
+    return handle(server, exchange, call)
+
+
+class Held:
+    """The way back to a client that may get a task instead: what is told is kept until that is known."""
+
+    def __init__(self) -> None:
+        self.texts: list[bytes] = []
+        self.is_deaf = False
+
+    async def tell(self, text: bytes) -> None:
+        """Keep a notification."""
+        if not self.is_deaf:
+            self.texts.append(text)
+
+    async def ask(self, method: str, params: Params | None) -> Any:
+        """Nobody is asked in this revision."""
+        raise RpcError(INVALID_REQUEST, "this client cannot be asked here")
+
+
+async def _is_kept(server: McpServer, call: str, going: asyncio.Task[Any]) -> bool:
+    """True as soon as the ledger has the call, so that every process finds it (MCP-245); also when it has ended first."""
+    live = server.app.services.live
+    while not going.done():
+        found = live.calls.get(call)
+        if found is not None and found.stage in ("queued", "running"):
+            try:
+                await surface_call(found)
+            except LedgerError:
+                return False  # nobody else could find it: it is waited for
+            if found.call.recorded is not None:
+                return True
+        await asyncio.wait({going}, timeout=_LOOK_SECONDS)
+    return True
+
+
+def _has_room(server: McpServer, caller: Caller, going: asyncio.Task[Any]) -> bool:
+    """True while few enough tasks of a principal run; the calls of one that has too many are waited for, in line (MCP-290)."""
+    running: Counter[tuple[str, str]] = server.kept.setdefault("tasks that run", Counter())
+    who = (caller.tenant, caller.identity.principal)
+    if going.done():
+        return True
+    if running[who] >= server.edge.settings.limits.calls_at_once:
+        return False
+    running[who] += 1
+
+    def ended(_: object) -> None:
+        running[who] -= 1
+        if not running[who]:
+            del running[who]
+
+    going.add_done_callback(ended)
+    return True
+
+
+def handle(server: McpServer, exchange: Exchange, call: str) -> dict[str, Any]:
+    """What a client gets instead of a result (MCP-244). What became of it meanwhile shows when it is asked about."""
+    ref = task_for(secret_of(server), exchange.caller, call, server.settings.task_ttl_ms)
+    made = iso(ref.created_at)
+    return {"resultType": "task", "taskId": ref.task_id, "status": "working", "createdAt": made, "lastUpdatedAt": made,
+            "ttlMs": ref.ttl_ms, "pollIntervalMs": POLL_RUNNING_MS}  # fmt: skip
+
+
+def secret_of(server: McpServer) -> bytes:
+    """The key that ids of tasks are sealed with."""
+    return server.app.services.sealing.secret

@@ -1,0 +1,237 @@
+"""A session of the revisions that have them: what its client agreed on, what it was asked, and what is being answered.
+
+Nothing here knows how messages travel: over HTTP and over a pipe a session is the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
+from typing import Any, TypeVar
+
+import msgspec
+
+from ferrule.app.surface import SurfaceHandle
+from ferrule.infra.own_task import begun, own_task
+from ferrule.servers.auth.callers import Caller
+from ferrule.servers.edge import Edge
+from ferrule.servers.mcp.wire.messages import (
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    Message,
+    Params,
+    RequestId,
+    RpcError,
+    notification_text,
+    refuse_doubled_params,
+    refuse_doubles,
+    request_text,
+)
+
+Put = Callable[[bytes], None]
+"""Sends one message to the client, on the stream of the request it belongs to."""
+T = TypeVar("T")
+_AT_ONCE = frozenset({"tools/call", "tools/list", "ping", "logging/setLevel"})
+"""Methods that are often answered by their first step, and need no task for it; see `infra/own_task.py`."""
+
+
+def set_off(method: str, work: Coroutine[Any, Any, T], loop: asyncio.AbstractEventLoop) -> T | asyncio.Task[T]:
+    """Begin to answer a request: gives the answer, or the task that goes on with it."""
+    return begun(work, loop) if method in _AT_ONCE else loop.create_task(work)
+
+
+class Underway:
+    """Requests of one client that are being answered, and requests to it that it has not answered yet."""
+
+    def __init__(self) -> None:
+        self._answering: dict[RequestId, asyncio.Task[Any]] = {}
+        self._dropped: set[asyncio.Task[Any]] = set()
+        self._asked: dict[int, asyncio.Future[Any]] = {}
+        self._count = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._answering)
+
+    def has(self, request_id: RequestId) -> bool:
+        """True while a request with this id is being answered."""
+        return request_id in self._answering
+
+    def add(self, request_id: RequestId, task: asyncio.Task[Any]) -> None:
+        """A request is being answered, and that takes time."""
+        self._answering[request_id] = task
+        task.add_done_callback(lambda _: self._ended(request_id))
+
+    def _ended(self, request_id: RequestId) -> None:
+        self._answering.pop(request_id, None)
+
+    def cancel(self, request_id: Any) -> None:
+        """Stop answering; nothing is sent for it any more (MCP-173). What is not being answered is none of our business."""
+        task = self._answering.get(request_id) if type(request_id) is str or type(request_id) is int else None
+        if task is not None:
+            self._dropped.add(task)
+            task.add_done_callback(self._dropped.discard)
+            task.cancel()
+
+    def is_dropped(self, task: asyncio.Task[Any]) -> bool:
+        """True for work whose client does not want an answer any more. Ask before its other callbacks had their turn."""
+        return task in self._dropped or task.cancelled()
+
+    async def ask(self, put: Put, method: str, params: Params | None, within: float) -> Any:
+        """Ask the client, and wait for its result. When it takes too long, or nobody needs it any more, the client is told
+        (MCP-177, MCP-215). Raises RpcError."""
+        await own_task()
+        self._count += 1
+        number = self._count
+        answer = self._asked[number] = asyncio.get_running_loop().create_future()
+        put(request_text(number, method, params))
+        try:
+            async with asyncio.timeout(within):
+                return await answer
+        except TimeoutError:
+            put(_taken_back(number, "it was not answered in time"))
+            raise RpcError(INTERNAL_ERROR, f"the client did not answer {method} in time") from None
+        except asyncio.CancelledError:
+            put(_taken_back(number, "it is not needed any more"))
+            raise
+        finally:
+            del self._asked[number]
+
+    def answered(self, message: Message) -> None:
+        """The client answers. What it was not asked, or has answered already, is ignored (MCP-84)."""
+        answer = self._asked.get(message.id) if type(message.id) is int else None
+        if answer is None or answer.done():
+            return
+        try:
+            if isinstance(message.result, msgspec.Raw):
+                refuse_doubles(bytes(message.result))
+                answer.set_result(msgspec.json.decode(message.result))
+            else:
+                answer.set_exception(_error_of(message.error))
+        except (RpcError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            answer.set_exception(RpcError(INTERNAL_ERROR, "the client's answer cannot be read"))
+
+    def aclose(self) -> list[asyncio.Task[Any]]:
+        """Stop everything. Gives what is still about to end."""
+        left = list(self._answering.values())
+        for request_id in list(self._answering):
+            self.cancel(request_id)
+        return left
+
+
+def _taken_back(number: int, reason: str) -> bytes:
+    return notification_text("notifications/cancelled", {"requestId": number, "reason": reason})
+
+
+def _error_of(raw: Any) -> RpcError:
+    """The error a client answered with. Its words go to the log and the tool, so they are kept short."""
+    said = msgspec.json.decode(raw) if isinstance(raw, msgspec.Raw) else None
+    code = said.get("code") if isinstance(said, dict) else None
+    text = said.get("message") if isinstance(said, dict) else None
+    return RpcError(
+        code if type(code) is int else INTERNAL_ERROR, text[:1000] if type(text) is str else "the client refused"
+    )
+
+
+class Session:
+    """One session."""
+
+    def __init__(
+        self,
+        session_id: str,
+        caller: Caller,
+        revision: str,
+        client: frozenset[str],
+        send: Put,
+        *,
+        run_id: str,
+    ) -> None:
+        self.id = session_id
+        self.caller = caller
+        self.revision = revision
+        self.client = client
+        """What its client declared that it can be asked for."""
+        self.send = send
+        """Sends a message that belongs to no request: news of changes."""
+        self.run_id = run_id
+        self.underway = Underway()
+        self.log_level: str | None = None
+        """The least level of log messages the client wants; none at all before it said so (MCP-182)."""
+        self.subscriptions: set[str] = set()
+        """Resources whose changes it wants to hear of (MCP-199)."""
+        self.is_initialized = False
+        """True after `notifications/initialized`: from then on it may be told of changes (MCP-78)."""
+        self.hears_changes = False
+        """True once it is told of changes."""
+        self.closing: list[Callable[[], Awaitable[None] | None]] = []
+        """What has to be let go of with it."""
+        self.current: SurfaceHandle | None = None
+        """Its surface, as it was last used."""
+
+    def handle(self, caller: Caller) -> SurfaceHandle | None:
+        """Its surface as it was when it was last looked at; None when it has to be made."""
+        return self.current if caller is self.caller or caller == self.caller else None
+
+    async def surface(self, edge: Edge, caller: Caller, run_id: str = "") -> SurfaceHandle:
+        """Its surface as it is now. A session is one run, unless a request names another; what it loaded stays loaded.
+        Raises Refused."""
+        if run_id:
+            return await edge.surface(caller, run_id, "mcp")
+        handle = self.handle(caller)
+        if handle is None:
+            handle = self.current = await edge.surface(caller, self.run_id, "mcp")
+            self.caller = caller
+            self.closing.append(partial(edge.forget, caller, self.run_id, "mcp"))
+        elif handle.session.generation != edge.app.generation():
+            await handle.refresh()
+        return handle
+
+    def heard(self, message: Message) -> None:
+        """A notification. What is malformed or unknown is ignored (MCP-19, MCP-173)."""
+        if message.method == "notifications/cancelled":
+            self.underway.cancel(cancelled_id(message))
+        elif message.method == "notifications/initialized":
+            self.is_initialized = True
+
+    async def ask(self, put: Put, method: str, params: Params | None, within: float) -> Any:
+        """Ask the client for what it declared (MCP-207). Raises RpcError."""
+        missing = _needed(method, params) - self.client
+        if missing:
+            raise RpcError(INVALID_REQUEST, f"the client does not offer {', '.join(sorted(missing))}")
+        return await self.underway.ask(put, method, params, within)
+
+    async def aclose(self) -> None:
+        """End it: what is being answered is stopped, and nothing is kept (MCP-80)."""
+        left = self.underway.aclose()
+        # What is kept here leads back to the session by ways that the garbage collector does not see (Exchange).
+        closing, self.closing = self.closing, []
+        for close in reversed(closing):
+            waiting = close()
+            if waiting is not None:
+                await waiting
+        if left:
+            await asyncio.wait(left, timeout=5)
+
+
+def _needed(method: str, params: Params | None) -> frozenset[str]:
+    """What a client must have declared to be asked this."""
+    said = params or {}
+    if method == "elicitation/create":
+        return frozenset({"elicitation.url" if said.get("mode") == "url" else "elicitation"})
+    if method == "sampling/createMessage":
+        return frozenset({"sampling", "sampling.tools"} if "tools" in said or "toolChoice" in said else {"sampling"})
+    return frozenset({"roots"} if method == "roots/list" else {method})
+
+
+class _Cancelled(msgspec.Struct, gc=False):
+    request_id: Any = msgspec.field(default=None, name="requestId")
+
+
+def cancelled_id(message: Message) -> Any:
+    """The request that `notifications/cancelled` is about; None when it does not say so."""
+    try:
+        raw = message.params
+        refuse_doubled_params(message)
+        return msgspec.json.decode(raw, type=_Cancelled).request_id if isinstance(raw, msgspec.Raw) else None
+    except (RpcError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None

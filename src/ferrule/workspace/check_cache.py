@@ -1,0 +1,279 @@
+"""What `ferrule check` finds in a workspace that is being served, kept until a file changes.
+
+Checking takes long where there are many files: it is done in a thread, once for all who ask at the same time, and whoever only
+wants to hint at what is wrong takes what is known already.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from ferrule.definitions.compiler.discover import load
+from ferrule.definitions.compiler.locate import locate
+from ferrule.definitions.compiler.read import read
+from ferrule.definitions.linkage import REFERRED_BY, ids_meant
+from ferrule.errors import FerruleError
+from ferrule.model.diagnostic import Diagnostic, Finding, Severity
+from ferrule.model.outline import RecordOutline, ToolOutline
+from ferrule.model.report import FileReport, Summary
+from ferrule.settings import FILE_NAME
+from ferrule.workspace.excerpts import SECRET_RULES, Masked, SourceLine, excerpt_of, masked_lines
+from ferrule.workspace.freshness import Stamps, stamps_of
+from ferrule.workspace.parts import rule_pages
+from ferrule.workspace.workspace import Workspace
+
+_REST_SECONDS = 2.0
+"""How long what is known is good enough for a hint."""
+_LONG_SECONDS = 0.05
+_SHARE = 20
+"""Looking whether files changed, where it takes long, is done in one part of this many of the time."""
+_POLICIES = ("policy.toml", ".ferrule/policy.local.toml")
+_FILES_KEPT = 32
+
+
+class Definition(NamedTuple):
+    """Where a tool is written."""
+
+    tool_id: str
+    version: str | None
+    file: str
+    """Relative to the workspace."""
+    line: int
+
+
+class Checked:
+    """The outcome of one check. Files are named relative to the workspace."""
+
+    def __init__(self, workspace: Workspace, told: Callable[[str], str], at: int) -> None:
+        report = workspace.check()
+        selection = workspace.select()
+        reports = workspace.reports(selection, workspace.rule_settings())
+        self._root = workspace.root
+        self._told = told
+        self._sources: dict[str, Masked] = {}
+        self.checked_at = at
+        """Microseconds since 1970."""
+        self.summary: Summary = report.summary
+        self.diagnostics = tuple(self._named(found) for found in report.diagnostics)
+        self._paths = {task.name: task.path for task in selection.everything}
+        self._paths.update({name: str(workspace.root / name) for name in _POLICIES})
+        self._secret = _by_file(found for each in reports for found in each.diagnostics if found.rule in SECRET_RULES)
+        self._outlines = _by_tool(reports)
+        self._by_file = _by_file(self.diagnostics)
+
+    def _named(self, found: Diagnostic) -> Diagnostic:
+        file = os.path.relpath(os.path.abspath(found.file), self._root).replace(os.sep, "/")
+        message, hint = self._told(found.message), found.hint and self._told(found.hint)
+        return replace(
+            found, file=os.path.basename(file) if file.startswith("../") else file, message=message, hint=hint
+        )
+
+    @cached_property
+    def by_tool(self) -> Mapping[str, tuple[Diagnostic, ...]]:
+        """What is wrong with each tool that something is wrong with."""
+        found: dict[str, list[Diagnostic]] = defaultdict(list)
+        for file, diagnostics in self._by_file.items():
+            for tool_ids, each in self._attributed(file, diagnostics):
+                for tool_id in tool_ids:
+                    found[tool_id].append(each)
+        return {tool_id: tuple(each) for tool_id, each in found.items()}
+
+    @cached_property
+    def tools_by_word(self) -> Mapping[str, frozenset[str]]:
+        """The ids of tools with `errors`, and of those with `warnings` and no error."""
+        worst = {tool_id: min(each.severity.rank for each in found) for tool_id, found in self.by_tool.items()}
+        words = {Severity.ERROR.rank: "errors", Severity.WARNING.rank: "warnings"}
+        return {
+            word: frozenset(one for one, rank in worst.items() if words.get(rank) == word) for word in words.values()
+        }
+
+    def tools_of(self, file: str) -> tuple[str, ...]:
+        """The ids of the tools a file is about."""
+        return tuple(dict.fromkeys(outline.tool_id for outline in self._outlines.get(file, ())))
+
+    def definitions_of(self, tool_id: str) -> list[Definition]:
+        """Where a tool is written, in each of its versions."""
+        found = []
+        for file in self._files.get(tool_id, ()):
+            outlines = self._outlines[file]
+            placed = zip(outlines, self._lines(file, outlines), strict=True)
+            found += [
+                Definition(tool_id, outline.version, file, line)
+                for outline, line in placed
+                if outline.tool_id == tool_id and outline.file == file
+            ]
+        return found
+
+    @cached_property
+    def _files(self) -> Mapping[str, Sequence[str]]:
+        """The files that a tool is written in, by its id."""
+        files: dict[str, dict[str, None]] = defaultdict(dict)
+        for file, outlines in self._outlines.items():
+            for outline in outlines:
+                if outline.file == file:
+                    files[outline.tool_id][file] = None
+        return {tool_id: tuple(found) for tool_id, found in files.items()}
+
+    def excerpt(self, found: Diagnostic) -> list[SourceLine]:
+        """The lines around what a diagnostic is about; none of a file that is no definition or lies outside the workspace."""
+        source = self._source(found.file)
+        return [] if source is None else excerpt_of(source, found)
+
+    def _source(self, file: str) -> Masked | None:
+        known = self._sources.get(file)
+        if known is None:
+            path = self._paths.get(file)
+            known = None if path is None else self._read(path, file)
+            if known is not None:
+                if len(self._sources) >= _FILES_KEPT:
+                    self._sources.clear()  # others may be looking, too: what is read counts, not what is kept
+                self._sources[file] = known
+        return known
+
+    def _read(self, path: str, file: str) -> Masked | None:
+        if not is_inside(path, self._root):
+            return None
+        source = load(path, file)
+        if source.problem:
+            return None
+        return masked_lines(source.data.decode("utf-8-sig", "replace"), self._secret.get(file, ()), self._told)
+
+    def _attributed(self, file: str, diagnostics: Sequence[Diagnostic]) -> Iterator[tuple[tuple[str, ...], Diagnostic]]:
+        """Each finding of a file with the tools it is about: by its line, where a file has several."""
+        outlines = self._outlines.get(file, ())
+        if len({outline.tool_id for outline in outlines}) < 2:
+            tools = self.tools_of(file)
+            yield from ((tools, each) for each in diagnostics)
+            return
+        placed = sorted(zip(self._lines(file, outlines), outlines, strict=True), key=lambda one: one[0])
+        begins = [line for line, _ in placed]
+        for each in diagnostics:
+            at = bisect_right(begins, each.line) - 1
+            yield (self.tools_of(file) if at < 0 else (placed[at][1].tool_id,)), each
+
+    def _lines(self, file: str, outlines: Sequence[ToolOutline]) -> list[int]:
+        """The line on which each tool's definition begins."""
+        path = self._paths.get(file)
+        if path is None or all(not outline.path and not outline.document for outline in outlines):
+            return [1] * len(outlines)
+        documents = read(load(path, file))
+        return [
+            locate(documents[outline.document], [Finding("", outline.path, "", on_key=True)])[0].span.line
+            if outline.document < len(documents) and documents[outline.document].is_parsed
+            else 1
+            for outline in outlines
+        ]
+
+
+def _by_file(diagnostics: Sequence[Diagnostic] | Iterator[Diagnostic]) -> dict[str, list[Diagnostic]]:
+    found: dict[str, list[Diagnostic]] = defaultdict(list)
+    for each in diagnostics:
+        found[each.file].append(each)
+    return dict(found)
+
+
+def _by_tool(reports: Sequence[FileReport]) -> dict[str, tuple[ToolOutline, ...]]:
+    """The tools that each file is about: those it defines, and those whose interface or profile it holds."""
+    found: dict[str, list[ToolOutline]] = defaultdict(list)
+    records: dict[tuple[str, str], str] = {}
+    for report in reports:
+        for outline in report.outlines:
+            if isinstance(outline, ToolOutline):
+                found[report.file].append(outline)
+            elif isinstance(outline, RecordOutline):
+                records[outline.kind, outline.record_id] = report.file
+    for outline in [each for outlines in found.values() for each in outlines if each.refs]:
+        for kind, key in REFERRED_BY.items():
+            named = outline.refs.get(key)
+            files = [records.get((kind, one)) for one in ids_meant(kind, named)] if named else []
+            file = next((one for one in files if one is not None), None)
+            if file is not None and file != outline.file:
+                found[file].append(outline)
+    return {file: tuple(outlines) for file, outlines in found.items()}
+
+
+def is_inside(path: str, root: Path) -> bool:
+    """True when what a path leads to, links followed, lies in a folder."""
+    return os.path.realpath(path).startswith(os.path.join(os.path.realpath(root), ""))
+
+
+class Checks:
+    """The workspace's findings, as they are now or were a moment ago."""
+
+    def __init__(
+        self,
+        root: Path,
+        told: Callable[[str], str],
+        now: Callable[[], int],
+        tick: Callable[[], int],
+    ) -> None:
+        self._root = root
+        self._told = told
+        self._now = now
+        self._tick = tick
+        self._kept: tuple[Stamps, Checked] | None = None
+        self._looking: asyncio.Task[Checked] | None = None
+        self._looked_at = 0
+        self._rest = 0
+
+    async def fresh(self) -> Checked:
+        """What is wrong with the files as they are now, or were a moment ago where looking takes long. Raises FerruleError
+        when the workspace cannot be read."""
+        if self._kept is not None and self._tick() < self._looked_at + self._rest:
+            return self._kept[1]
+        return await asyncio.shield(self._begun())
+
+    async def known(self, patience: float) -> Checked | None:
+        """What is known without a long wait; None when nothing is yet. Whether it still holds is looked at meanwhile."""
+        if self._kept is None:
+            with suppress(FerruleError, TimeoutError):
+                async with asyncio.timeout(patience):
+                    return await self.fresh()
+        elif self._tick() > self._looked_at + max(self._rest, int(_REST_SECONDS * 1e9)):
+            self._begun()
+        return None if self._kept is None else self._kept[1]
+
+    def _begun(self) -> asyncio.Task[Checked]:
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.create_task(asyncio.to_thread(self._look), name="ferrule checks definitions")
+            self._looking.add_done_callback(lambda task: task.cancelled() or task.exception())
+        return self._looking
+
+    def _look(self) -> Checked:
+        begun = self._tick()
+        workspace = Workspace.open(self._root)
+        stamps = stamps_of(workspace) | _stamps_of_policy(workspace)
+        self._looked_at = self._tick()
+        took = self._looked_at - begun
+        self._rest = _SHARE * took if took > _LONG_SECONDS * 1e9 else 0
+        kept = self._kept
+        if kept is not None and kept[0] == stamps:
+            return kept[1]
+        checked = Checked(workspace, self._told, self._now())
+        assert checked.tools_by_word is not None, "worked out here, where nobody waits for it"
+        self._kept = (stamps, checked)
+        return checked
+
+
+def _stamps_of_policy(workspace: Workspace) -> Stamps:
+    seen: Stamps = {}
+    for name in (*_POLICIES, FILE_NAME):
+        with suppress(OSError):
+            facts = (workspace.root / name).stat()
+            seen[name] = (facts.st_mtime_ns, facts.st_size)
+    return seen
+
+
+def rule_names() -> Mapping[str, str]:
+    """What each rule is called, by its code."""
+    return {page.code: page.name.replace("-", " ") for page in rule_pages()}

@@ -1,0 +1,62 @@
+"""A process of the check pool: checks batches of files for `definitions/compiler/pool.py` and prints the answers.
+
+Started as `python -m ferrule.workspace.check_pool`.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Sequence
+
+import msgspec
+
+from ferrule.contracts.rule import RuleSettings
+from ferrule.definitions.compiler.batch import Job, Task, taken
+from ferrule.definitions.compiler.cache import Stat, digest_of, stat_from
+from ferrule.definitions.compiler.check import Request, check_files
+from ferrule.definitions.compiler.discover import load_with_facts
+from ferrule.model.report import FileReport
+from ferrule.workspace.parts import parts
+
+
+class Checked(msgspec.Struct, frozen=True, array_like=True):
+    """What one file gave, with what the cache needs to know it again."""
+
+    report: FileReport
+    stat: Stat | None
+    digest: bytes
+
+
+_answers = msgspec.msgpack.Decoder(list[tuple[int, Checked]])
+
+
+def decode(data: bytes) -> list[tuple[int, Checked]]:
+    """A worker's answer."""
+    return _answers.decode(data)
+
+
+def check_tasks(tasks: Sequence[Task], settings: RuleSettings) -> list[Checked]:
+    """Check some files. A file's state is taken before its content, so a change in between is noticed next time."""
+    loaded = [load_with_facts(task.path, task.name) for task in tasks]
+    requests = [Request(source, task.named, task.is_wanted) for task, (source, _) in zip(tasks, loaded, strict=True)]
+    reports = check_files(requests, parts(), settings)
+    return [
+        Checked(report, None if facts is None else stat_from(facts), digest_of(source.data))
+        for report, (source, facts) in zip(reports, loaded, strict=True)
+    ]
+
+
+def main() -> None:
+    """Take batches until none are left, then answer."""
+    gc.disable()  # short-lived, and nearly everything it makes is an answer
+    job = msgspec.msgpack.decode(sys.stdin.buffer.read(), type=Job)
+    settings = msgspec.msgpack.decode(job.settings, type=RuleSettings)
+    answers: list[tuple[int, Checked]] = []
+    for numbers in taken(job.tickets, job.batch, len(job.tasks)):
+        answers += zip(numbers, check_tasks(job.tasks[numbers.start : numbers.stop], settings), strict=True)
+    sys.stdout.buffer.write(msgspec.msgpack.encode(answers))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,243 @@
+"""The four definition dialects as formats: documents with several tools in them, read and written whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ferrule.contracts.dialect import Dialect
+from ferrule.contracts.format import Reading, ReadTool, WriteOptions, Writing
+from ferrule.definitions.beyond import beyond
+from ferrule.definitions.compiler.read import read
+from ferrule.definitions.dialects import adl_emit, agent_tool_emit, aml_emit, oxp_emit
+from ferrule.definitions.dialects.agent_tool import IDS
+from ferrule.definitions.dialects.writing import Written
+from ferrule.definitions.formats.legal_names import NameRule
+from ferrule.definitions.linkage import REFERRED_BY, linked
+from ferrule.model.builtin_tools import BUILTIN_TOOLS
+from ferrule.model.diagnostic import Finding
+from ferrule.model.document import Document, Source
+from ferrule.model.loss import Loss
+from ferrule.model.tool import Record, Tool
+from ferrule.model.value import JsonValue, Path
+from ferrule.workspace.convert.distinct import distinct
+from ferrule.workspace.convert.origin import at_origin
+from ferrule.workspace.parts import dialects
+
+UNWRITTEN = "FER-5"
+_AML_IDS = NameRule("a-z0-9_-", 64)
+_IDENTIFIERS = NameRule("a-zA-Z0-9_", 128)
+
+
+class Made(NamedTuple):
+    """Tools in a dialect."""
+
+    value: JsonValue
+    losses: tuple[Loss, ...]
+    left_out: tuple[Finding, ...]
+    demands: tuple[Finding, ...] = ()
+    """What the dialect wants to know and nobody said."""
+
+
+class NativeFormat:
+    """A definition dialect as a format."""
+
+    def __init__(
+        self, name: str, title: str, dialect: str, make: Callable[[Sequence[Tool], WriteOptions], Made]
+    ) -> None:
+        self.name = name
+        self.title = title
+        self.make = make
+        """Writes tools, and tells what is still to be written."""
+        self._dialect = dialect
+
+    @property
+    def dialect(self) -> Dialect:
+        """The dialect behind it."""
+        return dialects.get(self._dialect)
+
+    def detect(self, value: JsonValue) -> bool:
+        """True when a document is of this dialect."""
+        return any(self.dialect.detect(document) for document in _documents(value))
+
+    def read(self, value: JsonValue, namespace: str, names: Mapping[str, str]) -> Reading:
+        """The tools of a document, each in the form it had before it was converted."""
+        found: list[tuple[Tool, Path]] = []
+        records: list[Record] = []
+        findings: list[Finding] = []
+        for document in _documents(value):
+            definitions, outer = self.dialect.definitions(document) if document.is_parsed else ([], [])
+            findings += outer
+            for definition in definitions:
+                try:
+                    compiled = self.dialect.compile(document, definition, namespace)
+                except Exception:  # dialects promise nothing about definitions with errors
+                    message = "the definition has errors; 'ferrule check' tells which"
+                    findings.append(Finding(UNWRITTEN, definition.path, message))
+                    continue
+                found += [(tool, definition.path) for tool in compiled.tools]
+                records += compiled.records
+        tools = linked([tool for tool, _ in found], records)
+        places = (path for _, path in found)
+        return Reading(
+            tuple(ReadTool(at_origin(tool), path) for tool, path in zip(tools, places, strict=True)), tuple(findings)
+        )
+
+    def write(self, tools: Sequence[Tool], options: WriteOptions) -> Writing:
+        """A document with these tools; of AML, a mapping of file names to texts."""
+        made = self.make(tools, options)
+        return Writing(made.value, made.losses, made.left_out)
+
+
+def _documents(value: JsonValue) -> Iterator[Document]:
+    """A document, or files with their texts, as AML is written."""
+    if (
+        isinstance(value, dict)
+        and value
+        and all(isinstance(one, str) and name.endswith(".md") for name, one in value.items())
+    ):
+        for name, text in value.items():
+            yield from read(Source(name, str(text).encode("utf-8", "surrogatepass")))
+    else:
+        yield Document(Source("tools.json", b""), "json", "", 1, value)
+
+
+class _Gathering:
+    """Writes one tool after the other; one that cannot be written takes no other with it."""
+
+    def __init__(self, tools: Sequence[Tool]) -> None:
+        self.left_out: list[Finding] = []
+        self.losses: list[Loss] = []
+        self.demands: list[Finding] = []
+        self.tools: list[Tool] = []
+        seen: set[tuple[str, str, str | None]] = set()
+        for tool in tools:
+            identity = (tool.namespace, tool.tool_id, tool.version)
+            if identity in seen:
+                message = f"{tool.tool_id} is there twice in this version, and a namespace has one of each"
+                self.left_out.append(Finding(UNWRITTEN, (tool.tool_id,), message, hint="convert one of them"))
+            else:
+                seen.add(identity)
+                self.tools.append(tool)
+
+    def each(self, write: Callable[[Tool], Written]) -> Iterator[tuple[Tool, dict[str, Any]]]:
+        """The tools that could be written, with what was."""
+        for tool in self.tools:
+            try:
+                written = write(tool)
+            except (ValueError, TypeError, KeyError, RecursionError) as error:  # a tool that nobody checked
+                message = f"{tool.tool_id} cannot be written ({type(error).__name__})"
+                self.left_out.append(Finding(UNWRITTEN, (tool.tool_id,), message, hint="'ferrule check' may tell why"))
+                continue
+            self.losses += written.losses
+            self.demands += written.demands
+            yield tool, written.value
+
+    def made(self, value: JsonValue) -> Made:
+        """Everything together."""
+        return Made(value, tuple(self.losses), tuple(self.left_out), tuple(self.demands))
+
+
+def _aml(tools: Sequence[Tool], options: WriteOptions) -> Made:
+    gathering = _Gathering(tools)
+    ids = distinct(gathering.tools, aml_emit.fitting_id, aml_emit.version_of, _AML_IDS.marked)
+
+    def write(tool: Tool) -> Written:
+        return aml_emit.written_tool(tool, ids[id(tool)], tuple(beyond(tool)), options.is_plain)
+
+    files: dict[str, str] = {}
+    for _, value in gathering.each(write):
+        name = f"{value['tool_id']}.tool.md"
+        files[name if name not in files else f"{value['version']}/{name}"] = aml_emit.text_of(value)
+    return gathering.made(dict(files))
+
+
+def _adl(tools: Sequence[Tool], options: WriteOptions) -> Made:
+    gathering = _Gathering(tools)
+    agent, version = adl_emit.agent_of(gathering.tools, options.title)
+    seen: dict[tuple[str, str], Any] = {}
+    fresh = {id(tool) for tool in gathering.tools if _contradicts(tool, seen)}
+
+    def wanted(tool: Tool) -> str:
+        return adl_emit.fitting_id(tool) + ("_" if id(tool) in fresh and tool.name in BUILTIN_TOOLS else "")
+
+    ids = distinct(gathering.tools, wanted, lambda tool: "", _IDENTIFIERS.marked)  # a manifest has one version of each
+
+    def write(tool: Tool) -> Written:
+        own, is_fresh = tuple(beyond(tool)), id(tool) in fresh
+        return adl_emit.written_tool(tool, agent, version, ids[id(tool)], own, options.is_plain, is_fresh=is_fresh)
+
+    parts = [value for _, value in gathering.each(write)]
+    value, demands = adl_emit.manifest_of(parts, agent, version)
+    gathering.demands += demands
+    return gathering.made(value)
+
+
+def _contradicts(tool: Tool, seen: dict[tuple[str, str], Any]) -> bool:
+    """True for a tool that gets other services or settings than an earlier one by the same names, or is the same built-in."""
+    if tool.dialect != "adl":
+        return False
+    said = beyond(tool)
+    blocks = (("injected_config", said.get("injected_config")), ("injected_services", said.get("injected_services")))
+    groups = [((block, name), one) for block, named in blocks if isinstance(named, dict) for name, one in named.items()]
+    if tool.name in BUILTIN_TOOLS:
+        groups.append((("builtin", tool.name), tool.tool_id))
+    if any(seen.get(key, one) != one for key, one in groups):
+        return True
+    seen.update(groups)
+    return False
+
+
+def _oxp(tools: Sequence[Tool], options: WriteOptions) -> Made:
+    gathering = _Gathering(tools)
+    parts = distinct(gathering.tools, oxp_emit.fitting_part, oxp_emit.version_of, _marked_part)
+    owners: dict[str, set[str]] = {}
+    for part in parts.values():
+        owners.setdefault(part.partition(".")[2], set()).add(part)
+
+    def write(tool: Tool) -> Written:
+        part = parts[id(tool)]
+        is_long = len(owners[part.partition(".")[2]]) > 1
+        return oxp_emit.written_tool(tool, part, tuple(beyond(tool)), options.is_plain, is_long=is_long)
+
+    return gathering.made({"tools": [value for _, value in gathering.each(write)]})
+
+
+def _marked_part(part: str, seed: str) -> Iterator[str]:
+    toolkit, _, short = part.partition(".")
+    return (f"{toolkit}.{one}" for one in _IDENTIFIERS.marked(short, seed))
+
+
+def _agent_tool(tools: Sequence[Tool], options: WriteOptions) -> Made:
+    gathering = _Gathering(tools)
+
+    def write(tool: Tool) -> Written:
+        return agent_tool_emit.written_tool(tool, tuple(beyond(tool)), options.is_plain)
+
+    records: list[dict[str, Any]] = []
+    known: dict[tuple[str, str], dict[str, Any]] = {}
+    for tool, value in gathering.each(write):
+        declaration, *others = agent_tool_emit.records_of(tool, value)
+        records.append(declaration)
+        records += [record for record in others if _is_new(record, declaration, known)]
+    return gathering.made(list(records))
+
+
+def _is_new(record: dict[str, Any], declaration: dict[str, Any], known: dict[tuple[str, str], dict[str, Any]]) -> bool:
+    """False for a record that is there already. One that only has the id of another gets an id of its own."""
+    kind = next(kind for kind in REFERRED_BY if IDS[kind] in record)
+    key, identity = IDS[kind], record[IDS[kind]]
+    number = 1
+    while known.setdefault((kind, record[key]), record) != record:
+        number += 1
+        record[key] = declaration[REFERRED_BY[kind]] = f"{identity}#{number}"
+    return known[kind, record[key]] is record
+
+
+NATIVES: dict[str, NativeFormat] = {
+    "aml": NativeFormat("aml", "AML", "aml", _aml),
+    "adl": NativeFormat("adl", "ADL", "adl", _adl),
+    "oxp": NativeFormat("oxp", "OXP", "oxp", _oxp),
+    "agent-tool": NativeFormat("agent-tool", "Agent Tool", "agent_tool", _agent_tool),
+}
+"""By the name that a conversion knows them by."""

@@ -1,0 +1,71 @@
+"""Which form of a converted tool counts: the one it had before, or the one somebody worked on since.
+
+A definition that a conversion wrote holds the earlier form under our key. It goes on being that earlier form, with what was
+changed in words that both know, until somebody writes something in words that only the new dialect has (a transport, a
+profile): then the new form is the tool's own, and the earlier one stays where it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from ferrule.definitions.beyond import beyond
+from ferrule.definitions.carried import ORIGIN, extension_of, restored
+from ferrule.definitions.dialects import agent_tool_emit, aml_emit, oxp_emit
+from ferrule.definitions.dialects.agent_tool import IDS
+from ferrule.definitions.linkage import EMBEDDED_AS
+from ferrule.model.tool import Tool, raw
+
+
+def at_origin(tool: Tool) -> Tool:
+    """A tool with what its definition says under our key, in the form that counts."""
+    extension = extension_of(tool)
+    if not extension:
+        return tool
+    before = restored(tool, extension)
+    if ORIGIN not in extension or before.dialect == tool.dialect:
+        return before
+    if tool.dialect in _AGAIN and not _is_untouched(tool, before):
+        return msgspec.structs.replace(before, dialect=tool.dialect, payload=tool.payload)
+    return before
+
+
+def _is_untouched(tool: Tool, before: Tool) -> bool:
+    """True when converting the earlier form again says all that the definition says in its dialect's own words."""
+    try:
+        again = _AGAIN[tool.dialect](before)
+        return beyond(tool) == beyond(msgspec.structs.replace(tool, payload=raw(again)))
+    except (ValueError, TypeError, KeyError, RecursionError):  # an earlier form that nobody can write
+        return False
+
+
+def _aml(before: Tool) -> dict[str, Any]:
+    return aml_emit.written_tool(before).value
+
+
+def _oxp(before: Tool) -> dict[str, Any]:
+    return oxp_emit.written_tool(before).value
+
+
+def _adl(before: Tool) -> dict[str, Any]:
+    return {}
+
+
+def _agent_tool(before: Tool) -> dict[str, Any]:
+    declaration, *records = agent_tool_emit.records_of(before, agent_tool_emit.written_tool(before).value)
+    for record in records:
+        key = next(key for kind, key in EMBEDDED_AS.items() if IDS[kind] in record)
+        declaration[key] = record
+    return declaration
+
+
+_AGAIN: dict[str, Callable[[Tool], dict[str, Any]]] = {
+    "aml": _aml,
+    "adl": _adl,
+    "oxp": _oxp,
+    "agent_tool": _agent_tool,
+}
+"""The payload that a conversion into a dialect gives."""

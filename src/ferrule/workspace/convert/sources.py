@@ -1,0 +1,300 @@
+"""Files of any dialect or format as tools, each with the place it was defined at and what is wrong with its file.
+
+Definition dialects go through the compiler's own checks. A tool whose definition has errors is left out; that AML wants a
+transport does not count, for a conversion calls nothing.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from ferrule.contracts.dialect import Definition, Dialect
+from ferrule.contracts.format import Format
+from ferrule.contracts.rule import RuleSettings
+from ferrule.definitions.carried import decoded
+from ferrule.definitions.compiler.check import check_file, detect
+from ferrule.definitions.compiler.discover import Walk
+from ferrule.definitions.compiler.discover import load as read_source
+from ferrule.definitions.compiler.locate import diagnostic_of, line_of, locate, places_of
+from ferrule.definitions.compiler.read import read
+from ferrule.definitions.dialects.aml_emit import BODY
+from ferrule.definitions.formats.builtin import FORMATS
+from ferrule.definitions.linkage import linked
+from ferrule.errors import WorkspaceError
+from ferrule.model.diagnostic import Diagnostic, Finding, Severity
+from ferrule.model.document import Document, Source
+from ferrule.model.place import Places
+from ferrule.model.report import FileReport, Report, summarise
+from ferrule.model.tool import Record, Tool, raw
+from ferrule.model.value import JsonValue, dotted
+from ferrule.model.value import Path as ValuePath
+from ferrule.workspace.agent_tools import tools_of_agents
+from ferrule.workspace.convert import NAMES_FILE
+from ferrule.workspace.convert.fields import path_of
+from ferrule.workspace.convert.origin import at_origin
+from ferrule.workspace.parts import page_of, parts
+from ferrule.workspace.workspace import Workspace, show_path
+
+UNKNOWN = "FER-2"
+HARMLESS = frozenset({"AML-37"})
+"""Errors that say nothing against a conversion: how a tool is reached."""
+
+
+class Sourced(NamedTuple):
+    """A tool and where it was defined."""
+
+    tool: Tool
+    file: str
+    """As people see it."""
+    line: int
+    """Where its definition begins, from 1."""
+    lines: Callable[[str], int] | None = None
+    """The line at which a field of a loss is said; 0 where nobody says it."""
+
+
+class Loaded(NamedTuple):
+    """What files hold."""
+
+    tools: list[Sourced]
+    diagnostics: Report
+    names: dict[str, str]
+    """Names that a conversion had changed, to the tools' own."""
+
+
+class _Found(NamedTuple):
+    """A tool in the document it stands in."""
+
+    tool: Tool
+    document: Document
+    path: ValuePath
+
+
+def load(paths: Sequence[Path], namespace: str = "", names: Mapping[str, str] | None = None) -> Loaded:
+    """The tools of files, of all files of folders, and of patterns. Raises WorkspaceError for a path that is not there.
+
+    `namespace`: for tools of dialects that have none; else that of the workspace, or the name of the file. `names`: changed
+    names to the tools' own, beside those that lie next to a file.
+    """
+    loading = _Loading(namespace, dict(names or {}))
+    for path, is_named in _files(paths):
+        loading.add(path, is_named=is_named)
+    return loading.loaded()
+
+
+def _files(paths: Sequence[Path]) -> Iterator[tuple[str, bool]]:
+    """Files once each, and whether they were named."""
+    seen: set[str] = set()
+    for path in paths:
+        for found, is_named in _expanded(str(path)):
+            absolute = os.path.abspath(found)
+            if absolute not in seen and os.path.basename(absolute) != NAMES_FILE:
+                seen.add(absolute)
+                yield absolute, is_named
+
+
+def _expanded(path: str) -> Iterator[tuple[str, bool]]:
+    if os.path.isdir(path):
+        workspace = Workspace.open(path)
+        yield from ((found, False) for found in Walk(os.path.abspath(path), workspace.settings.check.exclude))
+    elif os.path.lexists(path):
+        yield path, True
+    else:
+        found = sorted(glob.glob(path, recursive=True))
+        if not found:
+            raise WorkspaceError(f"there is no file or folder {path!r}")
+        yield from ((one, True) for one in found if os.path.isfile(one))
+
+
+class _Loading:
+    """Files being read."""
+
+    def __init__(self, namespace: str, names: dict[str, str]) -> None:
+        self._namespace = namespace
+        self._names = names
+        self._found: list[_Found] = []
+        self._records: list[Record] = []
+        self._diagnostics: list[Diagnostic] = []
+        self._files = 0
+
+    def add(self, path: str, *, is_named: bool) -> None:
+        """One file."""
+        source = read_source(path, show_path(path))
+        documents = read(source)
+        dialect = _first(_recognised(document) for document in documents)
+        format_, value = _format_of(documents) if dialect is None else (None, None)
+        if dialect is None and format_ is None:
+            dialect = _first(detect(document, parts().dialects) for document in documents)
+        if dialect is not None:
+            self._files += 1
+            self._add_definitions(source, documents, dialect, self._namespace or _namespace_at(os.path.dirname(path)))
+        elif format_ is not None:
+            self._files += 1
+            self._add_format(path, source, documents[0], format_, value)
+        elif is_named:
+            self._files += 1
+            self._diagnostics += _unknown(source, documents)
+
+    def loaded(self) -> Loaded:
+        """Everything together; records that declarations point at are joined with them."""
+        tools = linked([found.tool for found in self._found], self._records)
+        lines = {id(found.document): _Lines(found.document) for found in self._found}
+        sourced = [
+            _sourced(at_origin(tool), found, lines[id(found.document)])
+            for tool, found in zip(tools, self._found, strict=True)
+        ]
+        diagnostics = tuple(sorted(self._diagnostics, key=lambda diagnostic: diagnostic.order))
+        summary = summarise(diagnostics, files=self._files, tools=len(sourced), seconds=0.0)
+        return Loaded(sourced, Report(diagnostics, summary), self._names)
+
+    def _add_definitions(self, source: Source, documents: list[Document], dialect: Dialect, namespace: str) -> None:
+        settings = RuleSettings(today=datetime.now(UTC).date().isoformat(), namespace=namespace)
+        report = check_file(source, parts(), settings, named=True)
+        self._diagnostics += report.diagnostics
+        for document in documents:
+            definitions = dialect.definitions(document)[0] if document.is_parsed else []
+            for definition in definitions:
+                self._compile(report, document, definition, dialect, namespace)
+
+    def _compile(
+        self, report: FileReport, document: Document, definition: Definition, dialect: Dialect, namespace: str
+    ) -> None:
+        errors = _errors_in(report, definition.path)
+        if errors and definition.kind != "adl.manifest":
+            return
+        try:
+            compiled = dialect.compile(document, definition, namespace)
+        except Exception:  # dialects promise nothing about definitions with errors; without any it is a bug of ours
+            if not errors:
+                finding = Finding(
+                    "FER-5", definition.path, "this definition cannot be compiled", hint="please report it"
+                )
+                self._tell(document, [finding])
+            return
+        self._records += compiled.records
+        for number, tool in enumerate(compiled.tools):
+            path = definition.path
+            if definition.kind == "adl.manifest":
+                path = _item_path(definition, tool, number)
+                if _errors_in(report, path):
+                    continue
+            elif definition.kind == "aml.tool" and document.body.strip():
+                payload = decoded(tool.payload)
+                tool = msgspec.structs.replace(tool, payload=raw({**payload, BODY: document.body}))
+            self._found.append(_Found(tool, document, path))
+        if definition.kind == "aml.agent":
+            agents = tools_of_agents(compiled.records, namespace)
+            self._found += [_Found(agent, document, definition.path) for agent in agents]
+
+    def _add_format(self, path: str, source: Source, document: Document, format_: Format, value: JsonValue) -> None:
+        self._names |= _names_beside(os.path.dirname(path))
+        stem = os.path.basename(path).partition(".")[0]
+        reading = format_.read(value, self._namespace or stem or "tools", self._names)
+        self._tell(document, list(reading.findings))
+        self._found += [_Found(found.tool, document, found.path) for found in reading.tools]
+
+    def _tell(self, document: Document, findings: list[Finding]) -> None:
+        file = document.source.file
+        self._diagnostics += [diagnostic_of(one, file, page_of(one.finding.rule)) for one in locate(document, findings)]
+
+
+def _recognised(document: Document) -> Dialect | None:
+    """The dialect that knows a document by its content. Words that a list carries along may look like another dialect's."""
+    return _first(one if document.is_parsed and one.detect(document) else None for one in parts().dialects)
+
+
+def _first(found: Iterable[Dialect | None]) -> Dialect | None:
+    return next((one for one in found if one is not None), None)
+
+
+def _namespace_at(folder: str) -> str:
+    return _workspace_at(folder).namespace
+
+
+@cache
+def _workspace_at(folder: str) -> Workspace:
+    return Workspace.open(folder)
+
+
+def _format_of(documents: list[Document]) -> tuple[Format | None, JsonValue]:
+    """The format of a file that is no definition, and its value."""
+    if len(documents) != 1 or not documents[0].is_parsed:
+        return None, None
+    value = documents[0].value
+    return next((one for one in FORMATS if one.detect(value)), None), value
+
+
+def _unknown(source: Source, documents: list[Document]) -> list[Diagnostic]:
+    report = check_file(source, parts(), RuleSettings(today=""), named=True)
+    broken = [one for one in report.diagnostics if one.severity is Severity.ERROR]
+    if broken:
+        return broken
+    hint = "definitions are AML, ADL, OXP or Agent Tool; lists are those of MCP and of providers; documents are OpenAPI"
+    finding = Finding(
+        UNKNOWN, (), "no known dialect or format is recognised in this file", Severity.ERROR, hint, line=1
+    )
+    return (
+        [diagnostic_of(one, source.file, page_of(UNKNOWN)) for one in locate(documents[0], [finding])]
+        if documents
+        else []
+    )
+
+
+def _errors_in(report: FileReport, path: ValuePath) -> list[Diagnostic]:
+    """The errors of a definition that speak against converting it."""
+    prefix = dotted(path)
+    return [
+        one
+        for one in report.diagnostics
+        if one.severity is Severity.ERROR
+        and one.rule not in HARMLESS
+        and (not prefix or one.path == prefix or one.path.startswith((f"{prefix}.", f"{prefix}[")))
+    ]
+
+
+def _item_path(definition: Definition, tool: Tool, number: int) -> ValuePath:
+    """Where a tool of a manifest stands; items without a sound id are no tools."""
+    spec = definition.value.get("spec")
+    items = spec.get("tools") if isinstance(spec, dict) else None
+    found = (index for index, item in enumerate(items or ()) if isinstance(item, dict) and item.get("id") == tool.name)
+    return ("spec", "tools", next(found, number))
+
+
+def _names_beside(folder: str) -> dict[str, str]:
+    """Names that a conversion into this folder had changed."""
+    try:
+        data = Path(folder, NAMES_FILE).read_bytes()
+        return msgspec.json.decode(data, type=dict[str, str])
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return {}
+
+
+def _sourced(tool: Tool, found: _Found, lines: _Lines) -> Sourced:
+    def line(field: str) -> int:
+        path = path_of(found.tool.dialect, field)
+        return 0 if path is None else lines.of((*found.path, *path))
+
+    return Sourced(tool, found.document.source.file, lines.of(found.path), line)
+
+
+class _Lines:
+    """The lines of a document, worked out when somebody asks."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self._places: Places | None = None
+
+    def of(self, path: ValuePath) -> int:
+        """Where something is said."""
+        if not path:
+            return 1 if self._document.index == 0 else self._document.first_line
+        if self._places is None:
+            self._places = places_of(self._document)
+        return line_of(self._document, self._places, path)

@@ -1,0 +1,107 @@
+"""Which files a catalog was built from, and whether they changed since. It is asked before every call, so what was found out is
+kept beside the catalog: the files with definitions by name, and of all others the state in which they were seen to have none.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+
+import msgspec
+
+from ferrule.definitions.compiler.batch import Task
+from ferrule.definitions.compiler.check import detect
+from ferrule.definitions.compiler.discover import load
+from ferrule.definitions.compiler.read import read
+from ferrule.definitions.compiler.write import write_whole
+from ferrule.errors import WorkspaceError
+from ferrule.workspace.catalog_file import CATALOG_FILE
+from ferrule.workspace.parts import parts
+from ferrule.workspace.workspace import Workspace
+
+FILES_FILE = ".ferrule/catalog.files"
+
+Stamp = tuple[int, int, int]
+"""When a file was written, how large it is, and its inode."""
+
+
+class _BuiltFrom(msgspec.Struct):
+    """What is kept."""
+
+    catalog: tuple[int, int]
+    """When the catalog was written, and its size: what is kept of another one says nothing of it."""
+    definitions: frozenset[str]
+    """Files with definitions when it was built."""
+    others: dict[str, Stamp]
+    """Files without, as they were when they were last looked into."""
+
+
+_decode = msgspec.json.Decoder(_BuiltFrom).decode
+
+
+def stamps_in(workspace: Workspace) -> dict[str, Stamp]:
+    """The files that may hold definitions, by name, as they are now. To be taken before they are compiled."""
+    found = ((task.name, _stamp(task.path)) for task in workspace.select().everything)
+    return {name: stamp for name, stamp in found if stamp is not None}
+
+
+def remember(workspace: Workspace, seen: dict[str, Stamp], definitions: Iterable[str]) -> None:
+    """Keep which files the catalog that was written just now is from. `seen`: all that were looked into."""
+    catalog = _stamp(str(workspace.root / CATALOG_FILE))
+    if catalog is not None:
+        names = frozenset(definitions)
+        others = {name: stamp for name, stamp in seen.items() if name not in names}
+        _keep(workspace, _BuiltFrom(catalog[:2], names, others))
+
+
+def is_stale(workspace: Workspace) -> bool:
+    """True when a definition was written, added or taken away after the catalog was built, so that calls use what was built."""
+    catalog = _stamp(str(workspace.root / CATALOG_FILE))
+    if catalog is None:
+        return False
+    tasks = workspace.select().everything
+    known = _kept(workspace)
+    if known is None or known.catalog != catalog[:2]:  # built elsewhere: any newer file may have been a definition
+        return any(stamp[0] > catalog[0] for task in tasks if (stamp := _stamp(task.path)) is not None)
+    if not known.definitions <= {task.name for task in tasks}:
+        return True
+    others: dict[str, Stamp] = {}
+    for task in tasks:
+        stamp = _stamp(task.path)
+        if task.name in known.definitions:
+            if stamp is None or stamp[0] > catalog[0]:
+                return True
+        elif stamp is not None:
+            if known.others.get(task.name) != stamp and _is_definition(task):
+                return True
+            others[task.name] = stamp
+    if others != known.others:
+        _keep(workspace, _BuiltFrom(known.catalog, known.definitions, others))
+    return False
+
+
+def _is_definition(task: Task) -> bool:
+    dialects = parts().dialects
+    return any(detect(document, dialects) is not None for document in read(load(task.path, task.name)))
+
+
+def _kept(workspace: Workspace) -> _BuiltFrom | None:
+    try:
+        return _decode((workspace.root / FILES_FILE).read_bytes())
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+def _keep(workspace: Workspace, known: _BuiltFrom) -> None:
+    """It only saves time and false alarms: where it cannot be written, or a name is no text, nothing is kept."""
+    with suppress(WorkspaceError, UnicodeEncodeError):
+        write_whole(workspace.root / FILES_FILE, msgspec.json.encode(known, order="deterministic"))
+
+
+def _stamp(path: str) -> Stamp | None:
+    try:
+        facts = os.stat(path)
+    except OSError:
+        return None
+    return facts.st_mtime_ns, facts.st_size, facts.st_ino

@@ -1,0 +1,49 @@
+"""Picks the compiler's parts from the shelves: dialects, rules, and their pages. Loaded on first use."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from ferrule.contracts.compat import CompatRule
+from ferrule.contracts.dialect import Dialect
+from ferrule.contracts.registry import Registry
+from ferrule.contracts.rule import LibraryRule, RuleInfo, RuleSet
+from ferrule.definitions.compiler.check import Parts
+from ferrule.definitions.dialects.builtin import DIALECTS
+from ferrule.definitions.rules.builtin import COMPAT_RULES, LIBRARY_RULES, PAGES, RULE_SETS
+
+DOCUMENTATION = "https://github.com/ferrule-dev/ferrule/blob/main/docs/reference/rules/"
+"""Where the generated rule pages can be read: one file per standard, the rule's code as anchor."""
+_PAGE_FILES = {"AML": "aml.md", "ADL": "adl.md", "OXP": "oxp.md", "AT": "agent-tool.md", "FER": "ferrule.md"}
+
+dialects: Registry[Dialect] = Registry("dialect", DIALECTS)
+_rule_sets: Registry[RuleSet] = Registry("kind of definition", RULE_SETS)
+_library_rules: Registry[tuple[LibraryRule, ...]] = Registry("standard", LIBRARY_RULES)
+_compat_rules: Registry[tuple[CompatRule, ...]] = Registry("set of compatibility rules", COMPAT_RULES)
+_pages: Registry[tuple[RuleInfo, ...]] = Registry("standard", PAGES)
+
+
+@cache
+def parts() -> Parts:
+    """The built-in dialects and rules."""
+    return Parts(tuple(dialects), _rule_sets.get, _all_library_rules, page_of)
+
+
+def page_of(rule: str) -> str:
+    """The address of a rule's documentation page."""
+    return f"{DOCUMENTATION}{_PAGE_FILES.get(rule.partition('-')[0], 'index.md')}#{rule.lower()}"
+
+
+@cache
+def rule_pages() -> tuple[RuleInfo, ...]:
+    """Every rule's page, in the order of the standards."""
+    return tuple(page for pages in _pages for page in pages)
+
+
+def compat_rules() -> tuple[CompatRule, ...]:
+    """The rules about what was published and what would be."""
+    return tuple(rule for rules in _compat_rules for rule in rules)
+
+
+def _all_library_rules() -> tuple[LibraryRule, ...]:
+    return tuple(rule for rules in _library_rules for rule in rules)

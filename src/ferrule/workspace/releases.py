@@ -1,0 +1,307 @@
+"""Building, publishing and comparing a workspace: the wiring of the compiler's second half.
+
+built = build(Workspace.open("."))
+published = publish(Workspace.open("."), by="ada", at="2026-01-31T12:00:00Z")
+difference = diff(Workspace.open("."))
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from ferrule.definitions.compiler import release as records
+from ferrule.definitions.compiler.build import Contents, contents_of
+from ferrule.definitions.compiler.compare import compare, snapshot_of_catalog
+from ferrule.definitions.compiler.discover import load
+from ferrule.definitions.compiler.filter import Filter
+from ferrule.definitions.compiler.gather import Piece, gather
+from ferrule.definitions.compiler.judge import Places, judge
+from ferrule.definitions.compiler.release import Release
+from ferrule.definitions.compiler.seal import (
+    KEY_FILE,
+    PUBLIC_FILE,
+    load_key,
+    make_key,
+    public_half,
+    trust,
+    trusted_keys,
+)
+from ferrule.definitions.compiler.write import write_whole
+from ferrule.errors import BuildRefused, CatalogError, WorkspaceError
+from ferrule.model.catalog import Catalog
+from ferrule.model.change import Comparison, Part
+from ferrule.model.diagnostic import Diagnostic, Severity
+from ferrule.model.report import Report, summarise
+from ferrule.workspace.catalog_file import CATALOG_FILE as CATALOG_FILE
+from ferrule.workspace.catalog_file import load_catalog as load_catalog
+from ferrule.workspace.definition_files import remember, stamps_in
+from ferrule.workspace.parts import compat_rules, parts, rule_pages
+from ferrule.workspace.snapshots import Side, counted, side_of_catalog, side_of_path, side_of_revision
+from ferrule.workspace.workspace import Progress, Workspace, show_path
+
+_SECRETS = frozenset({"AML-71", "OXP-16"})
+"""Rules that find secret values. No suppression lets those into a catalog."""
+_ROLELESS = "AML-93"
+
+
+class Built(NamedTuple):
+    """A catalog that was made."""
+
+    path: Path
+    digest: str
+    contents: Contents
+    report: Report
+    """The check before it: no errors, perhaps warnings."""
+    new_key: Path | None
+    """The private key, when it had to be made first."""
+    is_newly_trusted: bool
+    """True when the key's public half was added to `ferrule.pub`."""
+    seconds: float
+
+
+class Published(NamedTuple):
+    """The outcome of publishing."""
+
+    release: Release
+    is_new: bool
+    """False when the last release has the same content, so nothing was done."""
+    built: Built
+    difference: Difference | None
+    """What changed since the release before; None for the first."""
+
+
+class Difference(NamedTuple):
+    """Two states compared, and what is wrong with going from one to the other."""
+
+    comparison: Comparison
+    report: Report
+    published: str
+    """What was compared, in words."""
+    candidate: str
+    texts: Mapping[str, str]
+    """Texts of files that are shown but not on disk."""
+    unread: tuple[str, ...] = ()
+    """Files of the candidate that cannot be parsed, so that what they hold was not compared."""
+
+
+def build(
+    workspace: Workspace,
+    output: str | Path | None = None,
+    *,
+    key_file: str | Path | None = None,
+    now: str | None = None,
+    progress: Progress | None = None,
+) -> Built:
+    """Check a workspace and write its sealed catalog. Raises BuildRefused (with the report) when there are errors."""
+    started = time.perf_counter()
+    seen = stamps_in(workspace)
+    contents, pieces, report = _compiled(workspace, now, progress)
+    key, new_key, is_newly_trusted = workspace_key(workspace, key_file)
+    data = contents.sealed(key)
+    path = Path(output) if output is not None else workspace.root / CATALOG_FILE
+    write_whole(path, data)
+    if output is None:
+        remember(workspace, seen, (piece.file for piece in pieces))
+    digest = Catalog.from_bytes(data, [public_half(key)]).digest
+    return Built(path, digest, contents, report, new_key, is_newly_trusted, time.perf_counter() - started)
+
+
+def catalog_in_memory(workspace: Workspace) -> Catalog:
+    """What a workspace compiles to, sealed with a key of the moment and written nowhere. Raises BuildRefused."""
+    key = Ed25519PrivateKey.generate()
+    return Catalog.from_bytes(_compiled(workspace, None, None)[0].sealed(key), [public_half(key)])
+
+
+def publish(
+    workspace: Workspace,
+    *,
+    by: str,
+    at: str,
+    message: str | None = None,
+    approved_by: str | None = None,
+    key_file: str | Path | None = None,
+    now: str | None = None,
+    progress: Progress | None = None,
+) -> Published:
+    """Build, compare with the last release, and record a new one. Raises BuildRefused (with the report) on any error."""
+    started = time.perf_counter()
+    seen = stamps_in(workspace)
+    contents, pieces, report = _compiled(workspace, now, progress)
+    _refuse_roleless(pieces, report, workspace)
+    key, new_key, is_newly_trusted = workspace_key(workspace, key_file)
+    folder = workspace.root / records.FOLDER
+    history = records.releases(folder, trusted_keys(workspace.root / PUBLIC_FILE))
+    difference = diff(workspace, now=now, progress=progress) if history else None
+    if difference is not None and difference.report.has_errors:
+        raise BuildRefused("the change from the last release has errors; nothing was published", difference.report)
+    data = contents.sealed(key)
+    catalog = Catalog.from_bytes(data, [public_half(key)])
+    path = workspace.root / CATALOG_FILE
+    last = history[-1] if history else None
+    is_new = last is None or last.digest != catalog.digest
+    if is_new or last is None:
+        draft = Release(
+            number=len(history) + 1,
+            digest=catalog.digest,
+            released_at=at,
+            released_by=by,
+            approved_by=approved_by,
+            message=message,
+            tools={tool.tool_id: tool.version or "" for tool in contents.tools},
+            previous=records.digest_of_record(folder, last) if last is not None else None,
+        )
+        last = records.record(folder, draft, data, key)
+    write_whole(path, data)
+    remember(workspace, seen, (piece.file for piece in pieces))
+    seconds = time.perf_counter() - started
+    built = Built(path, catalog.digest, contents, report, new_key, is_newly_trusted, seconds)
+    return Published(last, is_new, built, difference)
+
+
+def diff(
+    workspace: Workspace,
+    published: str | None = None,
+    candidate: str | None = None,
+    *,
+    now: str | None = None,
+    progress: Progress | None = None,
+) -> Difference:
+    """Compare what was published (by default the last release) with a candidate (by default the workspace)."""
+    started = time.perf_counter()
+    with (
+        _side(workspace, published, progress) if published is not None else last_release(workspace) as old,
+        _side(workspace, str(workspace.root) if candidate is None else candidate, progress) as new,
+    ):
+        comparison = compare(old.snapshot, new.snapshot)
+        places = Places(old.source_of, new.source_of, old.shown, new.shown)
+        judged = judge(comparison, compat_rules(), parts(), workspace.rule_settings(now), places)
+        diagnostics = _wanted(workspace, judged)
+        texts = {
+            diagnostic.file: text for diagnostic in diagnostics if (text := _text(diagnostic, new, old)) is not None
+        }
+    files = len({part.outline.file for part in new.snapshot.parts})
+    seconds = time.perf_counter() - started
+    summary = summarise(diagnostics, files=files, tools=len(new.snapshot.parts), seconds=seconds)
+    return Difference(comparison, Report(diagnostics, summary), old.name, new.name, texts, new.unread)
+
+
+def _wanted(workspace: Workspace, diagnostics: list[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """The diagnostics that ferrule.toml does not silence."""
+    check = workspace.settings.check
+    chosen = Filter.of(check.select, check.ignore, check.suppress, rule_pages)
+    kept = []
+    for diagnostic in diagnostics:
+        file = os.path.relpath(os.path.abspath(diagnostic.file), workspace.root).replace(os.sep, "/")
+        kept += chosen.of_file(file, [diagnostic])
+    return tuple(kept)
+
+
+def last_release(workspace: Workspace) -> Side:
+    """The workspace as it was released last. Raises WorkspaceError when it never was."""
+    folder, keys = workspace.root / records.FOLDER, trusted_keys(workspace.root / PUBLIC_FILE)
+    history = records.releases(folder, keys)
+    if not history:
+        raise WorkspaceError(
+            "nothing is published yet, so there is nothing to compare with;"
+            " name two states ('ferrule diff OLD NEW'), or publish first"
+        )
+    side = side_of_catalog(_released(folder, history[-1], keys), f"release {history[-1].number}")
+    return side.with_withdrawn(_withdrawn(folder, history, keys))
+
+
+def _released(folder: Path, release: Release, keys: tuple[bytes, ...]) -> Catalog:
+    catalog = Catalog.load(folder / release.catalog_name, keys)
+    if catalog.digest != release.digest:
+        raise CatalogError(f"{folder / release.catalog_name} is not the catalog that release {release.number} names")
+    return catalog
+
+
+def _withdrawn(folder: Path, history: list[Release], keys: tuple[bytes, ...]) -> tuple[Part, ...]:
+    """The tools that earlier releases had and the last has not, each as it was last published."""
+    known = set(history[-1].tools)
+    parts: list[Part] = []
+    for release in reversed(history[:-1]):
+        gone = release.tools.keys() - known
+        if gone:
+            snapshot = snapshot_of_catalog(_released(folder, release, keys))
+            parts += [part for part in snapshot.parts if part.outline.tool_id in gone]
+        known |= gone
+    return tuple(parts)
+
+
+def workspace_key(
+    workspace: Workspace, key_file: str | Path | None = None
+) -> tuple[Ed25519PrivateKey, Path | None, bool]:
+    """The key that seals the workspace's catalogs, its path when it had to be made, and whether it is trusted only now."""
+    path = Path(key_file) if key_file is not None else workspace.root / KEY_FILE
+    is_new = key_file is None and not path.exists()
+    try:
+        if is_new:
+            make_key(path)
+        key = load_key(path)
+        is_newly_trusted = trust(workspace.root / PUBLIC_FILE, public_half(key))
+    except OSError as error:
+        raise WorkspaceError(f"cannot write {error.filename or path}: {error.strerror}") from None
+    return key, path if is_new else None, is_newly_trusted
+
+
+def _side(workspace: Workspace, name: str, progress: Progress | None) -> Side:
+    if os.path.lexists(name):
+        return side_of_path(workspace, name, progress=progress)
+    return side_of_revision(workspace, name, progress)
+
+
+def _compiled(workspace: Workspace, now: str | None, progress: Progress | None) -> tuple[Contents, list[Piece], Report]:
+    """What a clean workspace compiles to: exactly the bytes that were checked, or an error."""
+    tasks = workspace.select().everything
+    sources = [load(task.path, task.name) for task in tasks]
+    report = workspace.check(now=now, progress=progress)
+    if report.has_errors:
+        raise BuildRefused("the definitions have errors ('ferrule check' shows them); nothing was built", report)
+    if not report.summary.files:
+        raise WorkspaceError(f"there are no definitions in {show_path(str(workspace.root))}; nothing was built")
+    _refuse_secrets(workspace, now)
+    if workspace.select().everything != tasks or sources != [load(task.path, task.name) for task in tasks]:
+        raise WorkspaceError("files changed while they were being checked; run the command again")
+    pieces = list(gather(counted(sources, progress), parts().dialects, workspace.namespace))
+    return contents_of(pieces), pieces, report
+
+
+def _refuse_secrets(workspace: Workspace, now: str | None) -> None:
+    found = [
+        diagnostic
+        for report in workspace.reports(workspace.select(), workspace.rule_settings(now))
+        for diagnostic in report.diagnostics
+        if diagnostic.rule in _SECRETS and diagnostic.severity is Severity.ERROR
+    ]
+    if found:
+        report = Report(tuple(found), summarise(tuple(found), files=1, tools=0, seconds=0.0))
+        raise BuildRefused("secret values never go into a catalog, whatever is suppressed; nothing was built", report)
+
+
+def _refuse_roleless(pieces: list[Piece], report: Report, workspace: Workspace) -> None:
+    """An agent without a role is a warning when checked and an error when published (AML-93)."""
+    roleless = {
+        show_path(os.path.join(workspace.root, piece.file))
+        for piece in pieces
+        if piece.definition.kind == "aml.agent" and not piece.definition.value.get("role")
+    }
+    errors = tuple(
+        msgspec.structs.replace(diagnostic, severity=Severity.ERROR)
+        for diagnostic in report.diagnostics
+        if diagnostic.rule == _ROLELESS and diagnostic.file in roleless
+    )
+    if errors:
+        summary = summarise(errors, files=len(errors), tools=0, seconds=report.summary.seconds)
+        raise BuildRefused("an agent needs a role to be published; nothing was published", Report(errors, summary))
+
+
+def _text(diagnostic: Diagnostic, new: Side, old: Side) -> str | None:
+    return new.text_of(diagnostic.file) or old.text_of(diagnostic.file)

@@ -1,0 +1,145 @@
+"""What became of one tool from release to release, and what that broke: what `ferrule diff` tells, of one tool over time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ferrule.contracts.catalog import CatalogView, Listed
+from ferrule.definitions.compiler import release as records
+from ferrule.definitions.compiler.compare import compare, snapshot_of_tools
+from ferrule.definitions.compiler.release import Release
+from ferrule.definitions.compiler.seal import PUBLIC_FILE, trusted_keys
+from ferrule.errors import FerruleError
+from ferrule.model.catalog import Catalog
+from ferrule.model.change import ToolChange
+from ferrule.model.value import MISSING
+
+IN_FORCE = "in force"
+_MOST_RELEASES = 12
+"""That are opened for one tool."""
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True):
+    """One change of a tool: from a release to the next, or from the last one to what is in force."""
+
+    to: str
+    """`release 3`, or `in force`."""
+    at: str | None = None
+    """When it was released."""
+    by: str | None = None
+    message: str | None = None
+    change: str
+    """`added`, `removed`, `changed` or `unchanged`."""
+    old_version: str | None
+    new_version: str | None
+    is_breaking: bool = False
+    """True when callers may be broken by it, or the tool is gone."""
+    breaking: tuple[str, ...] = ()
+    """What breaks callers."""
+    weakened: tuple[str, ...] = ()
+    """What its results no longer promise."""
+    has_counterexample: bool = False
+    counterexample: Any = None
+    """Arguments that were accepted and no longer are."""
+    is_undecided: bool = False
+    """True when nobody can tell whether the new input schema still accepts everything."""
+    fields: tuple[str, ...] = ()
+    """What of the definition differs."""
+    needed: str = "none"
+    """The version bump that takes: `major`, `minor`, `patch` or `none`."""
+    made: str | None = None
+    """The bump that was made; null when a version is missing."""
+
+
+class ToolHistory(msgspec.Struct, frozen=True):
+    """A tool over time, the newest first."""
+
+    steps: tuple[Step, ...] = ()
+    releases: int = 0
+    """How many releases there are of the workspace; 0: nothing was published yet."""
+    problem: str = ""
+    """Why releases could not be read."""
+
+
+def history_of(root: Path, catalog: CatalogView, tool_id: str) -> ToolHistory:
+    """What the releases of a workspace say about a tool, and what is in force. Slow where there are many: for a thread."""
+    now = catalog.versions(tool_id)
+    steps: list[Step] = list(_between_versions(now))
+    try:
+        folder, keys = root / records.FOLDER, trusted_keys(root / PUBLIC_FILE)
+        history = records.releases(folder, keys) if folder.is_dir() else []
+        steps += _released(folder, history, keys, now, tool_id)
+        return ToolHistory(tuple(steps), len(history))
+    except (FerruleError, OSError) as error:
+        told = str(error).replace(str(root), "").strip()
+        return ToolHistory(tuple(steps), 0, told)
+
+
+def _released(
+    folder: Path, history: Sequence[Release], keys: Sequence[bytes], now: Sequence[Listed], tool_id: str
+) -> Iterator[Step]:
+    if not any(tool_id in release.tools for release in history):
+        return
+    newer, name, release = list(now), IN_FORCE, None
+    for older in _telling(history, tool_id):
+        listed = _listed(folder, older, keys, tool_id)
+        yield from _steps(listed, newer, name, release)
+        newer, name, release = listed, f"release {older.number}", older
+    if newer and release is not None and release.number == history[0].number:
+        yield from _steps([], newer, name, release)
+
+
+def _telling(history: Sequence[Release], tool_id: str) -> list[Release]:
+    """The releases that have another version of a tool than the one before them, and the last one; the newest first."""
+    before: list[str | None] = [None, *(release.tools.get(tool_id) for release in history[:-1])]
+    kept = [
+        release
+        for release, known in zip(history, before, strict=True)
+        if release.tools.get(tool_id) != known or release in (history[0], history[-1])
+    ]
+    return kept[::-1][:_MOST_RELEASES]
+
+
+def _listed(folder: Path, release: Release, keys: Sequence[bytes], tool_id: str) -> list[Listed]:
+    catalog = Catalog.load(folder / release.catalog_name, keys)
+    return [Listed(catalog.tool_at(at), catalog.digest_at(at)) for at in catalog.positions_of(tool_id)]
+
+
+def _between_versions(versions: Sequence[Listed]) -> Iterator[Step]:
+    """What changed between the versions that are in force side by side."""
+    for newer, older in pairwise(versions):
+        yield from _steps([older], [newer], f"version {newer.tool.version or 'without a number'}", None)
+
+
+def _steps(old: Sequence[Listed], new: Sequence[Listed], to: str, release: Release | None) -> Iterator[Step]:
+    before, after = (snapshot_of_tools((one.tool, one.digest) for one in side) for side in (old, new))
+    for change in compare(before, after).changes:
+        if change.word != "unchanged":
+            yield _step(change, to, release)
+
+
+def _step(change: ToolChange, to: str, release: Release | None) -> Step:
+    has_example = change.example is not MISSING
+    return Step(
+        to=to,
+        at=release.released_at if release is not None else None,
+        by=release.released_by if release is not None else None,
+        message=release.message if release is not None else None,
+        change=change.word,
+        old_version=change.old.outline.version if change.old else None,
+        new_version=change.new.outline.version if change.new else None,
+        is_breaking=bool(change.narrowed or has_example) or change.new is None,
+        breaking=tuple(item.text for item in change.narrowed),
+        weakened=tuple(item.text for item in change.weakened),
+        has_counterexample=has_example,
+        counterexample=change.example if has_example else None,
+        is_undecided=change.is_undecided,
+        fields=change.fields,
+        needed=change.needed.word,
+        made=change.made.word if change.made is not None else None,
+    )

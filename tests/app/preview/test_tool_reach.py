@@ -1,0 +1,94 @@
+"""Who may use one tool, asked of everybody in the catalog."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from ferrule.app.preview.tool_reach import CallerKind, Circumstances, Reach, reach_of, rules_about_others
+from ferrule.model.surface import SurfaceSettings
+from ferrule.model.tool import SafetyFacts
+from ferrule.runtime.surface.catalogs import SealedCatalog
+from tests.runtime.policy.samples import engine
+from tests.runtime.surface.parts import Denying, Ready, a_tool, agent_record, role_record, surface_record, view_of
+
+READS = SafetyFacts(is_read_only=True)
+
+
+def asked(
+    view: SealedCatalog, tool_id: str = "acme.search", *, policy: Any = None, most: int = 50, **here: Any
+) -> dict[tuple[CallerKind, str], Reach]:
+    given = Circumstances(view, policy or engine(), here.get("off", ()), Ready(), SurfaceSettings(), 0)
+    found, _ = asyncio.run(reach_of(tool_id, given, most))
+    return {(reach.kind, reach.name): reach for reach in found}
+
+
+def test_agents_roles_and_surfaces_are_asked_one_by_one() -> None:
+    mine, other = a_tool(facts=READS), a_tool("other")
+    records = [agent_record(mine), agent_record(other, name="stranger"), role_record({"ref": "acme.search"}),
+               role_record(name="nothing"), surface_record(tool_refs=["acme.search"])]  # fmt: skip
+    found = asked(view_of(mine, other, records=records))
+    assert {who: reach.access for who, reach in found.items()} == {
+        ("anyone", ""): "allowed",
+        ("agent", "helper"): "allowed",
+        ("agent", "stranger"): "hidden",
+        ("role", "nothing"): "hidden",
+        ("role", "reader"): "allowed",
+        ("surface", "desk"): "allowed",
+    }
+    assert found["agent", "stranger"].why == "it is not among its tools"
+
+
+def test_what_is_switched_off_or_not_there_is_told() -> None:
+    view = view_of(a_tool(facts=READS))
+    (reach,) = asked(view, off={"acme.search"}).values()
+    assert reach.access == "hidden"
+    assert "switched off" in reach.why
+    assert asked(view, "acme.nothing") == {}
+
+
+def test_rules_decide_and_their_conditions_are_told() -> None:
+    policy = engine(
+        policy_settings="""
+[[rules]]
+id = "small"
+decision = "allow"
+tool = "search"
+when = { amount = { at_most = 20 }, "to.country" = { in = ["DE", "SE"] }, note = { present = false } }
+[[rules]]
+id = "bob"
+decision = "deny"
+tool = "search"
+principal = "bob"
+"""
+    )
+    tool = a_tool(inferred_facts=("is_destructive",))
+    view = view_of(tool)
+    (reach,) = asked(view, policy=policy).values()
+    assert (reach.access, reach.depends_on_input) == ("asks", True)
+    (rule,) = reach.rules
+    assert (rule.rule_id, rule.is_always) == ("small", False)
+    assert rule.condition == 'amount is at most 20 and to.country is "DE" or "SE" and note is not given'
+    (other,) = rules_about_others(view.versions("acme.search")[0], policy)
+    assert (other.rule_id, other.condition) == ("bob", "principal is bob")
+
+
+def test_a_policy_that_fails_allows_nothing() -> None:
+    class Broken(Denying):
+        def program(self, *given: Any) -> Any:
+            raise RuntimeError("no")
+
+        def surface_ruling(self, *given: Any) -> Any:
+            return None
+
+    (reach,) = asked(view_of(a_tool(facts=READS)), policy=Broken()).values()
+    assert reach.access == "denied"
+    assert "failed" in reach.why
+
+
+def test_there_is_an_end_to_asking() -> None:
+    tool = a_tool(facts=READS)
+    view = view_of(tool, records=[agent_record(tool, name=f"agent{number}") for number in range(9)])
+    given = Circumstances(view, engine(), (), Ready(), SurfaceSettings(), 0)
+    found, is_cut = asyncio.run(reach_of("acme.search", given, 5))
+    assert (len(found), is_cut) == (5, True)

@@ -1,0 +1,45 @@
+"""Several processes give what one gives, also when a worker dies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ferrule.definitions.compiler import pool
+from ferrule.definitions.compiler.batch import Task
+from ferrule.workspace.workspace import Workspace
+
+TASKS = tuple(Task(f"/p/{n}", f"{n}", False) for n in range(1000))
+
+
+def run(worker: str, jobs: int = 3) -> list[str]:
+    return pool.run(
+        TASKS, lambda tasks: [task.name for task in tasks], lambda data: [], b"\x90", jobs=jobs, worker=worker
+    )
+
+
+@pytest.mark.parametrize("worker", ["ferrule.no_such_module", "antigravity_is_not_here"])
+def test_a_worker_that_dies_costs_nothing_but_time(worker: str) -> None:
+    assert run(worker) == [task.name for task in TASKS]
+
+
+def test_progress_is_told(tmp_path: Path) -> None:
+    told: list[tuple[int, int]] = []
+    for number in range(10):
+        (tmp_path / f"{number}.md").write_text("nothing")
+    Workspace.open(tmp_path).check(progress=lambda done, of: told.append((done, of)))
+    assert told[-1] == (10, 10)
+
+
+def test_the_same_diagnostics_come_from_one_process_and_from_two(tmp_path: Path) -> None:
+    folder = tmp_path / "tools"
+    folder.mkdir()
+    for number in range(500):
+        text = f"---\ntool_id: t-{number:04}\nstatus: {'active' if number % 7 else 'odd'}\n---\n"
+        (folder / f"t-{number:04}.tool.md").write_text(text)
+    workspace = Workspace.open(tmp_path)
+    alone = workspace.check(use_cache=False, jobs=1).diagnostics
+    together = workspace.check(use_cache=False, jobs=2).diagnostics
+    assert alone == together
+    assert alone

@@ -1,0 +1,243 @@
+"""Tools of a workspace for each provider: flags, examples, guidance, what only the runtime fills in, and what is left out."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from ferrule.contracts.format import WriteOptions
+from ferrule.definitions.formats.builtin import FORMATS
+from ferrule.model.diagnostic import Severity
+from ferrule.model.exposure import ResourceExposure
+from ferrule.model.tool import FACT_NAMES, SafetyFacts, Tool, raw
+
+NAMES = [name for name in FORMATS.names() if name != "openapi"]
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"order": {"type": "string"}, "note": {"type": "string"}},
+    "required": ["order"],
+}
+
+
+def tool(name: str = "refund", **more: Any) -> Tool:
+    given: dict[str, Any] = {
+        "tool_id": f"shop.{name}",
+        "namespace": "shop",
+        "name": name,
+        "description": "Give money back.",
+        "lifecycle": "available",
+        "tool_kind": "function",
+        "dialect": "agent_tool",
+        "input_schema": raw(SCHEMA),
+        "inferred_facts": FACT_NAMES,
+    }
+    return Tool(**given | more)
+
+
+def written(name: str, *tools: Tool, **options: Any) -> Any:
+    return FORMATS.get(name).write(tools, WriteOptions(**options)).value
+
+
+def test_each_provider_gets_its_own_shape() -> None:
+    closed = {**SCHEMA, "additionalProperties": False}
+    one = tool(input_schema=raw(closed))
+    function = {"name": "refund", "description": "Give money back.", "parameters": closed}
+    chat = [{"type": "function", "function": function}]
+    assert written("openai", one) == chat
+    assert written("mistral", one) == chat
+    assert written("openai-responses", one) == [{"type": "function", **function, "strict": False}]
+    assert written("anthropic", one) == [{"name": "refund", "description": "Give money back.", "input_schema": closed}]
+    assert written("gemini", one) == [
+        {
+            "functionDeclarations": [
+                {**{k: function[k] for k in ("name", "description")}, "parametersJsonSchema": closed}
+            ]
+        }
+    ]
+    assert written("bedrock", one) == {
+        "tools": [{"toolSpec": {"name": "refund", "description": "Give money back.", "inputSchema": {"json": closed}}}]
+    }
+    assert written("mcp", one, is_plain=True) == {
+        "tools": [{"name": "refund", "description": "Give money back.", "inputSchema": closed}]
+    }
+
+
+def test_at_46_strict_is_said_where_it_can_be() -> None:
+    """AT-46: the flag is set with a schema that fits it; formats without one say nothing, and so does a tool that is not."""
+    assert written("openai", tool(), is_strict=True)[0]["function"]["strict"] is True
+    assert written("openai-responses", tool(), is_strict=True)[0]["strict"] is True
+    assert written("anthropic", tool(), is_strict=True)[0]["strict"] is True
+    assert written("mistral", tool(), is_strict=True)[0]["function"]["strict"] is True
+    assert written("bedrock", tool(), is_strict=True)["tools"][0]["toolSpec"]["strict"] is True
+    parameters = written("openai", tool(), is_strict=True)[0]["function"]["parameters"]
+    assert sorted(parameters["required"]) == ["note", "order"]
+    assert parameters["additionalProperties"] is False
+    lenient = tool(facts=SafetyFacts(strict=False))
+    assert "strict" not in written("openai", lenient, is_strict=True)[0]["function"]
+    for name in ("gemini", "ollama"):
+        assert "strict" not in json.dumps(written(name, tool(), is_strict=True))
+
+
+def test_tools_that_are_loaded_later_say_so_where_a_provider_knows_it() -> None:
+    later = {"deferred": frozenset({"shop.refund"})}
+    for name in ("anthropic", "openai-responses"):
+        first, second = written(name, tool(), tool("other"), **later)
+        assert first["defer_loading"] is True
+        assert "defer_loading" not in second
+    assert "defer_loading" not in json.dumps(written("openai", tool(), **later))
+
+
+def test_examples_that_fit_are_shown_to_claude() -> None:
+    examples = [{"order": "A-1"}, {"order": 5}, "nonsense", {"order": "A-2", "trace": "x"}, {"order": "A-1"}]
+    contract = {"examples": examples, "internal_only_fields": ["trace"]}
+    one = tool(payload=raw({"input_contract": contract}))
+    assert written("anthropic", one)[0]["input_examples"] == [{"order": "A-1"}]
+    by_schema = tool(input_schema=raw({**SCHEMA, "examples": [{"order": "B-1"}]}))
+    assert written("anthropic", by_schema)[0]["input_examples"] == [{"order": "B-1"}]
+    assert "input_examples" not in written("anthropic", tool())[0]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_at_56_what_the_runtime_fills_in_is_shown_to_nobody(name: str) -> None:
+    """AT-55, AT-56."""
+    secret = {"type": "string", "visibility": "internal", "description": "trace_token of the runtime"}
+    schema = {**SCHEMA, "properties": {**SCHEMA["properties"], "trace_token": secret}, "required": ["trace_token"]}
+    marked = tool(input_schema=raw(schema))
+    listed = tool(
+        input_schema=raw({**SCHEMA, "properties": {**SCHEMA["properties"], "trace_token": {"type": "string"}}}),
+        payload=raw({"input_contract": {"internal_only_fields": ["trace_token"]}}),
+    )
+    for one in (marked, listed):
+        for is_strict in (False, True):
+            writing = FORMATS.get(name).write([one], WriteOptions(is_strict=is_strict))
+            assert "trace_token" not in json.dumps(writing.value)
+            assert any("trace_token" in loss.field for loss in writing.losses)
+
+
+def test_guidance_goes_into_the_description_and_is_told() -> None:
+    payload = {"use_guidance": {"use_when": ["a parcel got lost"], "avoid_when": ["it is late"]}, "log_args": True}
+    writing = FORMATS.get("openai").write([tool(dialect="aml", payload=raw(payload))], WriteOptions())
+    description = writing.value[0]["function"]["description"]  # type: ignore[index]
+    assert description.startswith("Give money back.\n\nUse it when:\n- a parcel got lost")
+    told = {loss.field: loss.instead for loss in writing.losses}
+    assert told["aml.use_guidance"] == "description"
+    assert told["aml.log_args"] == "dropped"
+
+
+def test_a_title_stands_in_for_a_description_that_is_missing() -> None:
+    one = tool(description="", title="Refund an order")
+    assert written("openai", one)[0]["function"]["description"] == "Refund an order"
+    assert "description" not in written("bedrock", tool(description=""))["tools"][0]["toolSpec"]
+    assert written("gemini", tool(description=""))[0]["functionDeclarations"][0]["description"] == "refund"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_one_bad_tool_takes_none_of_the_others_with_it(name: str) -> None:
+    form = FORMATS.get(name)
+    old, new = tool("old", version="1.0.0"), tool("old", version="1.10.0", description="Newer.")
+    page = tool("page", exposed_as=ResourceExposure(uri="shop://page"))
+    writing = form.write([old, new, page, tool("fine")], WriteOptions())
+    assert [read.tool.description for read in form.read(writing.value, "", {}).tools] == ["Newer.", "Give money back."]
+    assert {finding.path for finding in writing.left_out} == {("shop.old",), ("shop.page",)}
+    assert all("is left out" in finding.message for finding in writing.left_out)
+
+
+def test_a_schema_that_cannot_be_said_leaves_out_its_tool_alone() -> None:
+    endless = {"type": "object", "properties": {"next": {"$ref": "#"}}, "required": ["next"]}
+    bad = tool("bad", input_schema=raw(endless))
+    for name in ("anthropic", "openai", "gemini", "ollama"):
+        writing = FORMATS.get(name).write([bad, tool("fine")], WriteOptions(is_strict=True))
+        reading = FORMATS.get(name).read(writing.value, "", {})
+        assert len(reading.tools) + len(writing.left_out) == 2
+        assert "fine" in {read.tool.name for read in reading.tools}
+
+
+def test_at_261_a_name_that_is_forbidden_is_changed_and_leads_back() -> None:
+    name = "orders.of.customers/" + "x" * 70
+    form = FORMATS.get("openai")
+    writing = form.write([tool(name)], WriteOptions())
+    (changed,) = writing.names
+    assert len(changed) == 64
+    assert form.read(writing.value, "", writing.names).tools[0].tool.name == name
+    assert [loss.put for loss in writing.losses if loss.field == "name"] == [changed]
+
+
+def test_mcp_tells_declared_facts_alone() -> None:
+    facts = SafetyFacts(is_read_only=True, is_destructive=False, is_open_world=False)
+    stated = tool(
+        facts=facts, inferred_facts=tuple(n for n in FACT_NAMES if n not in ("is_read_only", "is_open_world"))
+    )
+    assert written("mcp", stated)["tools"][0]["annotations"] == {"readOnlyHint": True, "openWorldHint": False}
+    assert "annotations" not in written("mcp", tool(facts=facts))["tools"][0]
+
+
+def test_mcp_carries_what_it_has_no_words_for_and_gives_it_back() -> None:
+    one = tool(
+        dialect="aml", version="2.0.0", owner="us", tags=("a",), payload=raw({"transport": {"type": "rest-api"}})
+    )
+    writing = FORMATS.get("mcp").write([one], WriteOptions())
+    back = FORMATS.get("mcp").read(json.loads(json.dumps(writing.value)), "elsewhere", {}).tools[0].tool
+    assert back == one
+    assert {loss.instead for loss in writing.losses} == {"extension"}
+    assert "aml.transport" in {loss.field for loss in writing.losses}
+
+
+def test_what_a_model_says_with_null_is_not_lost() -> None:
+    """A property that may be left out is required in strict mode, and null leaves it out: that is read back as it was."""
+    losses = FORMATS.get("openai").write([tool()], WriteOptions(is_strict=True)).losses
+    told = {loss.field: loss.instead for loss in losses if loss.field.startswith("input_schema")}
+    assert told["input_schema/required"] == told["input_schema/properties/note/type"] == "rewritten"
+
+
+def listed(name: str, **more: Any) -> Tool:
+    """A tool that came in by a list for OpenAI."""
+    schema = {**SCHEMA, "required": ["order", "note"], "additionalProperties": False}
+    function = {"name": name, "description": "Give money back.", "parameters": schema, **more}
+    return FORMATS.get("openai").read([{"type": "function", "function": function}], "", {}).tools[0].tool
+
+
+@pytest.mark.parametrize("name", ["find_café", "find.Order", "f" * 65])
+def test_a_name_that_its_own_provider_refuses_is_kept_and_told(name: str) -> None:
+    writing = FORMATS.get("openai").write([listed(name)], WriteOptions())
+    assert [one["function"]["name"] for one in _list(writing.value)] == [name]
+    assert not writing.left_out and not writing.losses and not writing.names
+    assert [(one.rule, one.path, one.severity) for one in writing.findings] == [
+        ("refused-name", (name,), Severity.WARNING)
+    ]
+    assert f"OpenAI chat completions refuses the name {name!r}" in writing.findings[0].message
+
+
+def test_nothing_is_said_against_names_that_a_provider_takes() -> None:
+    assert not FORMATS.get("openai").write([listed("refund")], WriteOptions()).findings
+    assert not FORMATS.get("anthropic").write([listed("find.Order")], WriteOptions()).findings, "it is renamed"
+    for name in ("gemini", "ollama"):
+        form = FORMATS.get(name)
+        own = json.loads(json.dumps(form.write([tool("find_order")], WriteOptions()).value).replace("find_o", "find.O"))
+        reading = form.read(own, "", {})
+        assert not form.write([read.tool for read in reading.tools], WriteOptions()).findings
+
+
+@pytest.mark.parametrize("name", ["openai-responses", "mistral", "anthropic", "bedrock"])
+def test_strict_of_another_provider_is_said_where_it_is_asked_for(name: str) -> None:
+    def why(said: bool, is_strict: bool) -> list[str]:
+        writing = FORMATS.get(name).write([listed("refund", strict=said)], WriteOptions(is_strict=is_strict))
+        return [loss.why for loss in writing.losses if loss.field == "openai.strict"]
+
+    assert why(True, False) == [f"{FORMATS.get(name).title} is asked for it with --strict"]
+    assert why(False, True) == ["--strict asks for it of every tool"]
+    assert why(True, True) == why(False, False) == []
+
+
+@pytest.mark.parametrize("name", ["gemini", "ollama"])
+def test_strict_is_lost_where_no_model_is_held_to_a_schema(name: str) -> None:
+    writing = FORMATS.get(name).write([listed("refund", strict=True)], WriteOptions(is_strict=True))
+    assert [loss.why for loss in writing.losses if loss.field == "openai.strict"] == [
+        f"{FORMATS.get(name).title} has no place for it"
+    ]
+
+
+def _list(value: Any) -> list[Any]:
+    assert isinstance(value, list)
+    return value

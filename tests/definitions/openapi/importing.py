@@ -1,0 +1,50 @@
+"""The short way from a document to the definitions that come of it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ferrule.app.imports.openapi import Choice, Files, Imports, imported
+from ferrule.definitions.compiler.read import read
+from ferrule.model.document import Source
+
+
+def bring_in(document: dict[str, Any], choice: Choice | None = None, files: Files | None = None) -> Imports:
+    """The import of a document."""
+    return imported(json.dumps(document, indent=1).encode(), "openapi.json", choice, files=files)
+
+
+def definitions(document: dict[str, Any], choice: Choice | None = None, files: Files | None = None) -> dict[str, Any]:
+    """The front matters that come of a document, by tool id."""
+    found: dict[str, Any] = {}
+    for name, text in bring_in(document, choice, files).files.items():
+        [back] = read(Source(name, text.encode()))
+        assert isinstance(back.value, dict)
+        found[back.value["tool_id"]] = back.value
+    return found
+
+
+def one(
+    operation: dict[str, Any], *, method: str = "post", path: str = "/x", version: str = "3.0.3", **root: Any
+) -> Any:
+    """The definition that comes of one operation."""
+    document = {
+        "openapi": version,
+        "info": {"title": "T", "version": "1.0.0"},
+        "servers": [{"url": "https://t.example.com"}],
+        "paths": {path: {method: {"responses": {"200": {"description": "Fine."}}, **operation}}},
+        **root,
+    }
+    [made] = definitions(document).values()
+    return made
+
+
+def body(schema: Any, media_type: str = "application/json", **rest: Any) -> dict[str, Any]:
+    """An operation that sends something."""
+    return {"requestBody": {"required": True, "content": {media_type: {"schema": schema, **rest}}}}
+
+
+def components(**schemas: Any) -> dict[str, Any]:
+    """Components with schemas."""
+    return {"components": {"schemas": schemas}}

@@ -1,0 +1,191 @@
+"""A generated project builds, is formatted, and speaks MCP."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from ferrule.definitions.stubs.languages.go.language import LANGUAGE
+from tests.definitions.stubs.languages.go.project import project_plan, running, write_project
+from tests.definitions.stubs.languages.go.workbench import PROGRAMS, unformatted
+from tests.definitions.stubs.languages.toolchains import go
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_project(tmp_path_factory.mktemp("project"))
+
+
+def test_services_and_settings_with_any_names_compile_and_are_formatted(project: Path) -> None:
+    """ADL-44"""
+    assert unformatted(project) == ""
+    go().run("vet", "./...", cwd=project)
+
+
+@pytest.fixture(scope="module")
+def tested(project: Path) -> str:
+    """What `go test` says of the tools and of the settings."""
+    (project / "config" / "settings_test.go").write_text((PROGRAMS / "settings_test.go.txt").read_text())
+    return go().run("test", "-v", "./tools/", "./config/", cwd=project)
+
+
+def test_the_generated_tests_run(tested: str) -> None:
+    """ADL-48"""
+    assert tested.count("\nok ") == 2
+    assert "--- PASS: TestReadTool" in tested
+    for name in ("Greet", "Loose", "Say"):
+        assert f"--- SKIP: Test{name}Handler" in tested
+    assert "nobody has written the tool greet yet; when you have, take this line away" in tested
+
+
+def test_settings_are_what_the_agent_file_and_the_environment_say(tested: str) -> None:
+    settings = json.loads(tested.partition("SETTINGS ")[2].partition("\n")[0])
+    mail = settings["MailX00d8"]
+    assert (mail["URL"], mail["Port"], mail["Empty"], mail["From"]) == ("http://h.example:80/d", "2525", "", "")
+    assert (mail["Price"], mail["Big"], mail["List"]) == ("$5 or json.Number(5)", 2**70, [1, "`"])
+    server = {"Hosts": ["a", "h.example"], "TLS": {"On": False}, "Rates": [1, 2.5], "Any": [None, ""]}
+    assert settings["Nested"] == {"Server": server, "Nothing": {}}
+
+
+def test_variables_that_are_not_set_are_told_once_each(tested: str) -> None:
+    assert "WARNINGS 2 true true\n" in tested
+
+
+def test_it_says_what_it_is_and_has(project: Path) -> None:
+    with running(project) as server:
+        said = server.ask("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}})
+        assert said["protocolVersion"] == "2025-06-18"
+        assert said["serverInfo"] == {"name": "Book `shop`", "version": "0.3.0"}
+        assert server.ask("initialize", {"protocolVersion": "1999-01-01"})["protocolVersion"] == "2025-11-25"
+        server.send("notifications/initialized")
+        assert server.ask("ping") == {}
+        tools = server.ask("tools/list")["tools"]
+    plan = project_plan()
+    assert [tool["name"] for tool in tools] == ["greet", "loose", "read", "say"]
+    assert tools[0]["title"] == "Greet"
+    assert tools[0]["inputSchema"] == msgspec.json.decode(plan.tools[0].input_schema)
+    assert tools[0]["outputSchema"]["required"] == ["words"]
+
+
+def test_a_call_has_a_typed_result(project: Path) -> None:
+    with running(project) as server:
+        result = server.call("greet", {"name": "Ann", "mood": "glad"})
+        assert result["structuredContent"] == {"words": ["hello Ann"], "mood": "glad"}
+        assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
+        assert not result["isError"]
+        assert "not implemented" in server.call("loose", {"n": 2**69})["structuredContent"]["not_implemented"]
+
+
+def test_a_text_is_told_as_it_is_and_null_as_nothing(project: Path) -> None:
+    with running(project) as server:
+        for text in ("plain", '"q"', "123", "null", "é\n"):
+            assert server.call("say", {"text": text})["content"] == [{"type": "text", "text": text}]
+        assert server.call("say", {}) == {"content": [], "isError": False}
+
+
+def test_failures_are_results(project: Path) -> None:
+    with running(project) as server:
+        refused = server.call("greet", {"name": "A" * 21})
+        assert refused["isError"]
+        assert "/name: must have at most 20 characters" in refused["content"][0]["text"]
+        assert "/words" in server.call("greet", {"name": "wrong"})["content"][0]["text"]
+        assert server.call("greet", {"name": "panic"})["content"][0]["text"] == "the tool broke: oh"
+        assert "FERRULE_URL" in server.call("read", {"file_path": "x"})["content"][0]["text"]
+
+
+def test_requests_that_mean_nothing_are_refused(project: Path) -> None:
+    with running(project) as server:
+        server.send("tools/call", {"name": "nope"}, 5)
+        assert server.receive()["error"] == {"code": -32602, "message": "Unknown tool: nope"}
+        server.send("server/discover", {}, 6)
+        assert server.receive()["error"]["code"] == -32601
+        server.send_line("{")
+        assert server.receive()["error"]["code"] == -32700
+        server.send_line("[]")
+        assert server.receive()["error"]["code"] == -32600
+
+
+_BATCH = [
+    {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "greet", "arguments": {"name": "slow"}}},
+    {"jsonrpc": "2.0", "method": "notifications/initialized"},
+    {"jsonrpc": "2.0", "id": "b", "method": "ping"},
+    {"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {"name": "nope"}},
+    5,
+]
+
+
+def test_a_batch_is_answered_in_the_revision_that_has_them(project: Path) -> None:
+    with running(project) as server:
+        server.ask("initialize", {"protocolVersion": "2025-03-26", "capabilities": {}})
+        server.send_line(json.dumps(_BATCH))
+        answers = {answer["id"]: answer for answer in server.receive()}
+        assert answers[1]["result"]["structuredContent"] == {"words": ["hello slow"]}
+        assert answers["b"]["result"] == {}
+        assert (answers[3]["error"]["code"], answers[None]["error"]["code"]) == (-32602, -32600)
+        assert len(answers) == 4
+        server.send_line(json.dumps(_BATCH[1:2]))
+        assert server.ask("ping", number=9) == {}
+        server.send_line("[]")
+        assert server.receive()["error"]["code"] == -32600
+
+
+def test_a_batch_is_refused_in_any_other_revision(project: Path) -> None:
+    with running(project) as server:
+        server.ask("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}})
+        server.send_line(json.dumps(_BATCH))
+        assert server.receive()["error"]["code"] == -32600
+
+
+def test_calls_that_run_are_answered_when_the_input_ends(project: Path) -> None:
+    with running(project) as server:
+        server.send("tools/call", {"name": "greet", "arguments": {"name": "slow"}}, 1)
+        server.close()
+        assert server.receive()["result"]["structuredContent"] == {"words": ["hello slow"]}
+
+
+def test_no_arguments_are_an_empty_object(project: Path) -> None:
+    with running(project) as server:
+        for params in ({"name": "loose"}, {"name": "loose", "arguments": None}):
+            assert not server.ask("tools/call", params)["isError"]
+
+
+def test_progress_is_told_to_who_asks(project: Path) -> None:
+    with running(project) as server:
+        params = {"name": "greet", "arguments": {"name": "Ann"}, "_meta": {"progressToken": "p"}}
+        server.send("tools/call", params, 3)
+        told = server.receive()
+        assert told["method"] == "notifications/progress"
+        assert told["params"] == {"progressToken": "p", "progress": 1, "total": 2, "message": "half way"}
+        assert server.receive()["id"] == 3
+
+
+def test_a_call_can_be_cancelled_while_others_run(project: Path) -> None:
+    with running(project) as server:
+        params = {"name": "greet", "arguments": {"name": "wait"}, "_meta": {"progressToken": 1}}
+        server.send("tools/call", params, 7)
+        assert server.receive()["method"] == "notifications/progress"
+        assert server.call("greet", {"name": "Bob"})["structuredContent"] == {"words": ["hello Bob"]}
+        server.send("notifications/cancelled", {"requestId": 7, "reason": "enough"})
+        assert server.ask("ping") == {}
+    assert "canceled" in (project / "log").read_text()
+
+
+def test_what_no_integer_holds_is_told(project: Path) -> None:
+    (note,) = LANGUAGE.write(project_plan()).notes
+    assert note.tool_id == "bench.loose"
+    assert note.note.pointer == "#/properties/n"
+    assert "json.Number" in note.note.message
+
+
+def test_a_changed_contract_does_not_compile(project: Path, tmp_path: Path) -> None:
+    path = project / "tools" / "greet.go"
+    kept = path.read_text()
+    path.write_text(kept.replace("Contract_", "Contract_00"))
+    try:
+        with pytest.raises(AssertionError, match="undefined: GreetContract_00"):
+            go().run("build", "./tools/", cwd=project)
+    finally:
+        path.write_text(kept)

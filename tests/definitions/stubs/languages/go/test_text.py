@@ -1,0 +1,118 @@
+"""Literals, comments and columns of Go, and names of files and packages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import msgspec
+import pytest
+
+from ferrule.contracts.language import Project, Service
+from ferrule.definitions.stubs.languages.go.language import LANGUAGE
+from ferrule.definitions.stubs.languages.go.names import safe_stem, support_names
+from ferrule.definitions.stubs.languages.go.project import module_file
+from ferrule.definitions.stubs.languages.go.surroundings import module_of
+from ferrule.definitions.stubs.languages.go.text import aligned, comment, json_literal, quoted
+from tests.definitions.stubs.languages.go.workbench import planned, tool_of
+from tests.definitions.stubs.languages.toolchains import gofmt
+
+_LINES = (
+    "# x", "Heading", "- a", "  in", "1. b", "[l]: http://x.example/z", "``q''", "", "+build x", "}", "{", "text.", "func x() {",
+    "\ttab", "'''", "A B c", "* s", "• u", "http://a.example/c", "[a]", "a\\", "é É", "Über", "X's", "X 's", "\u2028", "go:x",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "literal"),
+    [
+        ("plain", '"plain"'),
+        ('"\\', '"\\"\\\\"'),
+        ("\n\t\r\x00\x7f", '"\\n\\t\\r\\u0000\\u007f"'),
+        ("é\u202e\U0001f600\U000e0001", '"é\\u202e\U0001f600\\U000e0001"'),
+        ("Grüße,\u00a0日本 \ufeff", '"Grüße,\\u00a0日本 \\ufeff"'),
+        ("`${x}`", '"`${x}`"'),
+    ],
+)
+def test_a_literal_can_be_read_and_ends_where_it_should(text: str, literal: str) -> None:
+    assert quoted(text) == literal
+
+
+def test_json_is_a_raw_literal_without_backticks() -> None:
+    raw = msgspec.Raw(msgspec.json.encode({"`": "é\U0001f600\u2028"}))
+    assert json_literal(raw) == '`{"\\u0060":"é\U0001f600\\u2028"}`'
+    assert msgspec.json.decode(json_literal(raw).strip("`")) == {"`": "é\U0001f600\u2028"}
+
+
+def test_no_words_end_a_comment() -> None:
+    lines = comment(["a\nb\r\nc\u2028d\x85e\x0bf\x00\u202e"])
+    assert lines == ["// a", "// b", "// c", "// d", "// e", "// f\\u0000\\u202e"]
+
+
+def test_random_comments_and_columns_are_left_alone_by_gofmt(tmp_path: Path) -> None:
+    chance = Random(3)
+    lines = ["package x", ""]
+    for number in range(300):
+        words = "\n".join(chance.choice(_LINES) for _ in range(chance.randint(1, 8)))
+        lines += [*comment([f"T{number} is one.", words]), f"type T{number} struct {{"]
+        rows = [
+            [f"F{at}" + "x" * chance.randint(0, 9), chance.choice(["int", "map[string]any", "*é"]), '`json:"a"`'][
+                : chance.choice([2, 3, 3])
+            ]
+            for at in range(chance.randint(1, 6))
+        ]
+        lines += [*(f"\t{row}" for row in aligned(rows)), "}", ""]
+    (tmp_path / "x.go").write_text("\n".join(lines[:-1]) + "\n")
+    assert gofmt().run("-d", ".", cwd=tmp_path) == ""
+
+
+@pytest.mark.parametrize(
+    ("stem", "safe"),
+    [
+        ("get_weather", "get_weather"),
+        ("linux", "linux"),
+        ("get_windows", "get_windows_go"),
+        ("a_linux_amd64", "a_linux_amd64_go"),
+        ("x_test", "x_test_go"),
+        ("x_gen", "x_gen_go"),
+        ("x_go", "x_go_go"),
+    ],
+)
+def test_a_file_is_compiled_everywhere(stem: str, safe: str) -> None:
+    assert safe_stem(stem) == safe
+
+
+@pytest.mark.parametrize("name", ["aux", "con", "nul", "prn", "com1", "lpt9"])
+def test_no_file_is_called_what_windows_takes_for_something_else(name: str) -> None:
+    service = Service(name=name, interface="X", factory="NewX")
+    plan = planned([tool_of(name, {"type": "object"})], project=Project(name="x", version="1", services=(service,)))
+    parts = {part.partition(".")[0] for file in LANGUAGE.write(plan).files for part in file.path.split("/")}
+    assert name not in parts
+    assert any(part.startswith(name) for part in parts)
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "path"),
+    [
+        ("books.example/clerk", "x", "books.example/clerk"),
+        ("", "Book shop", "book-shop"),
+        ("@scope/x", "x", "x"),
+        ("a//b", "x", "x"),
+        ("../x", "y", "y"),
+        ("fmt", "fmt", "fmt-tools"),
+        ("", "日本", "u26085-u26412"),
+    ],
+)
+def test_a_module_has_a_legal_path(module: str, name: str, path: str) -> None:
+    assert module_of(Project(name=name, version="1", module=module)) == path
+
+
+def test_names_of_support_files_are_known() -> None:
+    assert {"Optional", "InvalidJSON", "parts", "patternSet", "Serve", "sharedClient"} <= support_names()
+
+
+@pytest.mark.parametrize(
+    ("said", "written"), [("1.24", "1.24"), ("1.24.3", "1.24.3"), ("1.18", "1.21"), ("", "1.21"), ("1.24\nx", "1.21")]
+)
+def test_the_module_is_of_the_version_that_the_agent_names_if_that_can_compile_it(said: str, written: str) -> None:
+    assert module_file("shop.example/clerk", said).text == f"module shop.example/clerk\n\ngo {written}\n"

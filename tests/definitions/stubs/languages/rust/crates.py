@@ -1,0 +1,188 @@
+"""Crates made of generated stubs, compiled with warnings as errors into one shared folder, and programs that drive them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ferrule.contracts.language import Injected, Plan, Project, SourceFile, StubKind, ToolPlan
+from ferrule.definitions.stubs.contract import contract_of
+from ferrule.definitions.stubs.identifiers import ACRONYMS, Style, identifiers, pascal, snake
+from ferrule.definitions.stubs.languages.rust.language import LANGUAGE
+from ferrule.definitions.stubs.placeholder import placeholder_of
+from ferrule.definitions.stubs.tree import type_tree
+from tests.definitions.stubs.languages.toolchains import cargo, rustfmt
+
+CARGO = """[package]
+name = "{name}"
+version = "0.1.0"
+edition = "2021"
+
+[dependencies]
+serde = {{ version = "1", features = ["derive"] }}
+serde_json = "1"
+
+[profile.dev]
+debug = 0
+incremental = false
+"""
+_STRICT = "#![deny(warnings)]\n"
+
+
+class Given(NamedTuple):
+    """A tool to make stubs of."""
+
+    name: str
+    schema: Any
+    output: Any = None
+    description: str = "What it does."
+    inject: tuple[Injected, ...] = ()
+    title: str = ""
+    tags: tuple[str, ...] = ()
+    builtin: str = ""
+
+
+def planned(tools: Sequence[Given], kind: StubKind = "implementation", **project: Any) -> Plan:
+    """The plan of some tools."""
+    names = [tool.name for tool in tools]
+    stems = identifiers(names, Style(snake, longest=60), LANGUAGE.reserved_stems)
+    types = identifiers(names, Style(pascal, longest=80), LANGUAGE.reserved_types)
+    taken = set(LANGUAGE.reserved_types)
+    is_project = bool(project.pop("is_project", False))
+    made = tuple(_planned(tool, stems[tool.name], types[tool.name], taken) for tool in tools)
+    about = {"name": "try-out", "version": "1.2.3", "acronyms": ACRONYMS, **project}
+    return Plan(kind=kind, project=Project(**about), tools=made, is_project=is_project)
+
+
+def _planned(tool: Given, stem: str, name: str, taken: set[str]) -> ToolPlan:
+    raw = msgspec.Raw(json.dumps(tool.schema).encode())
+    output = None if tool.output is None else msgspec.Raw(json.dumps(tool.output).encode())
+    return ToolPlan(
+        tool_id=f"try.{tool.name}",
+        name=tool.name,
+        stem=stem,
+        type_name=name,
+        title=tool.title,
+        description=tool.description,
+        tags=tool.tags,
+        digest="sha256:" + "0" * 64,
+        contract=contract_of(f"try.{tool.name}", raw, output),
+        input=type_tree(tool.schema, f"{name}Input", taken=taken),
+        output=None if output is None else type_tree(tool.output, f"{name}Output", taken=taken),
+        input_schema=raw,
+        output_schema=output,
+        placeholder=None if output is None else placeholder_of(output),
+        inject=tool.inject,
+        builtin=tool.builtin,
+    )
+
+
+def write(files: Iterable[SourceFile], folder: Path) -> None:
+    """Puts files where they belong."""
+    for each in files:
+        path = folder / each.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(each.text, encoding="utf-8")
+
+
+def well_formed(folder: Path) -> None:
+    """Fails where rustfmt would change a file."""
+    sources = [str(path) for path in sorted(folder.rglob("*.rs"))]
+    rustfmt().run("--check", *sources, cwd=folder)
+
+
+def library(plan: Plan, folder: Path, main: str, name: str = "tried") -> None:
+    """A crate of stubs with a program of ours; nothing of it may be warned of."""
+    write(LANGUAGE.write(plan).files, folder)
+    modules = sorted({path.name.removesuffix(".rs") for path in (folder / "src").iterdir()} - {"lib", "main"})
+    (folder / "src" / "lib.rs").write_text(_STRICT + "".join(f"pub mod {module};\n" for module in modules))
+    (folder / "src" / "main.rs").write_text(_STRICT + main)
+    (folder / "Cargo.toml").write_text(CARGO.format(name=name))
+
+
+def built(folder: Path, name: str = "tried") -> Path:
+    """The program of a crate."""
+    cargo().run("build", "--quiet", cwd=folder)
+    return Path(cargo().env["CARGO_TARGET_DIR"]) / "debug" / name
+
+
+def talked(program: Path, lines: Iterable[Any], **env: str) -> list[Any]:
+    """What a program answers to lines of JSON, one for each."""
+    text = "".join(f"{json.dumps(line)}\n" for line in lines)
+    done = subprocess.run(
+        [program], input=text.encode(), capture_output=True, timeout=120, check=False, env={**os.environ, **env}
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def echo_main(plan: Plan, crate: str = "tried") -> str:
+    """A program that reads lines. With a schema, or the text of one: which of the values fit it, and why the others do not. With
+    numbers, where null is NaN: their JSON text, or why there is none. With a tool: the text decoded as its input and encoded
+    again, or why it is refused."""
+    arms = "".join(f"        {json.dumps(tool.stem)} => echo!({tool.stem}),\n" for tool in plan.tools)
+    return f"""use std::collections::BTreeMap;
+use std::io::BufRead;
+
+use serde_json::{{json, Value}};
+use {crate}::tools::generated;
+use {crate}::tools::support::json::parse;
+use {crate}::tools::support::schema::{{plain, Mismatch, Schema}};
+use {crate}::tools::support::wire::Filled;
+
+fn main() {{
+    for line in std::io::stdin().lock().lines() {{
+        let line = parse(line.unwrap().as_bytes()).unwrap();
+        let answer = match &line {{
+            line if line.get("tool").is_some() => echoed(line),
+            line if line.get("numbers").is_some() => written(line),
+            line => checked(line),
+        }};
+        println!("{{}}", answer);
+    }}
+}}
+
+fn written(line: &Value) -> Value {{
+    let numbers = line["numbers"].as_array().unwrap().iter();
+    let numbers: Vec<f64> = numbers.map(|number| number.as_f64().unwrap_or(f64::NAN)).collect();
+    let mut filled = Filled::default();
+    let placed = numbers.iter().try_for_each(|number| filled.item::<_, Mismatch>(number));
+    let listed = plain(&BTreeMap::from([("listed", Some(&numbers))]));
+    json!([placed.map(|()| filled.items()).map_err(told), listed.map_err(told)])
+}}
+
+fn told(mismatch: Mismatch) -> Value {{
+    json!({{ "error": mismatch.to_string(), "place": mismatch.place }})
+}}
+
+fn checked(line: &Value) -> Value {{
+    let schema = match line["document"].as_str() {{
+        Some(text) => Schema::read(text),
+        None => Schema::new(line["schema"].clone()),
+    }};
+    let values = line["values"].as_array().unwrap().iter();
+    values.map(|value| schema.check(value).map_or_else(|why| json!(why.to_string()), |()| json!(true))).collect()
+}}
+
+fn echoed(line: &Value) -> Value {{
+    let text = line["text"].as_str().unwrap().as_bytes();
+    macro_rules! echo {{
+        ($tool:ident) => {{
+            generated::$tool::decode_input(text).and_then(|input| generated::$tool::encode_input(&input))
+        }};
+    }}
+    let outcome = match line["tool"].as_str().unwrap() {{
+{arms}        _ => panic!("no such tool"),
+    }};
+    match outcome {{
+        Ok(text) => json!({{ "text": String::from_utf8(text).unwrap() }}),
+        Err(mismatch) => told(mismatch),
+    }}
+}}
+"""

@@ -1,0 +1,234 @@
+"""A generated project builds with `tsc` alone, runs with `node` alone and speaks the Model Context Protocol."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.run import ferrule
+from tests.definitions.stubs.languages.toolchains import node, prettier, tsc
+from tests.definitions.stubs.languages.typescript.workshop import HERE
+
+_AGENT = """
+apiVersion: adl.inference-gateway.com/v1
+kind: Agent
+metadata: {name: clerk, description: Finds orders., version: 1.2.3}
+spec:
+  capabilities: {streaming: false, pushNotifications: false, stateTransitionHistory: false}
+  server: {port: 8080}
+  language: {typescript: {packageName: "@shop/clerk", nodeVersion: "20"}}
+  config:
+    database: {url: "${SHOP_DATABASE_URL:-memory}", pool: 5, shard: 9007199254740993, limits: [12345678901234567890]}
+    tools: {read: {enabled: true}}
+  services:
+    orderRepo: {type: repository, interface: OrderRepo, factory: NewOrderRepo, description: Where orders are.}
+  tools:
+    - id: find_order
+      name: find_order
+      description: Finds an order.
+      tags: [orders]
+      inject: [logger, orderRepo, config.database]
+      schema:
+        type: object
+        properties: {id: {type: string}, count: {type: integer, minimum: 1}}
+        required: [id]
+    - id: wait_long
+      name: wait_long
+      description: Waits.
+      tags: [orders]
+      schema: {type: object, properties: {seconds: {type: number}}}
+    - id: read
+"""
+_FIND = "    return { not_implemented: definition.name };\n"
+_FOUND = """\
+    call.report({ progress: 1, total: 2, message: "looking" });
+    logger.info("found", { orderRepo });
+    const shard: bigint = databaseConfig.shard;
+    if (input.id === "text") {
+      return '12 "x"';
+    }
+    return { id: input.id, url: databaseConfig.url, shard: `${shard}` };
+"""
+_WAITED = """\
+    await new Promise((resolve, reject) => {
+      setTimeout(resolve, (input.seconds ?? 60) * 1000);
+      call.signal.addEventListener("abort", () => reject(new Error("stopped")));
+    });
+    return null;
+"""
+
+
+class Program:
+    """The project, running."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+
+    def send(self, **message: Any) -> None:
+        """Sends a message."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+        self._process.stdin.flush()
+
+    def end(self) -> None:
+        """Nothing more will be sent."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+
+    def read(self) -> dict[str, Any]:
+        """The next message."""
+        assert self._process.stdout is not None
+        said = json.loads(self._process.stdout.readline())
+        assert isinstance(said, dict)
+        return said
+
+    def ask(self, method: str, number: int = 1, **params: Any) -> dict[str, Any]:
+        """The answer to a request."""
+        self.send(id=number, method=method, params=params)
+        return self.read()
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project generated from an agent file, with its tools filled in and built."""
+    folder = tmp_path_factory.mktemp("project")
+    (folder / "clerk.yaml").write_text(_AGENT)
+    ran = ferrule("gen", "typescript", "clerk.yaml", "--project", "--out", "out", folder=folder)
+    assert ran.code == 0, ran
+    out = folder / "out"
+    assert prettier().run("--list-different", ".", cwd=out) == ""
+    tsc().run("-p", ".", cwd=out)  # before anything is filled in (ADL-41)
+    for stem, body in {"find_order": _FOUND, "wait_long": _WAITED}.items():
+        file = out / "src" / "tools" / f"{stem}.ts"
+        text = file.read_text()
+        assert _FIND in text
+        file.write_text(text.replace(_FIND, body))
+    tsc().run("-p", ".", cwd=out)
+    return out
+
+
+@contextmanager
+def _running(project: Path) -> Iterator[Program]:
+    process = subprocess.Popen(
+        [*node().command, "dist/src/main.js"],
+        cwd=project,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        yield Program(process)
+    finally:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.close()
+        try:
+            assert process.wait(timeout=20) == 0
+        finally:
+            process.kill()
+            process.stdout.close()
+
+
+def test_tools_are_listed_and_called(project: Path) -> None:
+    with _running(project) as program:
+        hello = program.ask("initialize", protocolVersion="2025-06-18", capabilities={}, clientInfo={})["result"]
+        assert hello["protocolVersion"] == "2025-06-18"
+        assert hello["serverInfo"] == {"name": "clerk", "version": "1.2.3"}
+        program.send(method="notifications/initialized")
+        listed = program.ask("tools/list")["result"]["tools"]
+        assert [each["name"] for each in listed] == ["find_order", "wait_long", "read"]
+        assert listed[0]["inputSchema"]["properties"]["count"] == {"type": "integer", "minimum": 1}
+        found = program.ask("tools/call", name="find_order", arguments={"id": "A1"})["result"]
+        assert found["structuredContent"] == {"id": "A1", "url": "memory", "shard": "9007199254740993"}
+        assert json.loads(found["content"][0]["text"]) == found["structuredContent"]
+        text = program.ask("tools/call", name="find_order", arguments={"id": "text"})["result"]
+        assert text == {"content": [{"type": "text", "text": '12 "x"'}], "isError": False}
+        nothing = program.ask("tools/call", name="wait_long", arguments={"seconds": 0})["result"]
+        assert nothing == {"content": [], "isError": False}
+        assert program.ask("ping")["result"] == {}
+
+
+def test_what_goes_wrong_is_told(project: Path) -> None:
+    with _running(project) as program:
+        wrong = program.ask("tools/call", name="find_order", arguments={"id": "A1", "count": 0})["result"]
+        assert wrong["isError"] is True
+        assert wrong["content"][0]["text"] == "input/count: must be at least 1"
+        huge = program.ask("tools/call", 2**60, name="find_order", arguments={"id": "A1", "count": 2**60})
+        assert huge["id"] == 2**60
+        assert huge["result"]["isError"] is True
+        said = huge["result"]["content"][0]["text"]
+        assert said == f"input/count: the integer {2**60} is too large to hold exactly"
+        assert program.ask("tools/call", name="nobody")["error"]["code"] == -32602
+        assert program.ask("resources/list")["error"]["code"] == -32601
+        assert program.ask("initialize", protocolVersion="1999-01-01")["result"]["protocolVersion"] == "2025-11-25"
+        remote = program.ask("tools/call", name="read", arguments={"file_path": "x"})["result"]
+        assert "FERRULE_URL" in remote["content"][0]["text"]
+
+
+def test_progress_is_told_to_who_asks(project: Path) -> None:
+    with _running(project) as program:
+        said = program.ask("tools/call", name="find_order", arguments={"id": "A"}, _meta={"progressToken": "t"})
+        assert said["method"] == "notifications/progress"
+        assert said["params"] == {"progressToken": "t", "progress": 1, "total": 2, "message": "looking"}
+        assert program.read()["id"] == 1
+
+
+def test_calls_run_side_by_side_and_can_be_canceled(project: Path) -> None:
+    with _running(project) as program:
+        program.send(id="long", method="tools/call", params={"name": "wait_long"})
+        assert program.ask("tools/call", 2, name="find_order", arguments={"id": "B"})["id"] == 2
+        program.send(method="notifications/cancelled", params={"requestId": "long"})
+        # A canceled call has no answer: the next one is that of the ping.
+        assert program.ask("ping", 3)["id"] == 3
+
+
+def test_calls_that_run_when_the_input_ends_are_answered(project: Path) -> None:
+    with _running(project) as program:
+        program.send(id=1, method="tools/call", params={"name": "wait_long", "arguments": {"seconds": 0.5}})
+        program.end()
+        assert program.read()["id"] == 1
+
+
+def test_calls_that_do_not_end_are_stopped_some_time_after_the_input_ends(project: Path) -> None:
+    support = str(project / "dist" / "src" / "ferrule")
+    assert node().run(str(HERE / "programs" / "patience.mjs"), support, cwd=project, seconds=20) == "stopped\n"
+
+
+def test_the_program_is_called_after_the_project(project: Path) -> None:
+    assert '[mcp.programs."clerk"]\ncommand = ["node", "./' in (project / "README.md").read_text()
+
+
+def test_large_settings_are_kept_and_told(project: Path) -> None:
+    config = (project / "src" / "config.ts").read_text()
+    assert "  shard: bigint;\n" in config
+    assert "  pool: number;\n" in config
+    ran = ferrule("gen", "--out", "out", folder=project.parent)
+    told = [line for line in ran.out.splitlines() if "looser" in line]
+    assert any("#/config/database/shard: no number can hold this integer" in line for line in told), ran
+    assert any("#/config/database/limits/0" in line for line in told)
+
+
+def test_the_test_skeletons_pass(project: Path) -> None:
+    said = node().run("--test", "dist/test/find_order.test.js", cwd=project)
+    assert "# pass 2" in said
+    assert "# fail 0" in said
+    assert "# todo 1" in said
+
+
+def test_a_changed_definition_stops_the_persons_file_and_leaves_it_alone(project: Path, tmp_path: Path) -> None:
+    """What is generated says the new contract; the file of the person does not compile until it is mended."""
+    (tmp_path / "clerk.yaml").write_text(_AGENT.replace("required: [id]", "required: [id, count]"))
+    out = tmp_path / "out"
+    ran = ferrule("gen", "typescript", "clerk.yaml", "--project", "--out", "out", folder=tmp_path)
+    assert ran.code == 0, ran
+    theirs = (project / "src" / "tools" / "find_order.ts").read_text()
+    (out / "src" / "tools" / "find_order.ts").write_text(theirs)
+    with pytest.raises(AssertionError, match=r"find_order\.ts.*is not assignable to type"):
+        tsc().run("-p", ".", "--noEmit", cwd=out)

@@ -1,0 +1,119 @@
+"""Generated TypeScript on disk, compiled once, and a program that tests ask what it makes of values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ferrule.contracts.language import Plan, Project, SourceFile
+from ferrule.definitions.stubs.languages.typescript.language import LANGUAGE
+from ferrule.definitions.stubs.plan import Choice, plan
+from ferrule.model.tool import Tool
+from tests.definitions.stubs.languages.toolchains import node, prettier, tsc
+
+HERE = Path(__file__).parent
+OPTIONS = {
+    "target": "ES2022",
+    "module": "NodeNext",
+    "lib": ["ES2022", "DOM"],
+    "types": [],
+    "strict": True,
+    "noUncheckedIndexedAccess": True,
+    "exactOptionalPropertyTypes": True,
+    "noImplicitOverride": True,
+    "noImplicitReturns": True,
+    "noFallthroughCasesInSwitch": True,
+    "noPropertyAccessFromIndexSignature": True,
+    "noUnusedLocals": True,
+    "noUnusedParameters": True,
+    "verbatimModuleSyntax": True,
+    "isolatedModules": True,
+    "erasableSyntaxOnly": True,
+    "rootDir": ".",
+    "outDir": "dist",
+}
+"""More than the projects ask for: generated files have to please people who are stricter."""
+
+
+_PLAIN = Choice()
+
+
+class Answer(NamedTuple):
+    """What the program said of a value."""
+
+    is_fine: bool
+    value: Any
+    error: str
+
+
+def tool_of(name: str, schema: Any, output: Any = None, **said: Any) -> Tool:
+    """A tool that takes what a schema says."""
+    return Tool(
+        tool_id=said.pop("tool_id", f"shop.{name}"),
+        namespace=said.pop("namespace", "shop"),
+        name=name,
+        description=said.pop("description", "Tried in a test."),
+        lifecycle="active",
+        tool_kind="function",
+        dialect=said.pop("dialect", "aml"),
+        input_schema=msgspec.Raw(msgspec.json.encode(schema)),
+        output_schema=None if output is None else msgspec.Raw(msgspec.json.encode(output)),
+        **said,
+    )
+
+
+def planned(tools: Sequence[Tool], choice: Choice = _PLAIN, project: Project | None = None) -> Plan:
+    """The plan of some tools."""
+    return plan(tools, project or Project(name="shop", version="1.0.0"), LANGUAGE, choice)
+
+
+def written(folder: Path, files: Iterable[SourceFile]) -> Path:
+    """The files, on disk."""
+    for file in files:
+        path = folder / file.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(file.text, encoding="utf-8", newline="")
+    return folder
+
+
+def compiled(folder: Path, **options: Any) -> None:
+    """What is in a folder, compiled to `dist`. Fails with what the compiler says."""
+    (folder / "package.json").write_text('{ "type": "module" }\n')
+    (folder / "tsconfig.json").write_text(json.dumps({"compilerOptions": {**OPTIONS, **options}, "exclude": ["dist"]}))
+    tsc().run("-p", ".", cwd=folder)
+
+
+def unformatted(folder: Path) -> str:
+    """The files that Prettier would change; empty where there are none."""
+    return prettier().run("--list-different", ".", cwd=folder)
+
+
+class Workshop:
+    """Tools, compiled. Their inputs can be decoded and encoded again."""
+
+    def __init__(self, folder: Path, tools: Sequence[Tool], programs: dict[str, str]) -> None:
+        self.folder = folder
+        self.plan = planned(tools, Choice(is_project=True))
+        written(folder, LANGUAGE.write(self.plan).files)
+        for path, text in programs.items():
+            (folder / path).write_text(text, encoding="utf-8")
+        compiled(folder)
+        self._stems = {each.name: each.stem for each in self.plan.tools}
+
+    def trips(self, pairs: Sequence[tuple[str, str]]) -> list[Answer]:
+        """What texts become that are decoded and encoded again, each by the tool of a name."""
+        lines = "".join(json.dumps({"stem": self._stems[name], "text": text}) + "\n" for name, text in pairs)
+        program = str(HERE / "programs" / "trip.mjs")
+        said = node().run(program, str(self.folder / "dist" / "src"), cwd=HERE, stdin=lines.encode()).split("\n")[:-1]
+        return [Answer(told["error"] is None, told["value"], told["error"] or "") for told in map(json.loads, said)]
+
+    def checks(self, cases: Sequence[tuple[str, Sequence[str]]]) -> list[list[str | None]]:
+        """What is wrong with values, by schemas; all as JSON text."""
+        lines = "".join(json.dumps({"schema": schema, "values": list(values)}) + "\n" for schema, values in cases)
+        program, support = str(HERE / "programs" / "check.mjs"), str(self.folder / "dist" / "src" / "ferrule")
+        said = node().run(program, support, cwd=HERE, stdin=lines.encode()).split("\n")[:-1]
+        return [json.loads(line) for line in said]

@@ -1,0 +1,116 @@
+"""Tools made from the lock alone, and the lock file itself."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ferrule.errors import SettingsError
+from ferrule.infra.lockfile.file import LOCK_FILE, Lock, LockedServer, locked_tool, read_lock, write_lock
+from ferrule.infra.lockfile.tools import emitted, imported_tools, tool_of, unusable
+from ferrule.model.native_ref import native_ref
+from ferrule.model.tool import FACT_NAMES
+from ferrule.model.upstreams import McpServer, McpUpstreams
+
+NATIVE: dict[str, Any] = {
+    "name": "drop/table",
+    "title": "Drop",
+    "description": "Drops\u200b it.",
+    "inputSchema": {"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object", "x-order": 1},
+    "outputSchema": {"type": "object"},
+    "annotations": {"readOnlyHint": True, "destructiveHint": True, "idempotentHint": True},
+    "icons": [{"src": "data:,"}],
+    "_meta": {"a/b": {"c": [1, 2.5, None]}},
+    "later": "kept",
+}
+SERVER = McpServer(url="https://far.example/mcp")
+
+
+def lock_of(*definitions: dict[str, Any], server: str = "far") -> Lock:
+    tools = {tool["name"]: locked_tool(tool, "ada", "2026-01-02T03:04:05Z") for tool in definitions}
+    return Lock(servers={server: LockedServer(source="x", name="n", version="1", tools=tools)})
+
+
+def test_a_lock_comes_back_as_it_was_written_and_hides_nothing(tmp_path: Path) -> None:
+    lock = lock_of(NATIVE)
+    write_lock(tmp_path, lock)
+    assert read_lock(tmp_path) == lock
+    text = (tmp_path / LOCK_FILE).read_text()
+    assert "\u200b" not in text
+    assert "\\u200b" in text
+    assert text.count("\n") > 30
+    assert [file.name for file in tmp_path.iterdir()] == [LOCK_FILE]
+
+
+def test_an_edited_lock_is_not_trusted(tmp_path: Path) -> None:
+    write_lock(tmp_path, lock_of(NATIVE))
+    file = tmp_path / LOCK_FILE
+    edits = [
+        ('"later": "kept"', '"later": "lost"'),
+        ('"drop/table": {', '"other": {'),
+        ("{", ""),
+        ('"version": 1', '"version": 2'),
+    ]
+    for before, after in edits:
+        write_lock(tmp_path, lock_of(NATIVE))
+        file.write_text(file.read_text().replace(before, after, 1))
+        with pytest.raises(SettingsError):
+            read_lock(tmp_path)
+
+
+def test_an_imported_tool_keeps_its_definition_and_believes_no_hint(tmp_path: Path) -> None:
+    """AT-27, AT-29, AT-41 to AT-51."""
+    write_lock(tmp_path, lock_of(NATIVE))
+    (tool,) = imported_tools(tmp_path, McpUpstreams(servers={"far": SERVER}))
+    assert (tool.tool_id, tool.namespace, tool.name) == ("far.drop/table", "far", "drop/table")
+    assert (tool.tool_kind, tool.dialect, tool.lifecycle) == ("mcp_tool", "mcp", "available")
+    assert json.loads(bytes(tool.input_schema)) == NATIVE["inputSchema"]
+    assert emitted(tool) == NATIVE
+    assert tool.facts.is_read_only is False
+    assert tool.facts.is_concurrency_safe is False
+    assert tool.facts.is_destructive is True
+    assert set(tool.inferred_facts) == set(FACT_NAMES)
+    assert native_ref(tool) == {
+        "source": "mcp", "server_id": "far", "method": "tools/call", "tool_name": "drop/table",
+    }  # fmt: skip
+
+
+def test_only_wanted_and_usable_tools_are_imported(tmp_path: Path) -> None:
+    others: list[dict[str, Any]] = [
+        {"name": "two words", "inputSchema": {"type": "object"}},
+        {"name": "no-schema"},
+        {"name": "bad-schema", "inputSchema": {"type": "nonsense"}},
+        {"name": "fetches", "inputSchema": {"$ref": "http://127.0.0.1:1/x.json"}},
+        {"name": "safe_one", "inputSchema": {"type": "object"}},
+    ]
+    write_lock(tmp_path, lock_of(NATIVE, *others))
+    found = imported_tools(
+        tmp_path, McpUpstreams(servers={"far": McpServer(url=SERVER.url, tools=("safe_*", "*-schema"))})
+    )
+    assert [tool.name for tool in found] == ["safe_one"]
+    assert all(unusable(other) is not None for other in others[:4])
+
+
+def test_a_server_that_is_not_pinned_gives_nothing_and_says_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert imported_tools(tmp_path, McpUpstreams(servers={"far": SERVER})) == ()
+    assert "ferrule lock" in caplog.text
+
+
+@pytest.mark.parametrize("server", [McpServer(), McpServer(url="https://x.example", command=("x",))])
+def test_a_server_is_a_command_or_an_address(tmp_path: Path, server: McpServer) -> None:
+    with pytest.raises(SettingsError, match="either a command or a url"):
+        imported_tools(tmp_path, McpUpstreams(servers={"far": server}))
+
+
+def test_tools_of_other_dialects_can_be_written_as_mcp_has_them() -> None:
+    tool = tool_of("far", SERVER, NATIVE)
+    written = emitted(
+        type(tool)(**{field: getattr(tool, field) for field in tool.__struct_fields__} | {"dialect": "aml"})
+    )
+    assert written["inputSchema"] == NATIVE["inputSchema"]
+    assert "annotations" not in written

@@ -1,0 +1,116 @@
+"""Whatever comes back, a request ends: with an answer or one of the failures, and with its place given back."""
+
+from __future__ import annotations
+
+import asyncio
+import zlib
+from contextlib import suppress
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ferrule.infra.network.client import Fetched
+from ferrule.infra.network.failures import BrokenAnswer, TooLong, Unreachable
+
+from .authority import Authority
+from .http2_servers import HOST, h2_client
+from .servers import Peer, Site, client, run, site
+
+FRAGMENTS = st.sampled_from(
+    [b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 100 C\r\n\r\n", b"HTTP/1.0 404 N\r\n", b"HTTP/1.1 304 N\r\n", b"HTTP/1.1 101 S\r\n",
+     b"Content-Length: 5\r\n", b"Content-Length: 0\r\n", b"Content-Length: 99999\r\n", b"Transfer-Encoding: chunked\r\n",
+     b"Transfer-Encoding: identity\r\n", b"Connection: close\r\n", b"Connection: upgrade\r\nUpgrade: x\r\n",
+     b"Keep-Alive: timeout=0\r\n",
+     b"Content-Encoding: gzip\r\n", b"Content-Encoding: deflate\r\n", b"Content-Encoding: br\r\n", b"A: b\r\n",
+     b"A:\r\n", b" folded\r\n",
+     b"\r\n", b"\r\n\r\n", b"5\r\nhello\r\n", b"0\r\n\r\n", b"0\r\nT: v\r\n\r\n", b"hello", b"\n", b"\r", b"\0",
+     b":", b"x" * 3000,
+     zlib.compress(b"hello"), b"\x1f\x8b\x08\0\0\0\0\0\0\3", b"\xcb\x48\xcd\xc9\xc9\x07\0\x86\xa6\x10\x36\x05\0\0\0"]
+)  # fmt: skip
+ANSWERS = st.lists(st.one_of(FRAGMENTS, st.binary(max_size=30)), max_size=12)
+
+
+@settings(deadline=None, max_examples=200)
+@given(ANSWERS, st.sampled_from(["GET", "HEAD", "POST"]), st.booleans(), st.booleans())
+def test_any_bytes_end_as_an_answer_or_a_failure(
+    parts: list[bytes], method: str, together: bool, hangs_up: bool
+) -> None:
+    async def answer(there: Site, peer: Peer) -> None:
+        await peer.read()
+        for part in [b"".join(parts)] if together else parts:
+            await peer.write(part)
+            await asyncio.sleep(0)
+        if not hangs_up:
+            await peer.reader.read()
+
+    async def story() -> None:
+        async with site(answer) as there, client(per_host=1) as http:
+            for _ in range(2):
+                try:
+                    answered = await http.fetch(
+                        method, there.url(), max_bytes=1000, timeout_seconds=5 if hangs_up else 0.02
+                    )
+                    assert isinstance(answered, Fetched) and len(answered.body) <= 1000
+                except (Unreachable, BrokenAnswer, TooLong):
+                    pass
+                except TimeoutError:
+                    assert not hangs_up  # the other side has the time, and the caller sets the limit
+                assert http.in_use(there.target()) == 0
+
+    run(story())
+
+
+HEAD_FRAMES = st.builds(
+    lambda kind, flags, stream, body: len(body).to_bytes(3) + bytes([kind, flags]) + stream.to_bytes(4) + body,
+    st.integers(0, 12), st.integers(0, 255), st.sampled_from([0, 0, 1, 1, 1, 2, 3, 2**31 - 1]),
+    st.one_of(
+        st.binary(max_size=40),
+        st.sampled_from([b"\x88", b"\x88\x5c\x015", b"\0" * 4, b"\0" * 8, b"\0\0\0\1\0\0\0\0", b"\0\3\0\0\0\1"]),
+    ),
+)  # fmt: skip
+
+
+@settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.one_of(HEAD_FRAMES, st.binary(max_size=30)), max_size=8))
+def test_any_frames_end_as_an_answer_or_a_failure(authority: Authority, frames: list[bytes]) -> None:
+    async def answer(there: Site, peer: Peer) -> None:
+        await peer.write(b"\0\0\0\4\0\0\0\0\0")  # settings, so that it is HTTP/2 at first
+        await peer.reader.read(100)
+        for frame in frames:
+            await peer.write(frame)
+        peer.writer.close()
+
+    async def story() -> None:
+        tls = authority.server(HOST, protocols=("h2",))
+        async with site(answer, tls) as there, h2_client(authority) as http:
+            target = there.target()._replace(scheme="https", host=HOST)
+            with suppress(Unreachable, BrokenAnswer, TooLong):
+                await http.fetch("POST", target, body=b"hello", max_bytes=1000, timeout_seconds=5)
+            assert http.in_use(target) == 0
+
+    run(story())
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_any_cut_of_a_good_answer_is_an_answer_or_broken(seed: int) -> None:
+    body = zlib.compress(b"hello " * 50)
+    whole = (
+        b"HTTP/1.1 200 OK\r\nContent-Encoding: deflate\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n"
+        % (len(body), body)
+    )
+
+    async def story() -> None:
+        async with client() as http:
+            for cut in range(seed, len(whole), 3):
+
+                async def answer(there: Site, peer: Peer, cut: int = cut) -> None:
+                    await peer.read()
+                    await peer.write(whole[:cut])
+
+                async with site(answer) as there:
+                    with pytest.raises((BrokenAnswer, Unreachable)):
+                        await http.fetch("POST", there.url())
+                    assert http.in_use(there.target()) == 0
+
+    run(story())

@@ -1,0 +1,89 @@
+"""Apps in memory with imported tools, without a lock file: the definitions stand in the tools themselves."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from ferrule.app.app import App
+from ferrule.app.surroundings import surroundings_of
+from ferrule.infra.lockfile.tools import is_wanted, tool_of
+from ferrule.model.result import Result
+from ferrule.model.upstreams import McpServer, McpUpstreams
+from ferrule.runtime.executors.mcp.executor import McpExecutor
+from ferrule.runtime.executors.mcp.looking import Seen, look_at
+from ferrule.runtime.executors.mcp.upstream import upstream_of
+from ferrule.settings import NetworkSettings, Settings
+from ferrule.testing import memory_app
+from tests.runtime.executors.mcp.servers import command
+
+ALLOW = 'mode = "trusted"\n'
+BOUND = 60.0
+
+
+def program(notes: Path, name: str = "official", *words: str, **env: str) -> McpServer:
+    """One of the servers of this folder, as a program."""
+    return McpServer(command=tuple(command(name, *(words or ("stdio",)))), env={"NOTES": str(notes), **env})
+
+
+def settings_of(server: McpServer, **options: Any) -> Settings:
+    return Settings(network=NetworkSettings(allow=("127.0.0.1",)), mcp=McpUpstreams(servers={"far": server}, **options))
+
+
+async def seen(server: McpServer, environment: Mapping[str, str] | None = None) -> Seen:
+    """What the server says at this moment."""
+    around = surroundings_of(settings_of(server), environment or {"PATH": "/usr/bin:/bin"}, Path("/"),
+                             lambda name, value: None, tick=lambda: 0.0, now=lambda: 0)  # fmt: skip
+    executor = McpExecutor(around)
+    try:
+        return await look_at(executor, upstream_of("far", server))
+    finally:
+        await executor.aclose()
+        await around.client.aclose()
+
+
+_known: dict[object, Seen] = {}
+"""What servers say, by what they are: starting one of the large ones takes a second or two."""
+
+
+def _kind(server: McpServer) -> object:
+    return server.command or server.url, server.env.get("SET")
+
+
+@asynccontextmanager
+async def far_app(server: McpServer, *, environment: Mapping[str, str] | None = None, accepted: Seen | None = None,
+                  **options: Any) -> AsyncIterator[App]:  # fmt: skip
+    """An app with every tool of the server `far`, as it is now (or was `accepted`)."""
+    now = accepted or _known.get(_kind(server)) or await seen(server, environment)
+    if accepted is None:
+        _known[_kind(server)] = now
+    tools = [tool_of("far", server, tool) for tool in now.tools if is_wanted(server, tool["name"])]
+    async with memory_app(
+        tools=tools,
+        policy=ALLOW,
+        settings=settings_of(server, **options),
+        environment=environment or {"PATH": "/usr/bin:/bin"},
+    ) as app:
+        yield app
+
+
+def play(story: Callable[[], Awaitable[None]]) -> None:
+    async def main() -> None:
+        async with asyncio.timeout(BOUND):
+            await story()
+
+    asyncio.run(main())
+
+
+async def ended(app: App, name: str, arguments: dict[str, Any] | None = None, **options: Any) -> Result:
+    found = await app.surface().call(name, arguments or {}, **options)
+    assert isinstance(found, Result), found
+    return found
+
+
+async def refs_of(app: App, result: Result) -> list[dict[str, Any]]:
+    rows = await app.store.rows_of(result.invocation_id)
+    return [ref for row in rows for ref in row.segment().notes.get("native_refs", ())]

@@ -1,0 +1,146 @@
+"""What OXP servers say about their tools is pinned, compared and accepted like what MCP servers say (OXP-20, OXP-49, OXP-50)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ferrule
+from ferrule.app.lock.pinning import accept, review
+from ferrule.app.lock.reviews import Reviewed
+from ferrule.errors import SettingsError
+from ferrule.infra.lockfile.file import read_lock, write_lock
+from ferrule.infra.lockfile.oxp_tools import imported_oxp_tools, oxp_tool_of, unusable_oxp
+from ferrule.model.result import Result
+from ferrule.workspace.workspace import Workspace
+from tests.driven import driven
+from tests.infra.clouds.far import Reply, far
+from tests.runtime.executors.oxp.upstream import ALLOW, ECHO, Server, done
+from tests.servers.oxp.written import definition
+
+AT = "2026-01-01T00:00:00Z"
+
+
+def workspace(folder: Path, url: str, more: str = "") -> Workspace:
+    (folder / "ferrule.toml").write_text(
+        f'[network]\nallow = ["127.0.0.1"]\n[oxp.servers.up]\nurl = "{url}/oxp"\n{more}'
+    )
+    (folder / "policy.toml").write_text(ALLOW)
+    return Workspace.open(folder)
+
+
+async def locked(here: Workspace, *names: str) -> Reviewed:
+    found = await review(here, {})
+    write_lock(here.root, accept(found, "ada", AT, names or None, firsts=True))
+    return found
+
+
+@driven
+async def test_a_server_is_pinned_and_its_tools_are_tools_of_the_workspace(tmp_path: Path) -> None:
+    with far(server := Server(done("ok"), tools=[ECHO, definition("Echo.Text@2.0.0", output={})])) as remote:
+        found = await locked(workspace(tmp_path, remote.url))
+        assert sorted(found.servers[0].offered) == ["Echo.Text@1.0.0", "Echo.Text@2.0.0"]
+        assert list(read_lock(tmp_path).servers) == ["oxp:up"]
+        async with ferrule.open(tmp_path) as app:
+            outcome = await app.surface(pins={"up.Echo.Text": "1.0.0"}).call("Echo_Text", {"text": "x"})
+        assert isinstance(outcome, Result)
+        assert outcome.text == "ok"
+        assert server.calls[0]["tool_id"] == "Echo.Text@1.0.0"
+
+
+@driven
+async def test_only_the_tools_that_are_wanted_are_taken(tmp_path: Path) -> None:
+    listed = [ECHO, definition("Echo.Text@2.0.0"), definition("Other.Thing@1.0.0")]
+    with far(Server(done(), tools=listed)) as remote:
+        found = await locked(workspace(tmp_path, remote.url, 'tools = ["Echo.*@1.0.0"]\n'))
+    assert list(found.servers[0].offered) == ["Echo.Text@1.0.0"]
+    assert [tool.version for tool in imported_oxp_tools(tmp_path, Workspace.open(tmp_path).settings.oxp)] == ["1.0.0"]
+
+
+@driven
+async def test_what_changed_is_told_and_stays_as_it_was_until_it_is_accepted(tmp_path: Path) -> None:
+    """OXP-50"""
+    with far(server := Server(done())) as remote:
+        here = workspace(tmp_path, remote.url)
+        await locked(here)
+        server.tools = [{**ECHO, "description": "Tells everybody."}, definition("New.Thing@1.0.0")]
+        found = await review(here, {})
+        assert [(one.kind, one.tool) for one in found.servers[0].differences] == [
+            ("changed", "Echo.Text@1.0.0"),
+            ("new", "New.Thing@1.0.0"),
+        ]
+        await locked(here, "oxp:up.Echo.Text@1.0.0")
+        pinned = read_lock(tmp_path).servers["oxp:up"].tools
+        assert {name: tool.definition["description"] for name, tool in pinned.items()} == {
+            "Echo.Text@1.0.0": "Tells everybody."
+        }
+
+
+@driven
+async def test_a_server_that_cannot_be_asked_is_told(tmp_path: Path) -> None:
+    found = await review(workspace(tmp_path, "http://127.0.0.1:1"), {})
+    assert "nobody listens" in found.servers[0].problem
+
+
+@driven
+async def test_a_server_of_a_later_draft_is_told_with_what_helps(tmp_path: Path) -> None:
+    """OXP-49"""
+    with far(lambda asked: Reply(200, {"items": [ECHO]})) as remote:
+        found = await review(workspace(tmp_path, remote.url), {})
+        assert "compat = true in [oxp.servers.up]" in found.servers[0].problem
+        helped = await review(workspace(tmp_path, remote.url, "compat = true\n"), {})
+        assert list(helped.servers[0].offered) == ["Echo.Text@1.0.0"]
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"id": "Echo.Text"}, "its id"),
+        ({"id": "Echo-Text.X@1.0.0"}, "its id"),
+        ({"version": "1.0.1"}, "its version"),
+        ({"input_schema": {}}, "`parameters`"),
+        ({"input_schema": {"parameters": {"type": "strng"}}}, "no JSON Schema"),
+        ({"output_schema": "string"}, "neither"),
+        ({"requirements": []}, "requirements"),
+    ],
+)
+def test_what_cannot_become_a_tool_is_left_out(change: dict[str, Any], why: str) -> None:
+    found = unusable_oxp({**ECHO, **change}, is_compat=False)
+    assert found is not None
+    assert why in found
+
+
+def test_later_shapes_become_tools_where_that_is_wanted() -> None:
+    """OXP-49"""
+    later = {name: value for name, value in ECHO.items() if not name.endswith("_schema")}
+    assert "compat = true" in (unusable_oxp(later, is_compat=False) or "")
+    with_input = {**later, "input_schema": {"parameters": {}}}
+    assert "compat = true" in (unusable_oxp(with_input, is_compat=False) or "")
+    assert unusable_oxp(later, is_compat=True) is None
+    assert bytes(oxp_tool_of("up", later).input_schema) == b"{}"
+    bare = {**later, "input_schema": {"type": "object"}}
+    assert bytes(oxp_tool_of("up", bare).input_schema) == b'{"type":"object"}'
+
+
+def test_names_that_would_be_the_same_are_not(tmp_path: Path) -> None:
+    with far(Server(done(), tools=[definition("A_B.C@1.0.0"), definition("A.B_C@1.0.0")])) as remote:
+
+        @driven
+        async def story() -> None:
+            here = workspace(tmp_path, remote.url)
+            await locked(here)
+            names = {tool.name for tool in imported_oxp_tools(tmp_path, here.settings.oxp)}
+            assert names == {"A_B.C", "A.B_C"}
+            async with ferrule.open(tmp_path) as app:
+                assert len(app.catalog.preferred()) == 2
+
+        story()
+
+
+def test_two_ways_to_come_in_are_one_too_many(tmp_path: Path) -> None:
+    secret = '{ source = "env", name = "X" }'
+    here = workspace(tmp_path, "http://127.0.0.1:1", f"api_key = {secret}\njwt_secret = {secret}\n")
+    with pytest.raises(SettingsError, match="not several"):
+        imported_oxp_tools(tmp_path, here.settings.oxp)

@@ -1,0 +1,110 @@
+"""Addresses as hooks: asked by a signed POST, once, where it is allowed, and their answers are bounded."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from ferrule.contracts.hook import HookFailed
+from ferrule.errors import SettingsError
+from ferrule.infra.network.signature import is_authentic
+from ferrule.runtime.hooks.http import MAX_ANSWER_BYTES, HttpReach
+from tests.runtime.hooks.answering import answering, saying
+
+SECRET = "a secret of some length"
+LOCAL = ("127.0.0.1",)
+
+
+def ask(url: str, message: bytes = b"{}", timeout_seconds: float = 10.0) -> bytes:
+    return asyncio.run(HttpReach(url, SECRET, timeout_seconds, LOCAL).ask(message))
+
+
+def test_a_question_arrives_signed_and_its_answer_comes_back() -> None:
+    with answering(lambda body: body[::-1]) as server:
+        assert ask(server.url, b"abc") == b"cba"
+    (asked,) = server.asked
+    assert asked.path == "/ask?team=a"
+    assert asked.headers["Host"] == f"127.0.0.1:{server.server_port}"
+    assert is_authentic(SECRET.encode(), asked.headers["Ferrule-Signature"], asked.body, now=int(time.time()))
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 400, 404, 500])
+def test_anything_but_a_success_is_a_failure_and_no_redirect_is_followed(status: int) -> None:
+    with answering() as elsewhere, answering(lambda body: b"s3cret", status, Location=elsewhere.url) as server:
+        with pytest.raises(HookFailed, match=f"127.0.0.1 answered {status}") as failed:
+            ask(server.url)
+        assert len(server.asked) == 1 and elsewhere.asked == []
+    assert "s3cret" not in str(failed.value)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}",
+        b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;x=y\r\n{\r\n1\r\n}\r\n0\r\n\r\n",
+    ],
+)
+def test_answers_come_in_several_shapes_and_need_no_closed_connection(raw: bytes) -> None:
+    with saying(raw, closes=False) as url:
+        assert ask(url) == b"{}"
+
+
+def test_an_answer_may_end_with_its_connection() -> None:
+    with saying(b"HTTP/1.0 200 OK\r\n\r\n{}") as url:
+        assert ask(url) == b"{}"
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        b"hello\r\n\r\n",
+        b"HTTP/1.1 2x0 OK\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}",
+        b"HTTP/1.1 200 OK\r\nContent-Length: -2\r\n\r\n{}",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 2, 2\r\n\r\n{}",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}xx",
+        b"HTTP/1.1 200 OK\r\nX: " + b"x" * 100_000 + b"\r\n\r\n{}",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 99999999\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * (MAX_ANSWER_BYTES + 1),
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffff\r\n",
+    ],
+)
+def test_what_is_no_answer_is_a_failure(raw: bytes) -> None:
+    with saying(raw) as url, pytest.raises(HookFailed):
+        ask(url)
+
+
+def test_an_address_has_a_deadline() -> None:
+    with saying(b"HTTP/1.1 200 OK\r\n", closes=False) as url, pytest.raises(HookFailed, match=r"within 0\.1 s"):
+        ask(url, timeout_seconds=0.1)
+
+
+def test_a_private_address_that_is_not_listed_gets_nothing() -> None:
+    async def story(port: int) -> None:
+        reach = HttpReach(f"https://hooks.example.com:{port}/", SECRET, 5.0, resolver=lambda host, port: ["127.0.0.1"])
+        with pytest.raises(HookFailed, match="not a public address"):
+            await reach.ask(b"{}")
+
+    with answering() as server:
+        asyncio.run(story(server.server_port))
+        assert server.asked == []
+
+
+@pytest.mark.parametrize(
+    ("url", "secret", "says"),
+    [
+        ("http://example.com/", SECRET, "must use https"),
+        ("ftp://example.com/", SECRET, "https"),
+        ("https://u:s3cret@example.com/", SECRET, "user name or password"),
+        ("https://example.com/", "s3cret", "at least 16 bytes"),
+    ],
+)
+def test_an_address_that_cannot_be_used_is_a_settings_error(url: str, secret: str, says: str) -> None:
+    with pytest.raises(SettingsError, match=says) as refused:
+        HttpReach(url, secret)
+    assert "s3cret" not in str(refused.value)

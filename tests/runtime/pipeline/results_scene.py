@@ -1,0 +1,70 @@
+"""An app whose results have somewhere to go: a payload store, limits and perhaps a redactor."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+from msgspec.structs import replace
+
+from ferrule.contracts.payloads import Kept, PayloadStore
+from ferrule.contracts.redactor import Redactor
+from ferrule.ledger.payloads.memory import MemoryPayloads
+from ferrule.model.persistence import ResultSettings
+from ferrule.model.redaction import RedactionSettings
+from ferrule.model.result import Result
+from ferrule.model.tool import Tool
+from ferrule.runtime.redaction.redactor import KnownSecrets
+from ferrule.testing import FakeClock
+from tests.spec.scene import Scene, made, scene
+
+TEXT = "".join(chr(0x61 + number % 26) for number in range(481_204))
+
+
+def secrets(**known: str) -> Redactor:
+    """A redactor that knows these and nothing else."""
+    redactor = KnownSecrets(RedactionSettings(well_known=False), {})
+    for name, value in known.items():
+        redactor.add(name, value)
+    return redactor
+
+
+class Kitchen(Scene):
+    """A scene with a payload store."""
+
+    payloads: Any
+    clock: FakeClock
+
+    async def stored(self, result: Result) -> tuple[Kept, bytes]:
+        """What the result's whole output is kept as."""
+        assert result.native_output_ref is not None
+        kept = await self.payloads.describe(result.native_output_ref)
+        return kept, await self.payloads.read(kept.uri)
+
+    async def persistence(self, result: Result) -> list[dict[str, Any]]:
+        """The records of how the result was kept, from the ledger."""
+        found: list[dict[str, Any]] = (await self.story(result)).notes.get("persistence", [])
+        return found
+
+
+@asynccontextmanager
+async def kitchen(
+    gives: Any,
+    tool: Tool | None = None,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    payloads: PayloadStore | str | None = "memory",
+    redactor: Redactor | None = None,
+    **parts: Any,
+) -> AsyncIterator[Kitchen]:
+    """An app with one tool that gives something. `settings`: of `[results]`."""
+    clock = FakeClock()
+    async with scene(tool or made(), default=gives, clock=clock, **parts) as on:
+        used: Any = MemoryPayloads(clock.now) if payloads == "memory" else payloads
+        found = Kitchen(on.app, on.executor, on.surface)
+        found.payloads, found.clock = used, clock
+        on.app.services = replace(
+            on.app.services, payloads=used, results=ResultSettings(**(settings or {})), redactor=redactor
+        )
+        yield found

@@ -1,0 +1,190 @@
+"""No sensitive value survives."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+from urllib.parse import quote_plus
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ferrule.runtime.redaction.sensitive_input import REDACTED, Mask, scrub
+from tests.runtime.pipeline.contracts import fields, tool
+
+TEXT: dict[str, Any] = {"type": "string"}
+SECRET: dict[str, Any] = {"type": "string", "sensitive": True}
+
+
+def masked(schema: Any, value: Any, **contract: Any) -> Any:
+    mask = Mask.of(tool(schema, **contract))
+    assert mask is not None
+    return msgspec.json.decode(mask.masked(msgspec.json.encode(value)))
+
+
+def test_a_tool_without_sensitive_fields_has_no_mask() -> None:
+    assert Mask.of(tool(fields(a=TEXT))) is None
+    assert Mask.of(tool(fields(password=TEXT))) is None  # a name is no mark
+    assert Mask.of(tool(fields(a={"type": "string", "sensitive": False}))) is None
+
+
+@pytest.mark.parametrize(
+    "listed", ["card", "pay.card", "/pay/card", "$.pay.card", "pay[].card", "pay.*.card", "pay[0].card"]
+)
+def test_listed_fields_are_found_in_every_spelling(listed: str) -> None:
+    """AT-84: `sensitive_fields` of the input contract."""
+    paid = {"card": "4111", "name": "Ann"}
+    value: dict[str, Any] = {"pay": paid if listed in ("/pay/card", "$.pay.card") else [paid]}
+    found = masked({"type": "object"}, value, sensitive_fields=[listed])
+    assert "4111" not in str(found)
+    assert "Ann" in str(found)
+
+
+def test_a_path_masks_its_place_and_a_name_masks_every_place() -> None:
+    value = {"card": "1", "pay": {"card": "2"}}
+    assert masked({"type": "object"}, value, sensitive_fields=["/pay/card"]) == {"card": "1", "pay": {"card": REDACTED}}
+    assert masked({"type": "object"}, value, sensitive_fields=["card"]) == {"card": REDACTED, "pay": {"card": REDACTED}}
+
+
+@pytest.mark.parametrize("mark", [{"sensitive": True}, {"writeOnly": True}, {"format": "password"}])
+def test_marked_properties_are_found_at_any_depth(mark: dict[str, Any]) -> None:
+    leaf = {"type": "string", **mark}
+    schemas: list[dict[str, Any]] = [
+        fields(x=fields(secret=leaf)),
+        fields(x={"type": "array", "items": fields(secret=leaf)}),
+        fields(x={"$ref": "#/$defs/x"}) | {"$defs": {"x": fields(secret=leaf)}},
+        fields(x={"$ref": "#x"}) | {"$defs": {"x": {"$anchor": "x", **fields(secret=leaf)}}},
+        fields(x={"anyOf": [{"type": "null"}, {"allOf": [fields(secret=leaf)]}]}),
+        fields(x={"type": "object", "patternProperties": {"^s": leaf}}),
+        {"type": "object", "properties": {"x": {"type": "object", "additionalProperties": leaf}}},
+        fields(x=TEXT) | {"if": {"required": ["x"]}, "then": {"properties": {"x": fields(secret=leaf)}}},
+    ]
+    for schema in schemas:
+        inner: Any = {"secret": "4111"}
+        value = {"x": [inner] if schema["properties"]["x"].get("type") == "array" else inner}
+        assert "4111" not in str(masked(schema, value)), schema
+
+
+def test_a_recursive_schema_is_followed_all_the_way() -> None:
+    node = fields(secret=SECRET, name=TEXT, next={"$ref": "#"})
+    value = {"name": "a", "next": {"name": "b", "next": {"name": "c", "secret": "4111"}}}
+    found = masked(node, value)
+    assert found["next"]["next"] == {"name": "c", "secret": REDACTED}
+
+
+def test_the_runtime_schema_counts_too() -> None:
+    mask = Mask.of(tool(fields(a=TEXT), fields(a=TEXT, token=SECRET)))
+    assert mask is not None
+    assert mask.masked(b'{"a":"x","token":"t0p"}') == b'{"a":"x","token":"[REDACTED]"}'
+
+
+def test_json_inside_a_string_is_not_a_way_around() -> None:
+    schema = fields(pay=fields(card=SECRET), note=TEXT)
+    assert "4111" not in str(masked(schema, {"pay": '{"card": "4111"}', "note": "fine"}))
+    assert "4111" not in str(masked(schema, '{"pay": {"card": "4111"}}'))
+    assert "4111" not in str(masked({"type": "object"}, {"any": '{"card": "4111"}'}, sensitive_fields=["card"]))
+    assert masked(schema, {"note": '{"a": 1}'}) == {"note": '{"a": 1}'}
+
+
+def test_what_cannot_be_read_is_masked_whole() -> None:
+    mask = Mask.of(tool(fields(card=SECRET, next={"$ref": "#"})))
+    assert mask is not None
+    for raw in (b'{"card": "4111"', b"\xff4111", b'{"card":' * 5000, b'{"next":' * 600 + b"1" + b"}" * 600):
+        assert mask.masked(raw) == b'"[REDACTED]"'
+
+
+def test_a_field_nobody_knows_may_be_a_sensitive_one_misspelt() -> None:
+    assert masked(fields(card=SECRET, note=TEXT), {"crad": "4111", "note": "x"}) == {"crad": REDACTED, "note": "x"}
+    schema = {"type": "object", "properties": {"card": SECRET}}
+    assert masked(schema, {"extra": "seen"}) == {"extra": "seen"}  # allowed, so whoever approves has to see it
+
+
+def test_a_reference_that_leads_nowhere_masks_everything() -> None:
+    assert masked(fields(a={"$ref": "#/$defs/gone"}, b=SECRET), {"a": "4111"}) == REDACTED
+
+
+def test_masking_twice_is_masking_once() -> None:
+    mask = Mask.of(tool(fields(card=SECRET, pay=fields(card=SECRET))))
+    assert mask is not None
+    once = mask.masked(b'{"card":"4111","pay":{"card":"1"}}')
+    assert mask.masked(once) == once
+    assert mask.masked(mask.masked(b"broken")) == mask.masked(b"broken")
+
+
+def test_the_value_given_stays_as_it_is() -> None:
+    mask = Mask.of(tool(fields(pay=fields(card=SECRET))))
+    assert mask is not None
+    value = {"pay": {"card": "4111"}}
+    assert mask.masked_value(value) == {"pay": {"card": REDACTED}}
+    assert value == {"pay": {"card": "4111"}}
+
+
+WORDS = st.text(alphabet='bfghjkmn0123456789"\\ü/ %&', min_size=4, max_size=12).filter(str.strip)
+SHAPES = st.recursive(
+    st.just("secret") | st.just("plain"),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("pqr"), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+def shaped(shape: Any, secret: str) -> tuple[Any, Any]:
+    """A schema and a value of the same shape, with the secret in its sensitive places."""
+    if isinstance(shape, str):
+        return (SECRET, secret) if shape == "secret" else (TEXT, "plain")
+    if isinstance(shape, list):
+        pairs = [shaped(member, secret) for member in shape]
+        return {"type": "array", "prefixItems": [schema for schema, _ in pairs]}, [value for _, value in pairs]
+    pairs_by_name = {name: shaped(member, secret) for name, member in shape.items()}
+    return fields(**{n: s for n, (s, _) in pairs_by_name.items()}), {n: v for n, (_, v) in pairs_by_name.items()}
+
+
+@given(SHAPES, WORDS)
+def test_no_sensitive_value_survives_a_mask(shape: Any, secret: str) -> None:
+    schema, value = shaped({"root": shape}, secret)
+    mask = Mask.of(tool(schema))
+    if mask is None:
+        assert secret not in msgspec.json.encode(value).decode()
+        return
+    assert msgspec.json.encode(secret).decode()[1:-1] not in mask.masked(msgspec.json.encode(value)).decode()
+
+
+@given(SHAPES, WORDS, st.lists(WORDS | st.just("and"), max_size=3))
+def test_no_sensitive_value_survives_a_scrub(shape: Any, secret: str, around: list[str]) -> None:
+    schema, value = shaped({"root": shape}, secret)
+    mask = Mask.of(tool(schema))
+    if mask is None or secret not in mask.values(value):
+        return
+    text = secret.join(["error:", *around, "."])
+    result = {"message": text, secret: [text, msgspec.json.encode({"echo": secret}).decode()]}
+    scrubbed = scrub(result, mask.values(value))
+    assert secret not in str(scrubbed["message"])
+    assert secret not in scrubbed
+    assert msgspec.json.encode(secret).decode()[1:-1] not in str(scrubbed[REDACTED][1])
+
+
+def test_scrubbing_knows_every_spelling() -> None:
+    """AT-245: what a system behind a tool says may hold a secret in its own spelling."""
+    secret = 'tok/en "7"'
+    encoded = base64.b64encode(f"ada:{secret}".encode()).decode()
+    for said in (encoded, secret.encode().hex(), quote_plus(secret), json.dumps(json.dumps(secret)), repr(secret)):
+        assert REDACTED in scrub(f"401: {said} is wrong", {secret})
+        assert scrub({"said": [f"401: {said}", 1]}, {secret})["said"][1] == 1
+    assert encoded[8:16] not in scrub(f"Basic {encoded}", {secret})
+    value = {"a": ["nothing"]}
+    assert scrub(value, {secret}) is value
+
+
+def test_scrubbing_knows_other_spellings_and_leaves_short_values_inside_words() -> None:
+    assert scrub("GET /x?key=a%20b%2Fc failed", {"a b/c"}) == f"GET /x?key={REDACTED} failed"
+    assert scrub("cvv 123 of 4123", {"123"}) == f"cvv {REDACTED} of 4123"
+    assert scrub({"code": 123, "n": 5}, {"123"}) == {"code": REDACTED, "n": 5}
+    assert scrub("nothing", set()) == "nothing"
+
+
+def test_sensitive_values_are_gathered_for_scrubbing() -> None:
+    mask = Mask.of(tool(fields(card=fields(number=TEXT, cvv={"type": "integer"}) | {"sensitive": True}, note=TEXT)))
+    assert mask is not None
+    assert mask.values({"card": {"number": "4111", "cvv": 123}, "note": "hi"}) == {"4111", "123"}

@@ -1,7 +1,0 @@
-"""The three clouds, as tests know them."""
-
-from __future__ import annotations
-
-from tests.clouds.fixtures import aws, azure, gcp
-
-__all__ = ["aws", "azure", "gcp"]

@@ -1,0 +1,75 @@
+"""Tasks that were posted are answered from outside by their token, and by nothing else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from ferrule.access.keys import Access
+from ferrule.model.result import Pending, Result
+from ferrule.model.serving import ServeSettings
+from ferrule.servers.auth.gate import gate_of
+from ferrule.servers.caller_limits import FairTurnstile
+from ferrule.servers.edge import Edge
+from ferrule.servers.serving import root_of
+from ferrule.testing import memory_app
+from tests.driven import driven
+from tests.runtime.executors.human.desk import POLICY, SETTINGS, asked, definition
+from tests.runtime.executors.rest.server import answer, serving
+from tests.servers.api.api import hold
+from tests.servers.stand import Reply, Stand
+
+FILE, GOOD = "tools/review-claim.tool.md", {"verdict": "pay", "note": "it is true"}
+
+
+def _app(url: str) -> Any:
+    return memory_app(definitions={FILE: definition(url)}, policy=POLICY, settings=SETTINGS)
+
+
+@asynccontextmanager
+async def posted(folder: Path) -> AsyncIterator[tuple[Stand, str, str]]:
+    """A server, the id of a call that waits for an answer, and the token that was posted with it."""
+    settings = ServeSettings(auth=True)
+    async with serving(answer(201)) as outside, _app(outside.url) as app:
+        edge = Edge(app, settings, gate_of(settings, Access(folder)), FairTurnstile(settings.limits))
+        call = await asked(app)
+        yield Stand(app, edge, root_of(edge)), call, json.loads(outside.seen[0].body)["callback"]["token"]
+        await edge.aclose()
+
+
+async def sent(stand: Stand, body: object) -> Reply:
+    reply = await stand.ask("POST", "/v1/answers", body)
+    hold("POST", "/v1/answers", reply)
+    return reply
+
+
+@driven
+async def test_a_token_answers_its_task_once(tmp_path: Path) -> None:
+    async with posted(tmp_path) as (stand, call, token):
+        unfit = await sent(stand, {"token": token, "value": {"verdict": "no"}})
+        assert (unfit.status, unfit.json()["code"]) == (404, "not_taken")
+        assert (await sent(stand, {"token": token, "value": GOOD})).json() == {"fate": "taken"}
+        assert isinstance(await stand.app.result(call), Result)
+        assert (await sent(stand, {"token": token, "value": GOOD})).json() == {"fate": "duplicate"}
+
+
+@driven
+async def test_without_its_token_nobody_answers_a_task(tmp_path: Path) -> None:
+    async with posted(tmp_path) as (stand, call, token):
+        for wrong in (token[:-2] + "AA", "", "frc_", call, "x" * 900):
+            reply = await sent(stand, {"token": wrong, "value": GOOD})
+            assert (reply.status, reply.json()["code"]) == (404, "not_taken")
+        bodies: tuple[Any, ...] = (
+            {"token": token},
+            {"value": GOOD},
+            {"token": 1, "value": GOOD},
+            [],
+            {"token": "x" * 2000, "value": 1},
+        )
+        for body in bodies:
+            assert (await sent(stand, body)).status == 400
+        assert (await stand.ask("GET", "/v1/answers")).status == 405
+        assert isinstance(await stand.app.result(call), Pending)
