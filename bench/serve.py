@@ -237,7 +237,7 @@ def _list(bench: Bench, contender: Contender) -> Load:
 def scaled(bench: Bench, missing: dict[str, str]) -> Iterator[Row]:
     """One process and two, on the cores there are; wrk has one of them."""
     contenders = {
-        f"ferrule serve --workers {count}": Contender(ours("one", "--workers", str(count)), "modern", token("one"))
+        f"ferrule serve --processes {count}": Contender(ours("one", "--processes", str(count)), "modern", token("one"))
         for count in (1, 2)
     }
     taken = _rounds(bench.rounds, missing, {name: partial(_both, bench, one) for name, one in contenders.items()})

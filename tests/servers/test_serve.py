@@ -112,12 +112,12 @@ def test_the_first_start_makes_tokens_and_an_agent_can_call(tmp_path: Path) -> N
         until(is_unready)
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("processes", ["1", "2"])
 def test_roles_that_nothing_defines_are_told_once_at_the_start(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], workers: str
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], processes: str
 ) -> None:
     grants = "".join(f'[[serve.grants]]\ngroup = "{group}"\nrole = "clerk"\n' for group in ("a", "b"))
-    with served(workspace(tmp_path, grants), "--workers", workers):
+    with served(workspace(tmp_path, grants), "--processes", processes):
         pass
     assert (
         capfd.readouterr().err.count("warning: there is no role 'clerk' in the catalog, and [[serve.grants]] names")
@@ -218,7 +218,7 @@ def _names(server: Served, folder: Path) -> set[str]:
 
 
 def test_several_processes_serve_one_port_and_end_together(tmp_path: Path) -> None:
-    with served(workspace(tmp_path), "--workers", "2") as server:
+    with served(workspace(tmp_path), "--processes", "2") as server:
         token = server.token(tmp_path)  # there as soon as somebody is told where to connect
 
         def is_there() -> bool:
@@ -240,9 +240,9 @@ def test_several_processes_serve_one_port_and_end_together(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGHUP])
-def test_workers_do_not_outlive_their_parent(tmp_path: Path, how: signal.Signals) -> None:
+def test_processes_do_not_outlive_their_parent(tmp_path: Path, how: signal.Signals) -> None:
     """However it ends: nobody would look after them, and they hold the port."""
-    with served(workspace(tmp_path), "--workers", "2") as server:
+    with served(workspace(tmp_path), "--processes", "2") as server:
         until(lambda: len(_children(server)) == 2)
         children = _children(server)
         until(lambda: _answers(server.url))
@@ -314,7 +314,7 @@ def test_every_client_has_a_snippet_and_none_shows_the_token(client: str, tmp_pa
     "words",
     [
         ("--port", "9000", "--stdio"),
-        ("--workers", "2", "--stdio"),
+        ("--processes", "2", "--stdio"),
         ("--host", "::1", "--stdio"),
         ("--public-url", "https://tools.example.com", "--stdio"),
         ("--open", "--stdio"),
@@ -322,7 +322,7 @@ def test_every_client_has_a_snippet_and_none_shows_the_token(client: str, tmp_pa
         ("--no-auth", "--stdio"),
         ("--dangerously-open", "--stdio"),
         ("--dangerously-open", "--no-auth"),
-        ("--workers", "2", "--snippet"),
+        ("--processes", "2", "--snippet"),
         ("--stdio", "--snippet"),
     ],
     ids=" ".join,

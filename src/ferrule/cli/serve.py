@@ -28,12 +28,12 @@ from ferrule.workspace.workspace import Workspace
 
 _EVERYWHERE = ("0.0.0.0", "::", "")
 _IDLE_ON_A_PIPE = {
-    "host": "--host", "port": "--port", "public_url": "--public-url", "workers": "--workers", "no_auth": "--no-auth",
+    "host": "--host", "port": "--port", "public_url": "--public-url", "processes": "--processes", "no_auth": "--no-auth",
     "dangerously_open": "--dangerously-open", "opens_console": "--open", "as_json": "--json",
 }  # fmt: skip
 """Options about a port, which --stdio has none of: no address, no door, no page."""
 _IDLE_WHEN_PRINTING = {
-    "workers": "--workers",
+    "processes": "--processes",
     "no_reload": "--no-reload",
     "opens_console": "--open",
     "as_json": "--json",
@@ -52,7 +52,7 @@ _MMAP_THRESHOLD, _LARGE_BYTES = -3, 64 * 1024
 @click.option("--host", help="The address to listen on (127.0.0.1).")
 @click.option("--port", type=click.IntRange(0, 65535), help="The port to listen on (8787); 0 takes a free one.")
 @click.option("--public-url", metavar="URL", help="The address clients use, where a proxy has another.")
-@click.option("--workers", type=click.IntRange(1), help="How many processes serve (1).")
+@click.option("--processes", type=click.IntRange(1), help="How many server processes share the port (1).")
 @click.option("--log-level", type=click.Choice(["info", "warning", "error"]), help="What the log has (warning).")
 @click.option("--import-config", "imported", metavar="FILE", type=click.Path(exists=True, dir_okay=False),
               help="Take over the MCP servers in a desktop client's configuration, then serve.")  # fmt: skip
@@ -78,8 +78,8 @@ def command(path: str, stdio: bool, imported: str | None, snippet: str | None, *
 
     Every call goes through the same pipeline: checked, decided by the policy, recorded. What needs an approval waits for a
     person: `ferrule pending`, `ferrule approve`. An agent's token can call and never approve. Changed definitions are taken
-    while it runs; clients are told. Settings: [serve] in ferrule.toml, then FERRULE_SERVE_HOST, _PORT, _PUBLIC_URL, _WORKERS
-    and _LOG_LEVEL, then these options.
+    while it runs; clients are told. Settings: [serve] in ferrule.toml, then FERRULE_SERVE_HOST, _PORT, _PUBLIC_URL,
+    _PROCESSES and _LOG_LEVEL, then these options.
     """
     if imported is not None:
         import_module("ferrule.cli.importing").take_over(path, imported)
@@ -133,8 +133,8 @@ def _serve(workspace: Workspace, settings: ServeSettings, options: dict[str, Any
     problem = binding.bind_problem(settings, is_danger_accepted=options["dangerously_open"])
     if problem is not None:
         raise SettingsError(problem)
-    is_worker = options["fd"] is not None
-    for warning in () if is_worker else (*binding.bind_warnings(settings), *_unknown(workspace, settings)):
+    is_child = options["fd"] is not None
+    for warning in () if is_child else (*binding.bind_warnings(settings), *_unknown(workspace, settings)):
         click.echo(f"warning: {warning}", err=True)
     _without_holes()
     listening = serving.bound(settings, options["fd"])
@@ -143,7 +143,7 @@ def _serve(workspace: Workspace, settings: ServeSettings, options: dict[str, Any
 
     def begun(tools: str) -> None:
         _settled()
-        if not is_worker:
+        if not is_child:
             at = serving.local_address(listening)
             notes.extend(noted(workspace.root, at))
             click.echo(_told_json(place, settings, at) if options["as_json"] else _told(place, settings, tools, at))
@@ -152,13 +152,13 @@ def _serve(workspace: Workspace, settings: ServeSettings, options: dict[str, Any
                 _open_console(place)
 
     with forgetting(notes):
-        if settings.workers > 1:
-            workers = import_module("ferrule.servers.processes").Workers(
-                listening, _again(workspace, options), settings.workers
+        if settings.processes > 1:
+            processes = import_module("ferrule.servers.processes").ServerProcesses(
+                listening, _again(workspace, options), settings.processes
             )
             Access(workspace.root).prepare()  # so that they are there when somebody is told so
             begun("")
-            code: int = workers.run(settings.shutdown_seconds)
+            code: int = processes.run(settings.shutdown_seconds)
             return code
         run_command(serving.serve_http(workspace.root, settings, listening, begun))
     return 0
@@ -196,7 +196,7 @@ def _demand_sense(settings: ServeSettings, is_stdio: bool, snippet: str | None, 
 
 
 def _again(workspace: Workspace, options: dict[str, Any]) -> list[str]:
-    """The options of this command, for a worker."""
+    """The options of this command, for a server process."""
     words = ["--workspace", str(workspace.root)]
     for name in ("host", "port", "public_url", "log_level"):
         if options[name] is not None:
@@ -234,7 +234,7 @@ def _told_json(place: Place, settings: ServeSettings, at: str) -> str:
 
 
 def _told(place: Place, settings: ServeSettings, tools: str, at: str) -> str:
-    by = f" by {settings.workers} processes" if settings.workers > 1 else ""
+    by = f" by {settings.processes} processes" if settings.processes > 1 else ""
     lines = [
         f"Serving {place.name}{f', {tools}' if tools else ''}{by}. Ctrl-C stops.",
         "",

@@ -14,7 +14,7 @@ from ferrule.settings import load_settings
 from ferrule.workspace.workspace import Workspace
 
 PREFIX = "FERRULE_SERVE_"
-NAMES = {"host": str, "port": int, "public_url": str, "workers": int, "log_level": str}
+NAMES = {"host": str, "port": int, "public_url": str, "processes": int, "log_level": str}
 """What the environment may say: `FERRULE_SERVE_PORT=9000`."""
 
 

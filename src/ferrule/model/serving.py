@@ -147,8 +147,8 @@ class ServeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """Web origins that may call from a browser: `https://app.example.com`. None by default."""
     auth: bool = True
     """False lets everybody in who reaches the port; only loopback may do without."""
-    workers: Positive = 1
-    """Processes that serve."""
+    processes: Positive = 1
+    """How many server processes share the port."""
     reload: bool = True
     """Take changed definitions, settings of tools and locks while running."""
     shutdown_seconds: Annotated[float, msgspec.Meta(ge=0)] = 10.0

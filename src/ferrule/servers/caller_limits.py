@@ -1,7 +1,7 @@
 """Keeps one caller from taking what others need: limits of rate and of calls at the same time, with fair queues.
 
 Each principal has its own line. When a place is free for everybody, the lines take turns: whoever floods waits behind their own
-calls, and nobody else does. Limits count in one process; several workers have them each.
+calls, and nobody else does. Limits count in one process; several server processes have them each.
 """
 
 from __future__ import annotations

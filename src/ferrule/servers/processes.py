@@ -1,4 +1,4 @@
-"""Several processes on one port: a parent that listens and keeps its workers alive, and answers nothing itself."""
+"""Several processes on one port: a parent that listens and keeps the server processes alive, and answers nothing itself."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from collections.abc import Callable, Sequence
 
 _log = logging.getLogger("ferrule.serve")
 _SOON_SECONDS = 1.0
-"""A worker that ends sooner is not begun again at once."""
+"""A process that ends sooner is not begun again at once."""
 _LOOK_SECONDS = 0.2
 _PARENT_DEATH_SIGNAL = 1
 """PR_SET_PDEATHSIG."""
 
 
-class Workers:
-    """The worker processes of one server."""
+class ServerProcesses:
+    """The processes of one server."""
 
     def __init__(self, listening: socket.socket, arguments: Sequence[str], count: int) -> None:
-        """`arguments`: of `ferrule serve`, without the number of workers."""
+        """`arguments`: of `ferrule serve`, without the number of processes."""
         self._listening = listening
         self._arguments = arguments
         self._began: dict[subprocess.Popen[bytes], float] = {}
@@ -42,19 +42,19 @@ class Workers:
             self._begin()
         while not self._is_stopping:
             time.sleep(_LOOK_SECONDS)
-            for worker in [one for one in self._began if one.poll() is not None]:
-                self._begin_again(worker)
+            for process in [one for one in self._began if one.poll() is not None]:
+                self._begin_again(process)
         return self._end(grace_seconds)
 
     def _begin(self) -> None:
         number = self._listening.fileno()
-        words = [sys.executable, "-m", "ferrule", "serve", *self._arguments, "--workers", "1", "--fd", str(number)]
-        worker = subprocess.Popen(words, pass_fds=[number], start_new_session=True, preexec_fn=self._tied)
-        self._began[worker] = time.monotonic()
+        words = [sys.executable, "-m", "ferrule", "serve", *self._arguments, "--processes", "1", "--fd", str(number)]
+        process = subprocess.Popen(words, pass_fds=[number], start_new_session=True, preexec_fn=self._tied)
+        self._began[process] = time.monotonic()
 
-    def _begin_again(self, worker: subprocess.Popen[bytes]) -> None:
-        began = self._began.pop(worker)
-        _log.error("worker %d ended with code %s; another one begins", worker.pid, worker.returncode)
+    def _begin_again(self, process: subprocess.Popen[bytes]) -> None:
+        began = self._began.pop(process)
+        _log.error("server process %d ended with code %s; another one begins", process.pid, process.returncode)
         if time.monotonic() - began < _SOON_SECONDS:
             time.sleep(_SOON_SECONDS)
         if not self._is_stopping:
@@ -62,27 +62,27 @@ class Workers:
 
     def _stop(self, number: int, frame: object) -> None:
         if self._is_stopping:  # once more: calls in flight are not waited for
-            for worker in self._began:
-                worker.send_signal(signal.SIGINT)
+            for process in self._began:
+                process.send_signal(signal.SIGINT)
         self._is_stopping = True
 
     def _end(self, grace_seconds: float) -> int:
         self._listening.close()
-        for worker in self._began:
-            worker.terminate()
+        for process in self._began:
+            process.terminate()
         until = time.monotonic() + grace_seconds + 5
-        for worker in self._began:
+        for process in self._began:
             try:
-                worker.wait(max(0.1, until - time.monotonic()))
+                process.wait(max(0.1, until - time.monotonic()))
             except subprocess.TimeoutExpired:
-                worker.kill()
-                worker.wait()
+                process.kill()
+                process.wait()
         return 0
 
 
 def _tied_to(parent: int) -> Callable[[], None]:
-    """What a worker does before it begins: it ends when its parent does, however that ends. Linux can say so; elsewhere a worker
-    outlives a parent that is killed."""
+    """Returns what a server process runs before it begins: it ends when its parent does, however that ends. Linux can do so;
+    elsewhere a process outlives a parent that is killed."""
     prctl = getattr(ctypes.CDLL(None), "prctl", None) if sys.platform == "linux" else None
 
     def tie() -> None:

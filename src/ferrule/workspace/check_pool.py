@@ -32,7 +32,7 @@ _answers = msgspec.msgpack.Decoder(list[tuple[int, Checked]])
 
 
 def decode(data: bytes) -> list[tuple[int, Checked]]:
-    """A worker's answer."""
+    """Decodes the answer of one process of the pool."""
     return _answers.decode(data)
 
 

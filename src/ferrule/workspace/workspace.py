@@ -230,7 +230,7 @@ class Workspace:
             decode,
             msgspec.msgpack.encode(settings),
             jobs=jobs,
-            worker="ferrule.workspace.check_pool",
+            module="ferrule.workspace.check_pool",
             progress=progress,
         )
 

@@ -1,4 +1,4 @@
-"""Several processes give what one gives, also when a worker dies."""
+"""Several processes give what one gives, also when a process dies."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from ferrule.workspace.workspace import Workspace
 TASKS = tuple(Task(f"/p/{n}", f"{n}", False) for n in range(1000))
 
 
-def run(worker: str, jobs: int = 3) -> list[str]:
+def run(module: str, jobs: int = 3) -> list[str]:
     return pool.run(
-        TASKS, lambda tasks: [task.name for task in tasks], lambda data: [], b"\x90", jobs=jobs, worker=worker
+        TASKS, lambda tasks: [task.name for task in tasks], lambda data: [], b"\x90", jobs=jobs, module=module
     )
 
 
-@pytest.mark.parametrize("worker", ["ferrule.no_such_module", "antigravity_is_not_here"])
-def test_a_worker_that_dies_costs_nothing_but_time(worker: str) -> None:
-    assert run(worker) == [task.name for task in TASKS]
+@pytest.mark.parametrize("module", ["ferrule.no_such_module", "antigravity_is_not_here"])
+def test_a_process_that_dies_costs_nothing_but_time(module: str) -> None:
+    assert run(module) == [task.name for task in TASKS]
 
 
 def test_progress_is_told(tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def connected(port: int, session: str, *, besides: int) -> Iterator[Client]:
 def test_a_session_that_was_ended_is_gone_in_the_other_process_at_once(tmp_path: Path) -> None:
     """MCP-75, MCP-80: also what was open there. The time is a hundredth of a second; the rest of it is for a busy machine."""
     with (
-        running(workspace(tmp_path), "--no-auth", "--workers", "2") as server,
+        running(workspace(tmp_path), "--no-auth", "--processes", "2") as server,
         closing(Client(server.port)) as first,
     ):
         session, other = first.begin(), first.begin()

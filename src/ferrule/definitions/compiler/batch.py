@@ -1,4 +1,4 @@
-"""Work shared between processes: what a worker is told, and how it takes the next batch. See `pool.py`."""
+"""Work shared between processes: what a process of the pool is told, and how it takes the next batch. See `pool.py`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Task(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Job(msgspec.Struct, frozen=True):
-    """Everything a worker needs to know."""
+    """Everything a process of the pool needs to know."""
 
     tasks: tuple[Task, ...]
     batch: int

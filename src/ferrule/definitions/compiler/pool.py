@@ -1,7 +1,7 @@
 """Shares files out between processes. Whoever is free takes the next batch, so no core waits for another.
 
 The batch numbers stand in a pipe that every process reads from; taking one is a single short read, which the kernel
-makes exclusive. What a worker fails to deliver is done again by the caller, so a crash costs time and nothing else.
+makes exclusive. The caller repeats the work that a process of the pool fails to deliver, so a crash costs time and nothing else.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ def run(
     settings: bytes,
     *,
     jobs: int,
-    worker: str,
+    module: str,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Any]:
-    """`work` done for all tasks, batch by batch, with `jobs` processes; results in order. `worker` is the others' module."""
+    """`work` done for all tasks, batch by batch, with `jobs` processes; results in order. The other processes run `module`."""
     results: list[Any] = [None] * len(tasks)
     # At least a few batches for everybody, however large the files; and never more than fit into the pipe.
     batch = max(min(BATCH, -(-len(tasks) // (jobs * 4))), -(-len(tasks) // _MOST_BATCHES))
@@ -44,14 +44,14 @@ def run(
         os.close(writing)
     try:
         message = msgspec.msgpack.encode(Job(tuple(tasks), batch, reading, msgspec.Raw(settings)))
-        workers = [_start(worker, reading, message) for _ in range(jobs - 1)]
+        processes = [_start(module, reading, message) for _ in range(jobs - 1)]
         for numbers in taken(reading, batch, len(tasks)):
             results[numbers.start : numbers.stop] = work(tasks[numbers.start : numbers.stop])
             if progress is not None:
                 progress(numbers.stop, len(tasks))
     finally:
         os.close(reading)
-    for process in filter(None, workers):
+    for process in filter(None, processes):
         for index, result in _collect(process, decode):
             results[index] = result
     lost = [index for index, result in enumerate(results) if result is None]
@@ -60,13 +60,13 @@ def run(
     return results
 
 
-def _start(worker: str, reading: int, message: bytes) -> subprocess.Popen[bytes] | None:
+def _start(module: str, reading: int, message: bytes) -> subprocess.Popen[bytes] | None:
     try:
-        with tempfile.TemporaryFile() as job:  # a file, because a pipe would make us wait until the worker reads it
+        with tempfile.TemporaryFile() as job:  # a file, because a pipe would make us wait until the process reads it
             job.write(message)
             job.seek(0)
             return subprocess.Popen(
-                [sys.executable, "-m", worker],
+                [sys.executable, "-m", module],
                 stdin=job,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
