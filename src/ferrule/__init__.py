@@ -1,6 +1,7 @@
-"""Ferrule fastens tools to agents: definition files in, a sealed catalog out; every call governed, recorded, explained.
+"""Ferrule serves tools to AI agents: it compiles definition files, runs calls under rules, and keeps the record.
 
-The public names load on first use, so `import ferrule` costs almost nothing.
+This package root holds the list of public names and nothing else. They load on first use, so `import ferrule` costs
+almost nothing. Twelve packages in ten import layers lie below it; `[tool.importlinter]` in pyproject.toml draws them.
 """
 
 from __future__ import annotations

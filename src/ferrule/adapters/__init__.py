@@ -1,1 +1,5 @@
-"""Tools of a surface as the frameworks' own objects. Each module needs its framework and nothing else of it."""
+"""Tools of a surface as objects of agent frameworks, one module per framework. Public.
+
+Top layer: it imports `app`, `definitions/formats` and `model`, and each module its own framework. It does not know
+servers, commands or the other frameworks.
+"""

@@ -1,7 +1,8 @@
-"""The command line's front door: the table of commands, `--help`, `--version`, and the way to one command.
+"""The command line: the table of commands, `--help`, `--version`, and the dispatch to one command.
 
-Nothing is imported before a command is chosen, not even click, so `--help` is as quick as Python.
-Each command is a click command, named `command`, in a file of its own; `cli/run.py` runs it and gives the exit code.
+It imports nothing before a command is chosen, not even click, so `--help` is as quick as Python. Each command is a
+click command named `command` in a file of its own; `cli/run.py` runs it. Top layer: commands may import every package
+except `testing` and `adapters`. They do not know how calls are decided or stored.
 """
 
 from __future__ import annotations

@@ -1,1 +1,5 @@
-"""What things are: documents, diagnostics, tools, agents, roles, catalogs. Frozen records, no I/O, no imports of ours."""
+"""The vocabulary: documents, diagnostics, tools, catalogs, surfaces, calls, decisions, results and events.
+
+Frozen records without I/O. Lowest layer: it imports only `ferrule.errors`. It does not know who reads, stores or sends
+its records.
+"""

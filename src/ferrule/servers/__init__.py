@@ -1,1 +1,5 @@
-"""The edges a workspace is served by: MCP, OXP and HTTP, from one process. They decode, call the app and encode; nothing else."""
+"""The edges that serve a workspace: MCP, OXP, the HTTP API and the console, on one port.
+
+A server decodes the wire, calls `app`, and encodes the answer. It imports `app` and every layer below, never `cli`. It
+does not know how a call is decided or run.
+"""

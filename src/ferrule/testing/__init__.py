@@ -1,6 +1,8 @@
-"""What you need to test your own tools and policies: an app in memory, a clock you move, parts that follow a script.
+"""Fakes for tests of tools and policies: an app in memory, a clock to move, parts that follow a script. Public.
 
 from ferrule.testing import FakeClock, RecordingSink, ScriptedApprover, ScriptedExecutor, memory_app
+
+Top layer: it imports `app` and every layer below, never `cli` or `adapters`. It does not know the commands.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Wiring: what can be done with a ledger's file besides running calls. Joins the audit engine and the SQLite ledger.
+"""Care of a ledger's file apart from calls: verify, export, erase, prune, back up, restore.
 
-Needs no running App and disturbs none. Every function takes the paths; nothing is looked up.
+It joins `ledger/audit` with the SQLite store. It imports `workspace` and the layers below. It needs no running App, and
+does not know one; every function takes its paths.
 """

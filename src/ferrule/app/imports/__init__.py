@@ -1,1 +1,4 @@
-"""Tools of elsewhere taken into a workspace, and taken again when they changed there."""
+"""Imports tools from OpenAPI documents, MCP servers and Python functions, and updates them when the source changes.
+
+It imports `app/lock`, `workspace`, `settings` and the layers below. It does not know the command line or its questions.
+"""

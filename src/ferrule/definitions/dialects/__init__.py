@@ -1,1 +1,5 @@
-"""Shelf: one file per definition dialect. Each recognises its documents, outlines them, compiles tools and emits them."""
+"""One file per definition dialect: each recognises its documents, outlines them, compiles their tools and emits them.
+
+`builtin.py` lists them. They implement `contracts/dialect.py` and import `schema`, `contracts` and `model`. They do not
+know line numbers, rules or the compiler.
+"""

@@ -1,4 +1,4 @@
-"""OpenAPI documents of every version, read into one shape: operations, their parameters, bodies and answers.
+"""Reads OpenAPI documents of every version into one shape: operations with their parameters, bodies and responses.
 
-Knows nothing of files, and nothing of tools that run.
+It imports `schema` and `model`. It does not know files, other formats, or tools that run.
 """

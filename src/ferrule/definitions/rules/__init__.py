@@ -1,1 +1,5 @@
-"""Shelf: the rules of each standard. `fields.py` holds the table of structural rules, one file each holds the others."""
+"""The lint rules, one folder per standard. A table holds the structural rules; each other rule has a class.
+
+`builtin.py` lists them. They import `schema`, `contracts` and `model`. They name a path and a message, and do not know
+line numbers or the compiler.
+"""

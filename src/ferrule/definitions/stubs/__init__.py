@@ -1,1 +1,4 @@
-"""Typed stubs: schemas become type trees, tools become a plan, and what a language writes of it is kept in step on disk."""
+"""Typed stubs: turns schemas into type trees and tools into a plan, and keeps the generated files on disk in step.
+
+It imports `schema`, `contracts`, `model` and `errors`. It does not know the syntax of any language; `languages/` does.
+"""

@@ -1,1 +1,5 @@
-"""What upstream MCP servers say about their tools, pinned: the lock file, what differs from it, and tools made from it."""
+"""The lock file: descriptions that upstream servers give of their tools, pinned; comparison with today's; tools made
+from it.
+
+It imports `schema`, `model` and `errors`. It does not know how to reach a server: `app/lock` asks them.
+"""

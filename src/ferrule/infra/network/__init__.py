@@ -1,1 +1,4 @@
-"""Which addresses may be reached, and how: every name is resolved here, checked, and connected to as it was checked."""
+"""The HTTP client and its guard: resolves each name once, checks the address, and connects to the address it checked.
+
+It imports `errors` and nothing else of ours. It does not know credentials, tools or retries of calls.
+"""

@@ -1,1 +1,5 @@
-"""Programs outside the process: started without a shell, confined, listened to, and ended with everything they started."""
+"""Programs outside this process: starts them without a shell, confines them, reads their output and ends their process
+tree.
+
+It imports `contracts` and `model`. It does not know which tool or hook wants a program.
+"""

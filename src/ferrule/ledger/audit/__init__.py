@@ -1,1 +1,4 @@
-"""Engine: proves that a ledger is what was written. Pure over rows and tables; where they are kept is a source's business."""
+"""Audit: proves that a ledger holds the rows that were written. Works on rows and tables that it is given.
+
+It imports the ledger's hash chain, `contracts`, `model` and `errors`. It does not know which store the rows lie in.
+"""

@@ -1,5 +1,5 @@
-"""Engine: the ledger's rows -> the events of a call, and its whole story. Pure: it is given rows and reads nothing.
+"""History: turns rows of the ledger into events, summaries, and the story of one call.
 
-`order.py` puts what one row tells into one line, `expand.py` makes events of it, `replay.py` makes a call's history of
-events again, `story.py` tells one call to a person.
+Pure: it takes rows and reads nothing. It imports `contracts`, `model` and `errors`. It does not know stores or how a
+story is shown.
 """

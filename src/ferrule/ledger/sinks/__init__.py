@@ -1,1 +1,5 @@
-"""Where events go: one file per kind. `ferrule.app.follower` brings them there, from the ledger."""
+"""Event sinks, one file per kind; `builtin.py` lists them.
+
+They implement `contracts/sink.py` and import `contracts`, `model` and `errors`. They do not know the ledger: `app`
+reads it and sends them its events.
+"""

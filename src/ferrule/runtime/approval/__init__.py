@@ -1,1 +1,5 @@
-"""Approval: the inbox where people answer, the check that an answer opens the door, and the key that seals both."""
+"""Approvals: the inbox where people answer, the check that an answer permits the call, and the key that seals both.
+
+It imports `infra`, `schema`, `contracts`, `model` and `errors`. It does not know the pipeline, notifiers or who is
+signed in where.
+"""

@@ -1,6 +1,8 @@
-"""Python functions as tools: `@tool` marks them, `functions_in` collects them, a `Binding` says which tool one is.
+"""Python functions as tools: `@tool` marks them, `functions_in` collects them, a `Binding` says which tool a function
+is.
 
-Nothing is registered anywhere: a marked function is still a plain function. `runtime/executors/function.py` runs them.
+Marking registers nothing: a marked function stays a plain function. It imports `runtime/executors`, `runtime/surface`,
+`infra`, `schema`, `contracts`, `model` and `errors`. It does not know calls; the function executor runs the functions.
 """
 
 from ferrule.runtime.functions.binding import Binding as Binding

@@ -1,1 +1,5 @@
-"""One call to one terminal result: the thirteen phases and what carries a call through them."""
+"""Takes one call to exactly one result: the record of the call, the run through the phases, and the work phases share.
+
+It imports `runtime/scheduler`, `runtime/redaction`, `infra`, `schema`, `contracts`, `model` and `errors`. Policy,
+hooks, executors and the store reach it as contracts; it does not know their implementations.
+"""

@@ -1,1 +1,5 @@
-"""The policy engine: rules of eight sources in, one ruling per call out. Reads no clock and asks no network."""
+"""The policy engine: reads rules from eight sources and gives one ruling per call.
+
+It imports `infra/processes`, `contracts`, `model` and `errors`. It reads no clock, asks no network, and does not know
+the pipeline or approvals.
+"""

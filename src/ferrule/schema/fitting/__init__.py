@@ -1,4 +1,8 @@
-"""Schemas made to fit what a provider takes, and what a model answers turned back into what the tool takes."""
+"""Rewrites a tool's schema for a provider that takes a subset of JSON Schema, and decodes the arguments a model sends
+back.
+
+It imports the rest of `schema` and `model`. It does not know the wire format of a provider; `definitions/formats` does.
+"""
 
 from ferrule.schema.fitting.change import Change, Fitted, Unfit
 from ferrule.schema.fitting.decoding import decode

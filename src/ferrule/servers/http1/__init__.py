@@ -1,5 +1,5 @@
-"""HTTP/1.1 straight on the event loop: what a request costs is its parsing, its work and one write.
+"""HTTP/1.1 on the event loop: connections, request heads and bodies, and time limits for everything a client can delay.
 
-Time limits hold for everything a client can be slow with: sending a head, sending a body, reading an answer, and being idle.
-One that keeps them all costs the others nothing. The application is the same that ASGI servers can run (`Root`).
+It runs the same application that ASGI servers can run. It imports `servers` and `infra`. It does not know paths,
+callers or protocols above HTTP.
 """

@@ -1,1 +1,4 @@
-"""The Model Context Protocol, four revisions of it, on an own wire."""
+"""The Model Context Protocol in four revisions: `wire/` messages, `transports/`, `methods/` and `tasks/`.
+
+It imports `servers/auth`, `app` and the layers below. It does not know the official SDK, the HTTP API or pages.
+"""

@@ -1,4 +1,7 @@
-"""Any dialect or format to any other, with a report of what got lost."""
+"""Converts definitions from any dialect or format to any other, and reports the losses.
+
+It imports `workspace`, `definitions`, `contracts`, `model` and `errors`. It does not know running calls or terminals.
+"""
 
 from __future__ import annotations
 

@@ -1,1 +1,4 @@
-"""A ledger that lasts as long as its process: for tests and for trying things out."""
+"""The ledger in memory, which ends with its process: for tests and trials.
+
+It imports `ledger/stores`, the ledger's tables, `contracts`, `model` and `errors`. It does not know files.
+"""

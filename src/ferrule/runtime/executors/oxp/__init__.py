@@ -1,1 +1,5 @@
-"""Tools that live on OXP servers."""
+"""Runs tools of upstream OXP servers.
+
+It imports the parts that executors share, `infra`, `contracts` and `model`. It does not know policy, approvals or the
+ledger.
+"""

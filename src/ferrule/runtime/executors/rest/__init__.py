@@ -1,1 +1,5 @@
-"""Calls over HTTP: AML's `rest-api` transport. What a definition says is compiled once per tool; a call fills in its values."""
+"""Runs tools over HTTP (AML's `rest-api` transport): compiles the mapping once per tool, fills in values per call.
+
+It imports the parts that executors share, `infra`, `contracts` and `model`. It does not know policy, approvals or the
+ledger.
+"""

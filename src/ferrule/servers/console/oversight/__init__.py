@@ -1,0 +1,5 @@
+"""Console pages for policy and audit.
+
+They import `servers/console`, `servers/api` and the layers below. They do not know stores, the pipeline or other
+protocols.
+"""

@@ -1,1 +1,4 @@
-"""TypeScript: types that say the shape, support files that check by the schema."""
+"""Stubs in TypeScript: types that state the shape, and support files that check values by the schema.
+
+It imports `definitions/stubs`, `contracts` and `model`. It does not know the other languages or the disk.
+"""

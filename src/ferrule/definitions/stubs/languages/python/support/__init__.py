@@ -1,1 +1,6 @@
-"""What stubs in Python are copied together with."""
+"""Modules that are copied into Python stubs: they read, check and write values.
+
+They run where Ferrule is not installed and import one another only. One exception,
+`builtin_tools.py`, serves implementations that Ferrule runs and imports `contracts`
+and `model`. They do not know the generator that copies them.
+"""
