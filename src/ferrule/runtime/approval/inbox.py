@@ -38,6 +38,8 @@ from ferrule.schema.validation.compiled import compiled_schema, first_error
 
 Resume: TypeAlias = Callable[[str], Awaitable[Result | Pending | None]]
 """Lets an approved call go on; gives how it ended, or that it waits again."""
+OnRecorded: TypeAlias = Callable[[], None]
+"""Learns that an answer stands in the ledger, before the call goes on: from then on nobody else's can count instead."""
 Validate: TypeAlias = Callable[[str, bytes], Awaitable[str | None]]
 """What is wrong with an edited input of a call; None when it fits."""
 Accept: TypeAlias = Callable[[dict[str, object]], Awaitable[None]]
@@ -171,6 +173,7 @@ class Inbox:
         accept_rules: Sequence[int] = (),
         seen: bytes | None = None,
         resume: bool = True,
+        on_recorded: OnRecorded = lambda: None,
     ) -> Answered:
         """Say yes. Raises AccessError or InboxError, and then nothing was recorded.
 
@@ -181,6 +184,7 @@ class Inbox:
         question = await self._question(call)
         updates = self._updates(question, accept_rules)
         written = await self._write_yes(question, edited_input, reason, seen)
+        on_recorded()
         accepted, problems = await self._take(updates)
         result = None
         if not written.people_missing and resume:
@@ -228,7 +232,14 @@ class Inbox:
         raise InboxError(what_became_of(call, await self._store.rows_of(call)))
 
     async def answer(
-        self, call: str, value: Any, *, reason: str | None = None, seen: bytes | None = None, resume: bool = True
+        self,
+        call: str,
+        value: Any,
+        *,
+        reason: str | None = None,
+        seen: bytes | None = None,
+        resume: bool = True,
+        on_recorded: OnRecorded = lambda: None,
     ) -> Answered:
         """Give a tool what it waits for. `seen`: as for `approve`. Raises AccessError or InboxError, and then nothing was
         recorded."""
@@ -245,6 +256,7 @@ class Inbox:
         condition = Condition(states=frozenset({question.open.state}), seq=question.open.seq)
         if (await self._store.commit(input_row(question, answer, payload), condition)).outcome != "written":
             raise InboxError(f"others are answering {call} at this very moment; look at it again")
+        on_recorded()
         result = await self._resume(call) if resume else None
         return Answered(invocation_id=call, state=question.open.state, people_missing=0, result=result)
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
+
+import pytest
 
 from ferrule.access.keys import Access
 from ferrule.access.tokens import id_in
 from tests.driven import driven
 from tests.servers.api.api import NOBODY, api
+from tests.servers.held_approvals import approvals_held
 
 
 @driven
@@ -133,3 +137,22 @@ async def test_whoever_answers_learns_that_the_key_of_a_call_has_ended(tmp_path:
         done = (await here.ask("amy", "POST", f"/v1/approvals/{call}/approve", {"seen": item["seen"]})).json()
         assert done["call"]["result"]["error"]["error_code"] == "key_ended"
         assert "does not go on" in done["call"]["result"]["error"]["message"]
+
+
+@driven
+async def test_a_yes_is_accepted_only_once_it_stands_in_the_ledger(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with api(tmp_path) as here:
+        call = await here.called("ada", "pay", {"amount": 7})
+        path = f"/v1/approvals/{call}"
+        with approvals_held(here.stand.app.store, monkeypatch) as held:
+            slower = asyncio.create_task(here.ask("amy", "POST", f"{path}/approve", Prefer="wait=0"))
+            await held.reached.wait()
+            faster = await here.ask("amy", "POST", f"{path}/reject", {"reason": "too much"})
+            held.release.set()
+            late = await slower
+        assert (faster.status, late.status) == (200, 409)
+        assert late.json()["code"] == "cannot_be_answered"
+        assert "rejected it" in late.json()["detail"]
+        assert (await here.ask("ada", "GET", f"/v1/calls/{call}")).json()["state"] == "rejected"

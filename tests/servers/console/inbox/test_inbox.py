@@ -8,11 +8,15 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from ferrule.access.keys import Access
 from ferrule.access.tokens import id_in
+from ferrule.servers.console.inbox import inbox
 from tests.driven import driven
 from tests.servers.console.browsing import text_of
 from tests.servers.console.waiting import Shop, form_of, gates, other_pay, shop
+from tests.servers.held_approvals import approvals_held
 
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>{{ 7*7 }}"
 
@@ -250,6 +254,27 @@ async def test_of_two_decisions_at_once_one_counts_and_the_other_is_told_who_was
             assert f"What you had typed Reason or comment {words}" in page
             state = (await here.ended(call))["state"]
             assert state == ("succeeded" if replies[0].status == 303 else "rejected")
+
+
+@driven
+async def test_a_decision_is_accepted_only_once_it_stands_in_the_ledger(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inbox, "_WAIT", "wait=0")  # the page waits for nothing that comes after the decision
+    async with shop(tmp_path) as here:
+        call = await here.call("pay", amount=7)
+        amy, ben = await here.person("amy"), await here.person("ben")
+        yes, no = await form(here, "amy", call), await form(here, "ben", call)
+        with approvals_held(here.stand.app.store, monkeypatch) as held:
+            slower = asyncio.create_task(amy.send(f"/inbox/{call}/approve", {**yes, "reason": "go"}))
+            await held.reached.wait()
+            faster = await ben.send(f"/inbox/{call}/reject", {**no, "reason": "stop"})
+            held.release.set()
+            late = await slower
+        assert (faster.status, late.status) == (303, 409)
+        assert "rejected by ben" in text_of(late)
+        assert "What you had typed Reason or comment go" in text_of(late)
+        assert await here.state(call) == "rejected"
 
 
 @driven

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
 from typing import Annotated, Any
 
 import msgspec
@@ -184,6 +185,7 @@ async def approve_call(ask: Ask) -> Replied:
     """Say yes; with enough people the call goes on."""
     body, inbox = ask.body(ApproveBody), await demand_inbox(ask)
     edited = None if body.input is msgspec.UNSET else bytes(body.input)
+    recorded = asyncio.Event()
     work = inbox.approve(
         ask.invocation_id,
         edited_input=edited,
@@ -191,8 +193,9 @@ async def approve_call(ask: Ask) -> Replied:
         accept_rules=[int(place) for place in body.accept_rules],
         seen=_seen(body.seen),
         resume=not ask.preference.is_async,
+        on_recorded=recorded.set,
     )
-    return await _went_on(ask, work)
+    return await _went_on(ask, work, recorded)
 
 
 async def reject_call(ask: Ask) -> Replied:
@@ -204,14 +207,16 @@ async def reject_call(ask: Ask) -> Replied:
 async def answer_question(ask: Ask) -> Replied:
     """Give a tool what it waits for."""
     body, inbox = ask.body(AnswerBody), await demand_inbox(ask)
+    recorded = asyncio.Event()
     work = inbox.answer(
         ask.invocation_id,
         body.value,
         reason=body.reason,
         seen=_seen(body.seen),
         resume=not ask.preference.is_async,
+        on_recorded=recorded.set,
     )
-    return await _went_on(ask, work)
+    return await _went_on(ask, work, recorded)
 
 
 async def delegate_task(ask: Ask) -> Replied:
@@ -229,11 +234,13 @@ async def settle_call(ask: Ask) -> Replied:
     return _ended(await inbox.settle(ask.invocation_id, happened=body.happened, note=body.reason, seen=seen))
 
 
-async def _went_on(ask: Ask, work: Any) -> Replied:
-    """An answer that lets a call go on; who does not want to wait for its end is told where to look."""
-    later: asyncio.Task[Answered] = ask.background.keep(work)
-    most, wait = ask.edge.settings.limits.request_seconds, ask.preference.wait
-    await asyncio.wait({later}, timeout=most if wait is None else min(most, wait))
+async def _went_on(ask: Ask, work: Coroutine[Any, Any, Answered], recorded: asyncio.Event) -> Replied:
+    """Replies to an answer that lets a call go on; who does not want to wait for its end is told where to look."""
+    later = ask.background.keep(work)
+    loop, most, wait = asyncio.get_running_loop(), ask.edge.settings.limits.request_seconds, ask.preference.wait
+    patience = loop.time() + (most if wait is None else min(most, wait))
+    await _demand_recorded(later, recorded, most)
+    await asyncio.wait({later}, timeout=max(0.0, patience - loop.time()))
     place = ((b"location", f"/v1/calls/{ask.invocation_id}".encode()),)
     if not later.done():
         return Reply(Decided(invocation_id=ask.invocation_id, state="running"), 202, place)
@@ -248,6 +255,22 @@ async def _went_on(ask: Ask, work: Any) -> Replied:
     )
     is_over = done.people_missing or isinstance(done.result, Result)
     return Reply(state) if is_over else Reply(state, 202, place)
+
+
+async def _demand_recorded(later: asyncio.Task[Answered], recorded: asyncio.Event, within: float) -> None:
+    """Waits until an answer stands in the ledger or was refused. Raises Problem (503) when neither is known in time.
+
+    `wait` of a request shortens only the time given to the call: who is told "accepted" while the answer is still on its way
+    to the ledger is told so wrongly when somebody else's gets there first.
+    """
+    known = asyncio.ensure_future(recorded.wait())
+    try:
+        done, _ = await asyncio.wait({later, known}, timeout=within, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        known.cancel()
+    if not done:
+        detail = "it is not known yet whether the answer counts; look at the call again"
+        raise Problem(503, "not_recorded", detail, headers=[(b"retry-after", b"5")])
 
 
 def _ended(result: Result) -> Reply:
