@@ -13,10 +13,8 @@ import msgspec
 from ferrule.contracts.registry import late
 from ferrule.errors import SettingsError
 from ferrule.infra.credentials.oauth_records import OAuthProvider
-from ferrule.model.choices import choices_at
 from ferrule.model.credentials import SecretRef
-from ferrule.model.misfits import in_words, key_of
-from ferrule.model.nearest import nearest
+from ferrule.model.hints import choices_at, in_words, key_of, nearest
 from ferrule.model.persistence import ResultSettings
 from ferrule.model.redaction import RedactionPattern, RedactionSettings
 from ferrule.model.retry import RetrySettings

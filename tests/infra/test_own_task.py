@@ -8,7 +8,7 @@ from contextvars import ContextVar, copy_context
 
 import pytest
 
-from ferrule.infra.own_task import begun, own_task, rest_in
+from ferrule.infra.tasks import begun, own_task, rest_in
 from tests.driven import driven
 
 WORD: ContextVar[str] = ContextVar("WORD", default="none")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.model.client_questions import flaw_in, whole
+from ferrule.model.client_requests import flaw_in, whole
 
 USE = {"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "n", "input": {}}]}
 RESULT = {"role": "user", "content": [{"type": "tool_result", "toolUseId": "1", "content": []}]}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ferrule.model.misfits import in_words, key_of
+from ferrule.model.hints import in_words, key_of
 
 
 @pytest.mark.parametrize(

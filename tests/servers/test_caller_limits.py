@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from ferrule.infra.own_task import begun
+from ferrule.infra.tasks import begun
 from ferrule.model.approval import Identity
 from ferrule.model.serving import LimitSettings
 from ferrule.servers.auth.callers import Caller, Refused

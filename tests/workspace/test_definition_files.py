@@ -9,10 +9,10 @@ import pytest
 
 from ferrule.definitions.compiler.discover import load
 from ferrule.model.document import Source
-from ferrule.workspace import definition_files
+from ferrule.workspace import staleness
 from ferrule.workspace.catalog_file import CATALOG_FILE
-from ferrule.workspace.definition_files import FILES_FILE, is_stale
 from ferrule.workspace.releases import build
+from ferrule.workspace.staleness import FILES_FILE, is_stale
 from ferrule.workspace.workspace import Workspace
 from tests.definitions.compiler.definitions import tool
 
@@ -54,7 +54,7 @@ def test_they_are_looked_into_once(workspace: Workspace, monkeypatch: pytest.Mon
         looked.append(name)
         return load(path, name)
 
-    monkeypatch.setattr(definition_files, "load", loaded)
+    monkeypatch.setattr(staleness, "load", loaded)
     assert not is_stale(workspace) and looked == []
     write(workspace.root / "request.json", REQUEST)
     assert not is_stale(workspace) and not is_stale(workspace)

@@ -13,7 +13,7 @@ import msgspec
 
 from ferrule.errors import AccessError
 from ferrule.model.approval import SCOPES, Identity
-from ferrule.model.nearest import nearest
+from ferrule.model.hints import nearest
 from ferrule.runtime.approval.people import GROUP, person
 
 FOREIGN = "|"

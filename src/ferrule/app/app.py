@@ -17,12 +17,11 @@ from typing import TYPE_CHECKING, Any, get_args
 import msgspec
 
 from ferrule.app.cancellation import Cancellation
-from ferrule.app.delivery import Deliveries
 from ferrule.app.housekeeping import Tending
 from ferrule.app.outside import Outside
 from ferrule.app.progress import followed
-from ferrule.app.receiving import Receivers
 from ferrule.app.recorded_calls import Calls
+from ferrule.app.replies import Deliveries, Receivers
 from ferrule.app.surface import SurfaceHandle
 from ferrule.contracts.catalog import CatalogView
 from ferrule.contracts.executor import Executor
@@ -46,7 +45,7 @@ from ferrule.runtime.approval.key import ApprovalKey
 from ferrule.runtime.approval.notices import Notices
 from ferrule.runtime.approval.reminders import Reminders
 from ferrule.runtime.executors.caching import Cache
-from ferrule.runtime.hooks.guardrail_runs import FiredRuns
+from ferrule.runtime.hooks.guardrail_records import FiredRuns
 from ferrule.runtime.pipeline.arguments import Arguments, Problem
 from ferrule.runtime.pipeline.hooks import refuse_idle
 from ferrule.runtime.pipeline.inputs import storable

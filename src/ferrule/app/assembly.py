@@ -29,8 +29,7 @@ from ferrule.contracts.payloads import PayloadStore
 from ferrule.contracts.policy import Classifier, PolicyEngine
 from ferrule.contracts.registry import Registry, late
 from ferrule.contracts.sink import Sink
-from ferrule.contracts.store import Store
-from ferrule.contracts.witness import Witness
+from ferrule.contracts.store import Store, Witness
 from ferrule.definitions.compiler.seal import load_key, make_key, public_half, trust
 from ferrule.errors import BindingError, LedgerError, SealError, SettingsError, UnknownBinding, WorkspaceError
 from ferrule.infra.clock import Clock, id_maker
@@ -59,7 +58,7 @@ from ferrule.runtime.functions import bound_functions, load_modules
 from ferrule.runtime.functions.function_tools import joined, rejoined
 from ferrule.runtime.hooks.builtin import hooks_of
 from ferrule.runtime.hooks.guardrail_agents import agents_in
-from ferrule.runtime.hooks.guardrail_runs import FiredRuns
+from ferrule.runtime.hooks.guardrail_records import FiredRuns
 from ferrule.runtime.notifiers.builtin import GROUP as NOTIFIER_GROUP
 from ferrule.runtime.notifiers.builtin import NOTIFIERS
 from ferrule.runtime.pipeline.breaker import Breakers
@@ -79,7 +78,7 @@ from ferrule.runtime.surface.catalogs import EmptyCatalog, SealedCatalog
 from ferrule.runtime.surface.searching import SearchExecutor
 from ferrule.settings import FILE_NAME, Settings, load_settings
 from ferrule.workspace.catalog_file import CATALOG_FILE, load_catalog
-from ferrule.workspace.definition_files import is_stale as is_stale
+from ferrule.workspace.staleness import is_stale as is_stale
 from ferrule.workspace.workspace import Workspace
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ import msgspec
 
 from ferrule.app.recorded_calls import Calls
 from ferrule.errors import BatchError
-from ferrule.infra.uncancelled import uncancelled
+from ferrule.infra.tasks import uncancelled
 from ferrule.model.failure import Stop
 from ferrule.model.progress import Progress
 from ferrule.model.result import Pending, Result

@@ -10,7 +10,7 @@ from pathlib import Path
 from ferrule.access.keys import KEYS_FOLDER, TOKENS_FILE, Access
 from ferrule.access.tokens import Token
 from ferrule.errors import FerruleError
-from ferrule.model.nearest import nearest
+from ferrule.model.hints import nearest
 from ferrule.model.serving import GrantSettings
 from ferrule.runtime.surface.roles import listed
 from ferrule.workspace.catalog_file import load_catalog

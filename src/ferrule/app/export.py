@@ -26,8 +26,8 @@ from ferrule.definitions.formats.requests import Beginning, is_provider, request
 from ferrule.definitions.token_counts import TokenCounter, counter_for
 from ferrule.errors import WorkspaceError
 from ferrule.model.diagnostic import Finding
+from ferrule.model.hints import nearest
 from ferrule.model.loss import Loss
-from ferrule.model.nearest import nearest
 from ferrule.model.surface import Surface, SurfaceSettings
 from ferrule.model.tool import FACT_NAMES, SafetyFacts, Tool
 from ferrule.model.value import JsonValue

@@ -6,8 +6,8 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 
-from ferrule.app.receiving import Receivers
 from ferrule.app.recorded_calls import Calls
+from ferrule.app.replies import Receivers
 from ferrule.contracts.store import Store
 from ferrule.errors import FerruleError
 from ferrule.model.journal import OpenCall

@@ -16,9 +16,9 @@ from ferrule.app.cancellation import Cancellation
 from ferrule.contracts.store import Condition, Store
 from ferrule.errors import AccessError, FerruleError, LedgerDamaged, LedgerError, SurfaceError
 from ferrule.model.approval import Answer, is_sealed
+from ferrule.model.credentials import NOTHING_HANDED, Handed
 from ferrule.model.decision import Decision, Ruling
 from ferrule.model.failure import Stop
-from ferrule.model.handed import NOTHING, Handed
 from ferrule.model.journal import Entry, Header, News, NewsBody, OpenCall, StoredEntry, header_of
 from ferrule.model.result import Pending, Result
 from ferrule.model.surface import SurfaceRequest
@@ -121,7 +121,7 @@ class Calls:
             return await self.resume(pending.invocation_id) or pending
         return found
 
-    async def resume(self, call_id: str, handed: Handed = NOTHING) -> Answered:
+    async def resume(self, call_id: str, handed: Handed = NOTHING_HANDED) -> Answered:
         """Go on with an answered call, if it can run in this process; else it stays for one where it can. What its caller brought
         for its tool is not kept while it waits: such a call goes on when the caller brings that again (`handed`)."""
         place = await self._place(call_id)

@@ -11,7 +11,7 @@ from ferrule.app.batches import Batch, BatchRun, CallRequest, Given, Update, req
 from ferrule.app.cancellation import Cancellation
 from ferrule.app.progress import followed
 from ferrule.errors import BatchError, FerruleError, LedgerError
-from ferrule.infra.own_task import own_task
+from ferrule.infra.tasks import own_task
 from ferrule.model.decision import CLIENT_CHANNEL
 from ferrule.model.failure import Stop
 from ferrule.model.progress import Progress

@@ -13,10 +13,9 @@ from ferrule.definitions.compiler.locate import locate
 from ferrule.definitions.compiler.read import read
 from ferrule.definitions.reporters.excerpt import cleaned
 from ferrule.errors import BatchError, WorkspaceError
-from ferrule.model.choices import choices_at
 from ferrule.model.diagnostic import Finding
 from ferrule.model.document import Document, Source
-from ferrule.model.nearest import nearest
+from ferrule.model.hints import choices_at, nearest
 from ferrule.model.scheduling import SchedulerPolicy
 from ferrule.model.value import Path
 

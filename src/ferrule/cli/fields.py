@@ -7,7 +7,7 @@ from typing import Any
 import click
 import msgspec
 
-from ferrule.model.nearest import nearest
+from ferrule.model.hints import nearest
 
 _JSON_TYPES = frozenset({"integer", "number", "boolean", "object", "array", "null"})
 _MEANT = {"idempotency-key": "--key", "arguments": "--input", "args": "--input"}

@@ -9,7 +9,7 @@ import click
 from ferrule.cli.gen_tools import ENDINGS
 from ferrule.definitions.carried import decoded
 from ferrule.definitions.stubs.languages.builtin import LANGUAGES
-from ferrule.model.nearest import nearest
+from ferrule.model.hints import nearest
 from ferrule.model.value import dig
 from ferrule.workspace.workspace import Workspace
 

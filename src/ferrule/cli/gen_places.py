@@ -12,8 +12,7 @@ from ferrule.definitions.compiler.discover import load
 from ferrule.definitions.compiler.locate import line_of, places_of
 from ferrule.definitions.compiler.read import read
 from ferrule.infra.lockfile.file import LOCK_FILE
-from ferrule.model.document import Document
-from ferrule.model.place import Places
+from ferrule.model.document import Document, Places
 from ferrule.model.value import Path, dig
 from ferrule.workspace.convert.fields import path_of
 from ferrule.workspace.stubs import Looser

@@ -12,7 +12,7 @@ from ferrule.cli.shelf import Entry, Shelf, shelf_of
 from ferrule.errors import WorkspaceError
 from ferrule.infra.lockfile.file import LOCK_FILE
 from ferrule.model.diagnostic import Diagnostic, Severity
-from ferrule.model.nearest import nearest
+from ferrule.model.hints import nearest
 from ferrule.model.outline import AgentOutline, BrokenOutline, ToolOutline, newest
 from ferrule.model.tool import Record, Tool
 from ferrule.model.value import dotted

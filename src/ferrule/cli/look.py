@@ -13,8 +13,8 @@ from ferrule.contracts.registry import late
 from ferrule.contracts.store import Store
 from ferrule.errors import WorkspaceError
 from ferrule.ledger.history.brief import brief_of
+from ferrule.model.hints import nearest
 from ferrule.model.journal import CALL_KINDS, StoredEntry
-from ferrule.model.nearest import nearest
 from ferrule.model.timestamps import LAST, MICROSECONDS
 
 _open_store: Callable[[str], AbstractAsyncContextManager[Store]] = late("ferrule.app.assembly:open_store")

@@ -11,7 +11,7 @@ import click
 from ferrule.cli.mend import fixable_rules
 from ferrule.contracts.rule import RuleInfo
 from ferrule.errors import SettingsError
-from ferrule.model.nearest import nearest
+from ferrule.model.hints import nearest
 from ferrule.workspace.parts import page_of, rule_pages
 
 _STANDARDS = {

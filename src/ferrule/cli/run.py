@@ -12,7 +12,7 @@ from io import TextIOWrapper
 import click
 
 from ferrule.errors import FerruleError
-from ferrule.model.nearest import nearest
+from ferrule.model.hints import nearest
 
 INTERRUPTED, PIPE_CLOSED = 130, 141
 """The codes shells give for a program ended by Ctrl-C, and by a reader that went away."""

@@ -17,7 +17,7 @@ from ferrule.cli.show.output import has_colour
 from ferrule.cli.show.schema_text import schema_lines
 from ferrule.definitions.reporters.excerpt import cleaned
 from ferrule.errors import WorkspaceError
-from ferrule.model.nearest import nearest
+from ferrule.model.hints import nearest
 from ferrule.model.outline import ToolOutline
 from ferrule.model.tool import FACT_NAMES, Tool
 from ferrule.workspace.workspace import Workspace

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ferrule.app.app import App
 from ferrule.errors import WorkspaceError
-from ferrule.model.nearest import nearest
+from ferrule.model.hints import nearest
 
 
 async def tool_named(app: App, name: str) -> tuple[str, str]:

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 
 from ferrule.cli.run import fail
 from ferrule.errors import FerruleError
-from ferrule.workspace.freshness import stamps_of
+from ferrule.workspace.staleness import stamps_of
 from ferrule.workspace.workspace import Workspace
 
 _EVERY = 0.5

@@ -14,7 +14,7 @@ import msgspec
 
 from ferrule.contracts.payloads import PayloadWriter
 from ferrule.contracts.receiver import Receiver
-from ferrule.model.client_questions import whole
+from ferrule.model.client_requests import whole
 from ferrule.model.decision import Requirement
 from ferrule.model.failure import ErrorClass
 from ferrule.model.tool import Tool

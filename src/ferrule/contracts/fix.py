@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ferrule.contracts.dialect import Definition
-from ferrule.model.place import Node, Places, Span
+from ferrule.model.document import Node, Places, Span
 from ferrule.model.value import Path
 
 

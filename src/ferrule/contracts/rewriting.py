@@ -11,7 +11,7 @@ import re
 from typing import Any
 
 from ferrule.contracts.fix import Edit, Manuscript
-from ferrule.model.place import Node
+from ferrule.model.document import Node
 from ferrule.model.value import Path
 
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")

@@ -1,9 +1,5 @@
-"""The ledger a runtime writes: an append-only journal with a hash chain, and the few tables that follow from it.
-
-Two ways in. `record` is for calls that only read: the row is written behind the answer, within a second. `commit` is for
-everything that must not be lost or done twice: when it returns, the row is on disk, or it says why it was not written.
-Everything else is derived: open calls, idempotency keys, counters and switches follow from the rows' marks, so that a
-verifier can work them out again.
+"""The ledger a runtime writes: an append-only journal with a hash chain, the few tables that follow from it, and the witness
+that remembers signed heads elsewhere.
 """
 
 from __future__ import annotations
@@ -165,3 +161,10 @@ class Store(Protocol):
 
     async def abandoned(self) -> list[OpenCall]:
         """Running calls whose process is gone."""
+
+
+class Witness(Protocol):
+    """One place that keeps heads. Called from a thread of its own, never while a call waits."""
+
+    def write(self, ledger: str, seq: int, row: bytes, at: int, signature: bytes) -> None:
+        """Keep one head: the ledger's id, its last row's number, hash and time, the signature. May raise; it is retried."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from ferrule.model.homes import at_home
+from ferrule.model.catalog import at_home
 from ferrule.model.tool import Tool
 
 _NOWHERE = object()

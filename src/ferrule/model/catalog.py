@@ -1,7 +1,6 @@
-"""The sealed catalog: what a build made and a runtime trusts, as one run of bytes with an index in front.
+"""The sealed catalog: one run of bytes with an index in front, made by a build and trusted by a runtime.
 
-Loading checks the seal over every byte and builds nothing; a tool becomes an object when somebody asks for it.
-`definitions/compiler/pack.py` writes the format, which is drawn in `docs/reference/catalog-format.md`.
+A payload that a dialect's own record holds already is stored once; `Homes` tell where.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ import hashlib
 import os
 import struct
 from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -17,8 +17,69 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from ferrule.errors import CatalogError, SealError
-from ferrule.model.homes import at_home
 from ferrule.model.tool import Record, Tool
+
+_HOMES: dict[str, dict[str, tuple[str, ...]]] = {
+    "aml": {
+        "input_schema": ("interface", "input"),
+        "output_schema": ("interface", "output"),
+        "credentials": ("transport", "credentials"),
+    },
+    "adl": {"input_schema": ("schema",)},
+    "oxp": {"input_schema": ("input_schema", "parameters"), "output_schema": ("output_schema",)},
+    "agent_tool": {
+        "input_schema": ("input_contract", "model_input_schema"),
+        "output_schema": ("output_contract", "structured_schema"),
+    },
+}
+_ABSENT = msgspec.Raw(b"")
+
+
+def at_home(dialect: str, payload: msgspec.Raw | bytes) -> dict[str, msgspec.Raw]:
+    """The parts of a payload that are also fields of the tool, as they are written there, by field."""
+    homes = _HOMES.get(dialect, {})
+    if not homes:
+        return {}
+    try:
+        opened = _decoder(dialect).decode(payload)
+    except msgspec.ValidationError:  # something else stands where a mapping is usual
+        return {}
+    found: dict[str, msgspec.Raw] = {}
+    for field, path in homes.items():
+        part = opened
+        for step in path:
+            part = getattr(part, _slot(step))
+        if part is not _ABSENT:
+            found[field] = part
+    return found
+
+
+@cache
+def _decoder(dialect: str) -> msgspec.json.Decoder[Any]:
+    """Reads nothing but the homes; whatever else the payload holds is passed over."""
+    tree: dict[str, Any] = {}
+    for path in _HOMES[dialect].values():
+        branch = tree
+        for step in path[:-1]:
+            branch = branch.setdefault(step, {})
+        branch[path[-1]] = None
+    return msgspec.json.Decoder(_struct(tree))
+
+
+def _struct(tree: dict[str, Any]) -> type[msgspec.Struct]:
+    fields: list[tuple[str, Any, Any]] = []
+    for step, below in tree.items():
+        if below is None:
+            fields.append((_slot(step), msgspec.Raw, msgspec.field(default=_ABSENT, name=step)))
+        else:
+            kind = _struct(below)
+            fields.append((_slot(step), kind, msgspec.field(default_factory=kind, name=step)))
+    return msgspec.defstruct("Opened", fields)
+
+
+def _slot(step: str) -> str:
+    return f"at_{step}"
+
 
 MAGIC = b"FERRULE\x01"
 HEADER = struct.Struct("<8s32s64s64sQQ")
@@ -34,7 +95,7 @@ SEAL_PREFIX = b"ferrule catalog 1\n"
 DOCUMENTATION_PREFIX = b"ferrule documentation 1\n"
 ID, NAME, ALIAS, RECORD = b"i", b"n", b"a", b"r"
 
-_ABSENT = msgspec.Raw(b"")
+
 _OPTIONAL = ("runtime_input_schema", "output_schema", "credentials")
 # msgspec takes no raw JSON beside None, so a tool is decoded into a twin whose optional parts are raw or absent.
 _Twin = msgspec.defstruct(

@@ -1,4 +1,7 @@
-"""What a definition says about secrets: the scheme, and where the value is kept. References, never a value (AML-58 to 72)."""
+"""Credentials a definition asks for (schemes and references, never values) and credentials that come with one call.
+
+The second kind serves its tool alone, is kept nowhere and appears in no text (AML-62 to AML-66).
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from ferrule.model.misfits import in_words
+from ferrule.model.hints import in_words
 
 Scheme = Literal["none", "iam-role", "api-key", "bearer-token", "oauth2", "service-account"]
 SourceName = Literal["env", "aws_secrets_manager", "gcp_secret_manager", "azure_key_vault"]
@@ -161,3 +164,22 @@ class _Head(msgspec.Struct):
 
 
 NOTHING = Credentials()
+
+
+_SHORTEST = 4
+
+
+class Handed(dict[str, str]):
+    """Secrets and tokens by the ids a tool names them by."""
+
+    @property
+    def secrets(self) -> frozenset[str]:
+        """Their values, to be kept out of everything; what is too short to be one would only blot out other texts."""
+        return frozenset(value for value in self.values() if len(value) >= _SHORTEST)
+
+    def __repr__(self) -> str:
+        return f"Handed({', '.join(sorted(self))})"  # tracebacks print it
+
+
+NOTHING_HANDED = Handed()
+"""Nothing was handed over. Never changed."""

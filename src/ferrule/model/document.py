@@ -1,8 +1,8 @@
-"""A definition file after reading: its value and its text. Positions are worked out later, and only if somebody asks."""
+"""A definition file after reading: its value, its text, and on demand the place of every key and value."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -60,3 +60,47 @@ class Document(msgspec.Struct, frozen=True):
     def is_parsed(self) -> bool:
         """False when there is no value to check, because the text could not be parsed."""
         return not any(issue.kind in ("syntax", "front_matter") for issue in self.issues)
+
+
+class Span(NamedTuple):
+    """A stretch of text; lines and columns count from 1, the end is just past the last character."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+class Node:
+    """One written value with its place; containers keep a child per key or item."""
+
+    __slots__ = ("children", "opener", "span", "target", "written")
+
+    def __init__(self, span: Span, opener: Span, written: Path) -> None:
+        self.span = span
+        """The value itself."""
+        self.opener = opener
+        """What opens it: its key, the `-` or `{` of a list item, the document's start for a root."""
+        self.written = written
+        """The path at which it is written; differs from the path asked for below an alias or merge key."""
+        self.children: dict[str | int, Node] = {}
+        self.target: Node | None = None
+        """The anchored node, when this is an alias of it; they share their children."""
+
+
+class Places:
+    """The places of one document, by path."""
+
+    def __init__(self, root: Node) -> None:
+        self.root = root
+
+    def find(self, path: Path) -> tuple[Node, bool, Path]:
+        """The node at a path, or the nearest one around it; whether the path exists; and the path where it is written."""
+        node = self.root
+        for depth, step in enumerate(path):
+            child = node.children.get(step)
+            if child is None:
+                node = node.target or node
+                return node, False, node.written + path[depth:]
+            node = child
+        return node, True, node.written

@@ -7,7 +7,7 @@ import ipaddress
 from ferrule.access.tokens import FOREIGN
 from ferrule.infra.network.urls import BadUrl, Target, parse_url
 from ferrule.model.approval import SCOPES
-from ferrule.model.nearest import nearest
+from ferrule.model.hints import nearest
 from ferrule.model.serving import JwtSettings, ServeSettings
 from ferrule.servers.auth.grants import LOCAL, SIGNED
 from ferrule.servers.auth.hosts import EVERYWHERE, LOOPBACK, host_problem, origin_problem

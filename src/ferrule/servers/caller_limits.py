@@ -10,7 +10,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 
-from ferrule.infra.own_task import own_task
+from ferrule.infra.tasks import own_task
 from ferrule.model.serving import LimitSettings
 from ferrule.servers.auth.callers import Caller, Refused
 

@@ -16,8 +16,8 @@ from ferrule.errors import BuildRefused, FerruleError
 from ferrule.model.diagnostic import Severity
 from ferrule.model.report import Report
 from ferrule.settings import load_settings
-from ferrule.workspace import definition_files
-from ferrule.workspace.freshness import Stamps, stamps_of
+from ferrule.workspace import staleness
+from ferrule.workspace.staleness import Stamps, stamps_of
 from ferrule.workspace.workspace import Workspace
 
 _EVERY_SECONDS = 1.0
@@ -44,7 +44,7 @@ class Reloading:
         """Take in what changed while nobody looked: since the catalog was built."""
         await self._look()
         try:
-            is_stale = await asyncio.to_thread(lambda: definition_files.is_stale(Workspace.open(self._app.root)))
+            is_stale = await asyncio.to_thread(lambda: staleness.is_stale(Workspace.open(self._app.root)))
         except (FerruleError, OSError):  # whoever looks next says what is wrong
             return
         if is_stale:

@@ -28,8 +28,8 @@ from ferrule.model.outline import RecordOutline, ToolOutline
 from ferrule.model.report import FileReport, Summary
 from ferrule.settings import FILE_NAME
 from ferrule.workspace.excerpts import SECRET_RULES, Masked, SourceLine, excerpt_of, masked_lines
-from ferrule.workspace.freshness import Stamps, stamps_of
 from ferrule.workspace.parts import rule_pages
+from ferrule.workspace.staleness import Stamps, stamps_of
 from ferrule.workspace.workspace import Workspace
 
 _REST_SECONDS = 2.0

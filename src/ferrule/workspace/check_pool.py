@@ -12,10 +12,10 @@ from collections.abc import Sequence
 import msgspec
 
 from ferrule.contracts.rule import RuleSettings
-from ferrule.definitions.compiler.batch import Job, Task, taken
 from ferrule.definitions.compiler.cache import Stat, digest_of, stat_from
 from ferrule.definitions.compiler.check import Request, check_files
 from ferrule.definitions.compiler.discover import load_with_facts
+from ferrule.definitions.compiler.pool import Job, Task, taken
 from ferrule.model.report import FileReport
 from ferrule.workspace.parts import parts
 

@@ -41,9 +41,9 @@ from ferrule.model.diagnostic import Diagnostic, Severity
 from ferrule.model.report import Report, summarise
 from ferrule.workspace.catalog_file import CATALOG_FILE as CATALOG_FILE
 from ferrule.workspace.catalog_file import load_catalog as load_catalog
-from ferrule.workspace.definition_files import remember, stamps_in
 from ferrule.workspace.parts import compat_rules, parts, rule_pages
 from ferrule.workspace.snapshots import Side, counted, side_of_catalog, side_of_path, side_of_revision
+from ferrule.workspace.staleness import remember, stamps_in
 from ferrule.workspace.workspace import Progress, Workspace, show_path
 
 _SECRETS = frozenset({"AML-71", "OXP-16"})

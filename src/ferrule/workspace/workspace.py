@@ -23,12 +23,12 @@ from msgspec.structs import replace
 
 from ferrule.contracts.registry import late
 from ferrule.contracts.rule import RuleSettings
-from ferrule.definitions.compiler.batch import Task
 from ferrule.definitions.compiler.cache import Cache, cache_folder, own_key, stat_of
 from ferrule.definitions.compiler.check import check_library, merge
 from ferrule.definitions.compiler.discover import Walk, load
 from ferrule.definitions.compiler.filter import Filter
 from ferrule.definitions.compiler.gather import gather
+from ferrule.definitions.compiler.pool import Task
 from ferrule.definitions.compiler.suppress import suppressions
 from ferrule.errors import SettingsError, WorkspaceError
 from ferrule.model.diagnostic import Diagnostic, Severity

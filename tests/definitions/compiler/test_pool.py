@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ferrule.definitions.compiler import pool
-from ferrule.definitions.compiler.batch import Task
+from ferrule.definitions.compiler.pool import Task
 from ferrule.workspace.workspace import Workspace
 
 TASKS = tuple(Task(f"/p/{n}", f"{n}", False) for n in range(1000))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ferrule.definitions.compiler.compose import compose_all
 from ferrule.definitions.compiler.quick import quick_load
-from ferrule.definitions.compiler.unparsable import Unparsable
+from ferrule.definitions.compiler.scalars import Unparsable
 from tests.definitions.compiler.texts import DEFINITION, damaged, dumped
 
 

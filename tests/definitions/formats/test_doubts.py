@@ -9,7 +9,7 @@ import pytest
 
 from ferrule.definitions.carried import restored, stated
 from ferrule.definitions.formats.builtin import FORMATS
-from ferrule.definitions.formats.doubts import CLAIMED
+from ferrule.definitions.formats.origins import CLAIMED
 from ferrule.model.tool import SafetyFacts, Tool, raw
 
 CLAIM: dict[str, Any] = {

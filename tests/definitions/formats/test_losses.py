@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ferrule.contracts.format import Format, WriteOptions
 from ferrule.definitions.carried import differences
 from ferrule.definitions.formats.builtin import FORMATS
-from ferrule.definitions.formats.doubts import CLAIMED
+from ferrule.definitions.formats.origins import CLAIMED
 from ferrule.model.loss import final_losses
 from ferrule.model.tool import FACT_NAMES, Tool
 from tests.definitions.dialects.tools import tools as defined_tools

@@ -13,7 +13,7 @@ import jwt
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from ferrule.infra.secrets.crc32c import crc32c
+from ferrule.infra.secrets.gcp import crc32c
 from tests.infra.clouds.far import Asked, Far, Reply, far
 
 EMAIL = "tools@acme.iam.gserviceaccount.com"

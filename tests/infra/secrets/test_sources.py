@@ -12,9 +12,8 @@ from ferrule.contracts.secrets import SecretUnavailable
 from ferrule.infra.clouds.clouds import Clouds
 from ferrule.infra.secrets.aws import AwsSource
 from ferrule.infra.secrets.azure import AzureSource
-from ferrule.infra.secrets.crc32c import crc32c
 from ferrule.infra.secrets.env import EnvironmentSource
-from ferrule.infra.secrets.gcp import GcpSource
+from ferrule.infra.secrets.gcp import GcpSource, crc32c
 from ferrule.model.credentials import SecretRef
 from tests.infra.clouds.amazon import REGION, Amazon
 from tests.infra.clouds.far import Reply, far

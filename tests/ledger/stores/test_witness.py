@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from ferrule.contracts.witness import Witness
+from ferrule.contracts.store import Witness
 from ferrule.errors import SettingsError
 from ferrule.ledger.chain import head_text
 from ferrule.ledger.stores.sqlite.store import SqliteStore

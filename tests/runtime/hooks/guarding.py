@@ -11,8 +11,7 @@ from typing import Any
 import msgspec
 
 from ferrule.contracts.hook import Hook, HookInput, HookOutput
-from ferrule.runtime.hooks.guardrail_records import GuardrailSettings
-from ferrule.runtime.hooks.guardrail_runs import FiredRuns
+from ferrule.runtime.hooks.guardrail_records import FiredRuns, GuardrailSettings
 from ferrule.runtime.hooks.guardrail_set import guardrails_of
 from tests.runtime.hooks.answering import Answering, answering
 

@@ -15,8 +15,8 @@ from ferrule.contracts.hook import Hook, HookFailed, HookInput, HookOutput
 from ferrule.errors import SettingsError
 from ferrule.infra.network.signature import is_authentic
 from ferrule.model.result import Result
-from ferrule.runtime.hooks.answer import answer_of
 from ferrule.runtime.hooks.builtin import hooks_of
+from ferrule.runtime.hooks.external import answer_of
 from ferrule.runtime.hooks.function import hook
 from ferrule.settings import HookSettings
 from ferrule.testing import memory_app

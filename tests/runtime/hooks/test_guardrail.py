@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from ferrule.contracts.hook import HookFailed, HookOutput
 from ferrule.errors import SettingsError
-from ferrule.runtime.hooks.guardrail_reason import without_content
-from ferrule.runtime.hooks.guardrail_records import ON_FAIL
-from ferrule.runtime.hooks.guardrail_runs import FiredRuns
+from ferrule.runtime.hooks.guardrail_output import without_content
+from ferrule.runtime.hooks.guardrail_records import ON_FAIL, FiredRuns
 from ferrule.runtime.hooks.guardrail_verdict import read_verdict
 from tests.runtime.hooks.guarding import asked, giving, hooks_of, output, program, settings, told
 from tests.spec.scene import played

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ferrule.contracts.hook import Hook, HookInput
-from ferrule.runtime.hooks.guardrail_runs import FiredRuns
+from ferrule.runtime.hooks.guardrail_records import FiredRuns
 from tests.runtime.hooks.answering import answering
 from tests.runtime.hooks.guarding import hooks_of, output, settings, told
 from tests.spec.scene import played

@@ -14,7 +14,7 @@ from ferrule.contracts.executor import Output
 from ferrule.contracts.hook import HookOutput
 from ferrule.model.result import Pending, Result
 from ferrule.runtime.hooks.guardrail_agents import agents_in
-from ferrule.runtime.hooks.guardrail_runs import FiredRuns
+from ferrule.runtime.hooks.guardrail_records import FiredRuns
 from ferrule.runtime.hooks.guardrail_set import around, guardrails_of
 from ferrule.testing import ScriptedApprover, memory_app
 from tests.runtime.hooks.answering import answering

@@ -12,7 +12,7 @@ import pytest
 import ferrule
 from ferrule.contracts.executor import Context, Output, Waiting
 from ferrule.contracts.hook import HookInput, HookOutput
-from ferrule.infra.first_step import rest_of
+from ferrule.infra.tasks import rest_of
 from ferrule.ledger.audit.records import invocation_record
 from ferrule.model.journal import Payload, phase_times
 from ferrule.model.lifecycle import PHASES

@@ -29,7 +29,7 @@ from ferrule.definitions.compiler.seal import public_half
 from ferrule.errors import FerruleError, WorkspaceError
 from ferrule.model.catalog import Catalog
 from ferrule.model.diagnostic import Diagnostic, Severity
-from ferrule.model.nearest import nearest
+from ferrule.model.hints import nearest
 from ferrule.model.outline import ToolOutline
 from ferrule.model.surface import DEFAULT_TENANT
 from ferrule.runtime.functions import bound_functions, load_modules

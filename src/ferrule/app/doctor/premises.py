@@ -22,7 +22,7 @@ from ferrule.infra.credentials.oauth import FOLDER as TOKENS_FOLDER
 from ferrule.infra.lockfile.file import LOCK_FILE, read_lock
 from ferrule.infra.lockfile.oxp_tools import lock_key
 from ferrule.infra.processes.sandbox import find_bubblewrap
-from ferrule.model.nearest import nearest
+from ferrule.model.hints import nearest
 from ferrule.runtime.policy.engine import engine_of
 from ferrule.runtime.policy.load import load_policy
 from ferrule.runtime.policy.shell_classifier import BUILTIN

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from ferrule.app.imports.sheet import Sheet, fingerprint
 from ferrule.contracts.fix import Edit
-from ferrule.model.place import Node
+from ferrule.model.document import Node
 from ferrule.model.value import MISSING, Path, dig
 
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")

@@ -9,8 +9,7 @@ from typing import Any
 from ferrule.contracts.fix import Manuscript
 from ferrule.definitions.compiler.locate import places_of
 from ferrule.definitions.compiler.read import read
-from ferrule.model.document import Document, Source
-from ferrule.model.place import Node, Places
+from ferrule.model.document import Document, Node, Places, Source
 from ferrule.model.value import Path
 
 _BOM = "\ufeff"

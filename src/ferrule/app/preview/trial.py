@@ -14,7 +14,7 @@ from ferrule.contracts.policy import Judged, PolicyEngine
 from ferrule.contracts.readiness import Provider
 from ferrule.errors import FerruleError, PolicyError
 from ferrule.model.decision import Ruling
-from ferrule.model.nearest import nearest
+from ferrule.model.hints import nearest
 from ferrule.model.surface import Surface, SurfaceEntry, SurfaceRequest
 from ferrule.model.tool import Record, Tool
 from ferrule.runtime.policy.cases import Case, failure_of

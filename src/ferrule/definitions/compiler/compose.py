@@ -13,10 +13,8 @@ from typing import Any, NamedTuple
 import yaml
 from yaml._yaml import CParser
 
-from ferrule.definitions.compiler.scalars import UnusableNumber, plain
-from ferrule.definitions.compiler.unparsable import FIRST_COUNTS, MAX_DEPTH, Composed, Unparsable
-from ferrule.model.document import Issue
-from ferrule.model.place import Node, Places, Span
+from ferrule.definitions.compiler.scalars import FIRST_COUNTS, MAX_DEPTH, Composed, Unparsable, UnusableNumber, plain
+from ferrule.model.document import Issue, Node, Places, Span
 from ferrule.model.value import JsonValue
 
 MAX_NODES = 200_000

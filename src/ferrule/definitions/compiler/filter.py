@@ -13,7 +13,7 @@ from ferrule.contracts.rule import RuleInfo
 from ferrule.definitions.compiler.suppress import ELSEWHERE, UNEXPLAINED, UNUSED
 from ferrule.errors import SettingsError
 from ferrule.model.diagnostic import Diagnostic, Severity
-from ferrule.model.nearest import nearest
+from ferrule.model.hints import nearest
 
 _TABLE = re.compile(r"\s*(?:\[\[\s*check\s*\.\s*suppress\s*\]\]|suppress\s*=)")
 

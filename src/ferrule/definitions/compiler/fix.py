@@ -20,7 +20,7 @@ from ferrule.contracts.dialect import Dialect
 from ferrule.contracts.fix import Edit, Fix, Fixers, Manuscript
 from ferrule.definitions.compiler.locate import places_of
 from ferrule.definitions.compiler.read import decode, read
-from ferrule.definitions.compiler.unparsable import Unparsable
+from ferrule.definitions.compiler.scalars import Unparsable
 from ferrule.model.diagnostic import Diagnostic, Severity
 from ferrule.model.document import Document, Source
 from ferrule.model.value import Path, dotted

@@ -7,10 +7,8 @@ import re
 from bisect import bisect_right
 from typing import Any
 
-from ferrule.definitions.compiler.scalars import MAX_DIGITS
-from ferrule.definitions.compiler.unparsable import FIRST_COUNTS, MAX_DEPTH, Composed, Unparsable
-from ferrule.model.document import Issue
-from ferrule.model.place import Node, Places, Span
+from ferrule.definitions.compiler.scalars import FIRST_COUNTS, MAX_DEPTH, MAX_DIGITS, Composed, Unparsable
+from ferrule.model.document import Issue, Node, Places, Span
 from ferrule.model.value import JsonValue
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')

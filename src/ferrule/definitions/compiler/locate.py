@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from ferrule.contracts.registry import late
-from ferrule.definitions.compiler.unparsable import Composed
+from ferrule.definitions.compiler.scalars import Composed
 from ferrule.model.diagnostic import Diagnostic, Finding
-from ferrule.model.document import Document
-from ferrule.model.place import Places, Span
+from ferrule.model.document import Document, Places, Span
 from ferrule.model.value import Path, dotted
 
 compose_all: Callable[..., list[Composed]] = late("ferrule.definitions.compiler.compose:compose_all")

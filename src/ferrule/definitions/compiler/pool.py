@@ -1,21 +1,48 @@
-"""Shares files out between processes. Whoever is free takes the next batch, so no core waits for another.
-
-The batch numbers stand in a pipe that every process reads from; taking one is a single short read, which the kernel
-makes exclusive. The caller repeats the work that a process of the pool fails to deliver, so a crash costs time and nothing else.
-"""
+"""Shares files out between processes. Whichever process is free takes the next batch, so no core waits for another."""
 
 from __future__ import annotations
 
 import os
+import struct
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
 
-from ferrule.definitions.compiler.batch import NUMBER, Job, Task, taken
+NUMBER = struct.Struct("<H")
+"""A batch number as it stands in the pipe."""
+
+
+class Task(msgspec.Struct, frozen=True, array_like=True):
+    """One file to work on."""
+
+    path: str
+    name: str
+    named: bool
+    """Asked for by name, so it must be recognised."""
+    is_wanted: bool = True
+    """Reported on; of other files only what they define matters."""
+
+
+class Job(msgspec.Struct, frozen=True):
+    """Everything a process of the pool needs to know."""
+
+    tasks: tuple[Task, ...]
+    batch: int
+    tickets: int
+    """File descriptor of the pipe with the batch numbers."""
+    settings: msgspec.Raw
+
+
+def taken(reading: int, batch: int, count: int) -> Iterator[range]:
+    """Batches of task numbers for this process, until none are left."""
+    while ticket := os.read(reading, NUMBER.size):
+        first = NUMBER.unpack(ticket)[0] * batch
+        yield range(first, min(first + batch, count))
+
 
 BATCH = 50
 _MOST_BATCHES = 20_000

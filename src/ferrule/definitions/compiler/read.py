@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ferrule.contracts.registry import late
 from ferrule.definitions.compiler.quick import quick_load
-from ferrule.definitions.compiler.unparsable import Composed, Unparsable
+from ferrule.definitions.compiler.scalars import Composed, Unparsable
 from ferrule.model.document import Document, Issue, Source, Syntax
 from ferrule.model.value import JsonValue
 

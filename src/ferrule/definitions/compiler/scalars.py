@@ -1,9 +1,11 @@
-"""YAML 1.2 core types for plain scalars. Only `true` and `false` are booleans; dates and `12:30` are strings."""
+"""Shared by the YAML and JSON readers: plain scalars in YAML 1.2's core types, what a reader gives, and what it raises."""
 
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
+from ferrule.model.document import Issue, Places
 from ferrule.model.value import JsonValue
 
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
@@ -57,3 +59,27 @@ def _number(text: str) -> JsonValue:
         if _HEX.fullmatch(text):
             return int(text[2:], 16)
     return text
+
+
+MAX_DEPTH = 100
+"""Deeper nesting is refused: no definition needs it, and every later step may then walk values without fear."""
+
+FIRST_COUNTS = "the first one is used; remove or rename this one"
+"""The hint for a repeated key."""
+
+
+class Composed(NamedTuple):
+    """One document, read with its places."""
+
+    value: JsonValue
+    places: Places
+    issues: tuple[Issue, ...]
+    first_line: int
+
+
+class Unparsable(Exception):
+    """The text cannot be used; carries the one issue to report."""
+
+    def __init__(self, message: str, line: int, column: int = 1, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.issue = Issue("syntax", message, line, column, hint=hint)

@@ -7,7 +7,7 @@ from typing import Any
 
 from ferrule.contracts.rule import Closed, Expectation, Required, Row, Subject
 from ferrule.model.diagnostic import Finding
-from ferrule.model.nearest import nearest
+from ferrule.model.hints import nearest
 from ferrule.model.value import Path, dig, dotted
 
 _STEP = re.compile(r"\[\]|[^.\[\]]+")

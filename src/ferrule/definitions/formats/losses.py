@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ferrule.definitions.carried import decoded, differences
 from ferrule.definitions.formats.offer import Offered
-from ferrule.definitions.formats.own_words import own_words
+from ferrule.definitions.formats.origins import own_words
 from ferrule.model.loss import Instead, Loss
 from ferrule.model.tool import Tool
 from ferrule.model.value import Path

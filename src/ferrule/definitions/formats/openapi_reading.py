@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from ferrule.definitions.carried import restored
-from ferrule.definitions.formats.doubts import doubts
+from ferrule.definitions.formats.origins import doubts
 from ferrule.definitions.openapi.drafts import KIND, Draft, Drafting
 from ferrule.definitions.openapi.modern import Modern
 from ferrule.definitions.openapi.names import name_of

@@ -15,8 +15,7 @@ from ferrule.contracts.format import Reading, WriteOptions, Writing
 from ferrule.definitions.carried import ORIGIN, carried, decoded, differences
 from ferrule.definitions.formats.offer import left_out
 from ferrule.definitions.formats.openapi_reading import DIALECT
-from ferrule.definitions.formats.origins import came_in_as
-from ferrule.definitions.formats.own_words import own_words
+from ferrule.definitions.formats.origins import came_in_as, own_words
 from ferrule.definitions.openapi.modern import VERSION, place_of, put_into, version_for
 from ferrule.definitions.openapi.names import name_of
 from ferrule.definitions.openapi.read import METHODS

@@ -1,13 +1,19 @@
-"""Tools that came in by a format, and may go out by it as they were."""
+"""Tools that came in by a format: what they carry under our key, what their format alone says, and what nothing else
+bears out.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import msgspec
 
-from ferrule.definitions.carried import ORIGIN, decoded, extension_of, restored
+from ferrule.definitions.beyond import beyond
+from ferrule.definitions.carried import ORIGIN, decoded, extension_of, loosened, restored
+from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.tool import Tool
+from ferrule.model.value import Path
 
 
 class CameInAs(NamedTuple):
@@ -53,3 +59,20 @@ def _read(tool: Tool) -> _Payload:
         found = decoded(tool.payload)
         found = found if isinstance(found, dict) else {}
         return _Payload(found.get("definition"), found.get("group"))
+
+
+def own_words(tool: Tool) -> Iterator[str]:
+    """Keys of the source's own, as a loss names them: `aml.transport`, `anthropic.cache_control`."""
+    return (f"{tool.dialect}.{name}" for name in beyond(tool))
+
+
+CLAIMED = "claimed-harmless"
+
+
+def doubts(tool: Tool, after: Tool, path: Path, key: str) -> list[Finding]:
+    """`tool`: what the file says in its format's own words; `after`: with what it carries under `key`."""
+    claims = loosened(tool, after)
+    if not claims:
+        return []
+    message = f"{after.name!r} is more harmless than its file says by itself: `{key}` claims {', '.join(claims)}"
+    return [Finding(CLAIMED, path, message, Severity.WARNING, "believe it only if you trust whoever wrote the file")]

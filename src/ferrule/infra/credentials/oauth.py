@@ -27,7 +27,7 @@ from ferrule.infra.credentials.oauth_records import AuthorizationStatus, Challen
 from ferrule.infra.credentials.sealed import Busy, Damaged, SealedFolder
 from ferrule.infra.credentials.tokens import Owner, TokenStore
 from ferrule.infra.network.client import Client
-from ferrule.model.nearest import nearest
+from ferrule.model.hints import nearest
 from ferrule.model.surface import DEFAULT_TENANT
 
 FOLDER = ".ferrule/tokens"

@@ -1,4 +1,4 @@
-"""Secrets of Google Secret Manager, read with the identity of this process."""
+"""Secrets of Google Secret Manager, read with the identity of this process and checked by their CRC-32C (RFC 3720)."""
 
 from __future__ import annotations
 
@@ -10,9 +10,28 @@ from urllib.parse import quote
 
 from ferrule.contracts.secrets import SecretUnavailable
 from ferrule.infra.clouds.clouds import Clouds
-from ferrule.infra.secrets.asking import ask
-from ferrule.infra.secrets.crc32c import crc32c
+from ferrule.infra.secrets.questions import ask
 from ferrule.model.credentials import SecretRef
+
+_POLYNOMIAL = 0x82F63B78
+
+
+def _entry(value: int) -> int:
+    for _ in range(8):
+        value = value >> 1 ^ (_POLYNOMIAL if value & 1 else 0)
+    return value
+
+
+_TABLE = tuple(map(_entry, range(256)))
+
+
+def crc32c(data: bytes) -> int:
+    """The checksum of a few kilobytes."""
+    value = 0xFFFFFFFF
+    for byte in data:
+        value = value >> 8 ^ _TABLE[(value ^ byte) & 0xFF]
+    return value ^ 0xFFFFFFFF
+
 
 _ENDPOINT = "https://secretmanager.googleapis.com"
 _ENDPOINT_VARIABLE = "CLOUDSDK_API_ENDPOINT_OVERRIDES_SECRETMANAGER"

@@ -29,10 +29,8 @@ from ferrule.contracts.payloads import (
 )
 from ferrule.ledger.payloads.file_writer import FileWriter
 from ferrule.ledger.payloads.folders import LiveFolder, entered
-from ferrule.ledger.payloads.gone import damaged, expired, unknown
-from ferrule.ledger.payloads.labels import UNKNOWN_TYPE, file_name
+from ferrule.ledger.payloads.labels import UNKNOWN_TYPE, damaged, expired, file_name, span, unknown
 from ferrule.ledger.payloads.labels import media_type as tidy_media_type
-from ferrule.ledger.payloads.span import span
 from ferrule.ledger.payloads.trailer import kept_in
 
 KEPT, LIVE = "kept", "live"

@@ -1,8 +1,11 @@
-"""What tools call their outputs, fit to be written down: a file name that leads out of no folder, a media type that is one."""
+"""Small parts of the payload stores: safe names for outputs, byte ranges, and the messages for payloads that are gone."""
 
 from __future__ import annotations
 
 import re
+
+from ferrule.contracts.payloads import PayloadGone
+from ferrule.model.timestamps import iso
 
 _UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _MEDIA_TYPE = re.compile(r"[0-9A-Za-z!#$&^_.+-]{1,100}/[0-9A-Za-z!#$&^_.+-]{1,100}(; ?[\x20-\x7e]{1,100})?")
@@ -18,3 +21,34 @@ def file_name(text: str) -> str:
 def media_type(text: str) -> str:
     """The media type; that of unknown bytes where the text is none."""
     return text if _MEDIA_TYPE.fullmatch(text) else UNKNOWN_TYPE
+
+
+def span(size: int, offset: int, limit: int | None) -> range:
+    """The positions from `offset` on, at most `limit` of them, that a payload of this size has. Raises ValueError below 0."""
+    if offset < 0 or (limit is not None and limit < 0):
+        raise ValueError("offset and limit count bytes from 0 on")
+    start = min(offset, size)
+    return range(start, size if limit is None else min(start + limit, size))
+
+
+_LONGEST = 160
+
+
+def unknown(uri: str) -> PayloadGone:
+    """There is no such payload."""
+    return PayloadGone("unknown", f"there is no payload {_shown(uri)}: it was never kept, or it was removed")
+
+
+def expired(uri: str, at: int | None) -> PayloadGone:
+    """It was kept for a time that is over."""
+    when = f" at {iso(at)}" if at is not None else ""
+    return PayloadGone("expired", f"the payload {_shown(uri)} expired{when}; the record of its call is still there")
+
+
+def damaged(uri: str) -> PayloadGone:
+    """The bytes are not those that were kept."""
+    return PayloadGone("damaged", f"the payload {_shown(uri)} is damaged: its bytes are not those that were kept")
+
+
+def _shown(uri: str) -> str:
+    return ascii(uri[:_LONGEST])

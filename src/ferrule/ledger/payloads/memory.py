@@ -8,9 +8,7 @@ import threading
 from collections.abc import AsyncIterator, Callable, Collection
 
 from ferrule.contracts.payloads import Access, Kept, PayloadOwner, PayloadWriter, Scope, address_of, uri_of
-from ferrule.ledger.payloads.gone import damaged, expired, unknown
-from ferrule.ledger.payloads.labels import UNKNOWN_TYPE, file_name, media_type
-from ferrule.ledger.payloads.span import span
+from ferrule.ledger.payloads.labels import UNKNOWN_TYPE, damaged, expired, file_name, media_type, span, unknown
 
 _CHUNK = 256 * 1024
 

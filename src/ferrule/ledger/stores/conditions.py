@@ -1,4 +1,4 @@
-"""Whether a row may be written: the condition it came with, against the ledger's tables."""
+"""Conditions of a write, judged against the ledger's tables, and which open calls a process holds."""
 
 from __future__ import annotations
 
@@ -45,3 +45,11 @@ def _limit_refusal(tables: Tables, mark: Mark, limits: tuple[tuple[str, int], ..
         if counts and tables.used(mark.counted_run, tool_id) >= allowed:
             return Committed("limit_reached", limit=tool_id)
     return None
+
+
+_WAITING = frozenset({"awaiting_approval", "approved", "needs_input"})
+
+
+def is_running(call: OpenCall) -> bool:
+    """True unless the call waits for a person or for whoever takes it up: then nobody has to be there."""
+    return bool(call.owner) and call.state not in _WAITING

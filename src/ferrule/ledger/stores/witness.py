@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from ferrule.contracts.registry import late
-from ferrule.contracts.witness import Witness
+from ferrule.contracts.store import Witness
 from ferrule.errors import SettingsError
 
 _request = late("urllib.request:Request")

@@ -9,7 +9,7 @@ import msgspec
 
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.model.credentials import BadCredentials, Credentials, read_credentials
-from ferrule.model.misfits import in_words
+from ferrule.model.hints import in_words
 from ferrule.model.tool import Tool
 
 T = TypeVar("T", bound=msgspec.Struct)

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ferrule.errors import BindingError
+from ferrule.model.hints import nearest
 from ferrule.model.injection import LOGGER, entries_of
-from ferrule.model.nearest import nearest
 from ferrule.model.python_names import python_name
 from ferrule.model.tool import Tool
 from ferrule.runtime.functions.binding import Binding

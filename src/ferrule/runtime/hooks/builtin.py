@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from ferrule.contracts.hook import HOOK_EVENTS, Hook, HookEvent
 from ferrule.contracts.registry import Registry
 from ferrule.errors import SettingsError
-from ferrule.model.nearest import nearest
+from ferrule.model.hints import nearest
 
 HOOKS = {
     "command": "ferrule.runtime.hooks.making:command",

@@ -13,8 +13,7 @@ from typing import Any, TypeAlias
 from ferrule.contracts.hook import DEFAULT_TIMEOUT_SECONDS, HookEvent, HookInput, HookOutput
 from ferrule.errors import BindingError, SettingsError
 from ferrule.runtime.functions.gather import load_modules
-from ferrule.runtime.hooks.answer import answer_from
-from ferrule.runtime.hooks.external import fits
+from ferrule.runtime.hooks.external import answer_from, fits
 
 Answer: TypeAlias = HookOutput | dict[str, Any] | None
 Asked: TypeAlias = Callable[[HookInput], Answer | Awaitable[Answer]]

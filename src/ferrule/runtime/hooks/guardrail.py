@@ -15,10 +15,8 @@ import msgspec
 from ferrule.contracts.hook import HookEvent, HookFailed, HookInput, HookOutput, Reach
 from ferrule.runtime.hooks.external import fits
 from ferrule.runtime.hooks.guardrail_agents import AgentGuards, Rule, own_rule
-from ferrule.runtime.hooks.guardrail_output import given_back, output_of
-from ferrule.runtime.hooks.guardrail_reason import without_content
-from ferrule.runtime.hooks.guardrail_records import GuardrailSettings, Point
-from ferrule.runtime.hooks.guardrail_runs import FiredRuns
+from ferrule.runtime.hooks.guardrail_output import given_back, output_of, without_content
+from ferrule.runtime.hooks.guardrail_records import FiredRuns, GuardrailSettings, Point
 from ferrule.runtime.hooks.guardrail_verdict import Score, Transformed, Verdict, read_verdict
 
 EVENTS: dict[Point, HookEvent] = {"tool_input": "pre_tool_use", "tool_output": "post_tool_use"}

@@ -1,8 +1,14 @@
-"""Guardrails on tool input and output: where they stand, what they answer, and what is done when one fires (AML-106)."""
+"""Records of guardrails on tool input and output: where they stand, what they answer, and the runs that a fired one
+blocked (AML-104).
+
+The memory of blocked runs is the process's; other processes learn nothing of it.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, get_args
+import threading
+from collections import OrderedDict
+from typing import Annotated, Literal, NamedTuple, get_args
 
 import msgspec
 
@@ -54,3 +60,40 @@ class GuardrailSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     """The score of a guardrail that cannot be asked: 10 fails closed, 0 fails open."""
     timeout_seconds: Annotated[float, msgspec.Meta(gt=0, le=600)] = 5.0
     """One that takes longer could not be asked."""
+
+
+RUNS_KEPT = 100_000
+"""With one more, the oldest is forgotten."""
+
+
+class Fired(NamedTuple):
+    """What fired in a run, first."""
+
+    guardrail_id: str
+    reason: str
+
+
+class FiredRuns:
+    """Which runs are blocked. Safe from any thread."""
+
+    def __init__(self, size: int = RUNS_KEPT) -> None:
+        self._size = size
+        self._runs: OrderedDict[str, Fired] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def mark(self, run_id: str, guardrail_id: str, reason: str = "") -> None:
+        """Say that a guardrail fired on the input of a run. The first one counts; nothing takes it back."""
+        if not run_id:
+            return
+        with self._lock:
+            self._runs.setdefault(run_id, Fired(guardrail_id, reason))
+            self._runs.move_to_end(run_id)
+            if len(self._runs) > self._size:
+                self._runs.popitem(last=False)
+
+    def of(self, run_id: str) -> Fired | None:
+        """What fired in a run; None when nothing did."""
+        return self._runs.get(run_id)
+
+    def __len__(self) -> int:
+        return len(self._runs)

@@ -13,9 +13,9 @@ import msgspec
 
 from ferrule.contracts.executor import Waiting
 from ferrule.model.approval import Answer, ApprovalRequest
+from ferrule.model.credentials import NOTHING_HANDED, Handed
 from ferrule.model.decision import Decision
 from ferrule.model.failure import Stop
-from ferrule.model.handed import NOTHING, Handed
 from ferrule.model.journal import HookRun, Mutation, Payload
 from ferrule.model.lifecycle import STATES, TRANSITIONS, State, check_transition
 from ferrule.model.result import Result
@@ -38,7 +38,7 @@ class CallOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Higher goes first among calls that wait for a limit."""
     client: frozenset[str] = frozenset()
     """What the calling client can be asked for."""
-    handed: Handed = NOTHING
+    handed: Handed = NOTHING_HANDED
     """Credentials that the caller gives its tool with this call. Never stored."""
     is_exact: bool = False
     """True: arguments that do not fit the schema are refused, also where it is plain what was meant."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ferrule.model.nearest import nearest
+from ferrule.model.hints import nearest
 from ferrule.model.value import Path, dig, dotted
 from ferrule.runtime.redaction.sensitive_input import Mask
 from ferrule.schema.internal_fields import InternalFields

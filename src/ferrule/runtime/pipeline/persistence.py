@@ -12,7 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ferrule.contracts.payloads import SCHEME, Access, Kept, kept_block
-from ferrule.infra.uncancelled import uncancelled
+from ferrule.infra.tasks import uncancelled
 from ferrule.model.failure import Stop
 from ferrule.model.persistence import Persistence, RedactionState, Strategy, persistence_id
 from ferrule.model.result import Result

@@ -10,7 +10,7 @@ import logging
 
 from ferrule.contracts.store import Condition
 from ferrule.errors import LedgerError
-from ferrule.infra.uncancelled import uncancelled
+from ferrule.infra.tasks import uncancelled
 from ferrule.model.decision import Decision
 from ferrule.model.journal import HookRun, StoredEntry
 from ferrule.runtime.pipeline.call import NO_OPTIONS, Call

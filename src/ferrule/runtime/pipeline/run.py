@@ -14,7 +14,7 @@ from typing import cast
 
 from ferrule.contracts.store import Condition
 from ferrule.errors import LedgerError
-from ferrule.infra.uncancelled import uncancelled
+from ferrule.infra.tasks import uncancelled
 from ferrule.model.failure import Stop
 from ferrule.model.lifecycle import PHASES
 from ferrule.model.result import Pending, Result

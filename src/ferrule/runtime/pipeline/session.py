@@ -17,10 +17,10 @@ from ferrule.contracts.policy import PolicyEngine, Program
 from ferrule.errors import FerruleError
 from ferrule.model.decision import Ruling
 from ferrule.model.failure import BLOCK_CLASSES, Stop
+from ferrule.model.hints import nearest
 from ferrule.model.journal import Header, encode
 from ferrule.model.lifecycle import State
 from ferrule.model.native_ref import native_refs
-from ferrule.model.nearest import nearest
 from ferrule.model.retry import NO_RETRIES, RetryPolicy, RetrySettings
 from ferrule.model.scheduling import DEFAULT_POLICY, Claim, ModifierPolicy, stricter
 from ferrule.model.surface import Surface, SurfaceEntry, principal_key

@@ -13,9 +13,8 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 from ferrule.contracts.executor import ExecutionFailed, Output, Waiting
-from ferrule.infra.uncancelled import uncancelled
-from ferrule.model.client_questions import flaw_in
-from ferrule.model.client_requests import MISSING, undeclared
+from ferrule.infra.tasks import uncancelled
+from ferrule.model.client_requests import MISSING, flaw_in, undeclared
 from ferrule.model.failure import Stop
 from ferrule.model.journal import Payload
 from ferrule.runtime.pipeline.call import Call, Detached, Park

@@ -22,10 +22,10 @@ from ferrule.errors import PolicyError, SettingsError
 from ferrule.model.decision import Behavior
 from ferrule.model.surface import SurfaceRequest
 from ferrule.runtime.policy.compiled import CompiledRule, is_possibly_destructive
-from ferrule.runtime.policy.duration import seconds_of
 from ferrule.runtime.policy.facts import FLAGS
 from ferrule.runtime.policy.program import Table
 from ferrule.runtime.policy.records import Demand, PolicyRule, PolicySet
+from ferrule.runtime.policy.requirement import seconds_of
 from ferrule.runtime.policy.view import ToolView
 
 _ID = re.compile(r"policy\d+")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from ferrule.model.diagnostic import Finding, Severity
-from ferrule.model.nearest import nearest
+from ferrule.model.hints import nearest
 from ferrule.model.outline import Library
 from ferrule.model.value import Path
 from ferrule.runtime.policy.codes import OVERRULED, UNANSWERABLE, UNKNOWN_GROUP, UNREACHABLE

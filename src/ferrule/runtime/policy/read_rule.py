@@ -6,15 +6,15 @@ from datetime import date, datetime, time
 from typing import Any
 
 from ferrule.model.decision import RISKS, Behavior, Risk, RuleSource
-from ferrule.model.nearest import nearest
+from ferrule.model.hints import nearest
 from ferrule.model.tool import LIFECYCLES, TOOL_KINDS
 from ferrule.model.value import is_number
 from ferrule.runtime.policy.commands import words_of
 from ferrule.runtime.policy.conditions import LISTS, NUMBERS, OPERATORS, TEXTS
-from ferrule.runtime.policy.duration import seconds_of
 from ferrule.runtime.policy.globs import defect_of
 from ferrule.runtime.policy.patterns import compiled
 from ferrule.runtime.policy.records import Condition, Demand, PolicyRule, Values
+from ferrule.runtime.policy.requirement import seconds_of
 from ferrule.runtime.policy.table import Table
 
 DECISIONS: tuple[Behavior, ...] = ("allow", "ask", "deny", "passthrough")

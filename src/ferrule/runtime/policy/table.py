@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ferrule.model.diagnostic import Finding, Severity
-from ferrule.model.nearest import nearest
+from ferrule.model.hints import nearest
 from ferrule.model.value import Path, is_integer
 from ferrule.runtime.policy.codes import MALFORMED, UNKNOWN_KEY
 

@@ -14,7 +14,7 @@ from ferrule.contracts.catalog import CatalogView
 from ferrule.contracts.policy import PolicyEngine
 from ferrule.contracts.readiness import Provider, Readiness
 from ferrule.errors import SurfaceError
-from ferrule.model.nearest import nearest
+from ferrule.model.hints import nearest
 from ferrule.model.surface import SCOPES, LoadingState, Surface, SurfaceEntry, SurfaceRequest, SurfaceSettings
 from ferrule.model.tool import Tool
 from ferrule.runtime.surface.availability import PLAIN, Availability, availability

@@ -13,7 +13,7 @@ import msgspec
 
 from ferrule.contracts.catalog import CatalogView, Listed
 from ferrule.errors import SurfaceError
-from ferrule.model.nearest import nearest
+from ferrule.model.hints import nearest
 from ferrule.model.surface import HoldReason, Standing, SurfaceRequest
 from ferrule.model.tool import Record, Tool
 from ferrule.model.value import dig, is_integer

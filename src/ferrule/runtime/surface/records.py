@@ -9,7 +9,7 @@ import msgspec
 
 from ferrule.contracts.catalog import CatalogView
 from ferrule.errors import SurfaceError
-from ferrule.model.nearest import nearest
+from ferrule.model.hints import nearest
 from ferrule.model.surface import HOLD_REASONS, HoldReason, Standing, SurfaceRequest
 from ferrule.runtime.surface.candidates import Candidate, Hold, Selection, candidates, looked_up
 from ferrule.runtime.surface.roles import listed

@@ -9,7 +9,7 @@ import msgspec
 from ferrule.contracts.catalog import CatalogView
 from ferrule.errors import SurfaceError
 from ferrule.model.effective import CALL, CALL_READ_ONLY, DENY, TOOL_ACCESS, Grants, Limits, access_of, strictest
-from ferrule.model.nearest import nearest
+from ferrule.model.hints import nearest
 from ferrule.model.tool import Tool
 
 _USABLE = ("active", "deprecated", None)

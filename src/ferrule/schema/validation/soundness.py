@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
-from ferrule.model.nearest import nearest
+from ferrule.model.hints import nearest
 from ferrule.model.value import MISSING, JsonValue, Path, dig, dotted
 from ferrule.schema.mirrored_headers import mirrored
 from ferrule.schema.validation.ecma import pattern_defect

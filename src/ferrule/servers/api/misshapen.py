@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
-from ferrule.model.nearest import nearest
+from ferrule.model.hints import nearest
 from ferrule.servers.api.problems import Member, Problem, escaped
 
 _TOLD = re.compile(r"(?P<text>.*?)(?: - at `\$(?P<place>[^`]*)`)?", re.DOTALL)

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
-from ferrule.model.nearest import nearest
+from ferrule.model.hints import nearest
 from ferrule.runtime.pipeline.hostile import repeated_name
 from ferrule.servers.api.misshapen import misshapen
 from ferrule.servers.api.problems import Member, Problem

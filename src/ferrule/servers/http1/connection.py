@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from contextvars import copy_context
 from typing import Any, Protocol
 
-from ferrule.infra import own_task
+from ferrule.infra import tasks
 from ferrule.servers.asgi import Answer, Header, Request, Stream
 from ferrule.servers.http1.answer_text import head_text, refusal_text, whole_text
 from ferrule.servers.http1.reading import Reader, Unreadable
@@ -235,7 +235,7 @@ class Connection(asyncio.BufferedProtocol):
             self.write(b"")
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
-        started = own_task.begun(work, self._loop)
+        started = tasks.begun(work, self._loop)
         if isinstance(started, asyncio.Task):
             self._task = started
             started.add_done_callback(self._ended)

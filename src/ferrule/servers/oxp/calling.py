@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from ferrule.errors import FerruleError, SurfaceError
-from ferrule.model.handed import Handed
+from ferrule.model.credentials import Handed
 from ferrule.model.result import Pending, Result
 from ferrule.runtime.pipeline.call import CallOptions
 from ferrule.servers.asgi import Answer

@@ -13,7 +13,7 @@ from typing import Any
 from ferrule.app.app import App
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.errors import SettingsError
-from ferrule.model.handed import NOTHING, Handed
+from ferrule.model.credentials import NOTHING_HANDED, Handed
 from ferrule.model.requirements import Requirements
 from ferrule.model.tool import Tool
 from ferrule.servers.auth.callers import Caller
@@ -28,7 +28,7 @@ async def met(app: App, tool: Tool, caller: Caller, context: CallContext, check_
     can be asked about. Raises BadRequest."""
     required = requirements_of(tool)
     if not required.is_anything:
-        return NOTHING
+        return NOTHING_HANDED
     tokens = {one.id: one.token for one in context.authorization if one.token}
     secrets = {one.id: one.value for one in context.secrets if one.value}
     unbound = _unbound(app, tool, required)

@@ -30,8 +30,7 @@ from ferrule.definitions.formats.builtin import FORMATS
 from ferrule.definitions.linkage import linked
 from ferrule.errors import WorkspaceError
 from ferrule.model.diagnostic import Diagnostic, Finding, Severity
-from ferrule.model.document import Document, Source
-from ferrule.model.place import Places
+from ferrule.model.document import Document, Places, Source
 from ferrule.model.report import FileReport, Report, summarise
 from ferrule.model.tool import Record, Tool, raw
 from ferrule.model.value import JsonValue, dotted

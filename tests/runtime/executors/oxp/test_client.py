@@ -13,8 +13,7 @@ import pytest
 from ferrule.app.doctor.doctor import Doctor
 from ferrule.contracts.executor import Context
 from ferrule.infra.credentials.oauth_records import OAuthProvider
-from ferrule.model.credentials import SecretRef
-from ferrule.model.handed import Handed
+from ferrule.model.credentials import Handed, SecretRef
 from ferrule.model.result import Pending, Result
 from ferrule.runtime.pipeline.call import CallOptions
 from ferrule.settings import SecretSettings

@@ -73,7 +73,7 @@ async def test_a_reply_that_belongs_to_nobody_is_left_a_few_times_and_then_set_a
     here: Here, tmp_path: Path
 ) -> None:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("ferrule.app.delivery._BEFORE_PARKED", 0.05)
+        patched.setattr("ferrule.app.replies._BEFORE_PARKED", 0.05)
         async with calling(here.tool(), env=here.env, aside=tmp_path) as app:
             await parked(app, "ask")
             here.reply({"text": "?"}, correlation_id="inv_nobody")

@@ -55,7 +55,7 @@ async def test_a_message_and_its_reply(here: Here) -> None:
 @played
 async def test_poison_and_what_belongs_to_nobody_are_set_aside(here: Here, tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("ferrule.app.delivery._BEFORE_PARKED", 0.05)
+        patched.setattr("ferrule.app.replies._BEFORE_PARKED", 0.05)
         async with calling(here.tool(), env=here.env, aside=tmp_path) as app:
             waiting = await parked(app, "ask")
             here.server.reply(b"<xml/>", waiting.invocation_id)

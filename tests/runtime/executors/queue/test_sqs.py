@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.app.delivery import Deliveries
+from ferrule.app.replies import Deliveries
 from ferrule.contracts.executor import Context, ExecutionFailed
 from ferrule.contracts.receiver import Fate
 from ferrule.ledger.stores.memory.store import MemoryStore

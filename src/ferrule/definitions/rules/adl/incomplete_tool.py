@@ -9,7 +9,7 @@ from ferrule.contracts.rule import Subject
 from ferrule.definitions.rules.adl.tools import tool_items, user_tools
 from ferrule.model.builtin_tools import BUILTIN_TOOLS
 from ferrule.model.diagnostic import Finding, Severity
-from ferrule.model.nearest import nearest
+from ferrule.model.hints import nearest
 
 FIELDS = ("name", "description", "tags", "schema")
 _ABSENT = object()

@@ -10,7 +10,7 @@ from ferrule.contracts.rule import Subject
 from ferrule.definitions.rules.adl.tool_fields import IDENTIFIER
 from ferrule.definitions.rules.adl.tools import user_tools
 from ferrule.model.diagnostic import Finding, Severity
-from ferrule.model.nearest import nearest
+from ferrule.model.hints import nearest
 from ferrule.model.value import MISSING, JsonValue, Missing, Path
 
 _ENTRY = re.compile(rf"{IDENTIFIER}(?:\.{IDENTIFIER})*")

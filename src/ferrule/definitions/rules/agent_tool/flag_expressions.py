@@ -10,7 +10,7 @@ from ferrule.contracts.rule import Subject
 from ferrule.definitions.rules.agent_tool.fields import FLAGS
 from ferrule.definitions.rules.agent_tool.records import record_of
 from ferrule.model.diagnostic import Finding, Severity
-from ferrule.model.nearest import nearest
+from ferrule.model.hints import nearest
 
 _SAME_AS = "same_as:"
 _TARGETS = frozenset({*FLAGS, "is_enabled", "requires_user_interaction", "strict"})

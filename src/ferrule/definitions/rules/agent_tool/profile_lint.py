@@ -9,7 +9,7 @@ from ferrule.contracts.rule import Subject
 from ferrule.definitions.rules.agent_tool.profile_fields import ACCESS_KINDS, EXECUTION_KINDS, WRITE_EFFECTS
 from ferrule.definitions.rules.agent_tool.records import record_of
 from ferrule.model.diagnostic import Finding, Severity
-from ferrule.model.nearest import nearest
+from ferrule.model.hints import nearest
 
 _SHELL_FACTS = (
     ("how commands are parsed", ("command_parsing", "parser", "shell")),

@@ -12,7 +12,7 @@ from ferrule.contracts.fix import Edit, Fix, Fixer, Manuscript
 from ferrule.contracts.rewriting import added, dropped, moved
 from ferrule.definitions.rules.aml.secret_reference import fields_of
 from ferrule.definitions.rules.aml.transport_fields import CONNECTION_KEYS
-from ferrule.model.place import Span
+from ferrule.model.document import Span
 from ferrule.model.value import dig
 
 _RULE = "AML-57"

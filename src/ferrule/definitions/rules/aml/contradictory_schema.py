@@ -9,7 +9,7 @@ from ferrule.contracts.rule import Subject
 from ferrule.definitions.rules.aml.attachment import attachment_of
 from ferrule.definitions.rules.aml.interface import schemas, unsound
 from ferrule.model.diagnostic import Finding, Severity
-from ferrule.model.nearest import nearest
+from ferrule.model.hints import nearest
 from ferrule.model.value import Path, is_number
 from ferrule.schema.validation.soundness import fits
 from ferrule.schema.walk import Position

@@ -8,7 +8,7 @@ from typing import ClassVar
 from ferrule.contracts.rule import Subject
 from ferrule.definitions.rules.aml.interface import REFUSED, keywords, schemas
 from ferrule.model.diagnostic import Finding, Severity
-from ferrule.model.nearest import nearest
+from ferrule.model.hints import nearest
 
 DOCUMENTED = frozenset(
     [

@@ -7,7 +7,7 @@ from typing import Any
 from ferrule.definitions.rules.aml.agent_fields import is_tool_definition
 from ferrule.definitions.rules.aml.misnamed_definition import stem_of
 from ferrule.model.effective import Grants, Reference, references
-from ferrule.model.nearest import nearest
+from ferrule.model.hints import nearest
 from ferrule.model.outline import AgentOutline, Library, RoleOutline, ToolOutline, newest
 from ferrule.model.value import is_blank
 

@@ -9,7 +9,7 @@ from ferrule.contracts.rule import Subject
 from ferrule.definitions.rules.aml.transport import transport_of
 from ferrule.definitions.rules.aml.transport_fields import CONNECTION_KEYS, CREDENTIAL_KEYS, EXTENSION, WRITTEN_SECRETS
 from ferrule.model.diagnostic import Finding, Severity
-from ferrule.model.nearest import nearest
+from ferrule.model.hints import nearest
 
 _BLOCK = ("transport", "credentials")
 _BARE = frozenset({"scheme"}) | WRITTEN_SECRETS

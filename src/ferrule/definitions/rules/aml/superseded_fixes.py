@@ -14,7 +14,7 @@ from ferrule.contracts.rewriting import dropped
 from ferrule.definitions.rules.aml.secret_reference import fields_of
 from ferrule.definitions.rules.aml.superseded_key import OAUTH2_KEYS
 from ferrule.definitions.rules.aml.transport_fields import SCHEMES
-from ferrule.model.place import Span
+from ferrule.model.document import Span
 from ferrule.model.value import Path, dig
 
 _CREDENTIALS = ("transport", "credentials")

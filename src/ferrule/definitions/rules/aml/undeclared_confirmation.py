@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from ferrule.contracts.rule import Subject
 from ferrule.model.diagnostic import Finding, Severity
-from ferrule.model.nearest import nearest
+from ferrule.model.hints import nearest
 from ferrule.model.value import Missing, Path
 
 _COMPARISONS = 5_000

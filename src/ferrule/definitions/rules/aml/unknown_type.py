@@ -9,7 +9,7 @@ from ferrule.contracts.expect import show
 from ferrule.contracts.rule import Subject
 from ferrule.definitions.rules.aml.interface import schemas
 from ferrule.model.diagnostic import Finding, Severity
-from ferrule.model.nearest import nearest
+from ferrule.model.hints import nearest
 from ferrule.model.value import JsonValue, Path
 
 JSON_TYPES = frozenset({"object", "array", "string", "number", "integer", "boolean", "null"})

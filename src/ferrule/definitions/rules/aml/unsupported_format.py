@@ -10,7 +10,7 @@ from ferrule.contracts.rule import Subject
 from ferrule.definitions.rules.aml.interface import keywords, schemas
 from ferrule.definitions.rules.aml.unremarkable import FORMATS
 from ferrule.model.diagnostic import Finding, Severity
-from ferrule.model.nearest import nearest
+from ferrule.model.hints import nearest
 
 
 class UnsupportedFormat:

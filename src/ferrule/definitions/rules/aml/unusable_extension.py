@@ -8,8 +8,8 @@ from typing import ClassVar
 from ferrule.contracts.rule import Subject
 from ferrule.definitions.carried import FIELDS, misfits
 from ferrule.model.diagnostic import Finding, Severity
+from ferrule.model.hints import nearest
 from ferrule.model.loss import EXTENSION
-from ferrule.model.nearest import nearest
 from ferrule.model.value import MISSING
 
 

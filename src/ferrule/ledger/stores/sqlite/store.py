@@ -14,11 +14,10 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from ferrule.contracts.store import ALWAYS, ANY_CALL, CallsWanted, Committed, Condition, Ending, KeyHolder
-from ferrule.contracts.witness import Witness
+from ferrule.contracts.store import ALWAYS, ANY_CALL, CallsWanted, Committed, Condition, Ending, KeyHolder, Witness
 from ferrule.errors import LedgerError, LedgerUnavailable
-from ferrule.ledger.stores.abandonment import is_running
 from ferrule.ledger.stores.certain import Certain, certainly
+from ferrule.ledger.stores.conditions import is_running
 from ferrule.ledger.stores.sqlite.bell import Bell
 from ferrule.ledger.stores.sqlite.connection import Keys, prepare, unusable
 from ferrule.ledger.stores.sqlite.group import Group, Waiting

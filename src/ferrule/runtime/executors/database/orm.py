@@ -15,7 +15,7 @@ from typing import Any, Literal
 import msgspec
 
 from ferrule.contracts.executor import ExecutionFailed
-from ferrule.model.misfits import in_words
+from ferrule.model.hints import in_words
 from ferrule.runtime.executors.database.engine import Database, Table
 from ferrule.runtime.executors.database.settings import Plan
 from ferrule.runtime.executors.database.statements import Dialect, Statement

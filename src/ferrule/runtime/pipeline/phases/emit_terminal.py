@@ -9,7 +9,7 @@ import msgspec
 
 from ferrule.contracts.store import Committed, Condition
 from ferrule.errors import LedgerError
-from ferrule.infra.uncancelled import uncancelled
+from ferrule.infra.tasks import uncancelled
 from ferrule.model.failure import Stop, last_state
 from ferrule.runtime.pipeline.call import Call
 from ferrule.runtime.pipeline.context_modifiers import settle_modifiers

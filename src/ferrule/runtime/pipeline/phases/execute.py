@@ -15,7 +15,7 @@ from types import CoroutineType, NoneType
 from typing import Any, cast
 
 from ferrule.contracts.executor import Context, ExecutionFailed, Output, Resumable, Run
-from ferrule.infra.first_step import rest_of
+from ferrule.infra.tasks import rest_of
 from ferrule.model.failure import Stop
 from ferrule.model.retry import NO_RETRIES
 from ferrule.runtime.pipeline.attempts import again, attempted

@@ -9,7 +9,7 @@ import msgspec
 
 from ferrule.contracts.store import Committed, Condition
 from ferrule.errors import AccessError, LedgerUnavailable, OutcomeUnrecorded
-from ferrule.infra.uncancelled import uncancelled
+from ferrule.infra.tasks import uncancelled
 from ferrule.model.failure import Stop
 from ferrule.model.scheduling import Claim
 from ferrule.model.surface import principal_key

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from ferrule.errors import FerruleError
-from ferrule.infra.own_task import own_task
+from ferrule.infra.tasks import own_task
 from ferrule.servers.mcp.exchange import Exchange
 from ferrule.servers.mcp.methods.changes import Change, hub_of
 from ferrule.servers.mcp.methods.discovery import has_prompts, has_resources

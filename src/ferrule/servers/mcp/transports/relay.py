@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from contextvars import copy_context
 from typing import Any, NamedTuple
 
-from ferrule.infra.own_task import rest_in
+from ferrule.infra.tasks import rest_in
 from ferrule.servers.mcp.wire.messages import RequestId
 
 Answer = Callable[[bytes], None]

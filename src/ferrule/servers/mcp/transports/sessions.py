@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from ferrule.app.surface import SurfaceHandle
-from ferrule.infra.own_task import begun, own_task
+from ferrule.infra.tasks import begun, own_task
 from ferrule.servers.auth.callers import Caller
 from ferrule.servers.edge import Edge
 from ferrule.servers.mcp.wire.messages import (

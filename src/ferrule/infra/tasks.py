@@ -1,8 +1,5 @@
-"""Work that often ends with its first step, begun without a task. Only what has to wait for something becomes one.
-
-Whoever takes many calls a second from one wire saves a task and a turn of the event loop for each that is answered at once.
-While such a first step is made on Python 3.11, no task is the current one: whatever needs one (it can be told to stop, it has
-time limits) awaits `own_task` before it begins. Later versions have tasks that begin at once, and need one for more than 3.11.
+"""Asyncio primitives: a coroutine whose first step was made already, work that starts without a task, and waits that a
+cancellation cannot cut short. They know nothing of calls.
 """
 
 from __future__ import annotations
@@ -11,9 +8,29 @@ import asyncio
 import sys
 import types
 from asyncio.tasks import _enter_task, _leave_task
-from collections.abc import Coroutine, Generator
+from collections.abc import Awaitable, Coroutine, Generator
 from contextvars import Context, copy_context
 from typing import Any, TypeVar
+
+
+@types.coroutine
+def rest_of(running: Coroutine[Any, Any, Any], waited: Any) -> Generator[Any, Any, Any]:
+    """What is left of a coroutine after its first step, which waits for `waited`. What is thrown in here is thrown into it."""
+    while True:
+        try:
+            sent = yield waited
+        except GeneratorExit:
+            running.close()
+            raise
+        except BaseException as error:
+            thrown: BaseException | None = error
+        else:
+            thrown = None
+        try:
+            waited = running.send(sent) if thrown is None else running.throw(thrown)
+        except StopIteration as ended:
+            return ended.value
+
 
 T = TypeVar("T")
 
@@ -99,3 +116,25 @@ async def own_task() -> None:
         if task is not None:
             task.uncancel()
             task.cancel()
+
+
+async def uncancelled(awaitable: Awaitable[T]) -> T:
+    """The result, however often the waiting task is cancelled meanwhile; the cancellation is delivered afterwards."""
+    waited: asyncio.Future[T] = asyncio.ensure_future(awaitable)
+    cancellations = 0
+    while not waited.done():
+        try:
+            await asyncio.shield(waited)
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is None or waited.cancelled():
+                raise
+            task.uncancel()
+            cancellations += 1
+        except Exception:
+            break  # `result` below raises it again
+    task = asyncio.current_task()
+    for _ in range(cancellations):
+        if task is not None:
+            task.cancel()
+    return waited.result()

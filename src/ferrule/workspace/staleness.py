@@ -1,5 +1,7 @@
-"""Which files a catalog was built from, and whether they changed since. It is asked before every call, so what was found out is
-kept beside the catalog: the files with definitions by name, and of all others the state in which they were seen to have none.
+"""Whether a workspace changed since its catalog was built, or since somebody last looked.
+
+The question comes before every call, so the answer is kept beside the catalog: the definition files by name, and of all other
+files the state in which they were seen to hold no definition.
 """
 
 from __future__ import annotations
@@ -7,15 +9,18 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from contextlib import suppress
+from pathlib import Path
 
 import msgspec
 
-from ferrule.definitions.compiler.batch import Task
 from ferrule.definitions.compiler.check import detect
 from ferrule.definitions.compiler.discover import load
+from ferrule.definitions.compiler.pool import Task
 from ferrule.definitions.compiler.read import read
 from ferrule.definitions.compiler.write import write_whole
 from ferrule.errors import WorkspaceError
+from ferrule.infra.lockfile.file import LOCK_FILE
+from ferrule.settings import FILE_NAME
 from ferrule.workspace.catalog_file import CATALOG_FILE
 from ferrule.workspace.parts import parts
 from ferrule.workspace.workspace import Workspace
@@ -105,3 +110,20 @@ def _stamp(path: str) -> Stamp | None:
     except OSError:
         return None
     return facts.st_mtime_ns, facts.st_size, facts.st_ino
+
+
+Stamps = dict[str, tuple[int, int]]
+
+
+def stamps_of(workspace: Workspace, without: str | None = None) -> Stamps:
+    """Every file that could matter to the catalog, with its time and size; `without`: one that does not."""
+    seen: Stamps = {}
+    own = (str(workspace.root / FILE_NAME), str(workspace.root / LOCK_FILE))
+    for path in (*own, *(task.path for task in workspace.select().everything)):
+        try:
+            facts = Path(path).stat()
+        except OSError:  # gone, or never there
+            continue
+        if path != without:
+            seen[path] = (facts.st_mtime_ns, facts.st_size)
+    return seen

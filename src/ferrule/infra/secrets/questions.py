@@ -1,4 +1,4 @@
-"""One question to a store of secrets that wants a token, and what its refusal means for the secret."""
+"""One question to a store of secrets, and what its refusal or failure means: whether another try may help, and what to tell."""
 
 from __future__ import annotations
 
@@ -6,10 +6,30 @@ from collections.abc import Awaitable
 from typing import Any
 
 from ferrule.contracts.executor import ExecutionFailed
+from ferrule.contracts.secrets import SecretUnavailable
 from ferrule.infra.clouds.reached import bearer, json_object, reach, status_failure
 from ferrule.infra.clouds.tokens import TokenCloud
 from ferrule.infra.network.client import Client
-from ferrule.infra.secrets.failures import TIMEOUT_SECONDS, unavailable
+from ferrule.model.failure import ErrorClass
+
+TIMEOUT_SECONDS = 10.0
+"""How long a store may take."""
+_PASSING: frozenset[ErrorClass] = frozenset({"dependency_unavailable", "rate_limited", "timeout"})
+"""Another try may help."""
+_OURS: frozenset[ErrorClass] = frozenset({"setup_required", "policy_blocked"})
+"""Not the secret's fault: told as they are."""
+
+
+def unavailable(label: str, failure: ExecutionFailed) -> Exception:
+    """What to raise when the store could not be asked, or did not answer well."""
+    if failure.error_class in _OURS:
+        return failure
+    return SecretUnavailable(
+        f"the secret {label!r} cannot be had: {failure.message}",
+        is_final=failure.error_class not in _PASSING,
+        reference=failure.native_error_ref,
+        retry_after=failure.retry_after,
+    )
 
 
 async def ask(
