@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ferrule.testing.approver import ScriptedApprover as ScriptedApprover
     from ferrule.testing.clock import FakeClock as FakeClock
     from ferrule.testing.executor import ScriptedExecutor as ScriptedExecutor
+    from ferrule.testing.executor import failure as failure
     from ferrule.testing.sink import RecordingSink as RecordingSink
 
 _PUBLIC = {
@@ -22,6 +23,7 @@ _PUBLIC = {
     "RecordingSink": "ferrule.testing.sink",
     "ScriptedApprover": "ferrule.testing.approver",
     "ScriptedExecutor": "ferrule.testing.executor",
+    "failure": "ferrule.testing.executor",
     "memory_app": "ferrule.testing.app",
 }
 __all__ = list(_PUBLIC)
