@@ -41,7 +41,7 @@ PAGES: dict[str, tuple[str, Callable[[], str]]] = {
     "errors.md": ("src/ferrule/model/failure.py and error_codes.py", errors.page),
     "events.md": ("src/ferrule/model/event.py", events.page),
     "json-output.md": ("src/ferrule/model", json_output.page),
-    "lifecycle.md": ("src/ferrule/model/lifecycle.py and pipeline/phases", lifecycle.page),
+    "lifecycle.md": ("src/ferrule/model/lifecycle.py and src/ferrule/runtime/pipeline/phases", lifecycle.page),
     "openapi-score.md": ("tests/definitions/openapi/scoring/score.json", openapi_score.page),
     "parts.md": ("src/ferrule/contracts", parts.page),
     "provider-schemas.md": ("src/ferrule/schema/fitting/profiles.py", provider_schemas.page),

@@ -157,7 +157,7 @@ def test_example_programs_use_public_names(program: Path) -> None:
 
 
 def _uses(text: str) -> Iterator[tuple[str, str]]:
-    """Modules of ours that a program imports, with the names it takes from each; `ferrule.name` counts as one."""
+    """Modules of ours that a program imports, with the names it takes from each; an attribute of `ferrule` counts as one."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.partition(".")[0] == "ferrule":
             yield from ((node.module, alias.name) for alias in node.names)

@@ -1,4 +1,4 @@
-"""What a token is, how one is made and told apart, and what may be said about it. Files are `access.py`'s business."""
+"""What a token is, how one is made and told apart, and what may be said about it. `keys.py` reads and writes the files."""
 
 from __future__ import annotations
 

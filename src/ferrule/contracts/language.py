@@ -1,7 +1,7 @@
 """What a language of stubs must do: tools with their types in, source files out.
 
-`codegen/` makes the plan and looks after what is on disk; a language only writes text. What it writes is what the language's own
-formatter would leave alone, and depends on nothing but the plan.
+`definitions/stubs/` makes the plan and looks after what is on disk; a language only writes text. The
+language's own formatter leaves that text as it is, and it depends on nothing but the plan.
 """
 
 from __future__ import annotations

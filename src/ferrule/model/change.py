@@ -1,6 +1,6 @@
 """Two states of a workspace side by side: what was published, what would be, and what changed between them.
 
-`definitions/compiler/compare.py` fills these in; the rules of `rules/compat/` judge them.
+`definitions/compiler/compare.py` fills these in; the rules of `definitions/rules/compat/` judge them.
 """
 
 from __future__ import annotations

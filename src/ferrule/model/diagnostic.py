@@ -1,4 +1,4 @@
-"""What is wrong with a definition. A rule makes a `Finding` (a path); `compiler/locate.py` makes it a `Diagnostic` (a place)."""
+"""Mistakes in definitions. A rule makes a `Finding` (a path); `definitions/compiler/locate.py` turns it into a `Diagnostic`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stubs of a workspace's tools: the catalog in, files on disk out. The wiring of `codegen/` with the languages on their shelf."""
+"""Stubs of a workspace's tools: the catalog in, files on disk out. Joins `definitions/stubs/` with its languages."""
 
 from __future__ import annotations
 

@@ -165,9 +165,9 @@ class Call(msgspec.Struct, gc=False):
     """True when the result has nothing but its content."""
     payload: Payload | None = None
     place: Any = None
-    """Its place in the scheduler's lane (`scheduler.py:Place`), while it has one."""
+    """Its place in the scheduler's lane (`runtime/scheduler/place.py`), while it has one."""
     slipped: Any = None
-    """The lane in which it runs without a place (`scheduler.py:Lane.slip_in`), while it does."""
+    """The lane in which it runs without a place (`Lane.slip_in` of `runtime/scheduler/scheduler.py`), while it does."""
     parent: Any = None
     """The call whose tool makes this one, while that runs."""
     live: Any = None

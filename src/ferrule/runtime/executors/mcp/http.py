@@ -1,4 +1,4 @@
-"""HTTP for the official client, through the guarded network: every request is judged and dialled by `network/`.
+"""HTTP for the official client, through the guarded network: every request is judged and dialled by `infra/network/`.
 
 What goes wrong with one request is told to that request alone, as an error it can read (the client would give up the whole
 connection otherwise), and what really happened is kept here under the request's number.

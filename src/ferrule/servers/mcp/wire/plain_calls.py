@@ -1,7 +1,8 @@
 """The short way in: a `tools/call` that is plainly right is read at once, headers included.
 
-Anything unusual (an escape, a member that is not known, a header spelled otherwise) takes the long way (`modern.py`), which looks
-at everything in its order and says what is wrong. Nothing is taken here that would be refused there.
+Anything unusual (an escape, a member that is not known, a header spelled otherwise) takes the long way
+(`transports/modern.py`), which looks at everything in its order and says what is wrong.
+Nothing is taken here that would be refused there.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How a call ended, as `CallToolResult` of each revision (sections 11 and 29).
 
 What failed is a result, too: `isError` with words that a model can act on (MCP-151). The few things that are answered as
-errors of the protocol are in `calling.py`.
+errors of the protocol are in `methods/tools_call.py`.
 """
 
 from __future__ import annotations
