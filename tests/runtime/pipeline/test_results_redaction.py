@@ -156,7 +156,9 @@ def test_any_secret_in_any_place(secret: str, place: str, size: int) -> None:
             record = result.to_record()
             shown = msgspec.json.encode(record).decode()
             ours = msgspec.json.encode({name: told for name, told in record.items() if name not in GIVEN}).decode()
-            is_part_of_mark = secret in "[REDACTED]"  # nothing is gained by masking it: the mark itself would show it again
+            is_part_of_mark = (
+                secret in "[REDACTED]"
+            )  # nothing is gained by masking it: the mark itself would show it again
             assert secret not in shown or is_part_of_mark or secret.isdigit() or secret in ours
             if result.native_output_ref is not None:
                 assert is_part_of_mark or secret.encode() not in (await on.stored(result))[1]

@@ -33,7 +33,7 @@ Put = Callable[[bytes], None]
 """Sends one message to the client, on the stream of the request it belongs to."""
 T = TypeVar("T")
 _AT_ONCE = frozenset({"tools/call", "tools/list", "ping", "logging/setLevel"})
-"""Methods that are often answered by their first step, and need no task for it; see `infra/own_task.py`."""
+"""Methods that are often answered by their first step, and need no task for it; see `infra/tasks.py`."""
 
 
 def set_off(method: str, work: Coroutine[Any, Any, T], loop: asyncio.AbstractEventLoop) -> T | asyncio.Task[T]:
