@@ -2,6 +2,7 @@
 
 FerruleError                 anything below; the command line prints it and exits with 2
 ├── SettingsError            ferrule.toml or a command-line option cannot be used as written
+├── ExtraMissing             an optional package is not installed; also an ImportError
 ├── WorkspaceError           a path does not exist, or is not what a command needs
 ├── CatalogError             a catalog file cannot be used
 │   └── SealError            its seal is missing, broken, or made with another key
@@ -27,6 +28,10 @@ class FerruleError(Exception):
 
 class SettingsError(FerruleError):
     """A setting cannot be used as written."""
+
+
+class ExtraMissing(FerruleError, ImportError):
+    """An optional package is not installed. The message says who needs it and how to install it."""
 
 
 class WorkspaceError(FerruleError):

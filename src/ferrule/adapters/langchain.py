@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from langchain_core.tools import StructuredTool
-
+from ferrule.adapters.frameworks import framework_missing
 from ferrule.adapters.surface_tools import SurfaceTool, surface_tools
 from ferrule.app.blocking import SyncSurface
 from ferrule.app.surface import SurfaceHandle
+
+try:
+    from langchain_core.tools import StructuredTool
+except ImportError as error:
+    raise framework_missing("langchain") from error
 
 
 def tools(surface: SurfaceHandle | SyncSurface, provider: str = "openai") -> list[StructuredTool]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from agents import FunctionTool
-from agents.tool_context import ToolContext
-
+from ferrule.adapters.frameworks import framework_missing
 from ferrule.adapters.surface_tools import SurfaceTool, surface_tools
 from ferrule.app.surface import SurfaceHandle
+
+try:
+    from agents import FunctionTool
+    from agents.tool_context import ToolContext
+except ImportError as error:
+    raise framework_missing("openai_agents") from error
 
 
 def tools(surface: SurfaceHandle, *, is_strict: bool = False) -> list[FunctionTool]:

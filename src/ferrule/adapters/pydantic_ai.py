@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic_ai import RunContext, Tool
-
+from ferrule.adapters.frameworks import framework_missing
 from ferrule.adapters.surface_tools import SurfaceTool, surface_tools
 from ferrule.app.surface import SurfaceHandle
+
+try:
+    from pydantic_ai import RunContext, Tool
+except ImportError as error:
+    raise framework_missing("pydantic_ai") from error
 
 
 def tools(surface: SurfaceHandle, provider: str = "openai") -> list[Tool[Any]]:

@@ -55,7 +55,9 @@ def caller_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @asynccontextmanager
 async def calling(path: str, options: dict[str, Any]) -> AsyncIterator[Caller]:
     """The workspace around a path and a surface for whoever the options name. Raises FerruleError."""
-    if not options["is_built"] and is_stale(Workspace.open(path)):
+    workspace = Workspace.open(path)
+    workspace.demand_policy_engine()
+    if not options["is_built"] and is_stale(workspace):
         click.echo(
             "note: definitions changed since the catalog was built; --build calls them as they are now", err=True
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
@@ -100,15 +102,16 @@ def examine(workspace: Workspace, request: Request) -> Report:
     """One check, with a progress bar if it takes long."""
     with ProgressBar() as progress:
         if len(request.paths) < 2:
-            _refuse_settings(workspace)
+            _refuse_settings(workspace, request.paths)
             return workspace.check(request.paths, progress=progress, **request.options)
         groups = by_workspace(request.paths)
-        for each, _ in groups:
-            _refuse_settings(each)
+        for each, paths in groups:
+            _refuse_settings(each, paths)
         return joined([each.check(paths, progress=progress, **request.options) for each, paths in groups])
 
 
-def _refuse_settings(workspace: Workspace) -> None:
+def _refuse_settings(workspace: Workspace, paths: Sequence[str | Path]) -> None:
+    workspace.demand_policy_engine(paths)
     settings = workspace.settings
     if (
         settings.hooks

@@ -95,6 +95,7 @@ def command(path: str, stdio: bool, imported: str | None, snippet: str | None, *
         if note := advice(snippet, place):
             click.echo(note, err=True)
         return 0
+    workspace.demand_policy_engine()
     gc.disable()  # until everything is loaded: that makes many objects and no garbage
     try:
         return _serve_stdio(path, settings) if stdio else _serve(workspace, settings, options)

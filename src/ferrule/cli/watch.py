@@ -1,4 +1,4 @@
-"""`ferrule check --watch`: runs again after each change. Uses watchfiles if installed, and looks itself if not."""
+"""`ferrule check --watch`: runs again after each change. Uses watchfiles if installed; looks itself and says so if not."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from importlib.util import find_spec
 
 from ferrule.cli.run import fail
 from ferrule.errors import FerruleError
+from ferrule.infra.drivers import EXTRAS, describe_missing_extra
 from ferrule.workspace.staleness import stamps_of
 from ferrule.workspace.workspace import Workspace
 
@@ -26,6 +27,9 @@ def watch(workspace: Workspace, once: Callable[[], int], output: str | None = No
     try:
         seen = stamps_of(workspace, written)
         _run(once)
+        if not _has_watchfiles():
+            sys.stderr.write(f"note: {describe_missing_extra(EXTRAS['watch'].used_for, 'watch')}\n")
+            sys.stderr.flush()
         for _ in _moments(workspace):
             now = stamps_of(workspace, written)
             if now != seen:
@@ -47,9 +51,13 @@ def _run(once: Callable[[], int]) -> None:
     sys.stderr.flush()
 
 
+def _has_watchfiles() -> bool:
+    return find_spec("watchfiles") is not None
+
+
 def _moments(workspace: Workspace) -> Iterator[object]:
     """When to look: after each change if watchfiles is there to tell, and now and then in any case."""
-    if find_spec("watchfiles") is not None:
+    if _has_watchfiles():
         told = import_module("watchfiles").watch
         yield from told(
             workspace.root, raise_interrupt=True, yield_on_timeout=True, rust_timeout=int(_EVERY_WITH_HELP * 1000)

@@ -262,6 +262,7 @@ def _compiled(workspace: Workspace, now: str | None, progress: Progress | None) 
     """What a clean workspace compiles to: exactly the bytes that were checked, or an error."""
     tasks = workspace.select().everything
     sources = [load(task.path, task.name) for task in tasks]
+    workspace.demand_policy_engine()
     report = workspace.check(now=now, progress=progress)
     if report.has_errors:
         raise BuildRefused("the definitions have errors ('ferrule check' shows them); nothing was built", report)

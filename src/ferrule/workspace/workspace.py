@@ -43,6 +43,7 @@ _check_shared: Callable[..., list[Checked]] = late("ferrule.definitions.compiler
 _check_policy: Callable[..., dict[str, tuple[Diagnostic, ...]]] = late("ferrule.runtime.policy.check:check_policy")
 _function_names: Callable[..., frozenset[str] | None] = late("ferrule.runtime.functions.names:names_in")
 _imported_names: Callable[..., frozenset[tuple[str, str]] | None] = late("ferrule.infra.lockfile.tools:imported_names")
+_demand_engine: Callable[..., None] = late("ferrule.runtime.policy.check:demand_engine")
 _policy_files: Callable[..., dict[str, Path]] = late("ferrule.runtime.policy.check:policy_files")
 
 Progress = Callable[[int, int], None]
@@ -172,6 +173,12 @@ class Workspace:
         tools = sum(report.tools for report in kept)
         seconds = time.perf_counter() - started
         return Report(tuple(shown), summarise(tuple(shown), files=files, tools=tools, seconds=seconds))
+
+    def demand_policy_engine(self, paths: Sequence[str | Path] = ()) -> None:
+        """Raises ExtraMissing if the policy, or the policy files among these paths, need an engine that is not installed."""
+        if "engine" in self.settings.policy:  # the engine that needs no extra is the default
+            chosen = {os.path.abspath(path) for path in paths or (self.root,)}
+            _demand_engine(self.root, self.settings.policy, None if str(self.root) in chosen else chosen)
 
     def compile(self, paths: Sequence[str | Path] = ()) -> Iterator[CompiledFile]:
         """The definitions in the canonical model, file by file. Definitions that cannot be compiled are left out."""

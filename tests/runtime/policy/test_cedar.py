@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from ferrule.errors import PolicyError, SettingsError
+from ferrule.errors import ExtraMissing, PolicyError
 from ferrule.runtime.policy.engine import RuleEngine, engine_of
 from ferrule.runtime.policy.load import load_policy
 from tests.runtime.policy.samples import caller, decide, entry, policy, tool, write
@@ -95,5 +95,5 @@ def test_a_mistake_in_the_text_refuses_everything(tmp_path: Path) -> None:
 
 def test_cedar_that_is_not_installed_is_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "cedarpy", None)
-    with pytest.raises(SettingsError, match=r"ferrule\[cedar\]"):
+    with pytest.raises(ExtraMissing, match=r"""^\[policy\] engine = "cedar" needs .* 'ferrule\[cedar\]'$"""):
         cedar()

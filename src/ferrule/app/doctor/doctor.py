@@ -17,6 +17,7 @@ from ferrule.app.app import App
 from ferrule.app.doctor.examination import Examined, Health
 from ferrule.contracts.catalog import Listed
 from ferrule.contracts.executor import Context, ExecutionFailed, Executor
+from ferrule.infra.drivers import describe_failure
 from ferrule.model.surface import DEFAULT_TENANT
 from ferrule.model.tool import Tool
 from ferrule.model.upstreams import McpProgram
@@ -225,8 +226,9 @@ def _cause(tool: Tool, failed: ExecutionFailed) -> str:
         return (
             f"{failed.message} ({', '.join(unnamed)})" if unnamed and tool.dialect not in _REQUIRING else failed.message
         )
+    message = describe_failure(failed, f"tool {tool.tool_id!r}")
     said = _own_words(failed.output.value) if failed.output is not None else ""
-    return f"{failed.message}: {said[:_LONGEST_WORDS]}" if said and said not in failed.message else failed.message
+    return f"{message}: {said[:_LONGEST_WORDS]}" if said and said not in message else message
 
 
 def _own_words(value: Any) -> str:

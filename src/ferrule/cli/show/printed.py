@@ -17,6 +17,8 @@ from ferrule.model.result import Pending, Result
 from ferrule.model.timestamps import iso
 
 _LONGEST_WORDS = 2_000
+_TOLD_IN_ONE_LINE = "driver_missing"
+"""The message says who needs which extra and how to install it; there is nothing to add."""
 _WHERE_TO_LOOK = {
     "awaiting_approval": "what it would do: ferrule pending; ",
     "needs_input": "who is waited for: ferrule pending; ",
@@ -36,6 +38,8 @@ def print_outcome(outcome: Result | Pending, as_json: bool) -> int:
         if outcome.status == "partial_succeeded" and readable(outcome):
             _print_answer(outcome)
         click.echo(f"{outcome.status}: " + "\n  ".join(map(cleaned, error.message.splitlines())), err=True)
+        if error.error_code == _TOLD_IN_ONE_LINE:
+            return ENDED_WITH_ERROR
         for line in _own_words(outcome, error.message):
             click.echo(f"  {line}", err=True)
         finer = f" ({error.error_code})" if error.error_code != error.error_class else ""

@@ -17,7 +17,7 @@ from ferrule.infra.clouds.aws_chain import credentials_of, region_of, session_of
 from ferrule.infra.clouds.aws_errors import AwsError, aws_error, aws_failure
 from ferrule.infra.clouds.kept import Fresh, Kept
 from ferrule.infra.clouds.reached import reach
-from ferrule.infra.drivers import driver
+from ferrule.infra.drivers import load_driver
 from ferrule.infra.network.client import DEFAULT_BYTES, Client, Fetched, Headers
 from ferrule.infra.network.guard import Guard
 
@@ -135,10 +135,10 @@ class Aws:
 
     def rds_auth_token(self, keys: AwsKeys, host: str, port: int, user: str, region: str) -> str:
         """A password for fifteen minutes, for a database user that logs in by role."""
-        request = driver("botocore.awsrequest", "aws").AWSRequest(
+        request = load_driver("botocore.awsrequest").AWSRequest(
             method="GET", url=f"https://{host}:{port}/", params={"Action": "connect", "DBUser": user}
         )
-        signer = driver("botocore.auth", "aws").SigV4QueryAuth(_credentials(keys), "rds-db", region, expires=900)
+        signer = load_driver("botocore.auth").SigV4QueryAuth(_credentials(keys), "rds-db", region, expires=900)
         signer.add_auth(request)
         token = str(request.url).removeprefix("https://")
         self._learn("RDS login token", token)
@@ -192,15 +192,15 @@ def _expires(found: Any) -> bool:
 
 
 def _credentials(keys: AwsKeys) -> Any:
-    known = driver("botocore.credentials", "aws")
+    known = load_driver("botocore.credentials")
     return known.Credentials(keys.access_key_id, keys.secret_access_key, keys.session_token)
 
 
 def _signed(
     keys: AwsKeys, service: str, region: str, method: str, url: str, headers: Headers, body: bytes
 ) -> list[tuple[str, str]]:
-    request = driver("botocore.awsrequest", "aws").AWSRequest(method=method, url=url, data=body, headers=dict(headers))
-    driver("botocore.auth", "aws").SigV4Auth(_credentials(keys), service, region).add_auth(request)
+    request = load_driver("botocore.awsrequest").AWSRequest(method=method, url=url, data=body, headers=dict(headers))
+    load_driver("botocore.auth").SigV4Auth(_credentials(keys), service, region).add_auth(request)
     return [(str(name), str(value)) for name, value in request.headers.items()]
 
 
@@ -211,7 +211,7 @@ def _query(pairs: Iterable[tuple[str, str]]) -> str:
 
 @cache
 def _domain(region: str) -> str:
-    data = driver("botocore.loaders", "aws").create_loader().load_data("partitions")
+    data = load_driver("botocore.loaders").create_loader().load_data("partitions")
     for partition in data["partitions"]:
         if region in partition["regions"] or re.match(partition["regionRegex"], region):
             return str(partition["outputs"]["dnsSuffix"])

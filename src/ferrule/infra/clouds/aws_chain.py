@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ferrule.infra.drivers import driver
+from ferrule.infra.drivers import load_driver
 
 _WEB_IDENTITY = {
     "web_identity_token_file": "AWS_WEB_IDENTITY_TOKEN_FILE",
@@ -20,7 +20,7 @@ _WEB_IDENTITY = {
 
 def session_of(env: Mapping[str, str]) -> Any:
     """A session of the library that knows the variables given, where they differ from those of the process."""
-    session = driver("botocore.session", "aws").Session()
+    session = load_driver("botocore.session").Session()
     variables: Mapping[str, tuple[Any, Any, Any, Any]] = session.session_var_map
     for name, (_, names, _, _) in dict(variables).items():
         for variable in [names] if isinstance(names, str) else names or ():
@@ -32,7 +32,7 @@ def session_of(env: Mapping[str, str]) -> Any:
 
 def credentials_of(session: Any, env: Mapping[str, str]) -> Any | None:
     """The credentials that the library's chain finds first; None when it finds none. Blocks."""
-    known = driver("botocore.credentials", "aws")
+    known = load_driver("botocore.credentials")
     found = known.EnvProvider(environ=env).load()
     if found is not None:
         return found

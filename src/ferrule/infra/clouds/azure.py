@@ -10,7 +10,7 @@ from typing import Any
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.infra.clouds.kept import Fresh
 from ferrule.infra.clouds.tokens import Account, TokenCloud, known_by
-from ferrule.infra.drivers import driver
+from ferrule.infra.drivers import load_driver
 
 AUTHORITY = "https://login.microsoftonline.com"
 _TENANT = re.compile(r"[A-Za-z0-9.-]{1,128}")
@@ -61,7 +61,7 @@ class Azure(TokenCloud):
         return await self._exchange(url, form, "access_token", f"the secret of the client {client_id!r}")
 
     async def _own(self, scope: str) -> Fresh[str]:
-        return await self._find(_ADVICE, self._asked, driver("azure.identity", "azure"), scope)
+        return await self._find(_ADVICE, self._asked, load_driver("azure.identity"), scope)
 
     def _asked(self, identity: Any, scope: str) -> tuple[str, float]:
         """In a thread: the token, and when it ends."""

@@ -15,7 +15,7 @@ import msgspec
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.infra.clouds.kept import Fresh
 from ferrule.infra.clouds.tokens import HOUR, Account, TokenCloud, known_by
-from ferrule.infra.drivers import driver
+from ferrule.infra.drivers import load_driver
 
 CLOUD_PLATFORM = "https://www.googleapis.com/auth/cloud-platform"
 _TOKEN_URI = "https://oauth2.googleapis.com/token"
@@ -57,7 +57,7 @@ class Gcp(TokenCloud):
         return await self._exchange(where, form, member, f"the key of {_whose(account)}")
 
     def _signed(self, account: Account, where: str, claims: Mapping[str, str]) -> str:
-        crypt, jwt = driver("google.auth.crypt", "gcp"), driver("google.auth.jwt", "gcp")
+        crypt, jwt = load_driver("google.auth.crypt"), load_driver("google.auth.jwt")
         self._learn("Google Cloud private key", str(account.get("private_key", "")))
         try:
             signer = crypt.RSASigner.from_service_account_info(dict(account))
@@ -88,7 +88,7 @@ class Gcp(TokenCloud):
         return account if is_account and account.get("client_email") else None
 
     async def _own(self, ask: Callable[..., tuple[str, float | None]], *given: Any) -> Fresh[str]:
-        driver("google.auth.transport.requests", "gcp")
+        load_driver("google.auth.transport.requests")
         return await self._find(_ADVICE, ask, *given)
 
 
@@ -97,18 +97,18 @@ def _whose(account: Account) -> str:
 
 
 def _own_access_token(scopes: tuple[str, ...]) -> tuple[str, float | None]:
-    credentials, _ = driver("google.auth", "gcp").default(scopes=scopes)
+    credentials, _ = load_driver("google.auth").default(scopes=scopes)
     return _refreshed(credentials)
 
 
 def _own_identity_token(audience: str) -> tuple[str, float | None]:
-    request = driver("google.auth.transport.requests", "gcp").Request()
-    known = driver("google.oauth2.id_token", "gcp")
+    request = load_driver("google.auth.transport.requests").Request()
+    known = load_driver("google.oauth2.id_token")
     return _refreshed(known.fetch_id_token_credentials(audience, request=request))
 
 
 def _refreshed(credentials: Any) -> tuple[str, float | None]:
-    credentials.refresh(driver("google.auth.transport.requests", "gcp").Request())
+    credentials.refresh(load_driver("google.auth.transport.requests").Request())
     # The library tells the time without a zone, and means UTC.
     expiry = credentials.expiry
     ends_at = None if expiry is None else (expiry - type(expiry)(1970, 1, 1)).total_seconds()

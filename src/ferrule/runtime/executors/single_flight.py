@@ -12,6 +12,7 @@ import msgspec
 
 from ferrule.contracts.executor import Context, ExecutionFailed, Wire
 from ferrule.contracts.payloads import PayloadWriter
+from ferrule.infra.drivers import DriverMissing
 from ferrule.runtime.executors.waits import heard
 
 _LET_GO_SECONDS = 1.0
@@ -127,6 +128,8 @@ async def _awaited(awaitable: Awaitable[Any]) -> Any:
 
 def _again(failed: ExecutionFailed) -> ExecutionFailed:
     """The same failure for one more who waited: an exception is raised once."""
+    if isinstance(failed, DriverMissing):
+        return DriverMissing(failed.extra)
     return ExecutionFailed(
         failed.error_class,
         failed.message,

@@ -15,6 +15,7 @@ from ferrule.contracts.executor import ExecutionFailed, Executor, Run, Support
 from ferrule.contracts.hook import Hook
 from ferrule.contracts.policy import PolicyEngine, Program
 from ferrule.errors import FerruleError
+from ferrule.infra.drivers import describe_failure
 from ferrule.model.decision import Ruling
 from ferrule.model.failure import BLOCK_CLASSES, Stop
 from ferrule.model.hints import nearest
@@ -347,7 +348,8 @@ class Session:
         try:
             run = executor.prepare(tool)
         except ExecutionFailed as failed:
-            return None, Stop(failed.error_class, failed.message, failed.code), Support()
+            told = describe_failure(failed, f"tool {tool.tool_id!r}")
+            return None, Stop(failed.error_class, told, failed.code), Support()
         return run, None, getattr(run, "support", None) or executor.support or Support()
 
     def _header(

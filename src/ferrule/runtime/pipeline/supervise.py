@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 from ferrule.contracts.executor import ExecutionFailed, Output, Waiting
+from ferrule.infra.drivers import describe_failure
 from ferrule.infra.tasks import uncancelled
 from ferrule.model.client_requests import MISSING, flaw_in, undeclared
 from ferrule.model.failure import Stop
@@ -186,7 +187,7 @@ def failed_stop(call: Call, failed: ExecutionFailed) -> Stop:
     call.output = failed.output
     return Stop(
         failed.error_class,
-        failed.message,
+        describe_failure(failed, f"tool {call.prepared.tool_id!r}"),
         failed.code,
         retry_after=failed.retry_after,
         native_error_ref=failed.native_error_ref,

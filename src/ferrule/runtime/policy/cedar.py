@@ -12,13 +12,13 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from importlib import import_module
 from typing import Any
 
 from msgspec.structs import replace
 
 from ferrule.contracts.policy import Judged
-from ferrule.errors import PolicyError, SettingsError
+from ferrule.errors import PolicyError
+from ferrule.infra.drivers import load_extra
 from ferrule.model.decision import Behavior
 from ferrule.model.surface import SurfaceRequest
 from ferrule.runtime.policy.compiled import CompiledRule, is_possibly_destructive
@@ -40,7 +40,7 @@ class CedarTable:
 
     def __init__(self, policy: PolicySet) -> None:
         text = policy.cedar or ""
-        self._cedar = _library()
+        self._cedar = load_extra("cedarpy")
         self._file = policy.cedar_file
         try:
             written: dict[str, Any] = json.loads(self._cedar.policies_to_json_str(text))["staticPolicies"]
@@ -138,15 +138,6 @@ class CedarTable:
             {"uid": {"type": "Tool", "id": view.tool.tool_id}, "attrs": _tool(view), "parents": [namespace]},
             {"uid": namespace, "attrs": {}, "parents": []},
         ]
-
-
-def _library() -> Any:
-    try:
-        return import_module("cedarpy")
-    except ImportError:
-        raise SettingsError(
-            '[policy] engine = "cedar" needs the package cedarpy; install it with: pip install "ferrule[cedar]"'
-        ) from None
 
 
 def _lines(text: str) -> dict[str, int]:

@@ -5,11 +5,12 @@ Reading finds what cannot be used (`read.py`); here is added what can be used an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from ferrule.errors import FerruleError
+from ferrule.infra.drivers import load_extra
 from ferrule.model.diagnostic import Diagnostic, Finding, Severity
 from ferrule.model.outline import Library
 from ferrule.model.value import dotted
@@ -19,6 +20,13 @@ from ferrule.runtime.policy.load import SETTINGS_FILE, Home, homes, joined_group
 from ferrule.runtime.policy.purpose import known_of, purposeless
 from ferrule.runtime.policy.read import Choices, Read
 from ferrule.runtime.policy.records import PolicySet
+
+
+def demand_engine(root: Path, table: Mapping[str, Any], wanted: Collection[str] | None = None) -> None:
+    """Raises ExtraMissing if the policy engine is not installed. `wanted`: the policy files of interest; None means all."""
+    choices = read_project(root, table).choices
+    if choices.engine == "cedar" and (wanted is None or str(root / choices.cedar) in wanted):
+        load_extra("cedarpy")
 
 
 def policy_files(root: Path, table: Mapping[str, Any]) -> dict[str, Path]:

@@ -10,7 +10,7 @@ import re
 from contextlib import suppress
 from typing import Any
 
-from ferrule.infra.drivers import driver
+from ferrule.infra.drivers import load_driver
 from ferrule.runtime.executors.database.engine import BadMembers, Opening, Query, judged, target_of
 from ferrule.runtime.executors.database.failures import LOST, STATES, Meaning, Told, meaning_of
 from ferrule.runtime.executors.database.threads import ThreadedDatabase
@@ -30,7 +30,7 @@ class MssqlDatabase(ThreadedDatabase):
     def __init__(self, opening: Opening, *, size: int, seconds: float) -> None:
         """Raises BadMembers; ExecutionFailed when the driver is missing."""
         super().__init__(opening, size=size, seconds=seconds)
-        self._driver = driver("mssql_python", "mssql")
+        self._driver = load_driver("mssql_python")
         self._target = target_of(opening.members)
         self.host = f"{self._target.host}:{self._target.port}/{opening.members['database']}"
 

@@ -12,7 +12,7 @@ import ssl
 from contextlib import suppress
 from typing import Any
 
-from ferrule.infra.drivers import driver
+from ferrule.infra.drivers import load_driver
 from ferrule.runtime.executors.database.engine import Answer, Opening, Query, Rows, Table, judged, tables_of, target_of
 from ferrule.runtime.executors.database.failures import (
     LOST,
@@ -63,8 +63,8 @@ class MysqlDatabase:
 
     def __init__(self, opening: Opening, *, size: int, seconds: float) -> None:
         """Raises BadMembers; ExecutionFailed when the driver is missing."""
-        self._driver = driver("asyncmy", "mysql")
-        self._errors = driver("asyncmy.errors", "mysql")
+        self._driver = load_driver("asyncmy")
+        self._errors = load_driver("asyncmy.errors")
         self._opening = opening
         self._target = target_of(opening.members)
         self._seconds = seconds

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from ferrule.infra.drivers import driver
+from ferrule.infra.drivers import load_driver
 from ferrule.runtime.executors.database.engine import BATCH, Answer, Query, Rows
 from ferrule.runtime.executors.database.values import Columns, Convert, binary, floating, json_text, json_value, whole
 
@@ -41,7 +41,7 @@ async def execute(
     connection: Any, text: str, values: Sequence[Any], wants: Mapping[str, str], answer: Answer
 ) -> Rows:  # fmt: skip
     """Rows in batches. Fills `answer.affected` for a statement without rows."""
-    protocol = driver("asyncmy.protocol", "mysql")
+    protocol = load_driver("asyncmy.protocol")
     prepared = await connection.prepare(text)
     try:
         payload = struct.pack("<IBI", prepared._statement_id, 0, 1)

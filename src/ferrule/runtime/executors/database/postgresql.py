@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from ferrule.infra.drivers import driver
+from ferrule.infra.drivers import load_driver
 from ferrule.runtime.executors.database.engine import BATCH, Answer, Opening, Query, Rows, Table, judged, target_of
 from ferrule.runtime.executors.database.failures import (
     LOST,
@@ -53,7 +53,7 @@ class PostgresDatabase:
 
     def __init__(self, opening: Opening, *, size: int, seconds: float) -> None:
         """Raises BadMembers; ExecutionFailed when the driver is missing."""
-        self._driver = driver("asyncpg", "postgres")
+        self._driver = load_driver("asyncpg")
         self._opening = opening
         self._target = target_of(opening.members)
         self._seconds = seconds

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ferrule.infra.drivers import driver
+from ferrule.infra.drivers import load_driver
 from ferrule.infra.network.urls import BadUrl, Target, parse_host
 from ferrule.runtime.executors.database.engine import BATCH, BadMembers, Opening, Query, judged
 from ferrule.runtime.executors.database.failures import LOST, STATES, Meaning, Told, meaning_of
@@ -43,7 +43,7 @@ class SnowflakeDatabase(ThreadedDatabase):
     def __init__(self, opening: Opening, *, size: int, seconds: float) -> None:
         """Raises BadMembers; ExecutionFailed when the driver is missing."""
         super().__init__(opening, size=size, seconds=seconds)
-        self._driver = driver("snowflake.connector", "snowflake")
+        self._driver = load_driver("snowflake.connector")
         self._target = _target(opening.members)
         names = (opening.members["account"], opening.members.get("database"), opening.members.get("schema"))
         self.host = "/".join(str(name) for name in names if name)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from ferrule.contracts.executor import Context, ExecutionFailed, Output, Support, Waiting
-from ferrule.infra.drivers import driver_missing
+from ferrule.infra.drivers import DriverMissing
 from ferrule.infra.network.guard import Forbidden
 from ferrule.model.tool import Tool
 from ferrule.runtime.executors.definition import error_codes
@@ -293,5 +293,5 @@ async def _driver() -> Any:
         try:
             _loaded.append(await asyncio.to_thread(import_module, _DRIVER))
         except ImportError:
-            raise driver_missing("mcp", "mcp") from None
+            raise DriverMissing("mcp") from None
     return _loaded[0]

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ferrule.infra.drivers import driver
+from ferrule.infra.drivers import load_driver
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _UNNAMED = re.compile(r"[^A-Za-z0-9_]")
@@ -44,7 +44,7 @@ class AvroFormat:
 
     def __init__(self, codec: Codec, schema_id: int | None = None) -> None:
         """Raises BadSchema, and ExecutionFailed when the driver is not installed."""
-        self._fastavro = driver("fastavro", "avro")
+        self._fastavro = load_driver("fastavro")
         try:
             self._parsed = self._fastavro.parse_schema(codec.schema)
         except Exception as error:  # the library raises a dozen kinds, and plain ones for what is no schema at all

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from ferrule.contracts.executor import Context
-from ferrule.infra.drivers import driver
+from ferrule.infra.drivers import load_driver
 from ferrule.infra.network.guard import Forbidden
 from ferrule.runtime.executors.identity import Identity
 from ferrule.runtime.executors.queue.channel import Arrived, Message
@@ -49,7 +49,7 @@ class KafkaQueue:
         group: Callable[[], str],
     ) -> None:
         """`group`: the name under which the place in the reply topic is kept; asked for when it is needed."""
-        self._aiokafka = driver("aiokafka", "kafka")
+        self._aiokafka = load_driver("aiokafka")
         self._guard = around.guard
         self._identity = identity
         self._settings = settings
@@ -173,7 +173,7 @@ class KafkaQueue:
         """Connect to a broker once, to learn what the library keeps to itself: refused credentials. Gives whom to ask first."""
         refused: Exception = ConnectionError("no broker answers")
         first = await dialling.first(place)
-        connect = driver("aiokafka.conn", "kafka").create_conn
+        connect = load_driver("aiokafka.conn").create_conn
         for broker in first:
             address, _, port = broker.rpartition(":")
             try:
