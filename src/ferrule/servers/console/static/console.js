@@ -132,34 +132,36 @@
 
   /* News: one stream for the page. Each kind becomes an event on the body (`live:calls`), which parts of the page fetch
      themselves anew for: hx-trigger="live:calls from:body throttle:1s". htmx drops what comes within that second; so that the
-     last news of all are not lost, they are told again when it is over. */
-  const topics = ['calls', 'inbox', 'catalog', 'policy'], toldAt = new WeakMap(), timers = {};
+     last news of all are not lost, they are told again when it is over. Only htmx knows when that is: its second begins when it
+     has sent its request, which takes a while on a busy machine. So what counts is whether it took the news (`htmx:trigger`). */
+  const topics = ['calls', 'inbox', 'catalog', 'policy'], takenAt = new WeakMap(), timers = {};
+  let taking = new Set();
+  document.addEventListener('htmx:trigger', event => { taking.add(event.target); takenAt.set(event.target, performance.now()); });
   function tell(topic) {
+    taking = new Set();
+    document.body.dispatchEvent(new CustomEvent(`live:${topic}`));
     const now = performance.now();
-    let next = Infinity;
-    all(`[hx-trigger*="live:${topic}"]`).forEach(part => {
+    const waits = all(`[hx-trigger*="live:${topic}"]`).filter(part => !taking.has(part)).map(part => {
       const every = 1000 * Number((part.getAttribute('hx-trigger').match(/throttle:([\d.]+)s/) || [0, 0])[1]);
-      const at = toldAt.has(part) ? toldAt.get(part) : -Infinity;
-      if (now - at > every) toldAt.set(part, now);
-      else next = Math.min(next, at + every + 30);
+      const left = (takenAt.has(part) ? takenAt.get(part) : now) + every + 30 - now;
+      return left > 0 ? left : Math.max(100, Math.min(every, -left));  /* overdue: less and less often */
     });
     clearTimeout(timers[topic]);
-    if (next < Infinity) timers[topic] = setTimeout(() => tell(topic), next - now);
-    document.body.dispatchEvent(new CustomEvent(`live:${topic}`));
+    if (waits.length) timers[topic] = setTimeout(() => tell(topic), Math.min(...waits));
   }
-  let heardAt = performance.now(), isOpen = false, source = null, again = 0, away = 0;
+  let heardAt = performance.now(), isOpen = false, isNew = true, source = null, again = 0, away = 0;
   function listen(address) {
     clearTimeout(again);
     source?.close();
     source = new EventSource(address);
-    const heard = () => { heardAt = performance.now(); isOpen = true; showState(); };
+    const heard = () => { heardAt = performance.now(); isOpen = true; isNew = false; showState(); };
     source.onopen = () => {
       const wasLost = !isOpen && heardAt !== 0;
       heard();
       if (wasLost) topics.forEach(tell);
     };
     source.onerror = () => {
-      isOpen = false;
+      isOpen = isNew = false;
       showState();
       /* One that was answered with an error does not try again by itself. */
       if (source.readyState === EventSource.CLOSED) again = setTimeout(() => listen(address), 3000 + 4000 * Math.random());
@@ -182,7 +184,7 @@
     const isLive = isOpen && silent < 20;
     all('[data-live-state]').forEach(slot => {
       slot.classList.toggle('stale', !isLive);
-      const text = isLive ? 'live' : isOpen ? `no news for ${silent} s` : 'not connected';
+      const text = isLive ? 'live' : isOpen ? `no news for ${silent} s` : isNew ? 'connecting' : 'not connected';
       if (slot.textContent !== text) slot.textContent = text;
     });
   }
