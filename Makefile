@@ -14,7 +14,7 @@ PORT ?= 8787
 RUN ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run story demo-agent test check format bench soak conformance conformance-serve screenshots docs new wheel clean
+.PHONY: help run story demo-agent test quick check format bench soak conformance conformance-serve screenshots docs new wheel clean
 
 help:  ## list the verbs
 	@echo "Ferrule: the tools of AI agents, checked like code and called under rules. Start with 'make run'."
@@ -32,6 +32,9 @@ demo-agent: $(VENV)/.ready  ## agents at work in the demo that 'make run' serves
 
 test: $(VENV)/.ready-test  ## run every test (WORKERS=2)
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal --hypothesis-seed=0 $(ARGS)
+
+quick: $(VENV)/.ready-test  ## the tests that need no browser, compiler, service or kill, in under three minutes (tests/conftest.py lists the others)
+	$(BIN)/pytest -q -n $(WORKERS) --dist worksteal --hypothesis-seed=0 --quick $(ARGS)
 
 check: $(VENV)/.ready-test  ## format, lint, types, import layers, generated files
 	$(BIN)/ruff format --check .

@@ -1,4 +1,4 @@
-"""What every test starts from: a cache of its own, so nothing is remembered from elsewhere."""
+"""Shared by every test: a cache of its own, and `--quick`, which leaves out the tests of `NOT_QUICK`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,77 @@ from pathlib import Path
 
 import pytest
 
+from tests import ROOT
+
+NOT_QUICK = {
+    "tests/servers/console/browser": "a browser",
+    "tests/cli/test_gen.py": "compilers",
+    "tests/definitions/stubs/languages": "compilers",
+    "tests/definitions/stubs/test_changed_definitions.py": "compilers",
+    "tests/definitions/stubs/test_generating.py": "compilers",
+    "tests/conformance": "services: MCP's conformance suite",
+    "tests/infra/credentials/test_oauth_refresh.py": "services: an OAuth provider",
+    "tests/runtime/executors/database": "services: databases",
+    "tests/runtime/executors/queue": "services: brokers",
+    "tests/runtime/executors/mcp": "services: MCP servers of others",
+    "tests/servers/test_real_clients.py": "services: MCP clients of others",
+    "tests/faults": "kills and failing disks",
+    "tests/infra/processes/test_run.py": "kills",
+    "tests/ledger/stores/test_faults.py": "kills",
+    "tests/ledger/stores/test_instances.py": "kills",
+    "tests/runtime/functions/test_isolation.py": "kills",
+    "tests/bench": "minutes: whole programs",
+    "tests/cli/test_approvals.py": "minutes: whole programs",
+    "tests/cli/test_batch.py": "minutes: whole programs",
+    "tests/cli/test_call.py": "minutes: whole programs",
+    "tests/cli/test_cancel.py": "minutes: whole programs",
+    "tests/cli/test_connect.py": "minutes: whole programs",
+    "tests/cli/test_doctor.py": "minutes: whole programs",
+    "tests/cli/test_follow.py": "minutes: whole programs",
+    "tests/cli/test_front_door.py": "minutes: whole programs",
+    "tests/cli/test_loop.py": "minutes: whole programs",
+    "tests/cli/test_looking.py": "minutes: whole programs",
+    "tests/cli/test_watch.py": "minutes: whole programs",
+    "tests/contracts/transports": "minutes: whole programs",
+    "tests/docs/test_demo.py": "minutes: whole programs",
+    "tests/docs/test_demo_agent.py": "minutes: whole programs",
+    "tests/docs/test_guides.py": "minutes: whole programs",
+    "tests/journeys": "minutes: whole programs",
+    "tests/ledger/audit/test_tampering.py": "minutes: a ledger changed byte by byte",
+    "tests/packaging/test_wheel.py": "minutes: a wheel built and installed",
+    "tests/runtime/executors/oxp/test_two_servers.py": "minutes: whole programs",
+    "tests/runtime/pipeline/test_leaks.py": "minutes: thousands of calls",
+    "tests/runtime/pipeline/test_stopping.py": "minutes: deadlines in real time",
+    "tests/runtime/pipeline/test_deadlines.py": "minutes: deadlines in real time",
+    "tests/servers/api/test_schemathesis.py": "minutes: requests made from the OpenAPI document",
+    "tests/servers/http1/test_slow_readers.py": "minutes: deadlines in real time",
+    "tests/servers/mcp/transports/test_stdio.py": "kills",
+    "tests/servers/soak": "minutes: serving for long",
+    "tests/servers/test_attacks_import.py": "minutes: whole programs",
+    "tests/servers/test_fuzz.py": "minutes: random requests",
+    "tests/servers/test_rough_clients.py": "minutes: deadlines in real time",
+    "tests/servers/test_serve.py": "kills",
+    "tests/workspace/convert/test_round_trips.py": "minutes: every format into every other",
+}
+"""Test files and folders that `make quick` leaves out, and what they need that the inner loop has not: a browser, compilers,
+services, processes to kill, or minutes."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds `--quick`."""
+    parser.addoption("--quick", action="store_true", help="leave out what needs a browser, compilers, services, kills or minutes")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Keeps `--quick` from even importing the tests it leaves out."""
+    if not config.getoption("quick"):
+        return None
+    return True if collection_path.relative_to(ROOT).as_posix() in NOT_QUICK else None
+
 
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Caches go to a folder of this test's own."""
+    """Points caches at a folder of this test's own, so nothing is remembered from elsewhere."""
     folder = tmp_path_factory.mktemp("cache")
     monkeypatch.setenv("FERRULE_CACHE_DIR", str(folder))
     return folder

@@ -188,7 +188,8 @@ def test_wheel_without_extras_watches_and_says_what_would_be_quicker(ferrule: Pa
 
 
 def test_wheel_without_extras_names_the_framework_of_an_adapter(ferrule: Path, tmp_path: Path) -> None:
-    ended = run([ferrule.parent / "python", "-c", "from ferrule.adapters import langchain"], cwd=tmp_path)
+    python = Path(ferrule).with_name("python")
+    ended = run([python, "-c", "from ferrule.adapters import langchain"], cwd=tmp_path)
     assert ended.returncode == 1
     assert ended.stderr.splitlines()[-1] == (
         "ferrule.errors.ExtraMissing: ferrule.adapters.langchain needs the package 'langchain-core';"
