@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import time
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ferrule.definitions.compiler.json_text import load
 from ferrule.definitions.compiler.locate import locate, places_of
 from ferrule.definitions.compiler.read import read, split_front_matter
+from ferrule.definitions.compiler.unparsable import Unparsable
 from ferrule.model.diagnostic import Finding
-from ferrule.model.document import Document, Source
+from ferrule.model.document import Document, Issue, Source
 from ferrule.model.value import JsonValue, Path
 from tests.definitions.compiler.texts import DEFINITION, damaged, dumped
 
@@ -129,6 +133,8 @@ def test_bad_front_matter_is_one_issue_on_line_1(text: str) -> None:
         ("x.json", b'{"a": 1,}', 1, "not valid JSON"),
         ("x.json", b"[" * 10_000 + b"]" * 10_000, 1, "levels deep"),
         ("x.json", b'{"a":' * 150 + b"1" + b"}" * 150, 1, "levels deep"),
+        ("x.json", b"[" * 5000, 1, "levels deep"),
+        ("x.json", b"[\n" * 150 + b"oops", 101, "levels deep"),
         ("x.json", b'{"a": NaN}', 1, "NaN"),
         ("x.json", b"", 1, "not valid JSON"),
         ("x.json", b'{"a":\n"\\ud83d"}', 2, "half of a surrogate pair"),
@@ -139,6 +145,29 @@ def test_unusable_text_is_one_clear_issue(name: str, data: bytes, line: int, wor
     message, where = issue_of(name, data)
     assert words in message
     assert where == line
+
+
+@pytest.mark.parametrize(
+    ("text", "comma", "kind", "message"),
+    [
+        ('{"a": [1,\n\t]}', 8, "array", "Expecting value"),
+        ('{"a": 1 ,\n }', 8, "object", "Expecting property name enclosed in double quotes"),
+    ],
+)
+def test_a_trailing_comma_is_told_alike_by_every_interpreter(
+    text: str, comma: int, kind: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(Unparsable) as here:
+        load(text)
+
+    def loads_of_newer_python(given: str, **_: Any) -> Any:
+        raise json.JSONDecodeError(f"Illegal trailing comma before end of {kind}", given, comma)
+
+    monkeypatch.setattr(json, "loads", loads_of_newer_python)
+    with pytest.raises(Unparsable) as there:
+        load(text)
+    assert here.value.issue == there.value.issue
+    assert here.value.issue == Issue("syntax", f"not valid JSON: {message}", 2, 2, hint="remove the comma before it")
 
 
 def test_an_alias_inside_its_own_anchor_is_cut_and_reported() -> None:

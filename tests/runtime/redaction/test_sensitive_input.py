@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import sys
 from typing import Any
 from urllib.parse import quote_plus
 
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ferrule.runtime.redaction.sensitive_input import REDACTED, Mask, scrub
+from ferrule.runtime.redaction.sensitive_input import REDACTED, Mask, names_alone, scrub
 from tests.runtime.pipeline.contracts import fields, tool
 
 TEXT: dict[str, Any] = {"type": "string"}
@@ -94,6 +95,30 @@ def test_what_cannot_be_read_is_masked_whole() -> None:
     assert mask is not None
     for raw in (b'{"card": "4111"', b"\xff4111", b'{"card":' * 5000, b'{"next":' * 600 + b"1" + b"}" * 600):
         assert mask.masked(raw) == b'"[REDACTED]"'
+
+
+@pytest.mark.parametrize("limit", [1000, 20_000])
+def test_how_deep_is_looked_does_not_depend_on_the_interpreter(limit: int) -> None:
+    mask = Mask.of(tool(fields(card=SECRET, next={"$ref": "#"}, note=TEXT)))
+    assert mask is not None
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(limit)
+    try:
+        for levels, is_whole in ((150, False), (199, False), (200, True), (600, True), (5000, True)):
+            raw = b'{"next":' * levels + b'{"card":"4111","note":"x"}' + b"}" * levels
+            found = mask.masked(raw)
+            assert b"4111" not in found
+            assert (found == b'"[REDACTED]"') is is_whole, levels
+            value: Any = {"card": "4111", "note": "x"}
+            for _ in range(levels):
+                value = {"next": value}
+            assert (mask.masked_value(value) == REDACTED) is (levels > 200), levels
+            assert mask.values(value) >= {"4111"}
+        inside = b'{"a":' * 300 + b'"4111"' + b"}" * 300
+        assert b"4111" not in mask.masked(msgspec.json.encode({"next": inside.decode()}))
+        assert names_alone(inside) == b'"[REDACTED]"'
+    finally:
+        sys.setrecursionlimit(before)
 
 
 def test_a_field_nobody_knows_may_be_a_sensitive_one_misspelt() -> None:

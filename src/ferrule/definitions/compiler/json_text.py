@@ -17,7 +17,9 @@ _HALF_CHARACTER = re.compile(
     re.IGNORECASE,
 )
 _NEWLINE = re.compile("\n")
-_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]')
+_BRACKETS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[{}\[\]]', re.DOTALL)
+"""Strings and brackets. A string that is never closed goes to the end, so that no text takes more than one pass."""
+_AFTER_COMMA = re.compile(r"[ \t\n\r]*")
 _HINTS = (
     ("Expecting ',' delimiter", "a comma or a closing bracket is missing before this"),
     ("Extra data", "a file holds one JSON value; put several definitions in a list"),
@@ -58,6 +60,8 @@ def load(text: str) -> tuple[JsonValue, tuple[Issue, ...]]:
         line, column = _position(text, _offset(text, refused.word))
         raise Unparsable(str(refused), line, column, "write a number that fits, or a string") from None
     except json.JSONDecodeError as error:
+        refuse_deep(text[: error.pos])  # how deep the reader itself goes differs between interpreters
+        error = _as_everywhere(text, error)
         raise Unparsable(f"not valid JSON: {error.msg}", error.lineno, error.colno, _advice(text, error)) from None
     except RecursionError:
         refuse_deep(text)
@@ -87,6 +91,18 @@ def _float(text: str) -> float:
     if value in (_INFINITY, -_INFINITY):
         raise _Refused(text, f"{text[:40]} is too large for a number")
     return value
+
+
+def _as_everywhere(text: str, error: json.JSONDecodeError) -> json.JSONDecodeError:
+    """The error as every supported Python reports it: from 3.13 on, a trailing comma has words and a place of its own."""
+    if not error.msg.startswith("Illegal trailing comma"):
+        return error
+    blank = _AFTER_COMMA.match(text, error.pos + 1)
+    at = blank.end() if blank is not None else error.pos
+    is_list = text[at : at + 1] == "]"
+    return json.JSONDecodeError(
+        "Expecting value" if is_list else "Expecting property name enclosed in double quotes", text, at
+    )
 
 
 def _advice(text: str, error: json.JSONDecodeError) -> str | None:

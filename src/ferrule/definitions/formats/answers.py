@@ -16,7 +16,11 @@ from ferrule.definitions.formats.builtin import FORMATS
 from ferrule.definitions.formats.functions import FunctionList
 from ferrule.definitions.formats.offer import Offer, Offered
 from ferrule.errors import FerruleError
+from ferrule.model.nesting import is_deeper
 from ferrule.model.tool import Tool
+
+_DEEPEST = 100
+"""How deep arguments may be nested; no tool is called with deeper ones."""
 
 
 class UnreadableCall(FerruleError):
@@ -85,10 +89,13 @@ def _arguments(each: Offered, given: Any) -> dict[str, Any]:
     """The arguments as an object: they come as one, or as its JSON; nothing at all is none."""
     if isinstance(given, str | bytes):
         try:
-            given = msgspec.json.decode(given) if given.strip() else {}
+            text = given.encode() if isinstance(given, str) else given
+            if is_deeper(text, _DEEPEST):
+                raise UnreadableCall(f"the arguments of {each.name!r} are nested too deeply")
+            given = msgspec.json.decode(text) if text.strip() else {}
         except (msgspec.DecodeError, UnicodeError) as error:
             raise UnreadableCall(f"the arguments of {each.name!r} are no JSON: {error}") from None
-        except RecursionError:
+        except RecursionError:  # whoever calls has used up the stack
             raise UnreadableCall(f"the arguments of {each.name!r} are nested too deeply") from None
     if given is None:
         return {}

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import msgspec
 from jsonschema_rs import ValidationError
 
+from ferrule.model.nesting import is_deeper
 from ferrule.model.tool import Tool, raw
 from ferrule.runtime.pipeline.complaints import Complaint, Complaints
 from ferrule.runtime.pipeline.hostile import MAX_BYTES, MAX_DEPTH, TINY, holds_more, is_tame, what_is_wrong
@@ -144,7 +145,7 @@ class Arguments:
         try:
             arguments = _decode(raw)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            return self._nothing(raw) or self._unreadable(error)
+            return self._nothing(raw) or self._unreadable(raw, error)
         # The first half is what `is_tame` would say of a short flat object, without asking.
         if self._takes(arguments) and (
             (len(raw) < TINY and raw.count(b":") == len(arguments)) or is_tame(raw, arguments)
@@ -159,7 +160,7 @@ class Arguments:
         try:
             arguments = _decode(raw)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            return self._unreadable(error)
+            return self._unreadable(raw, error)
         problem = self._hostility(raw, arguments)
         if problem is not None:
             return problem
@@ -174,7 +175,7 @@ class Arguments:
         try:
             arguments = _decode(raw)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            return self._unreadable(error)
+            return self._unreadable(raw, error)
         problem = self._hostility(raw, arguments) or self._misfit(raw, arguments, self._runtime)
         return Parsed(arguments) if problem is None else problem
 
@@ -276,8 +277,9 @@ class Arguments:
         size = f"they are {len(raw)} bytes long, and at most {self._limit} are taken; send less"
         return self._no(size, "arguments_too_large")
 
-    def _unreadable(self, error: Exception) -> Problem:
-        if isinstance(error, RecursionError):
+    def _unreadable(self, raw: bytes, error: Exception) -> Problem:
+        # Whether the decoder gets to what is wrong further on, or ends for the depth, differs between interpreters.
+        if isinstance(error, RecursionError) or is_deeper(raw, MAX_DEPTH):
             return self._no(f"they are nested more than {MAX_DEPTH} levels deep; send less nested ones")
         return self._no(f"they are not valid JSON ({error}); send one JSON object", "invalid_json")
 

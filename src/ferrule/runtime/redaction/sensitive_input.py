@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from ferrule.model.nesting import is_deeper
 from ferrule.model.tool import Tool
 from ferrule.model.value import Path
 from ferrule.runtime.redaction.redactor import ONLY_GIVEN
@@ -18,6 +19,17 @@ from ferrule.runtime.redaction.sensitive_places import Places, marked_places, se
 
 REDACTED = "[REDACTED]"
 _REDACTED_JSON = b'"[REDACTED]"'
+_DEEPEST = 200
+"""How many levels are looked at: twice as many as any input has that is let through. The interpreter's own limit is no bound: it
+differs between versions, and counts the frames of whoever calls."""
+
+
+class _TooDeep(Exception):
+    """A value is nested deeper than we look."""
+
+
+class _Unreadable(Exception):
+    """A text is no JSON, or JSON that nobody can hold."""
 
 
 class Mask:
@@ -43,16 +55,16 @@ class Mask:
     def masked(self, text: bytes) -> bytes:
         """JSON with its sensitive members masked. What cannot be read is masked whole."""
         try:
-            value = msgspec.json.decode(text)
-        except (msgspec.MsgspecError, RecursionError):
+            value = _decoded(text)
+        except (_Unreadable, _TooDeep):
             return _REDACTED_JSON
         return _encoded(self.masked_value(value))
 
     def masked_value(self, value: Any) -> Any:
         """The value with its sensitive members masked; the value that was given stays as it is."""
         try:
-            return _masked(value, self._places)
-        except RecursionError:  # nested deeper than any input that is let through
+            return _masked(value, self._places, 0)
+        except _TooDeep:
             return REDACTED
 
     def hides(self, path: Path) -> bool:
@@ -68,51 +80,67 @@ class Mask:
         """The sensitive values in an input, as text, for `scrub`."""
         found: set[str] = set()
         try:
-            _gather(value, self._places, found)
-        except RecursionError:
+            _gather(value, self._places, found, 0)
+        except _TooDeep:
             found.update(_leaves(value))
         return frozenset(found)
 
 
-def _masked(value: Any, places: Places) -> Any:
+def _masked(value: Any, places: Places, depth: int) -> Any:
     if places.is_sensitive:
         return REDACTED
     if not places.leads_on:
         return value
+    if depth > _DEEPEST:
+        raise _TooDeep
     if isinstance(value, dict):
-        return {name: _masked(member, places.below(name)) for name, member in value.items()}
+        return {name: _masked(member, places.below(name), depth + 1) for name, member in value.items()}
     if isinstance(value, list):
         items = places.items()
-        return [_masked(member, items) for member in value]
-    return _masked_text(value, places) if isinstance(value, str) else value
+        return [_masked(member, items, depth + 1) for member in value]
+    return _masked_text(value, places, depth) if isinstance(value, str) else value
 
 
-def _masked_text(text: str, places: Places) -> str:
+def _masked_text(text: str, places: Places, depth: int) -> str:
     """A text where members were expected: models send JSON inside a string."""
     if not places.admits_text:
         return REDACTED
     if not text.lstrip().startswith(("{", "[")):
         return text
     try:
-        value = msgspec.json.decode(text)
-    except (msgspec.MsgspecError, RecursionError):
+        value = _decoded(text.encode())
+    except _Unreadable:
         return text
-    masked = _masked(value, places)
+    except (_TooDeep, UnicodeEncodeError):
+        return REDACTED
+    masked = _masked(value, places, depth + 1)
     return text if masked == value else _encoded(masked).decode()
 
 
-def _gather(value: Any, places: Places, found: set[str]) -> None:
+def _gather(value: Any, places: Places, found: set[str], depth: int) -> None:
+    if depth > _DEEPEST:
+        raise _TooDeep
     if places.is_sensitive:
         found.update(_leaves(value))
     elif isinstance(value, dict):
         for name, member in value.items():
-            _gather(member, places.below(name), found)
+            _gather(member, places.below(name), found, depth + 1)
     elif isinstance(value, list):
         items = places.items()
         for member in value:
-            _gather(member, items, found)
+            _gather(member, items, found, depth + 1)
     elif places.leads_on and isinstance(value, str) and not places.admits_text:
         found.add(value)
+
+
+def _decoded(text: bytes) -> Any:
+    """Returns the value of a JSON text. Raises _Unreadable or _TooDeep."""
+    if is_deeper(text, _DEEPEST):
+        raise _TooDeep
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        raise _Unreadable from None
 
 
 def _leaves(value: Any) -> Iterable[str]:
@@ -146,8 +174,8 @@ def without_values(value: Any) -> Any:
 def names_alone(text: bytes) -> bytes:
     """The same for JSON; what cannot be read is masked whole."""
     try:
-        return _encoded(without_values(msgspec.json.decode(text)))
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return _encoded(without_values(_decoded(text)))
+    except (_Unreadable, _TooDeep):
         return _REDACTED_JSON
 
 

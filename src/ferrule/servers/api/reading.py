@@ -9,11 +9,12 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from ferrule.model.hints import nearest
+from ferrule.model.nesting import is_deeper
 from ferrule.runtime.pipeline.hostile import repeated_name
 from ferrule.servers.api.misshapen import misshapen
 from ferrule.servers.api.problems import Member, Problem
 from ferrule.servers.asgi import Request
-from ferrule.servers.nesting import is_deeper, no_garbage
+from ferrule.servers.nesting import no_garbage
 
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
 _MOST_PARAMETERS = 50

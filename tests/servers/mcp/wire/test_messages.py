@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ferrule.model.nesting import is_deeper
 from ferrule.servers.mcp.wire.messages import (
     INVALID_REQUEST,
     PARSE_ERROR,
@@ -18,7 +19,6 @@ from ferrule.servers.mcp.wire.messages import (
     features_of,
     result_text,
 )
-from ferrule.servers.nesting import is_deeper
 
 
 def refusal(body: bytes, depth: int = 128) -> int | None:

@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from ferrule.servers.nesting import is_deeper, no_garbage
+from ferrule.model.nesting import is_deeper
+from ferrule.servers.nesting import no_garbage
 
 MODERN = "2026-07-28"
 SESSIONED = ("2025-11-25", "2025-06-18", "2025-03-26")
