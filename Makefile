@@ -77,7 +77,7 @@ wheel: $(VENV)/.ready-test  ## build the wheel into dist/
 	rm -rf dist && $(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .
 
 clean:  ## remove everything that was set up or generated here
-	rm -rf $(VENV) bench/peers/.venv bench/work dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache demo/.ferrule demo/ferrule.pub
+	rm -rf .venv .venv-* bench/peers/.venv bench/work dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache demo/.ferrule demo/ferrule.pub
 
 # Set-up. Each stamp is remade only when what it depends on changed.
 $(BIN)/python:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ferrule.definitions.compiler.json_text import load
 from ferrule.definitions.compiler.locate import locate, places_of
 from ferrule.definitions.compiler.read import read, split_front_matter
-from ferrule.definitions.compiler.unparsable import Unparsable
+from ferrule.definitions.compiler.scalars import Unparsable
 from ferrule.model.diagnostic import Finding
 from ferrule.model.document import Document, Issue, Source
 from ferrule.model.value import JsonValue, Path
