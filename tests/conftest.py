@@ -64,7 +64,9 @@ services, processes to kill, or minutes."""
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Adds `--quick`."""
-    parser.addoption("--quick", action="store_true", help="leave out what needs a browser, compilers, services, kills or minutes")
+    parser.addoption(
+        "--quick", action="store_true", help="leave out what needs a browser, compilers, services, kills or minutes"
+    )
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

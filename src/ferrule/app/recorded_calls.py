@@ -23,7 +23,7 @@ from ferrule.model.journal import Entry, Header, News, NewsBody, OpenCall, Store
 from ferrule.model.result import Pending, Result
 from ferrule.model.surface import SurfaceRequest
 from ferrule.runtime.approval.check import is_genuine
-from ferrule.runtime.approval.sweep import expired, lapsed
+from ferrule.runtime.approval.people import expired, lapsed
 from ferrule.runtime.pipeline.answers import answer_of
 from ferrule.runtime.pipeline.call import Call, Park, Replay
 from ferrule.runtime.pipeline.live import Cancel, Live
@@ -32,8 +32,7 @@ from ferrule.runtime.pipeline.rows import unknown_row
 from ferrule.runtime.pipeline.run import APPROVED, RECEIVED, run_call, stop_call
 from ferrule.runtime.pipeline.services import Services
 from ferrule.runtime.pipeline.session import Session
-from ferrule.runtime.pipeline.waiting import question
-from ferrule.runtime.pipeline.waiting_news import count_on
+from ferrule.runtime.pipeline.waiting import count_on, question
 
 GOES_ON = frozenset({"approved"})
 """States in which a call only waits for a process that can run it."""

@@ -22,12 +22,11 @@ from ferrule.app.surface import SurfaceHandle
 from ferrule.cli.batch_file import BatchFile, read_batch
 from ferrule.cli.caller import caller_options, calling, load_if_deferred
 from ferrule.cli.following import INTERRUPTED, is_in_background, stayed_for, told
-from ferrule.cli.interrupts import LEFT, Interrupts, Left
 from ferrule.cli.loop import run_command
 from ferrule.cli.show.batch_view import BatchView, PlainBatch, QuietBatch, table_of
 from ferrule.cli.show.printed import pending_record
 from ferrule.cli.show.watching import is_watched
-from ferrule.cli.terminations import TERMINATED
+from ferrule.cli.signals import LEFT, TERMINATED, Interrupts, Left
 from ferrule.contracts.registry import late
 from ferrule.model.result import Pending, Result
 from ferrule.model.scheduling import OrderingPolicy, SiblingPolicy

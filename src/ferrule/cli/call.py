@@ -19,12 +19,11 @@ from ferrule.app.surface import SurfaceHandle
 from ferrule.cli.caller import caller_options, calling, load_if_deferred, seconds
 from ferrule.cli.fields import arguments_from
 from ferrule.cli.following import call_followed, stayed_for
-from ferrule.cli.interrupts import LEFT, Left
 from ferrule.cli.loop import run_command
 from ferrule.cli.names import tools_here
 from ferrule.cli.show.printed import print_outcome
 from ferrule.cli.show.watching import view_of
-from ferrule.cli.terminations import TERMINATED
+from ferrule.cli.signals import LEFT, TERMINATED, Left
 from ferrule.errors import WorkspaceError
 from ferrule.model.result import Pending, Result
 

@@ -13,7 +13,7 @@ from ferrule.access.keys import Access
 from ferrule.app.app import App
 from ferrule.app.assembly import is_stale, open_app
 from ferrule.app.surface import SurfaceHandle
-from ferrule.cli.terminations import stopping_on_sigterm
+from ferrule.cli.signals import stopping_on_sigterm
 from ferrule.workspace.workspace import Workspace
 
 

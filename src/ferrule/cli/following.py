@@ -12,8 +12,8 @@ from ferrule.app.app import App
 from ferrule.app.batches import BatchRun
 from ferrule.app.cancellation import Cancellation
 from ferrule.app.surface import SurfaceHandle
-from ferrule.cli.interrupts import Interrupts, Left
 from ferrule.cli.show.watching import View, tell
+from ferrule.cli.signals import Interrupts, Left
 from ferrule.definitions.reporters.excerpt import cleaned
 from ferrule.model.result import Pending, Result
 

@@ -1,15 +1,18 @@
-"""Who may answer a request: the rules about people, groups and channels. Pure."""
+"""Who may answer a request, and which requests nobody answered in time. Pure rules."""
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Literal
 
 import msgspec
 
 from ferrule.model.approval import ApprovalRequest
 from ferrule.model.decision import Requirement
+from ferrule.model.failure import Stop
+from ferrule.model.journal import OpenCall
+from ferrule.model.timestamps import iso
 
 GROUP = "group:"
 
@@ -52,3 +55,23 @@ def named(demanded: Requirement) -> str:
     """The approvers a requirement names, in words."""
     words = [f"group {name.removeprefix(GROUP)}" if name.startswith(GROUP) else name for name in demanded.approvers]
     return ", ".join(words) or "anybody with the approve scope"
+
+
+LAPSING_STATES = frozenset({"awaiting_approval", "needs_input"})
+
+
+def expired(open_calls: Iterable[OpenCall], now: int) -> list[OpenCall]:
+    """The calls whose time to be answered is over. `now`: the clock, or the ledger's latest time if that is later."""
+    return [
+        call
+        for call in open_calls
+        if call.state in LAPSING_STATES and call.expires_at is not None and now >= call.expires_at
+    ]
+
+
+def lapsed(call: OpenCall) -> Stop:
+    """How such a call ends: as `timed_out`, without having run."""
+    until = iso(call.expires_at or 0)
+    return Stop(
+        "timeout", f"nobody answered until {until}, so the call of {call.tool_id!r} expired", "approval_expired"
+    )

@@ -1,5 +1,7 @@
-"""From what a function raised to an error class: one table. The text of a foreign exception goes nowhere but the log, where
-secrets are taken out of every line."""
+"""Failures of functions: `ToolFailed`, by which an author says what went wrong, and one table from exceptions to error classes.
+
+The text of a foreign exception goes nowhere but into the log.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +12,33 @@ from typing import NoReturn
 import msgspec
 
 from ferrule.contracts.executor import ExecutionFailed
-from ferrule.model.failure import ErrorClass
-from ferrule.runtime.functions.failure import ToolFailed
+from ferrule.model.failure import ERROR_CLASSES, ErrorClass
+
+
+class ToolFailed(Exception):
+    """Raise it in a tool's function: the message goes to the model, so it holds no secret.
+
+    Of other exceptions the model learns the type alone.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        error_class: ErrorClass = "execution_failed",
+        code: str | None = None,
+        retry_after: float | None = None,
+    ) -> None:
+        if error_class not in ERROR_CLASSES:
+            raise ValueError(f"{error_class!r} is no error class; choose one of {', '.join(ERROR_CLASSES)}")
+        super().__init__(message)
+        self.message = message
+        self.error_class: ErrorClass = error_class
+        self.code = code
+        """A finer, stable name."""
+        self.retry_after = retry_after
+        """Seconds to wait before another attempt."""
+
 
 _log = logging.getLogger("ferrule.tools")
 _LONGEST = 4_000

@@ -17,11 +17,10 @@ from ferrule.runtime.functions.binding import Binding
 from ferrule.runtime.functions.children import Children
 from ferrule.runtime.functions.companions import Check, Companion, Resume
 from ferrule.runtime.functions.conversion import is_plain, reader, takes_whole_number, to_json
-from ferrule.runtime.functions.failure import ToolFailed
 from ferrule.runtime.functions.fitting import Fit
 from ferrule.runtime.functions.frames import Asked
 from ferrule.runtime.functions.isolation import place_of, refuse_injected
-from ferrule.runtime.functions.raised import fail
+from ferrule.runtime.functions.raised import ToolFailed, fail
 from ferrule.runtime.functions.services import Injection
 from ferrule.runtime.functions.threads import Threads
 

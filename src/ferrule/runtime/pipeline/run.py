@@ -42,7 +42,7 @@ from ferrule.runtime.pipeline.services import Services
 from ferrule.runtime.pipeline.session import UNRESOLVED
 from ferrule.runtime.pipeline.supervise import BY_ITSELF, stopped_by
 from ferrule.runtime.pipeline.untold import without_secrets
-from ferrule.runtime.pipeline.waiting_news import number_waiting, tell_waiting
+from ferrule.runtime.pipeline.waiting import number_waiting, tell_waiting
 from ferrule.runtime.redaction.nesting import RUNNING, place_of
 
 OPENING: tuple[tuple[int, Opening], ...] = (

@@ -1,12 +1,22 @@
-"""A tool that waits for somebody mid-run: the question it leaves in the inbox."""
+"""A tool that waits for somebody mid-run: the question it leaves in the inbox, and the news of it for followers (AT-202)."""
 
 from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
 
 import msgspec
 
 from ferrule.contracts.executor import Waiting
+from ferrule.contracts.store import Condition
+from ferrule.errors import LedgerError
 from ferrule.model.approval import ApprovalRequest, sealed
 from ferrule.model.decision import CLIENT_CHANNEL, Requirement
+from ferrule.model.journal import Entry
+from ferrule.model.news import progress_row
+from ferrule.model.progress import progress_of
 from ferrule.model.timestamps import MICROSECONDS
 from ferrule.runtime.pipeline.call import Call
 from ferrule.runtime.pipeline.services import Services
@@ -53,3 +63,49 @@ def question(
         risk=call.prepared.traits.risk,
         purpose="input" if purpose == "input" else "outcome",
     )
+
+
+_log = logging.getLogger("ferrule.pipeline")
+
+PROGRESSED = "progressed"
+"""The note of a parked row with the number of the progress that tells of it: whoever goes on with the call, perhaps at once
+and elsewhere, counts on from there (AT-198)."""
+
+
+def number_waiting(call: Call) -> None:
+    """Take a number for the progress that will tell that the call waits; it stands in the row that parks the call."""
+    sequence = (call.sequence if call.live is None else call.live.sequence) + 1
+    call.notes = {**call.notes, PROGRESSED: sequence}
+
+
+async def tell_waiting(call: Call, services: Services, request: ApprovalRequest, seq: int) -> None:
+    """Write a piece of progress about a call that was parked just now, with the row of that number; unless somebody goes on
+    with it already, who then tells it first."""
+    row = _row(call, services, request, call.notes[PROGRESSED])
+    try:
+        await services.store.commit(row, Condition(states=frozenset({call.state}), seq=seq))
+    except LedgerError as error:
+        _log.warning("that %s waits could not be told: %s", call.invocation_id, error)
+
+
+def count_on(
+    call: Call, services: Services, told: int, notes: Mapping[str, Any], request: ApprovalRequest | None
+) -> None:
+    """Go on counting where a parked call was. `told`: the last number in the ledger; what is missing up to there comes now."""
+    waiting = notes.get(PROGRESSED, 0)
+    if waiting > told and request is not None:
+        with suppress(LedgerError):  # it goes on all the same, and what it says next is told later
+            services.store.record(_row(call, services, request, waiting))
+    call.sequence = max(waiting, told)
+
+
+def _row(call: Call, services: Services, request: ApprovalRequest, sequence: int) -> Entry:
+    status = "waiting_for_input" if request.purpose == "input" else "waiting_for_permission"
+    now = services.now()
+    elapsed = max(0, (now - call.created_at) // 1000)
+    facts = {"status": status, "message": request.message}
+    said = progress_of(call.invocation_id, sequence, now, elapsed, facts)
+    happened = [{"at": now, "event": "tool.invocation.progress", "data": said.to_record()}]
+    body, payload = progress_row(happened, sequence)
+    body.audit_level = call.session.surface.audit_level
+    return Entry("news", call.invocation_id, now, call.prepared.tool_id, "progress", body, payload)

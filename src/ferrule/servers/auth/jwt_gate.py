@@ -20,7 +20,7 @@ from ferrule.model.serving import GrantSettings, JwtSettings
 from ferrule.servers.auth.callers import Caller, Refused
 from ferrule.servers.auth.grants import caller_of, granted
 from ferrule.servers.auth.jwks import Key, Keys, KeysUnknown, client_for
-from ferrule.servers.auth.jwt_reasons import reason_of
+from ferrule.servers.auth.refusals import reason_of
 
 _log = logging.getLogger("ferrule.serve")
 _LONGEST = 16 * 1024

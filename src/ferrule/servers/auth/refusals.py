@@ -1,7 +1,5 @@
-"""What the log says of those who are not let in. They are told nothing; whoever runs the server can find out why.
-
-Anybody can knock as often as they like, so each reason is told once in a while, and of many reasons of one kind only the first
-ones: whoever thinks of new ones leaves room for those of every other kind.
+"""Words for the log about callers that are not let in and tokens that do not count. Callers are told nothing of it, and the
+log holds none of a token's own words.
 """
 
 from __future__ import annotations
@@ -49,3 +47,24 @@ class RefusalLog:
                 kind,
                 _MOST_REASONS,
             )
+
+
+_REASONS = {
+    "ExpiredSignatureError": "it has expired",
+    "ImmatureSignatureError": "it does not count yet",
+    "InvalidSignatureError": "its signature is not one of the key",
+    "InvalidAlgorithmError": "it is signed with an algorithm that is not taken",
+    "InvalidAudienceError": "its aud is somebody else",
+    "InvalidIssuerError": "its iss is somebody else",
+    "InvalidIssuedAtError": "its iat is no time",
+    "MissingRequiredClaimError": "it lacks a claim",
+    "InvalidTokenError": "it is no JWT, or one that cannot be read here",
+}
+_OTHERWISE = "it cannot be read"
+
+
+def reason_of(error: Exception) -> str:
+    """Why a token does not count, by what PyJWT raised. Its own texts hold what is in the token, which anybody can write."""
+    found = next((_REASONS[kind.__name__] for kind in type(error).__mro__ if kind.__name__ in _REASONS), _OTHERWISE)
+    claim = getattr(error, "claim", None)  # one that we ask for
+    return f"{found}: {claim}" if isinstance(claim, str) else found

@@ -23,7 +23,7 @@ from ferrule.servers.asgi import Request
 from ferrule.servers.auth.callers import Caller, Refused, holds
 from ferrule.servers.auth.grants import LOCAL, SIGNED, caller_of, granted
 from ferrule.servers.auth.jwt_gate import NotTaken
-from ferrule.servers.auth.jwt_reasons import reason_of
+from ferrule.servers.auth.refusals import reason_of
 from ferrule.servers.edge import Edge
 
 API_KEY = b"oxp-api-key"
