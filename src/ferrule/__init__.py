@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ferrule.errors import BindingError as BindingError
     from ferrule.errors import BuildRefused as BuildRefused
     from ferrule.errors import CatalogError as CatalogError
+    from ferrule.errors import ExtraMissing as ExtraMissing
     from ferrule.errors import FerruleError as FerruleError
     from ferrule.errors import InboxError as InboxError
     from ferrule.errors import LedgerDamaged as LedgerDamaged
@@ -99,6 +100,7 @@ _PUBLIC = {
     "CatalogError": "ferrule.errors",
     "Context": "ferrule.contracts.executor",
     "Diagnostic": "ferrule.model.diagnostic",
+    "ExtraMissing": "ferrule.errors",
     "FerruleError": "ferrule.errors",
     "InboxError": "ferrule.errors",
     "Inject": "ferrule.runtime.functions",

@@ -28,6 +28,7 @@ NAMES = {
     "CatalogError",
     "Context",
     "Diagnostic",
+    "ExtraMissing",
     "FerruleError",
     "InboxError",
     "Inject",
