@@ -90,7 +90,10 @@ def of_call(node: ast.AST, named: dict[str, str]) -> Iterator[tuple[str, str]]:
         case ast.Call():
             name = str(getattr(node.func, "attr", "") or getattr(node.func, "id", ""))
             said = {keyword.arg: keyword.value for keyword in node.keywords}
-            if name in ("ExecutionFailed", "ToolFailed"):
+            if name == "__init__" and node.args and "code" in said:  # of a subclass of ExecutionFailed
+                for kind in texts(node.args[0], named):
+                    yield from ((kind, code) for code in texts(said["code"], named) if kind in ERROR_CLASSES)
+            elif name in ("ExecutionFailed", "ToolFailed"):
                 kinds = texts(node.args[0] if name == "ExecutionFailed" else said.get("error_class"), named)
                 kinds = kinds or (["execution_failed"] if name == "ToolFailed" else [])
                 yield from ((kind, code) for kind in kinds for code in texts(said.get("code"), named))
