@@ -104,10 +104,11 @@ async def test_queries_are_taken_strictly(tmp_path: Path) -> None:
 
 @driven
 async def test_calls_are_found_by_standing_words_and_time(tmp_path: Path) -> None:
+    """The numbers are long, so that no id of a call holds them by chance."""
     async with api(tmp_path) as here:
-        added = await here.called("ada", "add", {"a": 41, "b": 1})
+        added = await here.called("ada", "add", {"a": 410041, "b": 1})
         failed = await here.called("ada", "fail")
-        parked = await here.called("ada", "pay", {"amount": 777})
+        parked = await here.called("ada", "pay", {"amount": 777000777})
         refused = await here.called("bob", "pay", {"amount": "much"})
 
         async def found(query: str, who: str = "oda") -> list[str]:
@@ -120,12 +121,12 @@ async def test_calls_are_found_by_standing_words_and_time(tmp_path: Path) -> Non
         assert await found("standing=failed&tool=fail") == [failed]
         assert await found("standing=waiting") == await found("status=awaiting_approval") == [parked]
         assert await found("standing=waiting&principal=bob") == await found("standing=unknown") == []
-        assert await found("words=777") == [parked]
-        assert await found("words=ADD%2041") == [added]
+        assert await found("words=777000777") == [parked]
+        assert await found("words=ADD%20410041") == [added]
         assert await found("words=much%20pay") == [refused]
         assert await found(f"words={failed}") == [failed]
-        assert await found(f"words={failed}", "bob") == await found("words=777", "bob") == []
-        assert await found("words=777", "ada") == [parked]
+        assert await found(f"words={failed}", "bob") == await found("words=777000777", "bob") == []
+        assert await found("words=777000777", "ada") == [parked]
         briefs = (await here.ask("oda", "GET", "/v1/invocations")).json()["items"]
         middle = next(brief for brief in briefs if brief["invocation_id"] == failed)
         assert await found(f"after={middle['seq']}") == [refused, parked]
@@ -133,7 +134,7 @@ async def test_calls_are_found_by_standing_words_and_time(tmp_path: Path) -> Non
         assert await found(f"since={later}") == [refused, parked]
         assert await found("until=2020-01-01T00:00:00Z") == await found("since=2999-01-01") == []
         by_id = {brief["invocation_id"]: brief for brief in briefs}
-        assert (by_id[added]["input"], by_id[added]["standing"]) == ('{"a": 41, "b": 1}', "succeeded")
+        assert (by_id[added]["input"], by_id[added]["standing"]) == ('{"a": 410041, "b": 1}', "succeeded")
         assert by_id[parked]["standing"] == "waiting"
         for query in ("standing=fine", "since=yesterday", "until=", "after=0", "words="):
             assert (await here.ask("ada", "GET", f"/v1/invocations?{query}")).status == 400, query
