@@ -19,7 +19,7 @@ from statistics import median
 from typing import Any
 
 from bench.measure import at_most, machine, show_goals
-from ferrule.model.redaction import RedactionSettings
+from ferrule.model.persistence import RedactionSettings
 from ferrule.runtime.redaction.redactor import KnownSecrets
 from ferrule.runtime.redaction.spellings import spellings
 

@@ -16,8 +16,8 @@ from urllib.parse import urlsplit
 
 from bench.peers.transports_timing import Ways, timed
 from ferrule.infra.network.client import Client
-from ferrule.infra.network.failures import Unreachable
 from ferrule.infra.network.guard import Guard
+from ferrule.infra.network.request import Unreachable
 from ferrule.infra.network.urls import parse_url
 
 NAME = "MCP Toolbox, HTTP"

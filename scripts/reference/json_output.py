@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from ferrule.app.export import TokenCount
 from ferrule.app.imports.outcome import ConflictEntry, FileEntry, ImportReport, LeftEntry, UpstreamEntry
+from ferrule.cli.export import ExportReport, LeftOut
 from ferrule.cli.show.conversion_report import ConversionReport, ConversionSummary, LossEntry
-from ferrule.cli.show.export_report import ExportReport, LeftOut
 from ferrule.cli.show.gen_report import GenFile, GenNote, GenReport, GenReports, GenUnread
-from ferrule.model.diagnostic import Diagnostic, Severity
-from ferrule.model.report import Summary
+from ferrule.model.diagnostic import Diagnostic, Severity, Summary
 from scripts.reference.fields import cell, fields_of
 
 TYPES = {

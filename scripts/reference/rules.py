@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 
-from ferrule.cli.mend import fixable_rules, fixers
+from ferrule.cli.fix import fixable_rules, fixers
 from ferrule.contracts.rule import RuleInfo
 from ferrule.workspace.parts import rule_pages
 

@@ -10,8 +10,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from ferrule import settings
 from ferrule.infra.credentials.oauth_records import OAuthProvider
 from ferrule.model import serving, upstreams
-from ferrule.model.persistence import ResultSettings
-from ferrule.model.redaction import RedactionSettings
+from ferrule.model.persistence import RedactionSettings, ResultSettings
 from ferrule.model.retry import RetrySettings
 from ferrule.model.scheduling import SchedulerPolicy
 from ferrule.model.surface import SurfaceSettings

@@ -35,13 +35,13 @@ if TYPE_CHECKING:
     from ferrule.errors import UnfitAnswer as UnfitAnswer
     from ferrule.errors import UnknownBinding as UnknownBinding
     from ferrule.errors import WorkspaceError as WorkspaceError
-    from ferrule.infra.network.signature import is_authentic as _is_authentic
-    from ferrule.infra.network.signature import signature as _signature
-    from ferrule.ledger.history.brief import brief_of as _brief_of
+    from ferrule.infra.network.post import is_authentic as _is_authentic
+    from ferrule.infra.network.post import signature as _signature
     from ferrule.ledger.history.replay import replay as _replay
+    from ferrule.ledger.history.summary import brief_of as _brief_of
     from ferrule.model.diagnostic import Diagnostic as Diagnostic
+    from ferrule.model.diagnostic import Report as Report
     from ferrule.model.diagnostic import Severity as Severity
-    from ferrule.model.report import Report as Report
     from ferrule.model.result import Pending as Pending
     from ferrule.model.result import Result as Result
     from ferrule.model.scheduling import Claim as _Claim
@@ -65,10 +65,10 @@ if TYPE_CHECKING:
     from ferrule.runtime.surface.search import select as _select
     from ferrule.settings import NetworkSettings as NetworkSettings
     from ferrule.settings import Settings as Settings
-    from ferrule.workspace.catalog_file import load_catalog as load_catalog
     from ferrule.workspace.releases import build as _build
     from ferrule.workspace.releases import diff as _diff
     from ferrule.workspace.releases import publish as _publish
+    from ferrule.workspace.staleness import load_catalog as load_catalog
     from ferrule.workspace.workspace import Workspace as Workspace
 
     # Assigned, because a strict checker does not export an import under another name.
@@ -111,7 +111,7 @@ _PUBLIC = {
     "OutcomeUnrecorded": "ferrule.errors",
     "Pending": "ferrule.model.result",
     "PolicyError": "ferrule.errors",
-    "Report": "ferrule.model.report",
+    "Report": "ferrule.model.diagnostic",
     "Result": "ferrule.model.result",
     "Scheduler": "ferrule.runtime.scheduler.scheduler",
     "SchedulerClaim": "ferrule.model.scheduling:Claim",
@@ -135,8 +135,8 @@ _PUBLIC = {
     "compare_surfaces": "ferrule.runtime.surface.changes:difference",
     "export_surface": "ferrule.app.export",
     "hook": "ferrule.runtime.hooks.function",
-    "is_authentic_webhook": "ferrule.infra.network.signature:is_authentic",
-    "load_catalog": "ferrule.workspace.catalog_file",
+    "is_authentic_webhook": "ferrule.infra.network.post:is_authentic",
+    "load_catalog": "ferrule.workspace.staleness",
     "open": "ferrule.app.assembly:open_app",
     "open_sync": "ferrule.app.assembly",
     "prompt": "ferrule.runtime.functions",
@@ -147,8 +147,8 @@ _PUBLIC = {
     "search_surface": "ferrule.runtime.surface.search:search",
     "select_tools": "ferrule.runtime.surface.search:select",
     "service": "ferrule.runtime.functions",
-    "sign_webhook": "ferrule.infra.network.signature:signature",
-    "summarise_call": "ferrule.ledger.history.brief:brief_of",
+    "sign_webhook": "ferrule.infra.network.post:signature",
+    "summarise_call": "ferrule.ledger.history.summary:brief_of",
     "tool": "ferrule.runtime.functions",
 }
 """Every public name and its module, with `:name` where the name there is another. The one list: the rest follows it."""

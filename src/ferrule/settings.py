@@ -15,8 +15,7 @@ from ferrule.errors import SettingsError
 from ferrule.infra.credentials.oauth_records import OAuthProvider
 from ferrule.model.credentials import SecretRef
 from ferrule.model.hints import choices_at, in_words, key_of, nearest
-from ferrule.model.persistence import ResultSettings
-from ferrule.model.redaction import RedactionPattern, RedactionSettings
+from ferrule.model.persistence import RedactionPattern, RedactionSettings, ResultSettings
 from ferrule.model.retry import RetrySettings
 from ferrule.model.scheduling import ResourceLock, SchedulerPolicy
 from ferrule.model.serving import GrantSettings, JwtSettings, LimitSettings, McpSettings, OxpSettings, ServeSettings

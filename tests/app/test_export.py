@@ -9,8 +9,8 @@ import pytest
 
 import ferrule
 from ferrule.app.export import Exported, export_preview, export_surface, export_tools
+from ferrule.definitions.content.tokens import TokenCounter
 from ferrule.definitions.formats.builtin import FORMATS
-from ferrule.definitions.token_counts import TokenCounter
 from ferrule.errors import WorkspaceError
 from ferrule.model.surface import Surface, SurfaceSettings
 from ferrule.model.tool import SafetyFacts, raw

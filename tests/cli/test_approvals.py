@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.runtime.notifiers.signature import is_authentic
+from ferrule.infra.network.post import is_authentic
 from tests.cli.run import Ran, ferrule
 from tests.runtime.notifiers.receiver import receiving
 

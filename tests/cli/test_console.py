@@ -14,7 +14,7 @@ from urllib.request import HTTPCookieProcessor, ProxyHandler, build_opener
 import pytest
 
 from ferrule.cli import console
-from ferrule.cli.served import FOLDER, Note, forgetting, noted, noted_addresses
+from ferrule.cli.workspace_choice import FOLDER, Note, forgetting, noted, noted_addresses
 from ferrule.model.serving import ServeSettings
 from tests.cli.run import ferrule
 from tests.servers.stand import WAIT_SECONDS, served

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.cli.framework_code import FRAMEWORKS, code_for
+from ferrule.cli.export import FRAMEWORKS, code_for
 from tests import ROOT
 from tests.cli.run import Ran, ferrule
 from tests.definitions.compiler.definitions import tool

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import pytest
 from click.testing import CliRunner
 
-from ferrule.cli import explain, log, look
-from ferrule.cli.considered import considered
+from ferrule.cli import call_lookup, explain, log
+from ferrule.cli.explain import considered
 from ferrule.cli.show.story_text import story_lines
 from ferrule.contracts.store import Store
 from ferrule.errors import WorkspaceError
@@ -51,7 +51,7 @@ def run(ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
         yield store
         await store.aclose()
 
-    monkeypatch.setattr(look, "_open_store", open_store)
+    monkeypatch.setattr(call_lookup, "_open_store", open_store)
 
     def go(command: str, *arguments: str) -> Told:
         module = {"log": log, "explain": explain}[command]
@@ -386,5 +386,5 @@ def test_control_characters_do_not_reach_the_terminal(ledger: Ledger, run: Run) 
 
 
 def test_durations_for_people() -> None:
-    told = [look.lasted(value) for value in (None, 0.0004, 0.0123, 9.5, 250, 12_345, 65_000, 60_000, 7_440_000)]
+    told = [call_lookup.lasted(value) for value in (None, 0.0004, 0.0123, 9.5, 250, 12_345, 65_000, 60_000, 7_440_000)]
     assert told == ["-", "0 ms", "0.0123 ms", "9.5 ms", "250 ms", "12.3 s", "1 min 5 s", "1 min", "2 h 4 min"]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ferrule.definitions.carried import carried, differences, misfits, restored, stated
+from ferrule.definitions.content.extension import carried, differences, misfits, restored, stated
 from ferrule.model.tool import FACT_NAMES, SafetyFacts, Tool, raw
 from tests.definitions.dialects.tools import VALUES, tools
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ferrule.definitions.sections import sections
+from ferrule.definitions.content.sections import sections
 
 
 @pytest.mark.parametrize(

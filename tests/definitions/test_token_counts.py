@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from ferrule.definitions import token_counts
-from ferrule.definitions.token_counts import counter_for
+from ferrule.definitions.content import tokens
+from ferrule.definitions.content.tokens import counter_for
 
 URL = "https://vocabularies.example/o200k_base.tiktoken"
 
@@ -52,7 +52,7 @@ def installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setitem(sys.modules, "tiktoken_ext.openai_public", public)
     monkeypatch.setitem(sys.modules, "tiktoken", package)
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(token_counts, "_tiktoken", token_counts._tiktoken.__wrapped__)
+    monkeypatch.setattr(tokens, "_tiktoken", tokens._tiktoken.__wrapped__)
     return tmp_path
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ferrule.definitions.token_estimate import token_estimate
+from ferrule.definitions.content.tokens import token_estimate
 
 COUNTED = [
     # A text, and what two public vocabularies make of it: o200k_base and cl100k_base.

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.adapters.frameworks import FRAMEWORKS
+from ferrule.adapters.surface_tools import FRAMEWORKS
 from ferrule.errors import ExtraMissing, FerruleError
 from ferrule.infra.drivers import EXTRAS, DriverMissing, describe_failure, find_extra, load_driver, load_extra
 from tests import ROOT

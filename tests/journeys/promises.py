@@ -14,7 +14,7 @@ from ferrule.model.approval import Answer, ApprovalRequest, binding_of, is_seale
 from ferrule.model.journal import KINDS, LAST_KINDS, StoredEntry, header_of, state_times
 from ferrule.model.lifecycle import STARTS, TERMINAL, TRANSITIONS, State
 from ferrule.model.result import Pending, Result
-from ferrule.runtime.approval.people import person
+from ferrule.runtime.approval.check import person
 from tests.journeys.world import LIMIT, NEVER, SECRET, Effect, World
 
 

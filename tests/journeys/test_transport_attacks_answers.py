@@ -13,8 +13,7 @@ from ferrule.errors import AccessError
 from ferrule.model.approval import APPROVE, CALL, Identity
 from ferrule.model.result import Pending, Result
 from ferrule.model.upstreams import CacheUpstreams
-from ferrule.runtime.approval.callback import callback_token
-from ferrule.runtime.approval.key import ApprovalKey
+from ferrule.runtime.approval.key import ApprovalKey, callback_token
 from ferrule.settings import NetworkSettings, Settings
 from ferrule.testing import memory_app
 from tests.contracts.transports.stand import aml

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ferrule.app.app import App
-from ferrule.model.redaction import RedactionSettings
+from ferrule.model.persistence import RedactionSettings
 from ferrule.runtime.redaction.redactor import KnownSecrets
 from tests.infra.clouds.far import Asked, Reply, far
 from tests.runtime.executors.lambda_.tools import function_tool

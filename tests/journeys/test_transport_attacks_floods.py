@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from ferrule.app.app import App
-from ferrule.infra.clouds.reached import json_object
+from ferrule.infra.clouds.api_request import json_object
 from ferrule.infra.credentials.oauth_exchange import _code_of
 from ferrule.infra.credentials.vault import _parsed
 from ferrule.infra.lockfile.tools import tool_of
@@ -22,8 +22,7 @@ from ferrule.model.result import Result
 from ferrule.model.upstreams import McpServer, McpUpstreams
 from ferrule.runtime.executors.mcp.stdio import Program
 from ferrule.runtime.executors.queue.channel import Arrived
-from ferrule.runtime.executors.queue.receiver import QueueReceiver
-from ferrule.runtime.executors.queue.set_aside import SetAside
+from ferrule.runtime.executors.queue.receiver import QueueReceiver, SetAside
 from ferrule.settings import Settings
 from ferrule.testing import memory_app
 from tests.spec.scene import played

@@ -20,8 +20,7 @@ from confluent_kafka import Producer  # type: ignore[import-untyped, unused-igno
 
 from ferrule.infra.network.guard import Forbidden, Guard
 from ferrule.infra.network.urls import parse_url
-from ferrule.runtime.executors.queue.kafka_dial import NAME, Dialling, NamedTls
-from ferrule.runtime.executors.queue.kafka_place import KafkaPlace
+from ferrule.runtime.executors.queue.kafka_brokers import NAME, Dialling, KafkaPlace, NamedTls
 from tests.contracts.transports.stand import aml
 from tests.infra.clouds.far import Asked, Reply, far
 from tests.infra.network.authority import Authority

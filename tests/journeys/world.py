@@ -10,8 +10,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
 from ferrule.app.app import App, Parts
-from ferrule.contracts.catalog import CatalogView
 from ferrule.contracts.executor import Context, Output, Run, Support
+from ferrule.contracts.surface import CatalogView
 from ferrule.infra.clock import id_maker
 from ferrule.model.approval import ADMIN, APPROVE, CALL, Identity
 from ferrule.model.result import Pending, Result
@@ -27,7 +27,7 @@ from ferrule.runtime.policy.facts import call_facts
 from ferrule.runtime.scheduler.scheduler import Scheduler
 from ferrule.runtime.surface.catalogs import EmptyCatalog, JoinedCatalog
 from ferrule.testing.app import policy_engine
-from ferrule.testing.clock import FakeClock
+from ferrule.testing.fakes import FakeClock
 
 SECRET = "4242-SECRET-4242"
 AGENT_CHANNEL = "token:agent"

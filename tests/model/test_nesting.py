@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ferrule.model.nesting import is_deeper
+from ferrule.model.value import is_deeper
 
 LEAVES = st.sampled_from([None, 1, "", "[[[", "}\\", '"]', "\\\\", '\\"{'])
 VALUES = st.recursive(

@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ferrule.model.tool import raw
-from ferrule.schema.unfolding import unfolded
-from ferrule.schema.validation.compiled import compiled_schema
-from ferrule.schema.validation.inlining import NotInlinable
+from ferrule.schema.inlining import NotInlinable, unfolded
+from ferrule.schema.validation.validators import compiled_schema
 from ferrule.schema.walk import positions
 
 NODE: dict[str, Any] = {

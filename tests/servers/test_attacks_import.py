@@ -13,17 +13,17 @@ from typing import Any
 
 import pytest
 
-from ferrule.cli import importing
+from ferrule.cli import import_config
 from ferrule.errors import SettingsError
 from ferrule.settings import load_settings
 
 
 def taken_over(folder: Path, servers: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Take servers over, without looking at what they offer."""
-    monkeypatch.setattr(importing, "_pin", lambda root: None)
+    monkeypatch.setattr(import_config, "_pin", lambda root: None)
     file = folder / "client.json"
     file.write_text(json.dumps({"mcpServers": servers}))
-    importing.take_over(str(folder), str(file))
+    import_config.take_over(str(folder), str(file))
 
 
 def secrets(folder: Path) -> dict[str, str]:
@@ -152,7 +152,7 @@ def test_tools_that_cannot_be_used_are_named_with_the_reason(
     (tmp_path / "ferrule.toml").write_text('namespace = "x"\n')
     file = tmp_path / "client.json"
     file.write_text(json.dumps({"mcpServers": {"odd": {"command": sys.executable, "args": ["-c", ODD]}}}))
-    importing.take_over(str(tmp_path), str(file))
+    import_config.take_over(str(tmp_path), str(file))
     told = capsys.readouterr().err
     assert "odd: 1 tool\n" in told
     for name in ("echo g", "na\u00efve"):

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from ferrule.servers.nesting import no_garbage
+from ferrule.servers.asgi import no_garbage
 
 
 def test_nobody_looks_for_garbage_while_a_large_text_is_read() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import ferrule
-from ferrule.servers.tool_count import counted
+from ferrule.servers.serving import count_tools
 from tests.contracts.transports.stand import aml
 from tests.driven import driven
 
@@ -20,7 +20,7 @@ def greet(name: str) -> str:
 
 async def told(folder: Path, *tools: object) -> str:
     async with ferrule.open(folder, tools=tools) as app:
-        return counted(app)
+        return count_tools(app)
 
 
 @driven

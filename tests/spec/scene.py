@@ -10,7 +10,7 @@ from typing import Any, ParamSpec
 
 from ferrule.app.app import App
 from ferrule.app.surface import SurfaceHandle
-from ferrule.contracts.readiness import Readiness
+from ferrule.contracts.surface import Readiness
 from ferrule.ledger.audit.records import invocation_record
 from ferrule.ledger.history.expand import events_of
 from ferrule.ledger.history.story import Story, story_of

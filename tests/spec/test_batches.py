@@ -12,7 +12,7 @@ from ferrule.model.result import Result
 from ferrule.model.scheduling import ResourceLock, SchedulerPolicy
 from ferrule.runtime.functions import ToolFailed, tool
 from ferrule.runtime.pipeline.live import Cancel
-from ferrule.runtime.policy.shell_classifier import ShellClassifier
+from ferrule.runtime.policy.classifiers import ShellClassifier
 from tests import ROOT
 from tests.spec.scene import Scene, made, played, scene
 from tests.spec.together import Bench, in_flight, overlaps, until

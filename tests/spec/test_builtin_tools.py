@@ -15,7 +15,7 @@ import ferrule
 from ferrule.app.app import App
 from ferrule.errors import BuildRefused
 from ferrule.ledger.audit.records import invocation_record
-from ferrule.model.report import Report
+from ferrule.model.diagnostic import Report
 from ferrule.model.result import Result
 from tests.runtime.builtins.web import answer, redirect, web
 from tests.spec.scene import played

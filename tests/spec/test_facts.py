@@ -9,7 +9,7 @@ import pytest
 from ferrule.contracts.policy import Classification
 from ferrule.model.result import Pending
 from ferrule.model.tool import Tool
-from ferrule.runtime.policy.shell_classifier import ShellClassifier
+from ferrule.runtime.policy.classifiers import ShellClassifier
 from tests.runtime.surface.parts import Ready
 from tests.spec.scene import TRUSTED, Scene, made, played, scene
 

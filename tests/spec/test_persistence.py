@@ -15,8 +15,7 @@ import pytest
 from ferrule.contracts.executor import Context, ExecutionFailed, Output
 from ferrule.contracts.hook import HookOutput
 from ferrule.contracts.payloads import PayloadGone
-from ferrule.model.persistence import STRATEGIES, ResultSettings
-from ferrule.model.redaction import RedactionSettings
+from ferrule.model.persistence import STRATEGIES, RedactionSettings, ResultSettings
 from ferrule.model.result import Pending, Result
 from ferrule.model.tool import Tool
 from ferrule.runtime.functions import tool

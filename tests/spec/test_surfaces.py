@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.contracts.readiness import Provider
+from ferrule.contracts.surface import Provider
 from ferrule.model.surface import HOLD_REASONS, SCOPES
 from ferrule.model.tool import Tool
 from tests.runtime.surface.parts import Ready, view_of

@@ -10,9 +10,8 @@ import pytest
 from ferrule.definitions.compiler.discover import load
 from ferrule.model.document import Source
 from ferrule.workspace import staleness
-from ferrule.workspace.catalog_file import CATALOG_FILE
 from ferrule.workspace.releases import build
-from ferrule.workspace.staleness import FILES_FILE, is_stale
+from ferrule.workspace.staleness import CATALOG_FILE, FILES_FILE, is_stale
 from ferrule.workspace.workspace import Workspace
 from tests.definitions.compiler.definitions import tool
 

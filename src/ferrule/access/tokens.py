@@ -14,7 +14,7 @@ import msgspec
 from ferrule.errors import AccessError
 from ferrule.model.approval import SCOPES, Identity
 from ferrule.model.hints import nearest
-from ferrule.runtime.approval.people import GROUP, person
+from ferrule.runtime.approval.check import GROUP, person
 
 FOREIGN = "|"
 """Stands between an issuer and its subject in the names of people from elsewhere; no local name has it."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ferrule.adapters.frameworks import framework_missing
-from ferrule.adapters.surface_tools import SurfaceTool, surface_tools
+from ferrule.adapters.surface_tools import SurfaceTool, framework_missing, surface_tools
 from ferrule.app.surface import SurfaceHandle
 
 try:

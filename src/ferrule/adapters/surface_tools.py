@@ -1,12 +1,13 @@
-"""The tools of a surface as any framework can call them: a name and a schema that its model takes, and a text as the answer.
+"""The tools of a surface as any framework can call them: a name and a schema that its model takes, a text as the answer.
 
-Calls take the same road as every other: what a policy refuses or a person has to approve is told to the model in words. A call
-that is cancelled here is cancelled there.
+Calls take the same road as every other: a policy's refusal, or that a person has to approve, is told to the model in words.
+A call that is cancelled here is cancelled there. It also names the frameworks that adapters make tools for. None is an
+extra of Ferrule: a user of an adapter has its framework already.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import msgspec
@@ -15,6 +16,7 @@ from ferrule.app.blocking import SyncSurface
 from ferrule.app.export import export_surface
 from ferrule.app.surface import SurfaceHandle
 from ferrule.definitions.formats.offer import Offered
+from ferrule.errors import ExtraMissing
 from ferrule.model.result import Pending, Result
 
 T = TypeVar("T")
@@ -96,3 +98,18 @@ def _block(block: dict[str, Any]) -> str:
     kind = block.get("mimeType") or block.get("type") or "unknown"
     where = block.get("uri") or block.get("name") or ""
     return f"[{kind}{f' at {where}' if where else ''}: not shown as text]"
+
+
+FRAMEWORKS: Mapping[str, str] = {
+    "langchain": "langchain-core>=1.0",
+    "openai_agents": "openai-agents>=0.20",
+    "pydantic_ai": "pydantic-ai-slim>=2.0",
+}
+"""The requirement of each adapter, by its module; as in the group `test` of pyproject.toml, whose versions are tested."""
+
+
+def framework_missing(adapter: str) -> ExtraMissing:
+    """Returns the error of an adapter whose framework cannot be imported."""
+    requirement = FRAMEWORKS[adapter]
+    package = requirement.partition(">=")[0]
+    return ExtraMissing(f"ferrule.adapters.{adapter} needs the package {package!r}; run: pip install '{requirement}'")

@@ -16,20 +16,18 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import msgspec
 
-from ferrule.app.cancellation import Cancellation
 from ferrule.app.housekeeping import Tending
-from ferrule.app.outside import Outside
-from ferrule.app.progress import followed
+from ferrule.app.progress import Cancellation, followed
 from ferrule.app.recorded_calls import Calls
 from ferrule.app.replies import Deliveries, Receivers
+from ferrule.app.resources import Outside
 from ferrule.app.surface import SurfaceHandle
-from ferrule.contracts.catalog import CatalogView
 from ferrule.contracts.executor import Executor
 from ferrule.contracts.policy import PolicyEngine
-from ferrule.contracts.readiness import Readiness
 from ferrule.contracts.receiver import Fate
 from ferrule.contracts.registry import late
 from ferrule.contracts.store import Store
+from ferrule.contracts.surface import CatalogView, Readiness
 from ferrule.errors import FerruleError, LedgerUnavailable, SettingsError, SurfaceError
 from ferrule.infra.clock import Clock, MakeId
 from ferrule.model.approval import Identity
@@ -39,35 +37,33 @@ from ferrule.model.progress import Progress
 from ferrule.model.result import Pending, Result
 from ferrule.model.surface import Standing, Surface, SurfaceRequest, SurfaceSettings, request_key
 from ferrule.model.tool import Tool
-from ferrule.runtime.approval.callback import CHANNEL, call_of
 from ferrule.runtime.approval.inbox import Accept, Inbox
-from ferrule.runtime.approval.key import ApprovalKey
-from ferrule.runtime.approval.notices import Notices
-from ferrule.runtime.approval.reminders import Reminders
+from ferrule.runtime.approval.key import CHANNEL, ApprovalKey, call_of
+from ferrule.runtime.approval.notices import Notices, Reminders
 from ferrule.runtime.executors.caching import Cache
 from ferrule.runtime.hooks.guardrail_records import FiredRuns
-from ferrule.runtime.pipeline.arguments import Arguments, Problem
-from ferrule.runtime.pipeline.hooks import refuse_idle
+from ferrule.runtime.pipeline.arguments.validation import Arguments, Problem
+from ferrule.runtime.pipeline.hooks.answers import refuse_idle
 from ferrule.runtime.pipeline.inputs import storable
 from ferrule.runtime.pipeline.live import Cancel
-from ferrule.runtime.pipeline.payload_access import read_payload
 from ferrule.runtime.pipeline.pulse import Pulse
+from ferrule.runtime.pipeline.results.payload_access import read_payload
 from ferrule.runtime.pipeline.services import Services
 from ferrule.runtime.pipeline.session import Session
 from ferrule.runtime.pipeline.tool_facts import is_input_fixed
-from ferrule.runtime.policy.refusing import RefusingPolicy
+from ferrule.runtime.policy.load import RefusingPolicy
 from ferrule.runtime.redaction.redactor import ONLY_GIVEN
 from ferrule.runtime.redaction.sensitive_input import Mask
 from ferrule.runtime.scheduler.scheduler import Lane
 from ferrule.runtime.surface.build import build_surface
 from ferrule.runtime.surface.changes import difference
-from ferrule.runtime.surface.scheduling import scheduler_policy_of
+from ferrule.runtime.surface.records import scheduler_policy_of
 
 if TYPE_CHECKING:
     from ferrule.infra.credentials.oauth import Authorizations
     from ferrule.infra.credentials.oauth_tokens import UserTokens
 
-_profile_of: Callable[[Tool, Executor | None], dict[str, Any]] = late("ferrule.runtime.executors.profile:profile_of")
+_profile_of: Callable[[Tool, Executor | None], dict[str, Any]] = late("ferrule.runtime.executors.systems:profile_of")
 STANDINGS: tuple[Standing, ...] = get_args(Standing)
 _SESSIONS_KEPT = 64
 _log = logging.getLogger("ferrule.app")

@@ -18,10 +18,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from ferrule.access.keys import Access
 from ferrule.app.app import App, Parts
-from ferrule.app.outside import Outside
 from ferrule.app.protected_files import fixed_files, protected_files
-from ferrule.app.readiness import Here
-from ferrule.contracts.catalog import CatalogView
+from ferrule.app.resources import Here, Outside
 from ferrule.contracts.executor import Executor
 from ferrule.contracts.hook import Hook
 from ferrule.contracts.notifier import Notifier
@@ -30,6 +28,7 @@ from ferrule.contracts.policy import Classifier, PolicyEngine
 from ferrule.contracts.registry import Registry, late
 from ferrule.contracts.sink import Sink
 from ferrule.contracts.store import Store, Witness
+from ferrule.contracts.surface import CatalogView
 from ferrule.definitions.compiler.seal import load_key, make_key, public_half, trust
 from ferrule.errors import BindingError, LedgerError, SealError, SettingsError, UnknownBinding, WorkspaceError
 from ferrule.infra.clock import Clock, id_maker
@@ -39,7 +38,7 @@ from ferrule.ledger.payloads.files import FilePayloads
 from ferrule.ledger.stores.sqlite.store import SqliteStore
 from ferrule.ledger.stores.witness import FileWitness, WebhookWitness
 from ferrule.model.approval import Identity
-from ferrule.model.redaction import RedactionSettings
+from ferrule.model.persistence import RedactionSettings
 from ferrule.model.timestamps import MICROSECONDS, iso
 from ferrule.model.tool import Tool
 from ferrule.runtime.approval.check import unsatisfied
@@ -50,8 +49,7 @@ from ferrule.runtime.builtins.executor import BuiltinExecutor
 from ferrule.runtime.executors.builtin import EXECUTORS, FUNCTION
 from ferrule.runtime.executors.builtin import GROUP as EXECUTOR_GROUP
 from ferrule.runtime.executors.caching import Cache
-from ferrule.runtime.executors.credentialed import delegation_of
-from ferrule.runtime.executors.function import FunctionExecutor
+from ferrule.runtime.executors.function import FunctionExecutor, delegation_of
 from ferrule.runtime.executors.shell import ShellExecutor
 from ferrule.runtime.executors.transports import TransportExecutor
 from ferrule.runtime.functions import bound_functions, load_modules
@@ -63,21 +61,21 @@ from ferrule.runtime.notifiers.builtin import GROUP as NOTIFIER_GROUP
 from ferrule.runtime.notifiers.builtin import NOTIFIERS
 from ferrule.runtime.pipeline.breaker import Breakers
 from ferrule.runtime.pipeline.live import InFlight
-from ferrule.runtime.pipeline.log_redaction import guard_logs
+from ferrule.runtime.pipeline.redaction import guard_logs
+from ferrule.runtime.pipeline.resumption import last_input
 from ferrule.runtime.pipeline.retries import RetryBudgets
-from ferrule.runtime.pipeline.revive import last_input
 from ferrule.runtime.pipeline.services import Services
 from ferrule.runtime.policy.accept import accept_suggestion
+from ferrule.runtime.policy.classifiers import BUILTIN
 from ferrule.runtime.policy.engine import engine_of
 from ferrule.runtime.policy.facts import call_facts
 from ferrule.runtime.policy.load import LOCAL_FILE, homes, load_policy, read_project
-from ferrule.runtime.policy.shell_classifier import BUILTIN
 from ferrule.runtime.redaction.redactor import KnownSecrets
 from ferrule.runtime.scheduler.scheduler import Scheduler
 from ferrule.runtime.surface.catalogs import EmptyCatalog, SealedCatalog
-from ferrule.runtime.surface.searching import SearchExecutor
+from ferrule.runtime.surface.search_tool import SearchExecutor
 from ferrule.settings import FILE_NAME, Settings, load_settings
-from ferrule.workspace.catalog_file import CATALOG_FILE, load_catalog
+from ferrule.workspace.staleness import CATALOG_FILE, load_catalog
 from ferrule.workspace.staleness import is_stale as is_stale
 from ferrule.workspace.workspace import Workspace
 

@@ -22,14 +22,13 @@ from ferrule.model.progress import Progress
 from ferrule.model.result import Pending, Result
 from ferrule.model.scheduling import DEFAULT_POLICY, QueueState, SchedulerPolicy
 from ferrule.runtime.pipeline.at_once import in_turn
-from ferrule.runtime.pipeline.call import NO_OPTIONS, Call, CallOptions, Replay
+from ferrule.runtime.pipeline.call import NO_OPTIONS, Call, CallOptions, Replay, place_of
 from ferrule.runtime.pipeline.context_modifiers import apply_modifiers
 from ferrule.runtime.pipeline.live import Cancel, Live
 from ferrule.runtime.pipeline.run import stop_call
 from ferrule.runtime.pipeline.services import Services
 from ferrule.runtime.pipeline.session import Session
 from ferrule.runtime.pipeline.supervise import stopped_by
-from ferrule.runtime.redaction.nesting import place_of
 
 
 class CallRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 
 from ferrule.app.app import App
 from ferrule.app.batches import Batch, Given, Update
-from ferrule.app.cancellation import Cancellation
+from ferrule.app.progress import Cancellation
 from ferrule.app.surface import SurfaceHandle
 from ferrule.model.progress import Progress
 from ferrule.model.result import Pending, Result

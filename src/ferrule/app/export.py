@@ -18,12 +18,12 @@ import msgspec
 
 from ferrule.app.surface import SurfaceHandle
 from ferrule.contracts.format import Format, WriteOptions
+from ferrule.definitions.content.tokens import TokenCounter, counter_for
 from ferrule.definitions.formats.builtin import FORMATS
 from ferrule.definitions.formats.entries import entries
 from ferrule.definitions.formats.functions import FunctionList
 from ferrule.definitions.formats.offer import Offered
 from ferrule.definitions.formats.requests import Beginning, is_provider, request_of
-from ferrule.definitions.token_counts import TokenCounter, counter_for
 from ferrule.errors import WorkspaceError
 from ferrule.model.diagnostic import Finding
 from ferrule.model.hints import nearest

@@ -11,7 +11,7 @@ from ferrule.app.replies import Receivers
 from ferrule.contracts.store import Store
 from ferrule.errors import FerruleError
 from ferrule.model.journal import OpenCall
-from ferrule.runtime.approval.reminders import Reminders
+from ferrule.runtime.approval.notices import Reminders
 from ferrule.runtime.pipeline.services import Services
 
 _SECONDS = 1.0

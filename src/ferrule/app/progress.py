@@ -1,14 +1,15 @@
-"""Following one call: its progress, in order, from any number on, whatever process it runs in.
+"""Follows one call: its progress, in order, from any number on, whatever process it runs in.
 
-What the ledger has comes from there; what a call of this process said a moment ago comes at once. A reader that is slow
-costs nothing: nothing is kept for it.
+Progress on record comes from the ledger; news of a call of this process comes at once. A slow reader costs nothing:
+nothing is kept for it. `Cancellation` tells what became of a request to stop the call: asked, heard, and how it ended are
+three different facts (AT-207).
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -78,3 +79,18 @@ def _progress(call_id: str, fact: Fact) -> Progress:
     extra = {name: data.pop(name) for name in list(data) if name not in _NAMES}
     said: dict[str, Any] = {"invocation_id": call_id, "timestamp": fact.at, "extra": extra, **data}
     return msgspec.convert(said, Progress)
+
+
+class Cancellation(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a request by the time it is answered."""
+
+    invocation_id: str
+    outcome: Literal["canceled", "cancel_failed", "requested"]
+    """`requested`: the tool has not answered yet; the call goes on until it does, and ends with what really happened."""
+    is_acknowledged: bool = False
+    """True when whatever ran has stopped."""
+    is_supported: bool | None = None
+    """Whether the tool can be stopped at all; None when that is known only where it runs."""
+    state: str = ""
+    """The call's state now."""
+    message: str = ""

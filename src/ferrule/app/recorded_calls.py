@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from ferrule.app.cancellation import Cancellation
+from ferrule.app.progress import Cancellation
 from ferrule.contracts.store import Condition, Store
 from ferrule.errors import AccessError, FerruleError, LedgerDamaged, LedgerError, SurfaceError
 from ferrule.model.approval import Answer, is_sealed
@@ -22,12 +22,11 @@ from ferrule.model.failure import Stop
 from ferrule.model.journal import Entry, Header, News, NewsBody, OpenCall, StoredEntry, header_of
 from ferrule.model.result import Pending, Result
 from ferrule.model.surface import SurfaceRequest
-from ferrule.runtime.approval.check import is_genuine
-from ferrule.runtime.approval.people import expired, lapsed
-from ferrule.runtime.pipeline.answers import answer_of
+from ferrule.runtime.approval.check import expired, is_genuine, lapsed
 from ferrule.runtime.pipeline.call import Call, Park, Replay
 from ferrule.runtime.pipeline.live import Cancel, Live
-from ferrule.runtime.pipeline.revive import Past, past_of, revived, revived_to_end
+from ferrule.runtime.pipeline.results.packing import answer_of
+from ferrule.runtime.pipeline.resumption import Past, past_of, revived, revived_to_end
 from ferrule.runtime.pipeline.rows import unknown_row
 from ferrule.runtime.pipeline.run import APPROVED, RECEIVED, run_call, stop_call
 from ferrule.runtime.pipeline.services import Services

@@ -20,8 +20,8 @@ from ferrule.errors import AccessError, InboxError, UnfitAnswer
 from ferrule.model.approval import APPROVE, Identity
 from ferrule.model.journal import LAST_KINDS, OpenCall
 from ferrule.model.tool import Tool
-from ferrule.runtime.approval.callback import CHANNEL
 from ferrule.runtime.approval.inbox import Inbox
+from ferrule.runtime.approval.key import CHANNEL
 
 _BEFORE_PARKED = 5.0
 """How long a reply is held for a call that is not parked yet."""

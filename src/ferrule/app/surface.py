@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ferrule.app.batches import Batch, BatchRun, CallRequest, Given, Update, request_of, requests_of
-from ferrule.app.cancellation import Cancellation
-from ferrule.app.progress import followed
+from ferrule.app.progress import Cancellation, followed
 from ferrule.errors import BatchError, FerruleError, LedgerError
 from ferrule.infra.tasks import own_task
 from ferrule.model.decision import CLIENT_CHANNEL
@@ -18,14 +17,13 @@ from ferrule.model.progress import Progress
 from ferrule.model.result import Pending, Result
 from ferrule.model.scheduling import SchedulerPolicy
 from ferrule.model.surface import SearchResult, Surface, SurfaceRequest
+from ferrule.runtime.pipeline.arguments.dry_check import Checked, check_call
 from ferrule.runtime.pipeline.at_once import at_once
-from ferrule.runtime.pipeline.call import NO_OPTIONS, Call, CallOptions, Replay
-from ferrule.runtime.pipeline.checking import Checked, check_call
+from ferrule.runtime.pipeline.call import NO_OPTIONS, RUNNING, Call, CallOptions, Replay
 from ferrule.runtime.pipeline.live import Cancel, Live
 from ferrule.runtime.pipeline.run import run_call, stop_call
 from ferrule.runtime.pipeline.session import Session
 from ferrule.runtime.pipeline.supervise import stopped_by
-from ferrule.runtime.redaction.nesting import RUNNING
 from ferrule.runtime.surface.render import Rendering, render
 from ferrule.runtime.surface.search import names_in, search, select
 

@@ -22,13 +22,11 @@ from ferrule.infra.credentials.vault import CachedVault
 from ferrule.infra.network.client import Client
 from ferrule.infra.network.guard import Guard
 from ferrule.infra.secrets.builtin import SOURCES
-from ferrule.infra.secrets.env_file import EnvFile
-from ferrule.model.credentials import BadCredentials, Credentials, read_credentials
-from ferrule.model.requirements import Requirements, read_requirements
+from ferrule.infra.secrets.env import EnvFile
+from ferrule.model.credentials import BadCredentials, Credentials, Requirements, read_credentials, read_requirements
 from ferrule.model.timestamps import MICROSECONDS
 from ferrule.model.tool import Tool
-from ferrule.runtime.approval.callback import callback_token
-from ferrule.runtime.approval.key import ApprovalKey
+from ferrule.runtime.approval.key import ApprovalKey, callback_token
 from ferrule.runtime.executors.surroundings import Surroundings
 from ferrule.runtime.pipeline.inputs import storable
 from ferrule.runtime.redaction.sensitive_input import Mask

@@ -57,7 +57,7 @@ COMMANDS = (
     ("disable", "ferrule.cli.disable:command", "Turn a tool off, at once and everywhere", "Govern"),
     ("enable", "ferrule.cli.enable:command", "Turn a tool on again", "Govern"),
     ("key", "ferrule.cli.key:command", "Make, list, rotate and revoke the keys of people and agents", "Govern"),
-    ("token", "ferrule.cli.token:command", "The same as key", "Govern"),
+    ("token", "ferrule.cli.key:command", "The same as key", "Govern"),
     ("connect", "ferrule.cli.connect:command", "Authorize tools to act in your name (OAuth)", "Govern"),
     ("connections", "ferrule.cli.connections:command", "List what users have authorized", "Govern"),
     ("disconnect", "ferrule.cli.disconnect:command", "Take an authorization back", "Govern"),

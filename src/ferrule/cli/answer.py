@@ -7,10 +7,9 @@ from typing import Any
 
 import click
 
-from ferrule.cli.desk import sit_down
+from ferrule.cli.inbox import sit_down
 from ferrule.cli.loop import run_command
-from ferrule.cli.names import waiting_calls_here
-from ferrule.cli.options import json_option, workspace_option
+from ferrule.cli.options import json_option, waiting_calls_here, workspace_option
 from ferrule.cli.show.outcome import record_of
 from ferrule.model.result import Result
 from ferrule.runtime.approval.inbox import Answered

@@ -8,12 +8,11 @@ from pathlib import Path
 
 import click
 
-from ferrule.cli.desk import sit_down
+from ferrule.cli.inbox import sit_down
 from ferrule.cli.loop import run_command
-from ferrule.cli.names import waiting_calls_here
-from ferrule.cli.options import json_option, workspace_option
-from ferrule.cli.show.json_text import json_text
+from ferrule.cli.options import json_option, waiting_calls_here, workspace_option
 from ferrule.cli.show.outcome import WAITS, code_of, record_of, told
+from ferrule.cli.show.output import json_text
 from ferrule.errors import InboxError, WorkspaceError
 from ferrule.runtime.approval.inbox import Answered
 from ferrule.runtime.approval.waiting import Waiting

@@ -18,7 +18,7 @@ from ferrule.app.custody.erase import Erased, erase_call, erase_principal
 from ferrule.app.custody.exports import export_calls, export_rows
 from ferrule.app.custody.paths import LedgerPaths, ledger_paths, public_keys
 from ferrule.app.custody.prune import Pruned, prune
-from ferrule.cli.show.progress import ProgressBar
+from ferrule.cli.show.output import ProgressBar
 from ferrule.errors import LedgerError
 from ferrule.infra.clock import Clock
 from ferrule.ledger.audit.findings import Finding, Verdict

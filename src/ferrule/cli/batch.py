@@ -20,18 +20,28 @@ from ferrule.app.app import App
 from ferrule.app.batches import BatchRun
 from ferrule.app.surface import SurfaceHandle
 from ferrule.cli.batch_file import BatchFile, read_batch
-from ferrule.cli.caller import caller_options, calling, load_if_deferred
-from ferrule.cli.following import INTERRUPTED, is_in_background, stayed_for, told
+from ferrule.cli.caller import (
+    INTERRUPTED,
+    LEFT,
+    TERMINATED,
+    Interrupts,
+    Left,
+    caller_options,
+    calling,
+    is_in_background,
+    load_if_deferred,
+    stayed_for,
+    told,
+)
 from ferrule.cli.loop import run_command
 from ferrule.cli.show.batch_view import BatchView, PlainBatch, QuietBatch, table_of
-from ferrule.cli.show.printed import pending_record
+from ferrule.cli.show.outcome import pending_record
 from ferrule.cli.show.watching import is_watched
-from ferrule.cli.signals import LEFT, TERMINATED, Interrupts, Left
 from ferrule.contracts.registry import late
 from ferrule.model.result import Pending, Result
 from ferrule.model.scheduling import OrderingPolicy, SiblingPolicy
 
-_live: Callable[[Sequence[str]], BatchView] = late("ferrule.cli.show.live_batch:LiveBatch")
+_live: Callable[[Sequence[str]], BatchView] = late("ferrule.cli.show.live:LiveBatch")
 _LOOK_SECONDS = 0.1
 ALL_SUCCEEDED, SOME_DID_NOT = 0, 1
 

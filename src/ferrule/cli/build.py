@@ -7,10 +7,9 @@ import os
 
 import click
 
-from ferrule.cli.show.output import now_option, write_report
-from ferrule.cli.show.progress import ProgressBar
+from ferrule.cli.show.output import ProgressBar, now_option, write_report
 from ferrule.errors import BuildRefused
-from ferrule.model.report import Report
+from ferrule.model.diagnostic import Report
 from ferrule.workspace.releases import Built, build
 from ferrule.workspace.workspace import Workspace, show_path
 

@@ -1,20 +1,108 @@
-"""Whoever calls from the command line: the options that say who, and the surface they get. Used by `call` and `batch`."""
+"""Calls from the command line: the options that say who calls, the surface they get, and one call watched to its end.
+
+Used by `call`, `batch` and other commands about calls. Ctrl-C asks calls to stop, then leaves, then ends the process;
+SIGTERM gives them a moment. It tells what came of a request to stop. It does not know how a call is shown.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import math
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+import os
+import signal
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any, NamedTuple
 
 import click
+import msgspec
 
 from ferrule.access.keys import Access
 from ferrule.app.app import App
 from ferrule.app.assembly import is_stale, open_app
+from ferrule.app.batches import BatchRun
+from ferrule.app.progress import Cancellation
 from ferrule.app.surface import SurfaceHandle
-from ferrule.cli.signals import stopping_on_sigterm
+from ferrule.cli.show.watching import View, tell
+from ferrule.definitions.reporters.excerpt import cleaned
+from ferrule.model.result import Pending, Result
+from ferrule.runtime.pipeline.live import Cancel
 from ferrule.workspace.workspace import Workspace
+
+LEFT = 130
+"""The exit code of whoever left, as shells give it."""
+
+
+class Left(Exception):
+    """Whoever watched did not wait for the end."""
+
+
+class Interrupts:
+    """Listens for Ctrl-C, in the running loop, while it is entered."""
+
+    def __init__(self, ask_to_stop: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        self._ask_to_stop = ask_to_stop
+        self._count = 0
+        self._asking: asyncio.Task[None] | None = None
+
+    def __enter__(self) -> Interrupts:
+        self._loop = asyncio.get_running_loop()
+        self._left: asyncio.Future[None] = self._loop.create_future()
+        self._loop.add_signal_handler(signal.SIGINT, self._interrupted)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._count < 2:  # whoever leaves and asks once more does not want to wait for anything
+            self._loop.remove_signal_handler(signal.SIGINT)
+
+    async def ended(self, work: asyncio.Task[Any]) -> Any:
+        """What the work gives. Raises Left when nobody wants to wait for it any more."""
+        await asyncio.wait({work, self._left}, return_when=asyncio.FIRST_COMPLETED)
+        asking = {self._asking} if self._asking is not None else set()
+        if not work.done():
+            for task in (work, *asking):
+                task.cancel()
+            await asyncio.wait({work, *asking})
+            raise Left
+        await asyncio.gather(*asking)
+        return work.result()
+
+    def _interrupted(self) -> None:
+        self._count += 1
+        if self._count == 1:
+            self._asking = self._loop.create_task(self._ask_to_stop())
+        elif self._count == 2:
+            if not self._left.done():
+                self._left.set_result(None)
+        else:
+            os._exit(LEFT)
+
+
+TERMINATED = 143
+"""The exit code of whoever was told to end while a tool did not stop, as shells give it."""
+_PATIENCE_SECONDS = 2.0
+
+
+@contextmanager
+def stopping_on_sigterm(app: App) -> Iterator[None]:
+    """While it is entered, SIGTERM ends the calls of this process, and cancels the running task if one of them goes on."""
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    assert task is not None
+
+    def told() -> None:
+        live = app.services.live
+        live.is_closing = True
+        for each in list(live.calls.values()):
+            each.ask_to_stop(Cancel("runtime_shutdown", "the process was told to end"))
+        loop.call_later(_PATIENCE_SECONDS if live.calls else 0, task.cancel)
+
+    with suppress(NotImplementedError, RuntimeError, ValueError):  # not the main thread, or no such signals here
+        loop.add_signal_handler(signal.SIGTERM, told)
+    try:
+        yield
+    finally:
+        with suppress(NotImplementedError, RuntimeError, ValueError):
+            loop.remove_signal_handler(signal.SIGTERM)
 
 
 class Caller(NamedTuple):
@@ -81,3 +169,66 @@ def load_if_deferred(surface: SurfaceHandle, tool: str) -> None:
     entry = surface.surface.find(tool)
     if entry is not None and entry.standing == "deferred":
         surface.select([tool])
+
+
+INTERRUPTED = "interrupted with Ctrl-C"
+"""The reason on record."""
+
+
+async def call_followed(
+    app: App, surface: SurfaceHandle, tool: str, arguments: dict[str, Any] | bytes, view: View, **options: Any
+) -> Result | Pending:
+    """Make a call and watch it. Raises Left when nobody waits for its end."""
+    run = await surface.begin(tool, arguments, **options)
+    call_id = run.invocation_ids[0]
+    with view:
+        view.begin(call_id, f"{call_id}; from elsewhere: ferrule follow {call_id}, ferrule cancel {call_id}")
+        telling = asyncio.create_task(tell(app.follow(call_id), view))
+        try:
+            with Interrupts(lambda: _ask_to_stop(surface, call_id, view)) as interrupts:
+                outcome: Result | Pending = await interrupts.ended(asyncio.create_task(_ended(app, run, view)))
+            if isinstance(outcome, Result):
+                await telling
+            return outcome
+        except Left:
+            view.note(f"left without waiting; its tool may have acted: ferrule explain {call_id}", {"left": call_id})
+            raise
+        finally:
+            telling.cancel()
+            await asyncio.wait({telling})
+
+
+async def _ended(app: App, run: BatchRun, view: View) -> Result | Pending:
+    outcome: Result | Pending = (await run.ended())[0]
+    if isinstance(outcome, Pending) and is_in_background(app, outcome):
+        words = f"in the background of this process, which stays until it has ended: {cleaned(outcome.message)}"
+        view.note(words, {"pending": msgspec.to_builtins(outcome)})
+    return await stayed_for(app, outcome)
+
+
+def is_in_background(app: App, outcome: Result | Pending) -> bool:
+    """True for a call that still runs in this very process, though its caller got an answer."""
+    return isinstance(outcome, Pending) and outcome.invocation_id in app.services.live.calls
+
+
+async def stayed_for(app: App, outcome: Result | Pending) -> Result | Pending:
+    """What was given, or the end of a call in the background: it runs in this process, which therefore has to stay."""
+    if isinstance(outcome, Pending) and is_in_background(app, outcome):
+        return await app.calls.waited(outcome, math.inf)
+    return outcome
+
+
+async def _ask_to_stop(surface: SurfaceHandle, call_id: str, view: View) -> None:
+    view.note("asked to stop; Ctrl-C again leaves without waiting", {"cancel_requested": {"invocation_id": call_id}})
+    cancellation = await surface.cancel(call_id, INTERRUPTED)
+    if cancellation is not None:
+        words = (
+            f"{told(cancellation)}; waiting for it" if cancellation.outcome == "requested" else ""
+        )  # else it ends now
+        view.note(words, {"cancellation": msgspec.to_builtins(cancellation)})
+
+
+def told(cancellation: Cancellation) -> str:
+    """What became of a request to stop, in words."""
+    word = {"canceled": "canceled", "cancel_failed": "not canceled", "requested": "not stopped yet"}
+    return f"{word[cancellation.outcome]}: {cleaned(cancellation.message)}"

@@ -9,14 +9,12 @@ import asyncio
 
 import click
 
-from ferrule.app.cancellation import Cancellation
-from ferrule.cli.caller import seconds
-from ferrule.cli.desk import Desk, sit_down
-from ferrule.cli.following import told
-from ferrule.cli.look import find_new_call
-from ferrule.cli.names import calls_here
-from ferrule.cli.options import json_option, workspace_option
-from ferrule.cli.show.json_text import json_text
+from ferrule.app.progress import Cancellation
+from ferrule.cli.call_lookup import find_new_call
+from ferrule.cli.caller import seconds, told
+from ferrule.cli.inbox import Desk, sit_down
+from ferrule.cli.options import calls_here, json_option, workspace_option
+from ferrule.cli.show.output import json_text
 from ferrule.cli.show.watching import spinning
 from ferrule.errors import AccessError, WorkspaceError
 from ferrule.model.approval import ADMIN, CALL, Identity

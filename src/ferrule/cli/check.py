@@ -8,14 +8,13 @@ from typing import Any, NamedTuple
 
 import click
 
-from ferrule.cli.show.output import now_option, report_options, write_report
-from ferrule.cli.show.progress import ProgressBar
+from ferrule.cli.show.output import ProgressBar, now_option, report_options, write_report
 from ferrule.contracts.registry import late
-from ferrule.model.report import Report
+from ferrule.model.diagnostic import Report
 from ferrule.workspace.workspace import Workspace, by_workspace, joined
 
 _watch = late("ferrule.cli.watch:watch")
-_mend = late("ferrule.cli.mend:mend")
+_mend = late("ferrule.cli.fix:mend")
 _refuse_unusable = late("ferrule.cli.settings_check:refuse_unusable")
 
 

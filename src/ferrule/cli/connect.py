@@ -13,10 +13,10 @@ import msgspec
 from ferrule.app.app import App
 from ferrule.app.assembly import open_app
 from ferrule.cli.caller import seconds
-from ferrule.cli.connecting import line_of, refusal, user_of, user_options, wanted_scopes
+from ferrule.cli.connection_choice import line_of, refusal, user_of, user_options, wanted_scopes
 from ferrule.cli.loop import run_command
 from ferrule.cli.options import json_option, workspace_option
-from ferrule.cli.show.json_text import json_text
+from ferrule.cli.show.output import json_text
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.contracts.registry import late
 from ferrule.definitions.reporters.excerpt import cleaned

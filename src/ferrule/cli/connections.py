@@ -7,11 +7,11 @@ import msgspec
 
 from ferrule.access.keys import Access
 from ferrule.app.assembly import open_app
-from ferrule.cli.connecting import line_of, user_of, user_options
-from ferrule.cli.desk import demand_admin
+from ferrule.cli.connection_choice import line_of, user_of, user_options
+from ferrule.cli.inbox import demand_admin
 from ferrule.cli.loop import run_command
 from ferrule.cli.options import json_option, workspace_option
-from ferrule.cli.show.json_text import json_text
+from ferrule.cli.show.output import json_text
 from ferrule.infra.credentials.oauth_records import Connection
 
 

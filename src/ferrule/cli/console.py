@@ -14,10 +14,8 @@ from urllib.request import ProxyHandler, build_opener
 import click
 
 from ferrule.access.keys import Access
-from ferrule.cli.existing import existing_workspace
 from ferrule.cli.options import workspace_option
-from ferrule.cli.serve_settings import serve_settings
-from ferrule.cli.served import noted_addresses
+from ferrule.cli.workspace_choice import existing_workspace, noted_addresses, serve_settings
 from ferrule.errors import SettingsError
 from ferrule.model.serving import ServeSettings
 

@@ -13,17 +13,15 @@ import msgspec
 
 from ferrule.cli import COULD_NOT_RUN, OK, PROBLEMS_FOUND
 from ferrule.cli.show.conversion_report import ConversionReport, ConversionSummary, entry_of, report_lines
-from ferrule.cli.show.json_text import json_text
-from ferrule.cli.show.output import write_report
+from ferrule.cli.show.output import json_text, write_report
 from ferrule.cli.written_files import write_files
 from ferrule.contracts.format import WriteOptions
-from ferrule.definitions.compiler.write import write_whole
 from ferrule.definitions.formats.builtin import FORMATS
 from ferrule.definitions.reporters.excerpt import cleaned
 from ferrule.errors import WorkspaceError
-from ferrule.model.diagnostic import Diagnostic, Finding, Severity
+from ferrule.infra.atomic_files import write_whole
+from ferrule.model.diagnostic import Diagnostic, Finding, Report, Severity, Summary
 from ferrule.model.loss import Loss
-from ferrule.model.report import Report, Summary
 from ferrule.workspace.convert import NAMES_FILE, TARGETS
 from ferrule.workspace.convert.convert import Converted, convert
 from ferrule.workspace.convert.sources import HARMLESS, Loaded, Sourced, load

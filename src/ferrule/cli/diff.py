@@ -9,8 +9,7 @@ from typing import Any
 import click
 import msgspec
 
-from ferrule.cli.show.output import now_option, read_text, report_options, write_report
-from ferrule.cli.show.progress import ProgressBar
+from ferrule.cli.show.output import ProgressBar, now_option, read_text, report_options, write_report
 from ferrule.definitions.reporters.excerpt import cleaned
 from ferrule.errors import WorkspaceError
 from ferrule.model.change import ToolChange

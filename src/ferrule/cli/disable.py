@@ -6,11 +6,9 @@ import asyncio
 
 import click
 
-from ferrule.cli.desk import demand_admin, sit_down
-from ferrule.cli.look import clock
-from ferrule.cli.names import tools_here
-from ferrule.cli.options import workspace_option
-from ferrule.cli.switch import tool_named
+from ferrule.cli.call_lookup import clock
+from ferrule.cli.inbox import demand_admin, sit_down, tool_named
+from ferrule.cli.options import tools_here, workspace_option
 from ferrule.contracts.store import Store
 from ferrule.definitions.reporters.excerpt import cleaned
 from ferrule.model.journal import Switch

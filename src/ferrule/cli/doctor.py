@@ -9,14 +9,12 @@ import click
 import msgspec
 
 from ferrule.app.doctor.checkup import Checkup, look_over
-from ferrule.app.doctor.examination import Examined, Health
+from ferrule.app.doctor.doctor import Examined, Health
 from ferrule.cli import OK, PROBLEMS_FOUND
 from ferrule.cli.caller import seconds
 from ferrule.cli.loop import run_command
 from ferrule.cli.options import json_option, workspace_option
-from ferrule.cli.show.json_text import json_text
-from ferrule.cli.show.output import has_colour
-from ferrule.cli.show.progress import ProgressBar
+from ferrule.cli.show.output import ProgressBar, has_colour, json_text
 from ferrule.definitions.reporters.excerpt import cleaned
 
 _SIGNS: dict[Health, tuple[str, str, str]] = {

@@ -1,4 +1,8 @@
-"""`ferrule export`: what an agent would see, or the whole catalog, for a provider of models or a framework."""
+"""`ferrule export`: what an agent would see, or the whole catalog, for a provider of models or a framework.
+
+For a framework it writes a short Python program whose tools are those of a surface, called through Ferrule. The report says
+what an export gave, for people and for programs.
+"""
 
 from __future__ import annotations
 
@@ -13,21 +17,123 @@ import msgspec
 from ferrule.access.keys import AGENTS, KEYS_FOLDER, TOKENS_FILE, Access
 from ferrule.app.app import App
 from ferrule.app.assembly import is_stale, open_app
-from ferrule.app.export import Exported, export_preview, export_tools
+from ferrule.app.export import Exported, TokenCount, export_preview, export_tools
 from ferrule.cli import OK, PROBLEMS_FOUND
-from ferrule.cli.framework_code import FRAMEWORKS, code_for
 from ferrule.cli.loop import run_command
 from ferrule.cli.options import workspace_option
-from ferrule.cli.show.export_report import ExportReport, report_lines, report_of
-from ferrule.cli.show.json_text import json_text
+from ferrule.cli.show.conversion_report import LossEntry, entry_of
+from ferrule.cli.show.output import json_text
 from ferrule.cli.written_files import write_file
+from ferrule.definitions.content.tokens import ESTIMATE, TokenCounter, counter_for
 from ferrule.definitions.formats.builtin import TABLE
-from ferrule.definitions.token_counts import TokenCounter, counter_for
+from ferrule.definitions.reporters.excerpt import cleaned
 from ferrule.errors import FerruleError
 from ferrule.model.surface import SurfaceRequest
 from ferrule.model.tool import Tool
 from ferrule.workspace.agent_tools import tools_of_agents
 from ferrule.workspace.workspace import Workspace
+
+FRAMEWORKS = {"langchain": "langchain", "openai-agents": "openai_agents", "pydantic-ai": "pydantic_ai"}
+"""Each with the module of `ferrule.adapters` that makes its tools."""
+_USES = {
+    "langchain": """        # from langchain.agents import create_agent
+        # agent = create_agent("openai:gpt-5", tools=tools)""",
+    "openai-agents": """        # from agents import Agent, Runner
+        # agent = Agent(name="assistant", instructions=instructions, tools=tools)""",
+    "pydantic-ai": """        # from pydantic_ai import Agent
+        # agent = Agent("openai:gpt-5", instructions=instructions, tools=tools)""",
+}
+
+
+def code_for(framework: str, workspace: str, **caller: str | None) -> str:
+    """The program. `caller`: who the tools are for, as `App.surface` takes it; what is None is not said."""
+    adapter = FRAMEWORKS[framework]
+    said = ", ".join(f"{name}={value!r}" for name, value in caller.items() if value is not None)
+    return f'''"""The tools of a Ferrule workspace for {framework}: decided, approved and recorded like any other."""
+
+import asyncio
+
+import ferrule
+from ferrule.adapters import {adapter}
+
+
+async def main() -> None:
+    async with ferrule.open({workspace!r}) as app:
+        surface = app.surface({said})
+        tools = {adapter}.tools(surface)
+        instructions = surface.tools().instructions
+        for tool in tools:
+            print(tool.name)
+{_USES[framework]}
+
+
+asyncio.run(main())
+'''
+
+
+class LeftOut(msgspec.Struct, frozen=True):
+    """A tool that the target cannot be told of."""
+
+    tool_id: str
+    why: str
+    """The reason."""
+    hint: str | None
+    """What to do about it."""
+
+
+class ExportReport(msgspec.Struct, frozen=True):
+    """What `ferrule export --report json` prints."""
+
+    to: str
+    """The provider or framework."""
+    tools: int
+    """How many tools were written, those that are deferred included."""
+    tokens: TokenCount
+    """`counted_by` (`estimate`, or a tokenizer), `total`, `instructions`, and of each tool by name: `tools`, `deferred`."""
+    names: dict[str, str]
+    """Names that had to be changed: the written one to the one that `ferrule call` takes."""
+    left_out: tuple[LeftOut, ...]
+    """Tools that cannot be said at all."""
+    losses: tuple[LossEntry, ...]
+    """What the target cannot say of the others, as `ferrule convert` reports it."""
+
+
+def report_of(exported: Exported, to: str) -> ExportReport:
+    """The report of an export."""
+    tokens = exported.tokens
+    left_out = tuple(LeftOut(str(one.path[0]) if one.path else "", one.message, one.hint) for one in exported.left_out)
+    count = len(exported.offered) or len(tokens.tools) + len(tokens.deferred)
+    return ExportReport(to, count, tokens, dict(exported.names), left_out, tuple(map(entry_of, exported.losses)))
+
+
+def report_lines(report: ExportReport, *, is_counted: bool) -> Iterator[str]:
+    """The report for people; with every tool's count where somebody asked for it."""
+    tokens = report.tokens
+    if is_counted:
+        every = {**tokens.tools, **{f"{name} (deferred)": count for name, count in tokens.deferred.items()}}
+        if tokens.instructions:
+            every["(instructions)"] = tokens.instructions
+        width = max((len(name) for name in every), default=0)
+        for name, count in sorted(every.items(), key=lambda one: -one[1]):
+            yield f"{cleaned(name):<{width}} {count:>8,}"
+    for written, own in report.names.items():
+        yield f"{cleaned(own)} is called {cleaned(written)} there"
+    for one in report.left_out:
+        yield f"left out: {cleaned(one.why)}" + (f"; {cleaned(one.hint)}" if one.hint else "")
+    yield _summary(report)
+
+
+def _summary(report: ExportReport) -> str:
+    tokens = report.tokens
+    how = "about " if tokens.counted_by == ESTIMATE else ""
+    by = "estimated" if tokens.counted_by == ESTIMATE else f"counted by {tokens.counted_by}"
+    tools = f"{report.tools} tool{'' if report.tools == 1 else 's'} for {report.to}"
+    deferred = f", {len(tokens.deferred)} of them deferred" if tokens.deferred else ""
+    left = f"; {len(report.left_out)} left out" if report.left_out else ""
+    final = sum(loss.is_final for loss in report.losses)
+    unsaid = f"; {final} things of them are not said there (--report json tells which)" if final else ""
+    return f"{tools}{deferred}: {how}{tokens.total:,} tokens ({by}){left}{unsaid}"
+
 
 _EPILOG = """\b
 Examples:

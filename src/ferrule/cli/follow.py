@@ -14,16 +14,16 @@ import msgspec
 
 from ferrule.app.progress import followed
 from ferrule.app.recorded_calls import HELD
+from ferrule.cli.call_lookup import find_new_call, ledger
 from ferrule.cli.caller import seconds
-from ferrule.cli.look import find_new_call, ledger
-from ferrule.cli.names import calls_here
-from ferrule.cli.show.printed import print_outcome
+from ferrule.cli.options import calls_here
+from ferrule.cli.show.outcome import print_outcome
 from ferrule.cli.show.watching import View, tell, view_of
 from ferrule.contracts.store import Store
 from ferrule.definitions.reporters.excerpt import cleaned
 from ferrule.model.result import Pending, Result
-from ferrule.runtime.pipeline.answers import answer_of
 from ferrule.runtime.pipeline.live import InFlight
+from ferrule.runtime.pipeline.results.packing import answer_of
 
 _LOOK_SECONDS = 1.0
 _PEOPLE = ("awaiting_approval", "needs_input")

@@ -11,14 +11,11 @@ import click
 import msgspec
 
 from ferrule.cli import OK, PROBLEMS_FOUND
-from ferrule.cli.gen_languages import is_file, language_in, language_of, list_languages
+from ferrule.cli.gen_choice import NEVER, Before, find_tools, is_file, language_in, language_of, list_languages
 from ferrule.cli.gen_places import note_places
-from ferrule.cli.gen_tools import NEVER, Before, find_tools
-from ferrule.cli.names import tools_here
-from ferrule.cli.options import json_option
+from ferrule.cli.options import json_option, tools_here
 from ferrule.cli.show.gen_report import GenReport, GenReports, check_lines, is_refused, lines, report_of
-from ferrule.cli.show.json_text import json_text
-from ferrule.cli.show.progress import ProgressBar
+from ferrule.cli.show.output import ProgressBar, json_text
 from ferrule.contracts.language import StubKind
 from ferrule.definitions.stubs.languages.builtin import LANGUAGES
 from ferrule.definitions.stubs.runs import Names, Record, Run, Wish

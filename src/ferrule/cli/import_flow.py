@@ -12,23 +12,20 @@ from typing import Any, NamedTuple
 import click
 import msgspec
 
-from ferrule.app.imports.lines import Prefer
-from ferrule.app.imports.naming import Known
-from ferrule.app.imports.outcome import ImportReport, LeftEntry, report_lines, report_of
+from ferrule.app.imports.merging import Prefer
+from ferrule.app.imports.outcome import ImportReport, LeftEntry, report_lines, report_of, upstream_changes
 from ferrule.app.imports.planning import WRITTEN, Plan, Wishes, carried_out, planned
 from ferrule.app.imports.secret_file import variables
+from ferrule.app.imports.source import Known
 from ferrule.app.imports.store import ImportRecord, demand_inside
 from ferrule.app.imports.toml_text import with_bound
-from ferrule.app.imports.upstream import upstream_changes
 from ferrule.cli import OK, PROBLEMS_FOUND
 from ferrule.cli.options import workspace_option
-from ferrule.cli.show.json_text import json_text
-from ferrule.cli.show.output import has_colour
-from ferrule.cli.show.progress import ProgressBar
+from ferrule.cli.show.output import ProgressBar, has_colour, json_text
 from ferrule.definitions.compiler.read import read
-from ferrule.definitions.compiler.write import write_whole
 from ferrule.definitions.reporters.excerpt import cleaned
 from ferrule.errors import WorkspaceError
+from ferrule.infra.atomic_files import write_whole
 from ferrule.model.diagnostic import Diagnostic, Severity
 from ferrule.model.document import Source
 from ferrule.settings import FILE_NAME

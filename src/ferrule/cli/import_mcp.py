@@ -17,10 +17,10 @@ from ferrule.app.imports.secret_file import variables
 from ferrule.app.lock.pinning import accept
 from ferrule.app.lock.reviews import Review, Reviewed
 from ferrule.cli import COULD_NOT_RUN, OK, PROBLEMS_FOUND
-from ferrule.cli.desk import demand_admin
+from ferrule.cli.inbox import demand_admin
 from ferrule.cli.lock import about
 from ferrule.cli.loop import run_command
-from ferrule.cli.show.json_text import json_text
+from ferrule.cli.show.output import json_text
 from ferrule.definitions.compiler.seal import KEY_FILE, PUBLIC_FILE, make_key, trust
 from ferrule.definitions.reporters.excerpt import cleaned
 from ferrule.errors import SettingsError, WorkspaceError

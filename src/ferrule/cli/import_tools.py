@@ -9,19 +9,27 @@ import click
 import msgspec
 
 from ferrule.app.imports.functions import imported_list
-from ferrule.app.imports.naming import Known, known_import, repeatable, source_as_kept, source_as_used
 from ferrule.app.imports.openapi import Choice, imported
 from ferrule.app.imports.outcome import ImportReport, LeftEntry
 from ferrule.app.imports.python import imported_functions, named_functions
-from ferrule.app.imports.source import document_of, files_beside, is_address
+from ferrule.app.imports.source import (
+    Known,
+    document_of,
+    files_beside,
+    is_address,
+    known_import,
+    repeatable,
+    source_as_kept,
+    source_as_used,
+)
 from ferrule.app.imports.store import ImportRecord, imports_of, kept_import
 from ferrule.cli.import_flow import Brought, Manner, finished, import_options, out_folder, told
 from ferrule.cli.options import json_option, workspace_option
-from ferrule.cli.show.json_text import json_text
+from ferrule.cli.show.output import json_text
 from ferrule.contracts.registry import late
 from ferrule.definitions.reporters.excerpt import cleaned
 from ferrule.errors import BindingError, WorkspaceError
-from ferrule.model.python_names import snake
+from ferrule.runtime.functions.inject import snake
 from ferrule.workspace.workspace import Workspace
 
 _mcp: Callable[..., int] = late("ferrule.cli.import_mcp:import_server")  # brings the client

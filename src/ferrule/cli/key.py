@@ -1,4 +1,7 @@
-"""`ferrule key`: who may do what here: makes, lists, renews and ends the keys of people, agents and programs."""
+"""`ferrule key`, also `ferrule token`: makes, lists, renews and ends the keys of people, agents and programs.
+
+A key says who may do what here. `access/keys` keeps them; a secret is shown once.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,8 @@ import msgspec
 
 from ferrule.access.keys import Access
 from ferrule.access.tokens import Limits, Token, stamp
-from ferrule.cli.existing import existing_workspace
 from ferrule.cli.options import json_option, workspace_option
+from ferrule.cli.workspace_choice import existing_workspace
 from ferrule.model.approval import CALL, SCOPES
 from ferrule.workspace.workspace import Workspace
 
@@ -147,7 +150,7 @@ def revoke(key: str, path: str) -> None:
 
 def _note_unknown(workspace: Workspace, kind: str, name: str) -> None:
     """Tell of what the catalog does not have: the key may be made before it, and is of no use until then."""
-    names = import_module("ferrule.app.dangling_names")
+    names = import_module("ferrule.app.doctor.premises")
     hint: str = names.hint_for(kind, name, names.names_here(workspace))
     if hint:
         told = f"there is no {kind} {name!r} in the catalog, so the key is refused until there is; {hint}"

@@ -13,14 +13,13 @@ import msgspec
 from ferrule.access.keys import Access
 from ferrule.app.lock.pinning import accept, review
 from ferrule.app.lock.reviews import Review, Reviewed
-from ferrule.cli.desk import demand_admin
+from ferrule.cli.inbox import demand_admin
 from ferrule.cli.loop import run_command
 from ferrule.cli.options import json_option, workspace_option
 from ferrule.definitions.reporters.excerpt import cleaned
 from ferrule.errors import WorkspaceError
 from ferrule.infra.lockfile.compare import Difference
-from ferrule.infra.lockfile.file import LOCK_FILE, Lock, write_lock
-from ferrule.infra.lockfile.native import has_unseen, shown
+from ferrule.infra.lockfile.file import LOCK_FILE, Lock, has_unseen, shown, write_lock
 from ferrule.workspace.workspace import Workspace
 
 _SIGNS = {"changed": "~", "renamed": ">", "vanished": "-", "new": "+"}

@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 import click
 
-from ferrule.cli.look import clock, lasted, latest_rows, ledger, rows_of
+from ferrule.cli.call_lookup import clock, lasted, latest_rows, ledger, rows_of
 from ferrule.cli.show.output import has_colour
 from ferrule.contracts.store import Store
 from ferrule.definitions.reporters.excerpt import cleaned
-from ferrule.ledger.history.brief import Brief, brief_of
 from ferrule.ledger.history.expand import events_of
+from ferrule.ledger.history.summary import Brief, brief_of
 from ferrule.model.event import Event
 from ferrule.model.journal import StoredEntry
 from ferrule.model.lifecycle import STATES, TERMINAL

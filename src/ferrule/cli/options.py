@@ -1,11 +1,24 @@
-"""Options that several commands share."""
+"""Options that several commands share, and the names that a shell completes while somebody types a command.
+
+Nearly every command imports it, so it is light: it loads the tools and calls of a workspace only when a shell asks.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
+from click.shell_completion import CompletionItem
+
+from ferrule.contracts.registry import late
+from ferrule.errors import FerruleError
+from ferrule.model.journal import WAITING_STATES
+from ferrule.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    from ferrule.cli.shelf import Shelf
+    from ferrule.ledger.stores.sqlite.peek import Seen
 
 
 def workspace_option(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -18,3 +31,37 @@ def workspace_option(command: Callable[..., Any]) -> Callable[..., Any]:
 def json_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """Adds `--json` to a command, as `as_json`."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")(command)
+
+
+_shelf_of: Callable[..., Shelf] = late("ferrule.cli.shelf:shelf_of")
+_newest_calls: Callable[..., list[Seen]] = late("ferrule.ledger.stores.sqlite.peek:newest_calls")
+_MOST_CALLS = 50
+
+
+def tools_here(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """The ids of the tools of the workspace around here that begin so."""
+    try:
+        shelf = _shelf_of(Workspace.open("."), lambda outline: False)
+    except FerruleError:  # the command itself tells what is wrong
+        return []
+    return [entry.outline.tool_id for entry in shelf.entries if entry.outline.tool_id.startswith(incomplete)]
+
+
+def calls_here(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The newest calls of the workspace whose ids begin so."""
+    return _calls(context, incomplete)
+
+
+def waiting_calls_here(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Those of them that wait for a person."""
+    return _calls(context, incomplete, WAITING_STATES)
+
+
+def _calls(context: click.Context, incomplete: str, states: Sequence[str] = ()) -> list[CompletionItem]:
+    try:
+        workspace = Workspace.open(context.params.get("path") or ".")
+    except FerruleError:
+        return []
+    file = workspace.root / workspace.settings.ledger.path
+    found = _newest_calls(file, incomplete, _MOST_CALLS, states)
+    return [CompletionItem(one.call, help=one.tool_id) for one in found]

@@ -9,8 +9,7 @@ from datetime import UTC, datetime
 import click
 
 from ferrule.cli.build import as_dict, key_file, key_lines, show_refusal, told
-from ferrule.cli.show.output import now_option
-from ferrule.cli.show.progress import ProgressBar
+from ferrule.cli.show.output import ProgressBar, now_option
 from ferrule.errors import BuildRefused
 from ferrule.workspace.releases import Published, publish
 from ferrule.workspace.workspace import Workspace

@@ -7,9 +7,8 @@ import json
 
 import click
 
-from ferrule.cli.desk import sit_down
-from ferrule.cli.names import waiting_calls_here
-from ferrule.cli.options import json_option, workspace_option
+from ferrule.cli.inbox import sit_down
+from ferrule.cli.options import json_option, waiting_calls_here, workspace_option
 from ferrule.cli.show.outcome import record_of
 from ferrule.model.result import Result
 

@@ -8,7 +8,7 @@ from shutil import get_terminal_size
 
 import click
 
-from ferrule.cli.mend import fixable_rules
+from ferrule.cli.fix import fixable_rules
 from ferrule.contracts.rule import RuleInfo
 from ferrule.errors import SettingsError
 from ferrule.model.hints import nearest

@@ -17,13 +17,11 @@ import click
 import msgspec
 
 from ferrule.access.keys import Access
-from ferrule.cli.existing import existing_workspace
 from ferrule.cli.loop import run_command
-from ferrule.cli.serve_settings import NAMES, serve_settings
-from ferrule.cli.served import Note, forgetting, noted
+from ferrule.cli.workspace_choice import NAMES, Note, existing_workspace, forgetting, noted, serve_settings
 from ferrule.errors import AccessError, SettingsError
 from ferrule.model.serving import ServeSettings
-from ferrule.servers.connecting import CLIENTS, Place, advice, snippet
+from ferrule.servers.client_setup import CLIENTS, Place, advice, snippet
 from ferrule.workspace.workspace import Workspace
 
 _EVERYWHERE = ("0.0.0.0", "::", "")
@@ -82,7 +80,7 @@ def command(path: str, stdio: bool, imported: str | None, snippet: str | None, *
     _PROCESSES and _LOG_LEVEL, then these options.
     """
     if imported is not None:
-        import_module("ferrule.cli.importing").take_over(path, imported)
+        import_module("ferrule.cli.import_config").take_over(path, imported)
     workspace = existing_workspace(path)
     settings = serve_settings(workspace, _said(options))
     _demand_sense(settings, stdio, snippet, options)
@@ -167,7 +165,7 @@ def _serve(workspace: Workspace, settings: ServeSettings, options: dict[str, Any
 
 def _unknown(workspace: Workspace, settings: ServeSettings) -> list[str]:
     """What keys and grants name, and the workspace does not have."""
-    names = import_module("ferrule.app.dangling_names")
+    names = import_module("ferrule.app.doctor.premises")
     if not settings.auth:
         return []
     found: list[str] = names.unknown_names(names.names_here(workspace), settings.grants, names.keys_of(workspace.root))

@@ -6,17 +6,16 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ferrule.cli.show.progress import ProgressBar
+from ferrule.cli.show.output import ProgressBar
 from ferrule.contracts.registry import late
 from ferrule.definitions.compiler.discover import load
 from ferrule.definitions.compiler.gather import gather
 from ferrule.definitions.compiler.locate import locate
 from ferrule.definitions.compiler.read import read
-from ferrule.definitions.linkage import REFERRED_BY, linked
+from ferrule.definitions.content.linkage import REFERRED_BY, linked
 from ferrule.infra.lockfile.file import LOCK_FILE
-from ferrule.model.diagnostic import Finding, Severity
+from ferrule.model.diagnostic import FileReport, Finding, Severity
 from ferrule.model.outline import AgentOutline, BrokenOutline, RecordOutline, RoleOutline, ToolOutline
-from ferrule.model.report import FileReport
 from ferrule.model.tool import Compiled, Tool
 from ferrule.model.value import is_integer
 from ferrule.workspace.parts import parts

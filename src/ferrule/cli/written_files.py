@@ -8,8 +8,8 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from ferrule.definitions.compiler.write import write_whole
 from ferrule.errors import WorkspaceError
+from ferrule.infra.atomic_files import write_whole
 
 RECORD = ".ferrule-written.json"
 """Beside the files: what was written there, each with its digest, so that an edit of somebody's is not overwritten."""

@@ -2,7 +2,7 @@
 
 A fixer reads a `Manuscript` (text, value and places of one YAML or JSON document) and offers fixes. `definitions/compiler/fix.py`
 applies them, reads the result again, and keeps it only when the value changed exactly as promised. Nothing here writes;
-the words for whole members (rename, wrap, add, drop, move) are in `contracts/rewriting.py`.
+the words for whole members (rename, wrap, add, drop, move) are in `definitions/rules/rewriting.py`.
 """
 
 from __future__ import annotations

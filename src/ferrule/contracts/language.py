@@ -12,8 +12,8 @@ from typing import Literal, NamedTuple, Protocol
 
 import msgspec
 
+from ferrule.contracts.type_tree import Note, TypeTree
 from ferrule.model.tool import Tool
-from ferrule.model.type_tree import Note, TypeTree
 from ferrule.model.value import JsonValue
 
 InjectedKind = Literal["logger", "config", "section", "service"]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple, Protocol
 
 from ferrule.contracts.rule import RuleInfo
-from ferrule.model.report import Report
+from ferrule.model.diagnostic import Report
 
 
 class Surroundings(NamedTuple):

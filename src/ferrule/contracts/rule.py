@@ -1,6 +1,7 @@
-"""What a rule is: a row of a table, or a class with a `check`. Rules name paths and never lines.
+"""Defines what a rule is: a row of a table, or a class with a `check`. Rules name paths and never lines.
 
-`definitions/compiler/structure.py` runs the rows, `definitions/compiler/check.py` runs the classes; both hand them a `Subject`.
+A compatibility rule judges a comparison of what was published with what would be. `definitions/rules` holds the rules
+and `definitions/compiler` asks them; neither is known here.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import msgspec
 
 from ferrule.contracts.registry import late
+from ferrule.model.change import Comparison
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.document import Document
 from ferrule.model.outline import AgentOutline, Library, RecordOutline, RoleOutline, ToolOutline
@@ -197,3 +199,25 @@ def info_of(rule: Any) -> RuleInfo:
         details=details,
         since=rule.since,
     )
+
+
+class CompatFinding(NamedTuple):
+    """On which definition of which side, and what."""
+
+    outline: ToolOutline | AgentOutline | RoleOutline
+    finding: Finding
+    on_published: bool = False
+    """True when the place is in the published files: what they refer to has gone."""
+
+
+class CompatRule(Protocol):
+    """A rule about two states of a workspace."""
+
+    code: ClassVar[str]
+    name: ClassVar[str]
+    severity: ClassVar[Severity]
+    since: ClassVar[str]
+
+    def check(self, comparison: Comparison) -> Iterable[CompatFinding]:
+        """Every defect of this kind in the candidate, given what was published."""
+        ...

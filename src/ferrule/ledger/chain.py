@@ -1,6 +1,8 @@
 """The hash chain of the ledger: each row's hash covers the row and the hash before it; a signed head covers the last.
 
-Pure functions over bytes. A payload enters as a salted commitment, so it can be destroyed without breaking the chain.
+Pure functions over bytes, and the numbers that kinds of rows are stored with. Stores chain rows with it, `ledger/audit`
+checks them with it. A payload enters as a salted commitment, so it can be destroyed without breaking the chain.
+It does not know where rows are kept.
 """
 
 from __future__ import annotations
@@ -54,3 +56,13 @@ def row_hash(
 def head_text(ledger: str, seq: int, row: bytes, at: int) -> bytes:
     """What the signature of a head covers: which ledger, how many rows, the last row's hash, when."""
     return _HEAD_PREFIX + ledger.encode() + b"\n" + _HEAD.pack(seq, at) + row
+
+
+CALL, PARKED, ANSWERED = kind_number("call"), kind_number("parked"), kind_number("answered")
+STARTED, ENDED, UNKNOWN = kind_number("started"), kind_number("ended"), kind_number("unknown")
+SWITCH, ERASED, PRUNED, OPENED = (
+    kind_number("switch"), kind_number("erased"), kind_number("pruned"), kind_number("opened"),
+)  # fmt: skip
+NEWS = kind_number("news")
+LAST_CALL_KIND = UNKNOWN
+"""Kinds up to this one move calls."""

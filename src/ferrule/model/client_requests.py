@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from ferrule.model.literal_secret import is_secret_name
+from ferrule.model.credentials import is_secret_name
 
 MISSING = "client_capability_missing"
 """The error code of a call whose tool asked its client for what that has not declared; `native_error_ref` names it."""

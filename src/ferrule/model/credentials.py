@@ -1,10 +1,13 @@
-"""Credentials a definition asks for (schemes and references, never values) and credentials that come with one call.
+"""Describes credentials: schemes and references that a definition asks for, and values that come with one call.
 
-The second kind serves its tool alone, is kept nowhere and appears in no text (AML-62 to AML-66).
+Credentials of a call serve its tool alone, are kept nowhere and appear in no text (AML-62 to AML-66). Requirements are what
+an OXP tool asks of its caller (OXP-14 to OXP-17): names, never values. `is_literal_secret` recognises a credential that
+somebody wrote into configuration, where a `${VAR}` placeholder belongs. Values are the business of `infra/credentials`.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Any, Literal
 
 import msgspec
@@ -183,3 +186,67 @@ class Handed(dict[str, str]):
 
 NOTHING_HANDED = Handed()
 """Nothing was handed over. Never changed."""
+
+
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_LAST_WORDS = frozenset(
+    {
+        *("token", "secret", "password", "passwd", "credential", "credentials", "authorization"),
+        *("apikey", "accesskey", "privatekey"),
+    }
+)
+_KEY_KINDS = frozenset({"api", "access", "private"})
+_LOOKS_SECRET = re.compile(
+    r"[A-Za-z][A-Za-z0-9+.:-]*://[^/?#\s:@]*:[^/?#\s@]+@"  # a URL with user:password@
+    r"|sk-|ghp_|xoxb-|AKIA[0-9A-Z]{4}"
+    r"|eyJ[A-Za-z0-9_-]+\."  # a JWT
+)
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a key's last word or words name a credential, in any case style: `emailApiKey` does, `maxTokens` does not."""
+    words = [word.lower() for word in _WORD.findall(name[-200:])]
+    if not words:
+        return False
+    return words[-1] in _LAST_WORDS or (len(words) > 1 and words[-1] == "key" and words[-2] in _KEY_KINDS)
+
+
+def is_literal_secret(name: str, value: object) -> bool:
+    """Whether the value under this key looks like a credential written out. Only strings without `${` can."""
+    if not isinstance(value, str) or not value.strip() or "${" in value:
+        return False
+    return is_secret_name(name) or _LOOKS_SECRET.match(value) is not None
+
+
+class Requirements(msgspec.Struct, frozen=True):
+    """`requirements` of an OXP definition, read."""
+
+    secrets: frozenset[str] = frozenset()
+    """Their ids."""
+    authorization: dict[str, tuple[str, ...]] = {}
+    """The scopes that are wanted, by the id of who gives the token."""
+    user_id: bool = False
+
+    @property
+    def is_anything(self) -> bool:
+        """False when nothing is required."""
+        return bool(self.secrets or self.authorization or self.user_id)
+
+
+def read_requirements(written: Any) -> Requirements:
+    """The requirements of a compiled payload. What is no requirement that is known here is left alone."""
+    if not isinstance(written, dict):
+        return Requirements()
+    authorization: dict[str, tuple[str, ...]] = {}
+    for entry in _named(written.get("authorization")):
+        oauth2 = entry.get("oauth2")
+        scopes = oauth2.get("scopes") if isinstance(oauth2, dict) else None
+        said = [scope for scope in scopes if isinstance(scope, str)] if isinstance(scopes, list) else []
+        authorization[entry["id"]] = tuple(dict.fromkeys((*authorization.get(entry["id"], ()), *said)))
+    secrets = frozenset(entry["id"] for entry in _named(written.get("secrets")))
+    return Requirements(secrets, authorization, written.get("user_id") is True)
+
+
+def _named(entries: Any) -> list[dict[str, Any]]:
+    members = entries if isinstance(entries, list) else []
+    return [entry for entry in members if isinstance(entry, dict) and isinstance(entry.get("id"), str)]

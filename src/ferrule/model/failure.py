@@ -1,6 +1,6 @@
-"""How a call can fail: the standard's 22 error classes, what each means for the result, the state and the next attempt.
+"""Lists how a call can fail: the standard's 22 error classes, and what each means for result, state and next attempt.
 
-One table. Finer names go into `error_code`; a consumer never has to read a message to learn what happened (AT-219).
+`excerpt` cuts what others wrote to its beginning, for errors and records. `model/error_codes` explains each class and code.
 """
 
 from __future__ import annotations
@@ -235,3 +235,12 @@ def last_state(stop: Stop, *, now: State, has_run: bool) -> State:
     legal = TRANSITIONS[now]
     order: tuple[State, ...] = (wanted, "failed", "blocked", "canceled")
     return next(state for state in order if state in legal)
+
+
+CUT_OFF = "…"
+"""Where a text was cut: the redactor looks there for the beginning of a secret, which nobody would recognise otherwise."""
+
+
+def excerpt(text: str, most: int) -> str:
+    """The text; its beginning, with a mark, when it is longer."""
+    return text if len(text) <= most else f"{text[:most]}{CUT_OFF}"

@@ -1,4 +1,8 @@
-"""How results are kept: the six strategies, the limits, and the record each decision leaves (AT-223 to AT-237)."""
+"""Describes how results are kept: the six strategies, the limits, and the record each decision leaves (AT-223 to AT-237).
+
+Holds the settings `[results]` and `[redaction]`: the latter names what is taken out of results and records besides a
+tool's own sensitive fields. `runtime/pipeline` decides and `runtime/redaction` redacts; this module only has the records.
+"""
 
 from __future__ import annotations
 
@@ -71,3 +75,20 @@ class Persistence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 def persistence_id(invocation_id: str, number: int = 0) -> str:
     """The id of an invocation's persistence decision."""
     return f"{invocation_id.replace('inv_', 'per_', 1)}.{number}"
+
+
+class RedactionPattern(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[[redaction.patterns]]`: a regular expression and the name it is told under."""
+
+    name: str
+    pattern: str
+
+
+class RedactionSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`[redaction]`"""
+
+    secrets_env: tuple[str, ...] = ()
+    """Environment variables whose values are secrets; they appear nowhere, in no encoding."""
+    patterns: tuple[RedactionPattern, ...] = ()
+    well_known: bool = True
+    """Also take out what is shaped like a well-known token: `sk-…`, `ghp_…`, `AKIA…`, a JWT, a private key."""

@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-from ferrule.model.native_ref import native_ref
+from ferrule.model.native_definition import native_ref
 from ferrule.model.timestamps import iso
 from ferrule.model.tool import Tool
 

@@ -1,6 +1,8 @@
-"""The canonical tool, in Agent Tool 0.2.0 words. Every dialect compiles into it and emits from it.
+"""Defines the canonical tool, in Agent Tool 0.2.0 words. Every dialect compiles into it and emits from it.
 
-Schemas and dialect payloads stay raw JSON until somebody needs them: a tool in memory is little more than its bytes.
+An exposure says how a tool is reached when it is no tool to a model: a resource has an address, a person chooses a prompt.
+Reading a resource, getting a prompt and completing an argument are calls like any other: validated, decided, limited and
+recorded. Only where they are listed differs, and who picks them. This module knows no dialect and no wire format.
 """
 
 from __future__ import annotations
@@ -10,7 +12,44 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-from ferrule.model.exposure import Exposure
+
+class ResourceExposure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="as", tag="resource"):
+    """A tool that is read by its address."""
+
+    uri: str
+    """Its address, or a template of addresses (RFC 6570) whose variables are the tool's arguments."""
+    mime_type: str = ""
+    """Of what it gives, where that is known beforehand."""
+    is_template: bool = False
+    size: int | None = None
+    """Bytes, where that is known beforehand."""
+    annotations: dict[str, Any] = {}
+    """`audience`, `priority`, `lastModified`, as MCP has them."""
+    icons: tuple[dict[str, Any], ...] = ()
+    completions: dict[str, tuple[str, ...]] = {}
+    """Values that a variable may have, by its name."""
+
+
+class PromptExposure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="as", tag="prompt"):
+    """A tool that gives messages for a conversation."""
+
+    icons: tuple[dict[str, Any], ...] = ()
+    completions: dict[str, tuple[str, ...]] = {}
+    """Values that an argument may have, by its name."""
+
+
+class CompletionExposure(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="as", tag="completion"
+):
+    """A tool that finds values for an argument of a prompt, or for a variable of a template."""
+
+    of: str
+    """The id of the tool whose argument it is."""
+    argument: str
+
+
+Exposure = ResourceExposure | PromptExposure | CompletionExposure
+
 
 Lifecycle = Literal["draft", "available", "disabled", "requires_setup", "deferred", "deprecated", "retired"]
 ToolKind = Literal[

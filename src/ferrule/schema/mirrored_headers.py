@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from ferrule.model.literal_secret import is_secret_name
+from ferrule.model.credentials import is_secret_name
 
 ANNOTATION = "x-mcp-header"
 PREFIX = "mcp-param-"

@@ -1,9 +1,14 @@
-"""Requests and answers over bare ASGI, without a framework: what every server here is handed, and what it gives back."""
+"""Requests and answers over bare ASGI, without a framework, as every server here gets and gives them.
+
+It also pauses garbage collection while a large body is decoded. It knows no paths, callers or protocols above HTTP.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, MutableMapping
+import gc
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, MutableMapping
+from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 Scope: TypeAlias = MutableMapping[str, Any]
@@ -177,3 +182,20 @@ class Stream:
 
 
 Handler: TypeAlias = Callable[[Request], Awaitable[Answer | Stream]]
+
+
+_LARGE = 64 * 1024
+
+
+@contextmanager
+def no_garbage(text: bytes) -> Iterator[None]:
+    """While a large text is decoded, nobody looks for garbage: a million members are none, and looking through them again and
+    again takes longer than everything else."""
+    is_paused = len(text) > _LARGE and gc.isenabled()
+    if is_paused:
+        gc.disable()
+    try:
+        yield
+    finally:
+        if is_paused:
+            gc.enable()

@@ -9,7 +9,7 @@ from ferrule.infra.network.urls import BadUrl, Target, parse_url
 from ferrule.model.approval import SCOPES
 from ferrule.model.hints import nearest
 from ferrule.model.serving import JwtSettings, ServeSettings
-from ferrule.servers.auth.grants import LOCAL, SIGNED
+from ferrule.servers.auth.callers import LOCAL, SIGNED
 from ferrule.servers.auth.hosts import EVERYWHERE, LOOPBACK, host_problem, origin_problem
 
 _CURE = "leave auth on (and none out of auth of [serve.oxp])"

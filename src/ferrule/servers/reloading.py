@@ -13,8 +13,7 @@ from pathlib import Path
 
 from ferrule.app.app import App
 from ferrule.errors import BuildRefused, FerruleError
-from ferrule.model.diagnostic import Severity
-from ferrule.model.report import Report
+from ferrule.model.diagnostic import Report, Severity
 from ferrule.settings import load_settings
 from ferrule.workspace import staleness
 from ferrule.workspace.staleness import Stamps, stamps_of

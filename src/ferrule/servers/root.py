@@ -1,7 +1,13 @@
-"""The one ASGI application of a process: the door, then the server a path belongs to."""
+"""The ASGI application of a process: admits requests, passes them to the server of the path, answers `/health` and `/ready`.
+
+`/health` says that the process lives; `/ready` says whether it can be given work, for load balancers. Above it stands
+`servers/serving`, which joins the servers of a workspace; below it the gate of `servers/auth`. It knows no protocol
+above HTTP.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 from collections.abc import Awaitable, Callable, Sequence
@@ -10,6 +16,7 @@ from math import ceil
 import msgspec
 
 from ferrule.model.approval import CALL
+from ferrule.runtime.policy.load import RefusingPolicy
 from ferrule.servers.asgi import JSON, Answer, ClientGone, Header, Receive, Request, Scope, Send, Stream, TooLarge
 from ferrule.servers.auth.callers import Caller, Refused, demand, holds
 from ferrule.servers.auth.hosts import preflight
@@ -200,3 +207,32 @@ def only_read(read: OpenEndpoint) -> OpenEndpoint:
 async def health(request: Request) -> Answer:
     """`GET /health`: the process lives."""
     return Answer(200, b'{"status":"ok"}', [JSON])
+
+
+_SECONDS = 2.0
+
+
+def readiness(edge: Edge) -> OpenEndpoint:
+    """Ready means: the keys and the ledger can be read, the policy can be used, and the process is not about to stop."""
+
+    async def ready(request: Request) -> Answer:
+        problem = await _find_problem(edge)
+        body = {"status": "ready"} if problem is None else {"status": "not ready", "reason": problem}
+        return Answer(200 if problem is None else 503, msgspec.json.encode(body), [JSON])
+
+    return ready
+
+
+async def _find_problem(edge: Edge) -> str | None:
+    if edge.is_closing:
+        return "stopping"
+    if (problem := edge.gate.problem()) is not None:
+        _log.warning("not ready: the keys cannot be read: %s", problem)
+        return "the keys cannot be read"
+    try:
+        await asyncio.wait_for(edge.app.store.rows_before(None, 1), _SECONDS)
+    except Exception as error:  # whatever it is, calls would meet it too; strangers are told no more than that
+        _log.warning("not ready: the ledger cannot be read: %s", error)
+        return "the ledger cannot be read"
+    edge.app.generation()  # a mended policy counts from now on
+    return "the policy cannot be used" if isinstance(edge.app.policy, RefusingPolicy) else None

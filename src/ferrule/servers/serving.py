@@ -1,4 +1,8 @@
-"""Putting the servers of a workspace together, and running them."""
+"""Puts the servers of a workspace together, runs them on one port, and says how many tools they serve.
+
+The count names its parts as other commands count them: `ferrule check` those of definitions, `ferrule list` also those
+of other servers. Functions that are tools of their own are known once their modules run. `cli/serve` stands above it.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +11,20 @@ import errno
 import logging
 import signal
 import socket
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 
 from ferrule.access.keys import Access
+from ferrule.app.app import App
 from ferrule.app.assembly import open_app
 from ferrule.errors import SettingsError
+from ferrule.infra.lockfile.oxp_tools import SERVER_DIALECT
+from ferrule.infra.lockfile.tools import DIALECT as MCP_DIALECT
 from ferrule.model.serving import ServeSettings
+from ferrule.model.tool import Tool
+from ferrule.runtime.surface.filters import is_usable
 from ferrule.servers.api.endpoint import HttpEndpoint
 from ferrule.servers.auth.gate import gate_of
 from ferrule.servers.caller_limits import FairTurnstile
@@ -23,12 +33,29 @@ from ferrule.servers.edge import Edge
 from ferrule.servers.http1.server import HttpServer
 from ferrule.servers.mcp.transports.http import McpEndpoint
 from ferrule.servers.oxp.endpoint import OxpEndpoint
-from ferrule.servers.readiness import readiness
 from ferrule.servers.reloading import Reloading
-from ferrule.servers.root import Root, health, only_read
-from ferrule.servers.tool_count import counted
+from ferrule.servers.root import Root, health, only_read, readiness
 from ferrule.settings import load_settings
 from ferrule.workspace.workspace import Workspace
+
+_SERVERS = "other servers"
+_SOURCES = {"python": "functions", MCP_DIALECT: _SERVERS, SERVER_DIALECT: _SERVERS}
+
+
+def count_tools(app: App) -> str:
+    """The tools of an app: how many, from where, and how many of them nobody can call."""
+    tools = [listed.tool for listed in app.catalog.preferred()]
+    sources = Counter(map(_source, tools))
+    told = f"{len(tools):,} tool{'' if len(tools) == 1 else 's'}"
+    if sources.keys() - {"definitions"}:
+        told += f" ({', '.join(f'{number:,} from {source}' for source, number in sorted(sources.items()))})"
+    idle = sum(not is_usable(tool, app.readiness) for tool in tools)
+    return f"{told}, {idle:,} of them not in use" if idle else told
+
+
+def _source(tool: Tool) -> str:
+    return _SOURCES.get(tool.dialect, "definitions")
+
 
 _BACKLOG = 2048
 _AT_ONCE = 16
@@ -78,7 +105,7 @@ async def serve_http(
         await server.listen(sock=listening, backlog=_AT_ONCE)
         listening.listen(_BACKLOG)
         with told_to_stop() as stopped:
-            begun(counted(app))
+            begun(count_tools(app))
             await stopped.wait()
             patience = f"calls in flight get up to {settings.shutdown_seconds:g} s; once more ends them now"
             told = asyncio.get_running_loop().call_later(_SILENT_SECONDS, _log.warning, "stopping: %s", patience)

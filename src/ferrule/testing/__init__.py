@@ -11,19 +11,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ferrule.testing.app import ScriptedApprover as ScriptedApprover
     from ferrule.testing.app import memory_app as memory_app
-    from ferrule.testing.approver import ScriptedApprover as ScriptedApprover
-    from ferrule.testing.clock import FakeClock as FakeClock
-    from ferrule.testing.executor import ScriptedExecutor as ScriptedExecutor
-    from ferrule.testing.executor import failure as failure
-    from ferrule.testing.sink import RecordingSink as RecordingSink
+    from ferrule.testing.fakes import FakeClock as FakeClock
+    from ferrule.testing.fakes import RecordingSink as RecordingSink
+    from ferrule.testing.fakes import ScriptedExecutor as ScriptedExecutor
+    from ferrule.testing.fakes import failure as failure
 
 _PUBLIC = {
-    "FakeClock": "ferrule.testing.clock",
-    "RecordingSink": "ferrule.testing.sink",
-    "ScriptedApprover": "ferrule.testing.approver",
-    "ScriptedExecutor": "ferrule.testing.executor",
-    "failure": "ferrule.testing.executor",
+    "FakeClock": "ferrule.testing.fakes",
+    "RecordingSink": "ferrule.testing.fakes",
+    "ScriptedApprover": "ferrule.testing.app",
+    "ScriptedExecutor": "ferrule.testing.fakes",
+    "failure": "ferrule.testing.fakes",
     "memory_app": "ferrule.testing.app",
 }
 __all__ = list(_PUBLIC)

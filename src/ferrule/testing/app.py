@@ -1,4 +1,7 @@
-"""An app in memory: everything real except the disk, the clock if you like, and what stands behind the tools."""
+"""An app in memory: everything real except the disk, the clock if you like, and what stands behind the tools.
+
+`ScriptedApprover` is a person who answers its inbox by a script. The other fakes are in `testing/fakes`.
+"""
 
 from __future__ import annotations
 
@@ -10,24 +13,25 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from ferrule.app.app import App, Parts
 from ferrule.app.follower import Follower
-from ferrule.app.outside import Outside
-from ferrule.app.readiness import Here
+from ferrule.app.resources import Here, Outside
 from ferrule.app.surroundings import missing_secrets, surroundings_of
-from ferrule.contracts.catalog import CatalogView
 from ferrule.contracts.executor import Executor
 from ferrule.contracts.hook import Hook
 from ferrule.contracts.notifier import Notifier
 from ferrule.contracts.payloads import PayloadStore
 from ferrule.contracts.policy import Classifier, PolicyEngine
 from ferrule.contracts.sink import Sink
+from ferrule.contracts.surface import CatalogView
 from ferrule.infra.clock import Clock, id_maker
 from ferrule.ledger.payloads.memory import MemoryPayloads
 from ferrule.ledger.stores.memory.store import MemoryStore
-from ferrule.model.approval import Identity
-from ferrule.model.persistence import ResultSettings
-from ferrule.model.redaction import RedactionSettings
+from ferrule.model.approval import ADMIN, APPROVE, Identity
+from ferrule.model.persistence import RedactionSettings, ResultSettings
+from ferrule.model.result import Pending, Result
 from ferrule.model.retry import RetrySettings
 from ferrule.model.scheduling import DEFAULT_POLICY, SchedulerPolicy
 from ferrule.model.surface import SurfaceSettings
@@ -36,24 +40,25 @@ from ferrule.runtime.approval.check import unsatisfied
 from ferrule.runtime.approval.inbox import Accept
 from ferrule.runtime.approval.key import ApprovalKey
 from ferrule.runtime.approval.notices import Notices
+from ferrule.runtime.approval.waiting import Waiting
 from ferrule.runtime.executors.caching import Cache
-from ferrule.runtime.executors.credentialed import delegation_of
+from ferrule.runtime.executors.function import delegation_of
 from ferrule.runtime.executors.transports import TransportExecutor
 from ferrule.runtime.functions.function_tools import joined
 from ferrule.runtime.pipeline.breaker import Breakers
 from ferrule.runtime.pipeline.live import InFlight
 from ferrule.runtime.pipeline.retries import RetryBudgets
 from ferrule.runtime.pipeline.services import Services
+from ferrule.runtime.policy.classifiers import BUILTIN
 from ferrule.runtime.policy.engine import engine_of
 from ferrule.runtime.policy.facts import call_facts
 from ferrule.runtime.policy.load import joined_groups, ordered, refuse_errors
 from ferrule.runtime.policy.read import read_text, read_value
 from ferrule.runtime.policy.records import PolicySet
-from ferrule.runtime.policy.shell_classifier import BUILTIN
 from ferrule.runtime.redaction.redactor import KnownSecrets
 from ferrule.runtime.scheduler.scheduler import Scheduler
 from ferrule.runtime.surface.catalogs import EmptyCatalog, SealedCatalog
-from ferrule.runtime.surface.searching import SearchExecutor
+from ferrule.runtime.surface.search_tool import SearchExecutor
 from ferrule.settings import SecretSettings, Settings
 from ferrule.workspace.releases import catalog_in_memory
 from ferrule.workspace.workspace import Workspace
@@ -240,3 +245,40 @@ def _compiled(definitions: Mapping[str, str]) -> CatalogView:
         if not (root / "ferrule.toml").exists():
             (root / "ferrule.toml").write_text('namespace = "test"\n', encoding="utf-8")
         return SealedCatalog(catalog_in_memory(Workspace.open(root)))
+
+
+Verdict = bool | Mapping[str, Any] | str
+"""True: yes. False: no. A mapping: yes, with this input instead. A text: no, for this reason."""
+
+
+class ScriptedApprover:
+    """Answers what waits in an app's inbox. `script`: one verdict for all, or a function of the waiting item."""
+
+    def __init__(
+        self,
+        app: App,
+        script: Verdict | Callable[[Waiting], Verdict | None] = True,
+        *,
+        name: str = "approver",
+        groups: tuple[str, ...] = (),
+        scopes: tuple[str, ...] = (APPROVE, ADMIN),
+    ) -> None:
+        identity = Identity(name, f"test:{name}", frozenset(scopes), frozenset(groups))
+        self.inbox = app.inbox(identity)
+        self._script = script
+
+    async def work(self) -> list[Result | Pending | None]:
+        """Answer everything that waits now; gives what became of each. A verdict of None leaves an item waiting."""
+        outcomes: list[Result | Pending | None] = []
+        for item in await self.inbox.pending():
+            verdict = self._script(item) if callable(self._script) else self._script
+            if verdict is not None:
+                outcomes.append(await self._answer(item.request.invocation_id, verdict))
+        return outcomes
+
+    async def _answer(self, call: str, verdict: Verdict) -> Result | Pending | None:
+        if verdict is True:
+            return (await self.inbox.approve(call)).result
+        if isinstance(verdict, Mapping):
+            return (await self.inbox.approve(call, edited_input=msgspec.json.encode(verdict))).result
+        return await self.inbox.reject(call, reason=verdict if isinstance(verdict, str) else "the script says no")

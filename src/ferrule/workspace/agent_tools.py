@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from ferrule.definitions.linkage import replace_payload
+from ferrule.definitions.content.linkage import replace_payload
 from ferrule.model.tool import Record, Tool
 from ferrule.model.value import dig
 

@@ -21,11 +21,10 @@ from msgspec.structs import replace
 from ferrule.definitions.compiler.discover import load
 from ferrule.definitions.compiler.locate import locate
 from ferrule.definitions.compiler.read import read
-from ferrule.definitions.linkage import REFERRED_BY, ids_meant
+from ferrule.definitions.content.linkage import REFERRED_BY, ids_meant
 from ferrule.errors import FerruleError
-from ferrule.model.diagnostic import Diagnostic, Finding, Severity
+from ferrule.model.diagnostic import Diagnostic, FileReport, Finding, Severity, Summary
 from ferrule.model.outline import RecordOutline, ToolOutline
-from ferrule.model.report import FileReport, Summary
 from ferrule.settings import FILE_NAME
 from ferrule.workspace.excerpts import SECRET_RULES, Masked, SourceLine, excerpt_of, masked_lines
 from ferrule.workspace.parts import rule_pages

@@ -16,7 +16,7 @@ from ferrule.definitions.compiler.cache import Stat, digest_of, stat_from
 from ferrule.definitions.compiler.check import Request, check_files
 from ferrule.definitions.compiler.discover import load_with_facts
 from ferrule.definitions.compiler.pool import Job, Task, taken
-from ferrule.model.report import FileReport
+from ferrule.model.diagnostic import FileReport
 from ferrule.workspace.parts import parts
 
 

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import msgspec
 
 from ferrule.definitions.reporters.excerpt import ELLIPSIS, visible
+from ferrule.model.credentials import is_literal_secret
 from ferrule.model.diagnostic import Diagnostic
-from ferrule.model.literal_secret import is_literal_secret
 
 SECRET_RULES = frozenset({"AML-71", "OXP-16", "ADL-37"})
 """Rules that find secret values written out."""

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 
-from ferrule.contracts.compat import CompatRule
 from ferrule.contracts.dialect import Dialect
 from ferrule.contracts.registry import Registry
-from ferrule.contracts.rule import LibraryRule, RuleInfo, RuleSet
+from ferrule.contracts.rule import CompatRule, LibraryRule, RuleInfo, RuleSet
 from ferrule.definitions.compiler.check import Parts
 from ferrule.definitions.dialects.builtin import DIALECTS
 from ferrule.definitions.rules.builtin import COMPAT_RULES, LIBRARY_RULES, PAGES, RULE_SETS

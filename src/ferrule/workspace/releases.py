@@ -33,16 +33,15 @@ from ferrule.definitions.compiler.seal import (
     trust,
     trusted_keys,
 )
-from ferrule.definitions.compiler.write import write_whole
 from ferrule.errors import BuildRefused, CatalogError, WorkspaceError
+from ferrule.infra.atomic_files import write_whole
 from ferrule.model.catalog import Catalog
 from ferrule.model.change import Comparison, Part
-from ferrule.model.diagnostic import Diagnostic, Severity
-from ferrule.model.report import Report, summarise
-from ferrule.workspace.catalog_file import CATALOG_FILE as CATALOG_FILE
-from ferrule.workspace.catalog_file import load_catalog as load_catalog
+from ferrule.model.diagnostic import Diagnostic, Report, Severity, summarise
 from ferrule.workspace.parts import compat_rules, parts, rule_pages
 from ferrule.workspace.snapshots import Side, counted, side_of_catalog, side_of_path, side_of_revision
+from ferrule.workspace.staleness import CATALOG_FILE as CATALOG_FILE
+from ferrule.workspace.staleness import load_catalog as load_catalog
 from ferrule.workspace.staleness import remember, stamps_in
 from ferrule.workspace.workspace import Progress, Workspace, show_path
 

@@ -1,7 +1,7 @@
-"""Whether a workspace changed since its catalog was built, or since somebody last looked.
+"""The catalog that a workspace was built into: where it is, how it is read, and whether the workspace changed since.
 
-The question comes before every call, so the answer is kept beside the catalog: the definition files by name, and of all other
-files the state in which they were seen to hold no definition.
+The question comes before every call, so the answer is kept beside the catalog: the definition files by name, and of all
+other files the state in which they were seen to hold no definition.
 """
 
 from __future__ import annotations
@@ -17,13 +17,25 @@ from ferrule.definitions.compiler.check import detect
 from ferrule.definitions.compiler.discover import load
 from ferrule.definitions.compiler.pool import Task
 from ferrule.definitions.compiler.read import read
-from ferrule.definitions.compiler.write import write_whole
-from ferrule.errors import WorkspaceError
+from ferrule.definitions.compiler.seal import PUBLIC_FILE, trusted_keys
+from ferrule.errors import CatalogError, WorkspaceError
+from ferrule.infra.atomic_files import write_whole
 from ferrule.infra.lockfile.file import LOCK_FILE
+from ferrule.model.catalog import Catalog
 from ferrule.settings import FILE_NAME
-from ferrule.workspace.catalog_file import CATALOG_FILE
 from ferrule.workspace.parts import parts
-from ferrule.workspace.workspace import Workspace
+from ferrule.workspace.workspace import Workspace, show_path
+
+CATALOG_FILE = ".ferrule/catalog.ferrule"
+
+
+def load_catalog(workspace: Workspace, path: str | Path | None = None) -> Catalog:
+    """The workspace's built catalog. Raises CatalogError when there is none, or its seal does not hold."""
+    file = Path(path) if path is not None else workspace.root / CATALOG_FILE
+    if not file.exists():
+        raise CatalogError(f"there is no catalog {show_path(str(file))}; make one with 'ferrule build'")
+    return Catalog.load(file, trusted_keys(workspace.root / PUBLIC_FILE))
+
 
 FILES_FILE = ".ferrule/catalog.files"
 

@@ -11,7 +11,7 @@ import msgspec
 
 from ferrule.contracts.language import Language, Plan, SourceFile, Step
 from ferrule.definitions.stubs.folder import OutputFolder
-from ferrule.definitions.stubs.ignoring import IGNORE_FILE, IGNORE_FILES, Ignored, added_to
+from ferrule.definitions.stubs.ignore_files import IGNORE_FILE, IGNORE_FILES, Ignored, added_to
 from ferrule.definitions.stubs.ownership import WRITTEN, Judged, Lying, judge, orphans, refuse_bad_paths
 from ferrule.definitions.stubs.plan import Choice, plan
 from ferrule.definitions.stubs.project import project_of

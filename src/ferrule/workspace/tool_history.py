@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from ferrule.contracts.catalog import CatalogView, Listed
+from ferrule.contracts.surface import CatalogView, Listed
 from ferrule.definitions.compiler import release as records
 from ferrule.definitions.compiler.compare import compare, snapshot_of_tools
 from ferrule.definitions.compiler.release import Release

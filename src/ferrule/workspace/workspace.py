@@ -31,9 +31,8 @@ from ferrule.definitions.compiler.gather import gather
 from ferrule.definitions.compiler.pool import Task
 from ferrule.definitions.compiler.suppress import suppressions
 from ferrule.errors import SettingsError, WorkspaceError
-from ferrule.model.diagnostic import Diagnostic, Severity
+from ferrule.model.diagnostic import Diagnostic, FileReport, Report, Severity, summarise
 from ferrule.model.outline import Library
-from ferrule.model.report import FileReport, Report, summarise
 from ferrule.model.tool import Compiled
 from ferrule.settings import FILE_NAME, Settings, load_settings
 from ferrule.workspace.check_pool import Checked, check_tasks, decode
@@ -41,7 +40,7 @@ from ferrule.workspace.parts import page_of, parts, rule_pages
 
 _check_shared: Callable[..., list[Checked]] = late("ferrule.definitions.compiler.pool:run")
 _check_policy: Callable[..., dict[str, tuple[Diagnostic, ...]]] = late("ferrule.runtime.policy.check:check_policy")
-_function_names: Callable[..., frozenset[str] | None] = late("ferrule.runtime.functions.names:names_in")
+_function_names: Callable[..., frozenset[str] | None] = late("ferrule.runtime.functions.discovery:names_in")
 _imported_names: Callable[..., frozenset[tuple[str, str]] | None] = late("ferrule.infra.lockfile.tools:imported_names")
 _demand_engine: Callable[..., None] = late("ferrule.runtime.policy.check:demand_engine")
 _policy_files: Callable[..., dict[str, Path]] = late("ferrule.runtime.policy.check:policy_files")

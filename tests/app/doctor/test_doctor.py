@@ -14,8 +14,7 @@ import pytest
 
 from ferrule.app.assembly import open_app
 from ferrule.app.doctor.checkup import look_over
-from ferrule.app.doctor.doctor import Doctor
-from ferrule.app.doctor.examination import Examined
+from ferrule.app.doctor.doctor import Doctor, Examined
 from ferrule.contracts.executor import Context, ExecutionFailed, Output, Support
 from ferrule.errors import FerruleError
 from ferrule.model.tool import Tool, raw

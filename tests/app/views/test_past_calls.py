@@ -8,7 +8,7 @@ import ferrule
 from ferrule.app.app import App
 from ferrule.app.views import past_calls
 from ferrule.app.views.past_calls import Rows, page_of_calls
-from ferrule.ledger.history.brief import brief_of
+from ferrule.ledger.history.summary import brief_of
 from ferrule.model.approval import APPROVE, Identity
 from ferrule.testing import memory_app
 from tests.driven import driven

@@ -8,8 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from ferrule.cli.pending import show
-from ferrule.cli.show.cards import card, duration
+from ferrule.cli.pending import card, duration, show
 from ferrule.model.decision import Requirement
 from ferrule.runtime.approval.waiting import Waiting
 from tests.runtime.approval.desk import AGENT, Desk, identity

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ferrule.cli.show.printed import print_outcome
+from ferrule.cli.show.outcome import print_outcome
 from ferrule.model.failure import Stop, tool_error
 from ferrule.model.result import Result
 

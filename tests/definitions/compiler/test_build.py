@@ -15,7 +15,7 @@ import pytest
 from ferrule.definitions.compiler.seal import trusted_keys
 from ferrule.errors import BuildRefused, CatalogError, SealError, WorkspaceError
 from ferrule.model.catalog import Catalog
-from ferrule.model.report import Report
+from ferrule.model.diagnostic import Report
 from ferrule.workspace.releases import CATALOG_FILE, build, load_catalog, publish
 from ferrule.workspace.workspace import Workspace
 from tests.definitions.compiler.definitions import agent, oxp, role, shop, tool, write

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ferrule.definitions.compiler.cache import Cache, digest_of, own_key, stat_of
-from ferrule.model.report import FileReport
+from ferrule.model.diagnostic import FileReport
 
 KEY = b"k" * 32
 REPORT = FileReport("a.tool.md", "aml", tools=1)

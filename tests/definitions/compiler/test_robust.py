@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ferrule.definitions.compiler.read import split_front_matter
-from ferrule.model.report import Report
+from ferrule.model.diagnostic import Report
 from ferrule.workspace.workspace import Workspace
 from tests.definitions.compiler.texts import damaged, values
 from tests.definitions.rules.cases import HERE

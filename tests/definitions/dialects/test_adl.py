@@ -14,8 +14,8 @@ from ferrule.contracts.dialect import Definition
 from ferrule.definitions.compiler.read import read
 from ferrule.definitions.dialects.adl import DIALECT
 from ferrule.model.builtin_tools import BUILTIN_TOOLS
+from ferrule.model.credentials import is_secret_name
 from ferrule.model.document import Document, Source
-from ferrule.model.literal_secret import is_secret_name
 from ferrule.model.outline import ToolOutline
 from ferrule.model.tool import Compiled, SafetyFacts, Tool
 from ferrule.schema.validation.soundness import schema_defects

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ferrule.definitions.compiler.read import read
+from ferrule.definitions.content.linkage import REFERRED_BY, apply_interface, apply_record
 from ferrule.definitions.dialects.agent_tool import DIALECT, kind_of
-from ferrule.definitions.linkage import REFERRED_BY, apply_interface, apply_record
 from ferrule.model.document import Document, Source
 from ferrule.model.tool import FACT_NAMES, Tool, raw
 from tests.definitions.dialects.test_oxp import values

@@ -15,8 +15,17 @@ from ferrule.definitions.dialects.adl import compiled_item
 from ferrule.definitions.dialects.agent_tool import compiled_declaration
 from ferrule.definitions.dialects.aml import compiled_tool
 from ferrule.definitions.dialects.oxp import compiled_definition
-from ferrule.model.exposure import PromptExposure, ResourceExposure
-from ferrule.model.tool import FACT_NAMES, LIFECYCLES, TOOL_KINDS, SafetyFacts, Tool, inferred, raw
+from ferrule.model.tool import (
+    FACT_NAMES,
+    LIFECYCLES,
+    TOOL_KINDS,
+    PromptExposure,
+    ResourceExposure,
+    SafetyFacts,
+    Tool,
+    inferred,
+    raw,
+)
 
 DIALECTS = ("aml", "adl", "oxp", "agent_tool")
 

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from ferrule.definitions.carried import restored, stated
+from ferrule.definitions.content.extension import restored, stated
 from ferrule.definitions.formats.builtin import FORMATS
 from ferrule.definitions.formats.origins import CLAIMED
 from ferrule.model.tool import SafetyFacts, Tool, raw

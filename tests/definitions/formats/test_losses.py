@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ferrule.contracts.format import Format, WriteOptions
-from ferrule.definitions.carried import differences
+from ferrule.definitions.content.extension import differences
 from ferrule.definitions.formats.builtin import FORMATS
 from ferrule.definitions.formats.origins import CLAIMED
 from ferrule.model.loss import final_losses

@@ -10,11 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ferrule.contracts.format import WriteOptions
-from ferrule.definitions.carried import decoded, differences
+from ferrule.definitions.content.extension import decoded, differences
 from ferrule.definitions.dialects.aml import compiled_tool
 from ferrule.definitions.formats.openapi import FORMAT
 from ferrule.model.loss import final_losses
-from ferrule.model.native_ref import native_refs
+from ferrule.model.native_definition import native_refs
 from ferrule.model.tool import Tool, raw
 from ferrule.schema.internal_fields import internal_fields
 from tests.definitions.dialects.tools import tools as native_tools

@@ -12,7 +12,7 @@ from ferrule.contracts.format import WriteOptions
 from ferrule.definitions.formats.builtin import FORMATS
 from ferrule.definitions.formats.openai import CHAT, RESPONSES
 from ferrule.model.diagnostic import Severity
-from ferrule.model.native_ref import native_refs
+from ferrule.model.native_definition import native_refs
 from ferrule.model.value import JsonValue
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"], "x-unknown": [1]}

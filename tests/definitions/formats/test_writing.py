@@ -10,8 +10,7 @@ import pytest
 from ferrule.contracts.format import WriteOptions
 from ferrule.definitions.formats.builtin import FORMATS
 from ferrule.model.diagnostic import Severity
-from ferrule.model.exposure import ResourceExposure
-from ferrule.model.tool import FACT_NAMES, SafetyFacts, Tool, raw
+from ferrule.model.tool import FACT_NAMES, ResourceExposure, SafetyFacts, Tool, raw
 
 NAMES = [name for name in FORMATS.names() if name != "openapi"]
 SCHEMA: dict[str, Any] = {

@@ -18,7 +18,7 @@ from ferrule.definitions.openapi.front_matter import mapping_lines, whole
 from ferrule.infra.network.urls import parse_url
 from ferrule.model.diagnostic import Severity
 from ferrule.model.document import Source
-from ferrule.model.native_ref import native_refs
+from ferrule.model.native_definition import native_refs
 from ferrule.runtime.executors.rest.mapping import plan_of
 from ferrule.runtime.executors.rest.settings import RestTransport
 from ferrule.workspace.workspace import Workspace

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from ferrule.contracts.reporter import Surroundings
 from ferrule.contracts.rule import RuleInfo
-from ferrule.model.diagnostic import Diagnostic, Severity
-from ferrule.model.report import Report, summarise
+from ferrule.model.diagnostic import Diagnostic, Report, Severity, summarise
 
 LONG = "description: " + "words, " * 60 + "and a MISTAKE here, " + "more words, " * 60
 FILES = {

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from ferrule.definitions.reporters.sarif import REPORTER
-from ferrule.model.report import Report
+from ferrule.model.diagnostic import Report
 from tests.definitions.reporters.sample import CLEAN, DIAGNOSTICS, REPORT, surroundings
 
 _OFFICIAL = "oasis-tcs/sarif-spec/master/Schemata/sarif-schema-2.1.0.json"

@@ -15,8 +15,8 @@ from ferrule.definitions.compiler.read import read
 from ferrule.definitions.compiler.structure import check_structure
 from ferrule.definitions.dialects.aml import DIALECT
 from ferrule.definitions.rules.aml import agent, role
-from ferrule.definitions.rules.aml.agent_pages import PAGES
 from ferrule.definitions.rules.aml.library import LIBRARY_RULES
+from ferrule.definitions.rules.aml.pages import AGENT_PAGES
 from ferrule.model.document import Document, Source
 from ferrule.model.outline import AgentOutline, Library, Outline, RoleOutline, ToolOutline
 from tests.definitions.rules.cases import HERE
@@ -105,7 +105,7 @@ def _check(agent_value: Any, role_value: Any) -> set[str]:
 def test_any_value_anywhere_is_answered(
     agent_path: tuple[Any, ...], agent_new: Any, role_path: tuple[Any, ...], role_new: Any
 ) -> None:
-    known = {page.code for page in PAGES} | {"AML-1", "AML-8"}
+    known = {page.code for page in AGENT_PAGES} | {"AML-1", "AML-8"}
     agent_value = _changed(AGENT.value, agent_path, agent_new)
     assert _check(agent_value, _changed(ROLE.value, role_path, role_new)) <= known
 
@@ -119,10 +119,10 @@ def test_a_number_of_any_size_can_be_stored() -> None:
 
 
 def test_every_page_says_why_and_shows_good_and_bad() -> None:
-    for page in PAGES:
+    for page in AGENT_PAGES:
         assert page.summary.endswith("."), page.code
         assert "Bad:" in page.details and "Good:" in page.details, page.code
-    assert len({page.code for page in PAGES}) == len(PAGES)
+    assert len({page.code for page in AGENT_PAGES}) == len(AGENT_PAGES)
 
 
 def test_thousands_of_unresolved_references_stay_quick() -> None:

@@ -21,9 +21,9 @@ from ferrule.definitions.rules.aml.transport_fields import EXTENSIONS, TRANSPORT
 from ferrule.model.document import Source
 from ferrule.model.value import Path
 from ferrule.runtime.executors.database.settings import Transport as DatabaseTransport
-from ferrule.runtime.executors.human.settings import TaskSettings
-from ferrule.runtime.executors.lambda_.settings import LambdaSettings
-from ferrule.runtime.executors.queue.settings import QueueSettings
+from ferrule.runtime.executors.human.executor import TaskSettings
+from ferrule.runtime.executors.lambda_.function import LambdaSettings
+from ferrule.runtime.executors.queue.channel import QueueSettings
 from ferrule.runtime.executors.rest.settings import RestTransport
 from ferrule.workspace.parts import parts, rule_pages
 from tests.definitions.rules.cases import HERE

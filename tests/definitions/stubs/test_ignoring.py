@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ferrule.definitions.stubs.ignoring import Ignored, added_to
+from ferrule.definitions.stubs.ignore_files import Ignored, added_to
 
 TABLE = [
     # pattern, what it names, what it does not

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ferrule.contracts.language import Plan, SourceFile, ToolNote, ToolPlan, Written
-from ferrule.model.type_tree import Note
+from ferrule.contracts.type_tree import Note
 
 
 class Tiny:

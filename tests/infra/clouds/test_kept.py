@@ -7,7 +7,7 @@ import gc
 
 import pytest
 
-from ferrule.infra.clouds.kept import Fresh, Kept
+from ferrule.infra.clouds.expiring_cache import Fresh, Kept
 from tests.infra.clouds.fixtures import played
 
 

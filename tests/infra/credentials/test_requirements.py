@@ -9,8 +9,7 @@ import pytest
 
 import ferrule
 from ferrule.contracts.executor import Context
-from ferrule.model.credentials import SecretRef
-from ferrule.model.requirements import read_requirements
+from ferrule.model.credentials import SecretRef, read_requirements
 from ferrule.model.result import Result
 from ferrule.settings import SecretSettings, Settings
 from ferrule.testing import memory_app

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ferrule.infra.lockfile.compare import differences
-from ferrule.infra.lockfile.native import digest, has_unseen, shown
+from ferrule.infra.lockfile.file import digest, has_unseen, shown
 
 SCHEMA = {"type": "object", "properties": {"to": {"type": "string", "description": "Who gets it."}}, "required": ["to"]}
 SEND = {"name": "send", "description": "Sends a mail to one person.", "inputSchema": SCHEMA}

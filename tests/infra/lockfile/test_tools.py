@@ -11,7 +11,7 @@ import pytest
 from ferrule.errors import SettingsError
 from ferrule.infra.lockfile.file import LOCK_FILE, Lock, LockedServer, locked_tool, read_lock, write_lock
 from ferrule.infra.lockfile.tools import emitted, imported_tools, tool_of, unusable
-from ferrule.model.native_ref import native_ref
+from ferrule.model.native_definition import native_ref
 from ferrule.model.tool import FACT_NAMES
 from ferrule.model.upstreams import McpServer, McpUpstreams
 

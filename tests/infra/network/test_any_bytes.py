@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ferrule.infra.network.client import Fetched
-from ferrule.infra.network.failures import BrokenAnswer, TooLong, Unreachable
+from ferrule.infra.network.request import BrokenAnswer, TooLong, Unreachable
 
 from .authority import Authority
 from .http2_servers import HOST, h2_client

@@ -10,8 +10,8 @@ import threading
 import pytest
 
 from ferrule.infra.network.client import Client
-from ferrule.infra.network.failures import BadRequest, BrokenAnswer, TooLong, Unreachable
 from ferrule.infra.network.guard import Forbidden, Guard
+from ferrule.infra.network.request import BadRequest, BrokenAnswer, TooLong, Unreachable
 from ferrule.infra.network.urls import parse_url
 
 from .servers import Peer, Site, client, ok, run, site

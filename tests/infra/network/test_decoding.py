@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ferrule.infra.network.decoding import decoder_of
-from ferrule.infra.network.failures import BrokenAnswer, TooLong
+from ferrule.infra.network.request import BrokenAnswer, TooLong
+from ferrule.infra.network.response import decoder_of
 
 from .servers import Peer, Site, client, ok, run, site
 

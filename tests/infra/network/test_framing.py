@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from ferrule.infra.network.client import Fetched
-from ferrule.infra.network.failures import BrokenAnswer, TooLong
+from ferrule.infra.network.request import BrokenAnswer, TooLong
 
 from .servers import Peer, Site, client, ok, run, site
 

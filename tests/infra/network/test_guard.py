@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ferrule.infra.network.guard import Forbidden, Guard, Unresolved
-from ferrule.infra.network.public import is_public
+from ferrule.infra.network.guard import Forbidden, Guard, Unresolved, is_public
 from ferrule.infra.network.urls import BadUrl, parse_url
 
 FORBIDDEN_4 = [

@@ -16,8 +16,8 @@ import h2.settings
 import pytest
 from hyperframe.frame import ContinuationFrame, DataFrame, HeadersFrame, PingFrame, SettingsFrame
 
-from ferrule.infra.network.failures import BadRequest, BrokenAnswer, TooLong, Unreachable
 from ferrule.infra.network.http2 import Http2Connection
+from ferrule.infra.network.request import BadRequest, BrokenAnswer, TooLong, Unreachable
 
 from .authority import Authority
 from .http2_servers import HOST, Wire, h2_client, h2_site, hypercorn_site

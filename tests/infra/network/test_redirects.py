@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator
 import pytest
 
 from ferrule.infra.network.client import Client
-from ferrule.infra.network.failures import BadRequest, BrokenAnswer
 from ferrule.infra.network.guard import Forbidden, Guard
 from ferrule.infra.network.redirects import Followed, Step, follow, next_step
+from ferrule.infra.network.request import BadRequest, BrokenAnswer
 from ferrule.infra.network.urls import parse_url
 
 from .authority import Authority

@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from ferrule.infra.network.client import Client
-from ferrule.infra.network.failures import BrokenAnswer, Unreachable
 from ferrule.infra.network.guard import Forbidden, Guard
 from ferrule.infra.network.redirects import Step, follow
+from ferrule.infra.network.request import BrokenAnswer, Unreachable
 from ferrule.infra.network.urls import BadUrl, parse_url
 
 from .servers import Peer, Site, ok, run, site

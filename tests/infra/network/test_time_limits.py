@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.infra.network.time_limits import TimeLimits
+from ferrule.infra.tasks import TimeLimits
 
 SOON, LATE = 0.02, 30.0
 

@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from ferrule.infra.network.client import Client
-from ferrule.infra.network.failures import Unreachable
 from ferrule.infra.network.guard import Guard
+from ferrule.infra.network.request import Unreachable
 
 from .authority import Authority
 from .servers import Peer, Site, ok, run, site

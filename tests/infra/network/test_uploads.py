@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from ferrule.infra.network.failures import BadRequest, BrokenAnswer, Unreachable
+from ferrule.infra.network.request import BadRequest, BrokenAnswer, Unreachable
 
 from .servers import Peer, Site, client, ok, run, site
 

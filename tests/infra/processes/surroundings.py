@@ -16,7 +16,7 @@ from ferrule.contracts.executor import Context
 from ferrule.contracts.payloads import Kept, PayloadOwner
 from ferrule.infra.processes.command_line import argv_of
 from ferrule.infra.processes.confined import Confinement, Finished, run_confined
-from ferrule.infra.processes.limits import Limits
+from ferrule.infra.processes.programs import Limits
 from ferrule.infra.processes.sandbox import find_bubblewrap
 
 MUST_RUN = os.environ.get("FERRULE_REQUIRE_SERVICES") == "1"

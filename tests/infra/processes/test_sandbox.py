@@ -13,9 +13,8 @@ import pytest
 
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.infra.processes import confined, sandbox
-from ferrule.infra.processes.covers import covers_of
-from ferrule.infra.processes.folder import FolderRefused, open_folder
 from ferrule.infra.processes.programs import NoSuchProgram
+from ferrule.infra.processes.protected_files import FolderRefused, covers_of, open_folder
 from tests.infra.processes.surroundings import place, ran, sandboxed
 from tests.spec.scene import played
 

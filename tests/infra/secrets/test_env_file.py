@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ferrule.infra.secrets.env_file import EnvFile, parse
+from ferrule.infra.secrets.env import EnvFile, parse
 
 FILE = r"""
 # a comment

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from ferrule.ledger.audit.records import invocation_record
-from ferrule.ledger.stores.rows import chained, stored
+from ferrule.ledger.stores.entries import chained, stored
 from ferrule.model.journal import KINDS, Entry, Payload, StoredEntry, encode
 from ferrule.model.lifecycle import STATES, TERMINAL
 from tests.ledger.audit.build import Story, every_kind, mark, payload, segment

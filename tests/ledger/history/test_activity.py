@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from ferrule.ledger.history import activity
 from ferrule.ledger.history.activity import EVERYBODY, MINUTE, MINUTES, SLOT, SLOTS, Activity, Counts, Scope
-from ferrule.ledger.history.health import verdict_of
-from ferrule.ledger.history.lately import Lately
+from ferrule.ledger.history.recent_activity import Lately, verdict_of
 from ferrule.ledger.stores.memory.store import MemoryStore
 from ferrule.model.journal import Entry
 from tests.driven import driven

@@ -7,9 +7,9 @@ import json
 import msgspec
 import pytest
 
-from ferrule.ledger.history.brief import brief_of
-from ferrule.ledger.history.differences import Difference, differences
 from ferrule.ledger.history.story import Considered, RuleNote, Story, story_of
+from ferrule.ledger.history.story_parts import Difference, differences
+from ferrule.ledger.history.summary import brief_of
 from ferrule.model.decision import ClassifierNote, Shadow
 from ferrule.model.journal import Payload, StoredEntry
 from ferrule.model.lifecycle import PHASES, TERMINAL

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from ferrule.model.failure import MEANINGS
 from ferrule.model.journal import OpenCall
 from ferrule.model.lifecycle import STATES, TRANSITIONS
-from ferrule.runtime.approval.people import expired, lapsed
+from ferrule.runtime.approval.check import expired, lapsed
 
 
 def waiting(call: str, expires_at: int | None, state: str = "awaiting_approval") -> OpenCall:

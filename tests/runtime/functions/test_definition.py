@@ -17,7 +17,7 @@ from ferrule.runtime.executors.function import FunctionExecutor
 from ferrule.runtime.functions import Binding, functions_in, tool
 from ferrule.runtime.functions.docstring import read_docstring
 from ferrule.runtime.functions.signature import python_name
-from ferrule.runtime.pipeline.arguments import Arguments, Parsed, Problem
+from ferrule.runtime.pipeline.arguments.validation import Arguments, Parsed, Problem
 from ferrule.schema.validation.soundness import schema_defects
 from tests.runtime.functions import samples
 from tests.runtime.functions.samples import EXAMPLE, everything

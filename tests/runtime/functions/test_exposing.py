@@ -9,11 +9,10 @@ import pytest
 
 import ferrule
 from ferrule.errors import BindingError
-from ferrule.model.exposure import CompletionExposure, PromptExposure, ResourceExposure
-from ferrule.model.tool import Tool
+from ferrule.model.tool import CompletionExposure, PromptExposure, ResourceExposure, Tool
 from ferrule.runtime.functions import functions_in
+from ferrule.runtime.functions.exposures import contents_of, messages_of
 from ferrule.runtime.functions.function_tools import joined
-from ferrule.runtime.functions.shapes import contents_of, messages_of
 from ferrule.runtime.surface.catalogs import EmptyCatalog
 
 

@@ -13,10 +13,10 @@ import pytest
 
 from ferrule.app.app import App
 from ferrule.errors import BindingError
-from ferrule.model.redaction import RedactionSettings
+from ferrule.model.persistence import RedactionSettings
 from ferrule.model.result import Result
 from ferrule.runtime.functions import Binding, tool
-from ferrule.runtime.pipeline.log_redaction import guard_logs
+from ferrule.runtime.pipeline.redaction import guard_logs
 from ferrule.runtime.redaction.redactor import KnownSecrets
 from ferrule.settings import FunctionSettings, Settings
 from ferrule.testing import memory_app

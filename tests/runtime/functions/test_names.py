@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ferrule.runtime.functions.names import names_in
+from ferrule.runtime.functions.discovery import names_in
 from tests.cli.run import ferrule
 
 FILE = """

@@ -13,7 +13,7 @@ import pytest
 import ferrule
 from ferrule.contracts.hook import Hook, HookFailed, HookInput, HookOutput
 from ferrule.errors import SettingsError
-from ferrule.infra.network.signature import is_authentic
+from ferrule.infra.network.post import is_authentic
 from ferrule.model.result import Result
 from ferrule.runtime.hooks.builtin import hooks_of
 from ferrule.runtime.hooks.external import answer_of

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from ferrule.contracts.hook import HookFailed, HookOutput
 from ferrule.errors import SettingsError
-from ferrule.runtime.hooks.guardrail_output import without_content
 from ferrule.runtime.hooks.guardrail_records import ON_FAIL, FiredRuns
-from ferrule.runtime.hooks.guardrail_verdict import read_verdict
+from ferrule.runtime.hooks.guardrail_verdict import read_verdict, without_content
 from tests.runtime.hooks.guarding import asked, giving, hooks_of, output, program, settings, told
 from tests.spec.scene import played
 

@@ -9,7 +9,7 @@ import pytest
 
 from ferrule.contracts.hook import HookFailed
 from ferrule.errors import SettingsError
-from ferrule.infra.network.signature import is_authentic
+from ferrule.infra.network.post import is_authentic
 from ferrule.runtime.hooks.http import MAX_ANSWER_BYTES, HttpReach
 from tests.runtime.hooks.answering import answering, saying
 

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from ferrule.contracts.notifier import NotTaken
 from ferrule.contracts.registry import Registry
 from ferrule.errors import SettingsError
-from ferrule.runtime.notifiers.address import checked_addresses, is_public, parse_target
+from ferrule.infra.network.guard import checked_addresses, is_public, parse_target
+from ferrule.infra.network.post import is_authentic, signature
 from ferrule.runtime.notifiers.builtin import NOTIFIERS
-from ferrule.runtime.notifiers.signature import is_authentic, signature
 from ferrule.runtime.notifiers.webhook import WebhookNotifier
 from tests.runtime.notifiers.receiver import receiving
 

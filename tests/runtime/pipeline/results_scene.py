@@ -11,8 +11,7 @@ from msgspec.structs import replace
 from ferrule.contracts.payloads import Kept, PayloadStore
 from ferrule.contracts.redactor import Redactor
 from ferrule.ledger.payloads.memory import MemoryPayloads
-from ferrule.model.persistence import ResultSettings
-from ferrule.model.redaction import RedactionSettings
+from ferrule.model.persistence import RedactionSettings, ResultSettings
 from ferrule.model.result import Result
 from ferrule.model.tool import Tool
 from ferrule.runtime.redaction.redactor import KnownSecrets

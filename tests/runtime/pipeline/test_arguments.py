@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ferrule.runtime.pipeline.arguments import Arguments, Parsed, Problem
+from ferrule.runtime.pipeline.arguments.validation import Arguments, Parsed, Problem
 from tests.runtime.pipeline.contracts import ADD, fields, tool
 
 OPEN: dict[str, Any] = {"type": "object"}

@@ -16,7 +16,7 @@ from ferrule.contracts.executor import Context, Output
 from ferrule.ledger.stores.sqlite.store import SqliteStore
 from ferrule.model.journal import StoredEntry
 from ferrule.model.news import late_results
-from ferrule.model.redaction import RedactionSettings
+from ferrule.model.persistence import RedactionSettings
 from ferrule.model.result import Pending
 from ferrule.runtime.functions import ToolFailed
 from ferrule.testing import memory_app

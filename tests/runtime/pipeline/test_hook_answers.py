@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ferrule.contracts.hook import HOOK_EVENTS, HookEvent, HookFailed, HookInput, HookOutput
 from ferrule.ledger.history.story import story_of
 from ferrule.model.result import Result
-from ferrule.runtime.pipeline.hook_answers import checked
+from ferrule.runtime.pipeline.hooks.answers import checked
 from ferrule.testing import memory_app
 from tests.runtime.pipeline.hooked import RAN, Bare, hook, look, played
 

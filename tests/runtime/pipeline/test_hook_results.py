@@ -11,8 +11,9 @@ import ferrule
 from ferrule.contracts.hook import HookInput, HookOutput
 from ferrule.model.approval import APPROVE, Identity
 from ferrule.model.result import Pending, Result
-from ferrule.runtime.pipeline import hook_effects, results
+from ferrule.runtime.pipeline.hooks import effects
 from ferrule.runtime.pipeline.phases import map_result
+from ferrule.runtime.pipeline.results import outcome
 from ferrule.testing import memory_app
 from tests.runtime.pipeline.hooked import RAN, act, count, fail, hook, look, played
 from tests.runtime.pipeline.test_hook_answers import NOTED, called, never
@@ -83,8 +84,8 @@ def test_an_updated_output_is_what_the_model_sees_and_the_original_is_kept(monke
         runs.append(output)
         return original(output)
 
-    original = results.mapped
-    for module in (results, map_result, hook_effects):
+    original = outcome.mapped
+    for module in (outcome, map_result, effects):
         monkeypatch.setattr(module, "mapped", counted, raising=False)
     result = called(hook(HookOutput(updated_output={"found": 0}), "post_tool_use"), tool=count)
     assert result.structured_content == {"found": 0}

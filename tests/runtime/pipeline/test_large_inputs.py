@@ -9,7 +9,7 @@ import pytest
 
 import ferrule
 from ferrule.model.result import Result
-from ferrule.runtime.pipeline.hostile import MAX_BYTES
+from ferrule.runtime.pipeline.arguments.hostile_json import MAX_BYTES
 from ferrule.testing import memory_app
 from tests.spec.scene import played
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ferrule.runtime.pipeline.arguments import Arguments, Parsed, Problem
-from ferrule.runtime.pipeline.lenient import mend
+from ferrule.runtime.pipeline.arguments.repair import mend
+from ferrule.runtime.pipeline.arguments.validation import Arguments, Parsed, Problem
 from ferrule.schema.schema_view import SchemaView
 from tests.runtime.pipeline.contracts import ADD, fields, tool
 

@@ -12,7 +12,7 @@ from ferrule.app.app import App
 from ferrule.contracts.executor import Context, Waiting
 from ferrule.ledger.history.story import story_of
 from ferrule.model.approval import APPROVE, Identity
-from ferrule.model.redaction import RedactionSettings
+from ferrule.model.persistence import RedactionSettings
 from ferrule.testing import memory_app
 
 

@@ -16,7 +16,7 @@ from ferrule.contracts.payloads import PayloadGone, PayloadOwner, kept_block
 from ferrule.ledger.payloads.memory import MemoryPayloads
 from ferrule.model.persistence import STRATEGIES
 from ferrule.model.result import Result
-from ferrule.runtime.pipeline.payload_access import find_payload, payloads_of, read_payload
+from ferrule.runtime.pipeline.results.payload_access import find_payload, payloads_of, read_payload
 from ferrule.testing import FakeClock
 from tests.runtime.pipeline.results_scene import TEXT, Kitchen, kitchen
 from tests.spec.scene import TestHook, made, played

@@ -22,8 +22,8 @@ from ferrule.ledger.payloads.memory import MemoryPayloads
 from ferrule.runtime.pipeline.call import NO_OPTIONS, Call
 from ferrule.runtime.pipeline.phases.map_result import map_result
 from ferrule.runtime.pipeline.phases.persist_result import persist_result
-from ferrule.runtime.pipeline.streaming import Beginning, OutputTooLarge, drained, store_stream
-from ferrule.runtime.redaction.writer import RedactingWriter
+from ferrule.runtime.pipeline.results.streaming import Beginning, OutputTooLarge, drained, store_stream
+from ferrule.runtime.redaction.stream import RedactingWriter
 from ferrule.testing import FakeClock
 from tests.runtime.pipeline.results_scene import Kitchen, kitchen, secrets
 from tests.spec.scene import made, played
@@ -301,7 +301,7 @@ from pathlib import Path
 from ferrule.contracts.executor import Output
 from ferrule.contracts.payloads import PayloadOwner
 from ferrule.ledger.payloads.files import FilePayloads
-from ferrule.runtime.pipeline.streaming import drained
+from ferrule.runtime.pipeline.results.streaming import drained
 
 CHUNK = b"x" * 65_536
 def chunks():

@@ -18,9 +18,9 @@ from ferrule.ledger.payloads.memory import MemoryPayloads
 from ferrule.model.approval import APPROVE, Identity
 from ferrule.model.result import Pending, Result
 from ferrule.runtime.functions import tool
-from ferrule.runtime.pipeline.log_redaction import guard_logs
-from ferrule.runtime.pipeline.streaming import drained
-from ferrule.runtime.redaction.writer import RedactingWriter
+from ferrule.runtime.pipeline.redaction import guard_logs
+from ferrule.runtime.pipeline.results.streaming import drained
+from ferrule.runtime.redaction.stream import RedactingWriter
 from tests.runtime.pipeline.hooked import act, hook, look
 from tests.runtime.redaction.test_redacted_calls import ANY, KNOWN, SECRET, guarded, is_clean
 from tests.spec.scene import Scene, made, played

@@ -8,7 +8,7 @@ import pytest
 
 from ferrule.cli.init import write_workspace
 from ferrule.infra.lockfile.file import Lock, LockedServer, locked_tool, write_lock
-from ferrule.model.report import Report
+from ferrule.model.diagnostic import Report
 from ferrule.workspace.workspace import Workspace
 from tests.runtime.policy.samples import write
 

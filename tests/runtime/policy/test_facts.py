@@ -12,8 +12,8 @@ from ferrule.contracts.policy import Classification, Judged
 from ferrule.model.decision import Ruling
 from ferrule.model.surface import SurfaceEntry
 from ferrule.model.tool import SafetyFacts
+from ferrule.runtime.policy.classifiers import BUILTIN, SHELL
 from ferrule.runtime.policy.facts import call_facts
-from ferrule.runtime.policy.shell_classifier import BUILTIN, SHELL
 from tests.runtime.policy.samples import caller, decide, engine, entry, rule, tool
 
 SHELL_TOOL = tool(

@@ -12,7 +12,7 @@ from ferrule.errors import PolicyError
 from ferrule.runtime.policy.accept import accept_suggestion
 from ferrule.runtime.policy.engine import engine_of
 from ferrule.runtime.policy.load import LOCAL_FILE, load_policy
-from ferrule.runtime.policy.requirement import seconds_of
+from ferrule.runtime.policy.ruling import seconds_of
 from tests.runtime.policy.samples import decide, rule, write
 
 UPDATE = {

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.runtime.policy.values import Fields, kinds_of_name
+from ferrule.runtime.policy.view import Fields, kinds_of_name
 from tests.runtime.policy.samples import caller, decide, engine, entry, rule, tool
 
 FILE = tool(

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ferrule.runtime.policy.modes import STRICTNESS, effective, fallback
 from ferrule.runtime.policy.records import MODES
+from ferrule.runtime.policy.ruling import STRICTNESS, effective, fallback
 from tests.runtime.policy.samples import caller, decide, engine, entry, rule, tool
 
 READING = entry(tool("look", is_read_only=True))

@@ -9,8 +9,7 @@ from msgspec.structs import replace
 
 from ferrule.contracts.policy import Judged
 from ferrule.model.decision import Ruling
-from ferrule.runtime.policy.engine import engine_of
-from ferrule.runtime.policy.explain import explain_rules
+from ferrule.runtime.policy.engine import engine_of, explain_rules
 from ferrule.runtime.policy.program import RuleProgram
 from ferrule.runtime.policy.records import PolicySet
 from tests.runtime.policy.samples import caller, decide, engine, entry, judged, policy, rule, tool

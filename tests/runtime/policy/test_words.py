@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ferrule.runtime.policy.read import read_text
-from ferrule.runtime.policy.words import by_precedence, conditions_in_words, demands_in_words
+from ferrule.runtime.policy.text import by_precedence, conditions_in_words, demands_in_words
 
 TEXT = """
 [[rules]]

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ferrule.errors import SettingsError
-from ferrule.model.redaction import RedactionPattern, RedactionSettings
-from ferrule.runtime.redaction import well_known as well_known
+from ferrule.model.persistence import RedactionPattern, RedactionSettings
+from ferrule.runtime.redaction import patterns as well_known
 from ferrule.runtime.redaction.redactor import KnownSecrets
 from tests import ROOT
 

@@ -13,9 +13,9 @@ import msgspec
 import pytest
 
 from ferrule.contracts.executor import ExecutionFailed, Waiting
-from ferrule.model.redaction import RedactionSettings
+from ferrule.model.persistence import RedactionSettings
 from ferrule.runtime.pipeline.inputs import storable
-from ferrule.runtime.pipeline.log_redaction import RedactingFilter, guard_logs
+from ferrule.runtime.pipeline.redaction import RedactingFilter, guard_logs
 from ferrule.runtime.redaction.redactor import KnownSecrets
 from ferrule.runtime.redaction.sensitive_input import Mask
 from tests.runtime.pipeline.contracts import fields, tool

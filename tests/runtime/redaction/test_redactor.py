@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ferrule.contracts.redactor import Redactor
-from ferrule.model.redaction import RedactionSettings
+from ferrule.model.persistence import RedactionSettings
 from ferrule.runtime.redaction import redactor as engine
 from ferrule.runtime.redaction.matcher import Matcher
 from ferrule.runtime.redaction.redactor import KnownSecrets

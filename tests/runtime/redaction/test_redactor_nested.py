@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ferrule.model.redaction import RedactionSettings
+from ferrule.model.persistence import RedactionSettings
 from ferrule.runtime.redaction.redactor import KnownSecrets
 from tests.journeys.canaries import SPELLINGS, Canary, canaries, found_in
 

@@ -8,12 +8,11 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from ferrule.contracts.catalog import CatalogView
 from ferrule.contracts.policy import Program
-from ferrule.contracts.readiness import Provider
+from ferrule.contracts.surface import CatalogView, Provider
 from ferrule.definitions.compiler.pack import pack
 from ferrule.definitions.compiler.seal import public_half
-from ferrule.definitions.linkage import replace_payload
+from ferrule.definitions.content.linkage import replace_payload
 from ferrule.model.canonical import digest_of_tool
 from ferrule.model.catalog import Catalog
 from ferrule.model.decision import Ruling

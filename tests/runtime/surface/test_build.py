@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from ferrule.contracts.catalog import Listed
+from ferrule.contracts.surface import Listed
 from ferrule.errors import SurfaceError
 from ferrule.model.surface import SCOPES, Surface, SurfaceRequest, SurfaceSettings, request_key
 from ferrule.model.tool import Record, SafetyFacts, raw

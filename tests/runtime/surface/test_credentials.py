@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from ferrule.model.tool import raw
-from ferrule.runtime.surface.availability import Availability
-from ferrule.runtime.surface.credentials import credential_names
+from ferrule.runtime.surface.availability import Availability, credential_names
 from tests.runtime.surface.parts import a_tool
 
 

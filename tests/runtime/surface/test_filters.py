@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.contracts.readiness import Provider
+from ferrule.contracts.surface import Provider
 from ferrule.model.failure import BLOCK_CLASSES
 from ferrule.model.tool import SafetyFacts, Tool, raw
 from tests.runtime.surface.parts import Denying, Ready, a_tool, declared, request_of, standings, surface_of, view_of

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ferrule.contracts.readiness import Provider
+from ferrule.contracts.surface import Provider
 from ferrule.model.surface import HOLD_REASONS, Surface, SurfaceRequest
 from ferrule.model.tool import LIFECYCLES, TOOL_KINDS, Record, SafetyFacts, Tool, raw
 from ferrule.runtime.surface.render import render

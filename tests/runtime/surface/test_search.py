@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.contracts.readiness import Provider
+from ferrule.contracts.surface import Provider
 from ferrule.model.surface import SearchResult, Surface, deferred_ref
 from ferrule.model.tool import SafetyFacts, raw
 from ferrule.runtime.surface.search import SearchIndexes, search, select

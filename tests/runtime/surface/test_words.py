@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ferrule.runtime.surface.words import words
+from ferrule.runtime.surface.index import words
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from typing import Any
 import jsonschema_rs
 import msgspec
 
-from ferrule.schema.validation.compiled import compiled_schema
+from ferrule.schema.validation.validators import compiled_schema
 
 NAMES = ("a", "b", "key", "value", "arguments", "other_members", "a b", "a_b", "$x", "été", "x-y", "1st", "")
 DEFS = ("One", "Two", "odd name")

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.schema.validation.brief import brief_schema
-from ferrule.schema.validation.compiled import first_error, validator_of
+from ferrule.schema.validation.validators import brief_schema, first_error, validator_of
 
 TEXTS = {"type": "array", "items": {"type": "string"}}
 FLAGS = {"type": "array", "items": {"type": "boolean"}}

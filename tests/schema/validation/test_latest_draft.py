@@ -9,8 +9,8 @@ import jsonschema_rs
 import msgspec
 import pytest
 
-from ferrule.schema.validation.compiled import compiled_schema
 from ferrule.schema.validation.latest_draft import LATEST_DRAFT, latest_draft
+from ferrule.schema.validation.validators import compiled_schema
 
 ADDRESSES = {
     4: "http://json-schema.org/draft-04/schema#",

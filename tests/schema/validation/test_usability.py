@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from ferrule.model.value import Path
-from ferrule.schema.validation.compiled import compiled_schema
 from ferrule.schema.validation.usability import call_defects, uselessness
+from ferrule.schema.validation.validators import compiled_schema
 from tests.schema.fitting.schemas import schema_of
 from tests.schema.validation.test_latest_draft import ADDRESSES, Old
 

@@ -7,10 +7,9 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-from ferrule.servers.api.openapi import openapi, openapi_bytes
-from ferrule.servers.api.pages import page
+from ferrule.servers.api.openapi import openapi, openapi_bytes, page
 from ferrule.servers.api.routes import ROUTES
-from ferrule.servers.http1.reading import URL_BYTES
+from ferrule.servers.http1.reader import URL_BYTES
 from tests import ROOT
 from tests.driven import driven
 from tests.servers.api.api import api

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ferrule.model.serving import LimitSettings
-from ferrule.servers.api.reading import accepted, preference_of
+from ferrule.servers.api.requests import accepted, preference_of
 from ferrule.servers.asgi import Request
 from tests.driven import driven
 from tests.servers.api.api import api

@@ -8,8 +8,8 @@ from calendar import monthrange
 import pytest
 
 from ferrule.servers.api.openapi import openapi
-from ferrule.servers.api.problems import Problem
-from ferrule.servers.api.times import PATTERN, moment
+from ferrule.servers.api.replies import Problem
+from ferrule.servers.api.shapes import PATTERN, moment
 
 TAKING = {
     "/v1/invocations": {"since", "until"},

@@ -12,10 +12,9 @@ from ferrule.errors import LedgerUnavailable
 from ferrule.servers.api.route import Router
 from ferrule.servers.asgi import Answer
 from ferrule.servers.console import endpoint as module
-from ferrule.servers.console.page import Page
 from ferrule.servers.console.pages import PAGES
-from ferrule.servers.console.static import _files
-from ferrule.servers.console.view import View
+from ferrule.servers.console.rendering import _files
+from ferrule.servers.console.view import Page, View
 from tests.driven import driven
 from tests.servers.console.browsing import FORM, signed_in, text_of
 from tests.servers.stand import Reply, serving

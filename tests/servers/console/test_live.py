@@ -17,7 +17,7 @@ from ferrule.errors import LedgerUnavailable
 from ferrule.model.approval import APPROVE
 from ferrule.model.serving import LimitSettings, ServeSettings
 from ferrule.servers.console import live as module
-from ferrule.servers.console.static import FOLDER
+from ferrule.servers.console.rendering import FOLDER
 from tests.driven import driven
 from tests.servers.console.browsing import Person, signed_in
 from tests.servers.stand import Open, Stand, serving

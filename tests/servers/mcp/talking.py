@@ -16,9 +16,8 @@ from ferrule.model.approval import CALL, Identity
 from ferrule.model.serving import LimitSettings, McpSettings, ServeSettings
 from ferrule.servers.auth.callers import Caller
 from ferrule.servers.edge import Edge
-from ferrule.servers.mcp.exchange import Exchange
 from ferrule.servers.mcp.methods.table import METHODS
-from ferrule.servers.mcp.server import McpServer
+from ferrule.servers.mcp.server import Exchange, McpServer
 from ferrule.servers.mcp.wire.messages import MODERN, decoded
 
 WAIT_SECONDS = 30.0

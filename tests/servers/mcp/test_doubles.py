@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ferrule.servers.mcp.transports.plain_calls import plain_line, plain_session_call
 from ferrule.servers.mcp.transports.sessions import cancelled_id
 from ferrule.servers.mcp.wire.messages import RpcError, decoded, refuse_doubled_params
-from ferrule.servers.mcp.wire.plain_calls import plain_line
-from ferrule.servers.mcp.wire.session_calls import plain_call
 from tests.driven import driven
 from tests.servers.mcp.modern_client import KEY, Modern, headers, meta
 from tests.servers.mcp.piping import piped, workspace
@@ -134,10 +133,10 @@ def test_a_cancellation_of_two_requests_is_of_none() -> None:
 )
 def test_the_short_ways_in_take_nothing_that_is_said_twice(params: str) -> None:
     body = said(f'"method":"tools/call","params":{params}')
-    assert plain_call(body) is None
+    assert plain_session_call(body) is None
     modern = json.dumps({f"{KEY}protocolVersion": "2026-07-28", f"{KEY}clientCapabilities": {}})
     assert plain_line(body.replace(b'"params":{', b'"params":{"_meta":%b,' % modern.encode()), 100) is None
-    assert plain_call(said('"method":"tools/call","params":{"name":"a","arguments":{"b":1}}')) is not None
+    assert plain_session_call(said('"method":"tools/call","params":{"name":"a","arguments":{"b":1}}')) is not None
 
 
 _names = st.sampled_from(["a", "name", "arguments", "params", "{}", ""])

@@ -8,7 +8,7 @@ import pytest
 
 import ferrule
 from ferrule.model.serving import LimitSettings, McpSettings, ServeSettings
-from ferrule.servers.mcp.wire.accepting import accepted_by, is_json
+from ferrule.servers.mcp.wire.answer_forms import accepted_by, is_json
 from tests.servers.mcp.modern_client import KEY, VERSION, Modern, body, headers, meta, standing
 from tests.servers.stand import Stand
 

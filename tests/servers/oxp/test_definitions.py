@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import ferrule
 from ferrule.model.tool import Tool, raw
-from ferrule.schema.validation.inlining import NotInlinable, inlined
+from ferrule.schema.inlining import NotInlinable, inlined
 from ferrule.schema.walk import positions
 from tests.servers.oxp.desk import BINDINGS, desk
 from tests.servers.oxp.schemas import EXCLUDED, LISTED, fits

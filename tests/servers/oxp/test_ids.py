@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ferrule.servers.oxp.ids import read_ref, resolved
+from ferrule.servers.oxp.definitions import read_ref, resolved
 
 NUMBERS = st.tuples(*[st.integers(0, 30)] * 3)
 VERSIONS = st.sets(NUMBERS, min_size=1, max_size=12).map(

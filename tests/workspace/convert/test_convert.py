@@ -9,11 +9,11 @@ import msgspec
 import pytest
 
 from ferrule.contracts.format import WriteOptions
-from ferrule.definitions.carried import differences
+from ferrule.definitions.content.extension import differences
 from ferrule.errors import SettingsError
 from ferrule.model.diagnostic import Severity
 from ferrule.model.loss import EXTENSION
-from ferrule.model.native_ref import native_refs
+from ferrule.model.native_definition import native_refs
 from ferrule.model.tool import FACT_NAMES, Tool, raw
 from ferrule.workspace.convert.convert import Converted, convert
 from ferrule.workspace.convert.natives import NATIVES

@@ -12,12 +12,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ferrule.contracts.format import Format, WriteOptions
-from ferrule.definitions.beyond import beyond
-from ferrule.definitions.carried import decoded, differences
+from ferrule.definitions.content.extension import decoded, differences
+from ferrule.definitions.content.native_fields import beyond
 from ferrule.definitions.formats.builtin import FORMATS
 from ferrule.model.diagnostic import Severity
 from ferrule.model.loss import Loss
-from ferrule.model.native_ref import native_refs
+from ferrule.model.native_definition import native_refs
 from ferrule.model.tool import Tool
 from ferrule.workspace.convert import TARGETS
 from ferrule.workspace.convert.convert import json_text

@@ -1,4 +1,8 @@
-"""Checks a ledger's file, or an export of one."""
+"""Checks a ledger's file, an export of one, or some rows by themselves.
+
+A row by itself is what was written if it follows from the row before it. That is no check of the whole: a person who can
+write the file may change a row and every row after it. `verify_ledger` sees that.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +11,20 @@ from base64 import b64decode
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, NamedTuple
 
+import msgspec
+
+from ferrule.app.custody.paths import damage_told
+from ferrule.contracts.ledger import RawRow
 from ferrule.errors import LedgerError
 from ferrule.ledger.audit.export import ExportSource, verify_export
 from ferrule.ledger.audit.findings import Verdict
+from ferrule.ledger.audit.histories import from_facts
 from ferrule.ledger.audit.verify import verify
-from ferrule.ledger.audit.walk import Progress
+from ferrule.ledger.audit.walk import UNREADABLE, Progress
 from ferrule.ledger.audit.witness import Sighting, read_witness
+from ferrule.ledger.chain import NO_PAYLOAD, START, commitment, row_hash
 from ferrule.ledger.stores.sqlite.raw import SqliteSource
 
 
@@ -66,3 +77,54 @@ def key_in(source: ExportSource) -> bytes:
     if len(key) != 32:
         raise LedgerError(f"the export {source.path} carries no public key; name one with --key")
     return key
+
+
+class RowCheck(NamedTuple):
+    """One row and its place in the chain."""
+
+    seq: int
+    before: bytes | None
+    """The hash of the row before it; None where that cannot be known."""
+    hash: bytes
+    is_intact: bool | None
+    """None where it cannot be told, because the row before is gone."""
+
+
+def check_rows(ledger: Path, numbers: Iterable[int]) -> list[RowCheck]:
+    """Check rows of a ledger file; those that are not there are left out. Raises LedgerError."""
+    with SqliteSource(ledger) as source, damage_told(ledger):
+        found = []
+        for number in numbers:
+            for values in source.rows(number, number):
+                row = RawRow._make(values)
+                before = _before(source, row.seq)
+                found.append(RowCheck(row.seq, before, row.hash, None if before is None else is_intact(before, row)))
+        return found
+
+
+def is_intact(before: bytes, row: RawRow) -> bool:
+    """True when a row is what was written after the row with this hash."""
+    try:
+        promise = commitment(row.payload) if row.payload is not None else row.commitment or NO_PAYLOAD
+        made = row_hash(before, row.seq, row.kind, row.call, row.at, row.tool, row.outcome, row.body, promise, row.mark)
+    except UNREADABLE:
+        return False
+    return made == row.hash
+
+
+def _before(source: SqliteSource, seq: int) -> bytes | None:
+    if seq == 1:
+        return START
+    return source.hash_at(seq - 1) or _anchored(source, seq)
+
+
+def _anchored(source: SqliteSource, seq: int) -> bytes | None:
+    """The hash that the oldest row of a pruned ledger goes on from."""
+    pruned: tuple[Any, ...] | None = source.last_pruned()
+    if pruned is None:
+        return None
+    try:
+        anchor = from_facts(msgspec.msgpack.decode(RawRow._make(pruned).body))
+    except UNREADABLE:
+        return None
+    return anchor.hash if anchor.last == seq - 1 else None

@@ -1,20 +1,41 @@
-"""Destroys personal payloads. The record of the call stays, and says that its payload was erased."""
+"""Destroys personal payloads. The record of the call stays, and says that its payload was erased.
+
+Finds the rows by their call, or by the principal whose data they hold. `ferrule audit erase` stands above it, the SQLite
+store's `upkeep` below.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import msgspec
 
 from ferrule.app.custody.paths import LedgerPaths, damage_told, now, signing_keys, tell_witness
 from ferrule.contracts.ledger import RawRow
 from ferrule.errors import LedgerError
-from ferrule.ledger.audit.kinds import LAST_CALL_KIND, NEWS
-from ferrule.ledger.audit.ownership import is_of
 from ferrule.ledger.audit.walk import UNREADABLE
+from ferrule.ledger.chain import LAST_CALL_KIND, NEWS
 from ferrule.ledger.stores.sqlite.raw import SqliteSource
 from ferrule.ledger.stores.sqlite.upkeep import Upkeep
-from ferrule.model.journal import Entry
+from ferrule.model.journal import Entry, Header
+
+
+class _Top(msgspec.Struct, gc=False, array_like=True):
+    header: Header
+
+
+_decode_top = msgspec.msgpack.Decoder(_Top).decode
+_decode_facts = msgspec.msgpack.Decoder(dict[str, Any]).decode
+
+
+def is_of(row: RawRow, principal: str) -> bool:
+    """True when a row was written on behalf of a principal. News does not tell: ask about another row of its call."""
+    if row.kind > LAST_CALL_KIND:
+        return _decode_facts(row.body).get("principal") == principal
+    return _decode_top(row.body).header.principal == principal
+
 
 _ROWS_PER_RECORD = 5_000
 """An `erased` row names at most so many rows."""

@@ -12,15 +12,15 @@ import msgspec
 from ferrule.app.custody.paths import LedgerPaths, damage_told, fingerprint, now, public_keys
 from ferrule.contracts.ledger import HeadRow, RawRow, SourceDamaged
 from ferrule.definitions.compiler.seal import load_key, public_half
-from ferrule.definitions.compiler.write import flush_folder
 from ferrule.errors import LedgerError
+from ferrule.infra.atomic_files import flush_folder
 from ferrule.ledger.audit.export import VERSION, Opening, Sign, export_lines
 from ferrule.ledger.audit.findings import Findings
 from ferrule.ledger.audit.records import invocation_record
 from ferrule.ledger.audit.verify import find_anchor
 from ferrule.ledger.audit.walk import UNREADABLE
 from ferrule.ledger.chain import START
-from ferrule.ledger.stores.rows import stored
+from ferrule.ledger.stores.entries import stored
 from ferrule.ledger.stores.sqlite.raw import SqliteSource
 from ferrule.model.journal import StoredEntry
 from ferrule.model.timestamps import iso

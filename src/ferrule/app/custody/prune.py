@@ -1,22 +1,66 @@
-"""Removes the oldest rows of a ledger. A `pruned` row anchors what is left, so that it verifies from there on."""
+"""Removes the oldest rows of a ledger. A `pruned` row anchors what is left, so that it verifies from there on.
+
+It plans what may go and what stays behind: the state of the removed rows, as the next pass needs it. The SQLite store's
+`upkeep` removes them.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ferrule.app.custody.exports import export_rows
 from ferrule.app.custody.paths import LedgerPaths, damage_told, now, signing_keys, tell_witness
 from ferrule.errors import LedgerError
-from ferrule.ledger.audit.anchor import to_facts
 from ferrule.ledger.audit.findings import Findings
-from ferrule.ledger.audit.pruning import plan
+from ferrule.ledger.audit.histories import Anchor, to_facts
 from ferrule.ledger.audit.verify import find_anchor
 from ferrule.ledger.audit.walk import Progress, Walk
 from ferrule.ledger.stores.sqlite.raw import SqliteSource
 from ferrule.ledger.stores.sqlite.upkeep import Upkeep
 from ferrule.model.journal import Entry
 from ferrule.model.timestamps import iso
+
+
+class Plan(NamedTuple):
+    """What is to be recorded, and what goes."""
+
+    anchor: Anchor
+    dropped_runs: list[tuple[str, str]]
+    """Counters nothing refers to any more."""
+
+
+def plan(walk: Walk, keys: Sequence[tuple[Any, ...]], used: Callable[[str, str], int]) -> Plan:
+    """The plan to remove the rows a walk went over. `keys`: those that stay; `used`: a run's counter now."""
+    before = walk.anchor
+    kept, dropped = _runs(walk, used)
+    anchor = Anchor(
+        ledger=walk.ledger,
+        last=walk.last,
+        hash=walk.before,
+        count=walk.count + (before.count if before is not None else 0),
+        first_at=before.first_at if before is not None else walk.first_at,
+        last_at=walk.at,
+        switches=[(tool, seq) for tool, seq in walk.tables.rows("switches")],
+        runs=kept,
+        keys=[(key[0], key[1], key[2], key[3]) for key in keys],
+        open=[tuple(call) for call in walk.tables.rows("open_calls")],
+        histories=dict(walk.histories.open),
+        restored=list(walk.restored),
+    )
+    return Plan(anchor, dropped)
+
+
+def _runs(walk: Walk, used: Callable[[str, str], int]) -> tuple[list[tuple[str, str, int]], list[tuple[str, str]]]:
+    """Counters that went up after the removed rows stay; the others are forgotten with their calls."""
+    kept, dropped = [], []
+    for run, tool_id, count in walk.tables.rows("runs"):
+        if used(run, tool_id) > count:
+            kept.append((run, tool_id, count))
+        else:
+            dropped.append((run, tool_id))
+    return kept, dropped
 
 
 class Pruned(NamedTuple):

@@ -18,10 +18,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from ferrule.access.keys import AGENTS, KEYS_FOLDER, TOKENS_FILE, Access
 from ferrule.app.assembly import open_store, open_to_look
-from ferrule.app.doctor.doctor import Doctor, Told
-from ferrule.app.doctor.examination import Examined
+from ferrule.app.doctor.doctor import Doctor, Examined, Told
 from ferrule.app.doctor.premises import bound_names, broken_line, cached_tools, line, premises, providers, sandbox
-from ferrule.contracts.catalog import CatalogView, Listed
+from ferrule.contracts.surface import CatalogView, Listed
 from ferrule.definitions.compiler.build import Contents, contents_of
 from ferrule.definitions.compiler.discover import load
 from ferrule.definitions.compiler.gather import Piece, gather

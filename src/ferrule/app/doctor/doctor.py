@@ -1,7 +1,7 @@
 """Finds out whether tools would work, without calling one: definition, executor, credentials, address, upstream, in that order.
 
-Tools are looked at side by side, each within its time. What is behind several of them and does not answer is waited for once.
-Nothing is recorded, and what is told goes through the redactor.
+Tools are looked at side by side, each within its time. A system behind several of them that does not answer is waited for
+once. It records nothing, and its words go through the redactor. It does not know how findings are shown.
 """
 
 from __future__ import annotations
@@ -9,22 +9,41 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from ferrule.app.app import App
-from ferrule.app.doctor.examination import Examined, Health
-from ferrule.contracts.catalog import Listed
 from ferrule.contracts.executor import Context, ExecutionFailed, Executor
+from ferrule.contracts.surface import Listed
 from ferrule.infra.drivers import describe_failure
 from ferrule.model.surface import DEFAULT_TENANT
 from ferrule.model.tool import Tool
 from ferrule.model.upstreams import McpProgram
 from ferrule.runtime.executors.transports import transport_of
 from ferrule.runtime.redaction.redactor import ONLY_GIVEN
-from ferrule.runtime.surface.availability import availability
-from ferrule.runtime.surface.credentials import credential_names
+from ferrule.runtime.surface.availability import availability, credential_names
+
+Health = Literal["works", "unproven", "warned", "broken", "off"]
+"""`works`: it was tried. `unproven`: nothing is wrong, and nothing could be tried. `warned`: it works, and something should be
+seen to. `off`: not in use, by definition or by `ferrule disable`."""
+
+
+class Examined(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of a doctor's report."""
+
+    name: str
+    """The tool's id; for the workspace, what was looked at."""
+    kind: str
+    """How the tool is reached: its transport, `function`, `shell`, `builtin`; `workspace` for the rest."""
+    health: Health
+    told: str
+    """What was found: the cause, and what to do. One line, no secret."""
+    code: str = ""
+    """The finer error code, where something is wrong."""
+    milliseconds: float = 0.0
+    """How long it took to find out."""
+
 
 _TOGETHER = 8
 _GRACE_SECONDS = 0.5

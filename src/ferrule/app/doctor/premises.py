@@ -1,4 +1,8 @@
-"""What a workspace needs besides its tools, each told in a line: catalog, ledger, keys, policy, secrets, servers, a sandbox."""
+"""Checks the premises of a workspace, a line for each: catalog, ledger, keys, policy, secrets, servers, a sandbox.
+
+It also finds agents, roles and surfaces that keys and grants name and the catalog lacks: a caller who comes by one is
+refused, so it is told before anybody comes. Names in access tokens of an issuer are known only when they come.
+"""
 
 from __future__ import annotations
 
@@ -6,28 +10,100 @@ import asyncio
 import os
 import sqlite3
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from ferrule.access.keys import KEYS_FOLDER
+from ferrule.access.keys import KEYS_FOLDER, TOKENS_FILE, Access
+from ferrule.access.tokens import Token
 from ferrule.app.app import App
 from ferrule.app.assembly import is_stale
-from ferrule.app.dangling_names import keys_of, unknown_names
-from ferrule.app.doctor.examination import Examined, Health
-from ferrule.contracts.catalog import Listed
+from ferrule.app.doctor.doctor import Examined, Health
 from ferrule.contracts.executor import ExecutionFailed
+from ferrule.contracts.surface import Listed
 from ferrule.errors import FerruleError
 from ferrule.infra.credentials.oauth import FOLDER as TOKENS_FOLDER
 from ferrule.infra.lockfile.file import LOCK_FILE, read_lock
 from ferrule.infra.lockfile.oxp_tools import lock_key
 from ferrule.infra.processes.sandbox import find_bubblewrap
 from ferrule.model.hints import nearest
+from ferrule.model.serving import GrantSettings
+from ferrule.runtime.policy.classifiers import BUILTIN
 from ferrule.runtime.policy.engine import engine_of
 from ferrule.runtime.policy.load import load_policy
-from ferrule.runtime.policy.shell_classifier import BUILTIN
-from ferrule.workspace.catalog_file import CATALOG_FILE, load_catalog
+from ferrule.runtime.surface.candidates import listed
+from ferrule.workspace.staleness import CATALOG_FILE, load_catalog
 from ferrule.workspace.workspace import Workspace, show_path
+
+Known = Callable[[str], Iterable[str]]
+"""The names of one kind of record that there are."""
+_RECORDS = {"agent": ("agent", "manifest"), "role": ("role",), "surface": ("surface",)}
+"""Where the names of each kind stand in a catalog."""
+_GRANTS = "[[serve.grants]]"
+
+
+def unknown_names(known: Sequence[Known], grants: Iterable[GrantSettings], tokens: Iterable[Token]) -> list[str]:
+    """What keys and grants name in vain, each name once, with what was probably meant. `known`: asked in this order."""
+    named: dict[tuple[str, str], list[str]] = {}
+    for kind, name, where in (*_in_grants(grants), *_in_keys(tokens)):
+        by = named.setdefault((kind, name), [])
+        if where not in by:
+            by.append(where)
+    return [
+        f"there is no {kind} {name!r} in the catalog, and {' and '.join(by)} {'names' if len(by) == 1 else 'name'} it: whoever"
+        f" comes by that is refused; {hint}"
+        for (kind, name), by in named.items()
+        if (hint := hint_for(kind, name, known))
+    ]
+
+
+def hint_for(kind: str, name: str, known: Sequence[Known]) -> str:
+    """What there is instead of a name that there is not; empty when there is one."""
+    names: list[str] = []
+    for source in known:
+        names = sorted({one for record in _RECORDS[kind] for one in source(record)})
+        if name in names:
+            return ""
+    return " ".join(filter(None, (nearest(name, names), listed(f"{kind}s", names))))
+
+
+def names_here(workspace: Workspace) -> tuple[Known, Known]:
+    """The names in the catalog as it was built, and in the definitions as they are now, which take longer to read."""
+
+    def built(kind: str) -> Iterator[str]:
+        try:
+            yield from (record.record_id for record in load_catalog(workspace).records(kind))
+        except FerruleError:  # not built yet, or not readable
+            return
+
+    def defined(kind: str) -> Iterator[str]:
+        for file in workspace.compile():
+            for compiled in file.compiled:
+                yield from (record.record_id for record in compiled.records if record.kind == kind)
+
+    return built, defined
+
+
+def keys_of(root: Path) -> tuple[Token, ...]:
+    """The keys of a workspace that still count. None are made for the sake of looking."""
+    try:
+        kept = Access(root).tokens() if (root / KEYS_FOLDER / TOKENS_FILE).exists() else ()
+    except FerruleError:  # whoever needs them says so
+        return ()
+    return tuple(token for token in kept if not token.is_over(time.time()))
+
+
+def _in_grants(grants: Iterable[GrantSettings]) -> Iterator[tuple[str, str, str]]:
+    for grant in grants:
+        yield from ((kind, name, _GRANTS) for kind in _RECORDS if (name := getattr(grant, kind)) and not grant.refuse)
+
+
+def _in_keys(tokens: Iterable[Token]) -> Iterator[tuple[str, str, str]]:
+    for token in tokens:
+        where = f"the key {token.id} of {token.person}"
+        yield from ((kind, name, where) for kind in _RECORDS if (name := getattr(token, kind)))
+
 
 _OTHERS = 0o077
 _PUBLIC_ENDS = (".pub", ".lock", ".gitignore")

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ferrule.definitions.carried import MAPPINGS, ORIGIN, carried, decoded
 from ferrule.definitions.compiler.locate import diagnostic_of, locate
 from ferrule.definitions.compiler.read import read
+from ferrule.definitions.content.extension import MAPPINGS, ORIGIN, carried, decoded
 from ferrule.definitions.dialects.aml import compiled_tool
 from ferrule.definitions.dialects.aml_emit import text_of
 from ferrule.definitions.formats.builtin import FORMATS
@@ -23,12 +23,11 @@ from ferrule.definitions.formats.legal_names import NameRule, legal
 from ferrule.model.diagnostic import Diagnostic, Finding, Severity
 from ferrule.model.document import Document, Source
 from ferrule.model.loss import EXTENSION
-from ferrule.model.native_ref import native_refs
-from ferrule.model.python_names import snake
+from ferrule.model.native_definition import native_refs
 from ferrule.model.tool import Tool
 from ferrule.model.value import is_blank
-from ferrule.schema.unfolding import unfolded
-from ferrule.schema.validation.inlining import NotInlinable
+from ferrule.runtime.functions.inject import snake
+from ferrule.schema.inlining import NotInlinable, unfolded
 
 FORMATS_OF = {
     "openai": ("openai-responses", "openai"),

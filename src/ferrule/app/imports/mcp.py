@@ -19,10 +19,9 @@ from ferrule.app.imports.store import demand_inside
 from ferrule.app.imports.toml_text import with_member, with_table
 from ferrule.app.lock.pinning import review
 from ferrule.app.lock.reviews import Review, Reviewed
-from ferrule.definitions.compiler.write import write_whole
 from ferrule.errors import SettingsError
-from ferrule.infra.lockfile.file import Lock, write_lock
-from ferrule.infra.lockfile.native import Native
+from ferrule.infra.atomic_files import write_whole
+from ferrule.infra.lockfile.file import Lock, Native, write_lock
 from ferrule.infra.lockfile.tools import check_server
 from ferrule.model.credentials import BadCredentials, read_credentials
 from ferrule.model.upstreams import McpServer

@@ -16,20 +16,19 @@ import msgspec
 
 from ferrule.definitions.compiler.locate import diagnostic_of, locate
 from ferrule.definitions.compiler.read import read
+from ferrule.definitions.openapi.definition_text import Surroundings, definition_text, owner_of
 from ferrule.definitions.openapi.drafts import Draft, Drafting, namespace_of
 from ferrule.definitions.openapi.front_matter import Memo
-from ferrule.definitions.openapi.guidance import Surroundings, definition_text, owner_of
 from ferrule.definitions.openapi.read import OpenApi, read_document
-from ferrule.definitions.openapi.shape import CHOICE, FILLED, LEFT_OUT, SYNTAX, Heading
-from ferrule.definitions.openapi.written import mapping
+from ferrule.definitions.openapi.shape import CHOICE, FILLED, LEFT_OUT, SYNTAX, Heading, mapping
 from ferrule.infra.network.urls import BadUrl, parse_url
 from ferrule.model.credentials import BadCredentials, read_credentials
 from ferrule.model.diagnostic import Diagnostic, Finding, Severity
 from ferrule.model.document import Document, Source
 from ferrule.model.value import JsonValue
+from ferrule.runtime.executors.rest.credentials import own_of
 from ferrule.runtime.executors.rest.mapping import METHODS, Unusable, plan_of
 from ferrule.runtime.executors.rest.settings import RestTransport
-from ferrule.runtime.executors.rest.showing import own_of
 from ferrule.schema.references import Broken, Load
 
 Files = Callable[[str], bytes | None]

@@ -1,22 +1,59 @@
-"""What an import would do to the files of a workspace, decided before anything is written, and then done file by file.
+"""Plans what an import would do to the files of a workspace before anything is written, then does it file by file.
 
-A file is written whole or not at all. One with a conflict that nobody decided is left as it is, and what was imported of it
-before stays its base, so that the conflict is there again next time.
+A file is written whole or not at all, with the disk asked once for all of them. One with a conflict that nobody decided is
+left as it is, and its base stays what was imported before, so that the conflict is there again next time.
 """
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from ferrule.app.imports.lines import Prefer
-from ferrule.app.imports.merging import Conflict, merged
+from ferrule.app.imports.merging import Conflict, Prefer, merged
 from ferrule.app.imports.store import Begun, ImportRecord, Kept, begin, demand_inside, keep, owners
-from ferrule.app.imports.writing import write_together
 from ferrule.errors import WorkspaceError
+from ferrule.infra.atomic_files import flush_folder, write_whole
 from ferrule.model.value import Path as ValuePath
 from ferrule.workspace.workspace import Progress
+
+_FEW = 8
+"""So many are written one by one: asking the disk for everything takes as long as that."""
+
+
+def write_together(files: Mapping[Path, bytes], progress: Progress | None = None) -> None:
+    """Write files, each whole or not at all. Raises WorkspaceError; those that were not reached yet are as they were."""
+    if len(files) <= _FEW:
+        for path, data in files.items():
+            write_whole(path, data)
+        return
+    waiting: dict[Path, str] = {}
+    path = next(iter(files))
+    try:
+        for path, data in files.items():
+            if progress is not None:
+                progress(len(waiting), len(files))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            descriptor, waiting[path] = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+            with os.fdopen(descriptor, "wb") as stream:
+                stream.write(data)
+            os.chmod(waiting[path], 0o644)
+        os.sync()  # before any of them has its name
+        for path in files:
+            os.replace(waiting[path], path)
+            del waiting[path]
+        for folder in {path.parent for path in files}:
+            flush_folder(folder)
+    except OSError as error:
+        raise WorkspaceError(f"cannot write {path}: {error.strerror}; no file is half written") from None
+    finally:
+        for temporary in waiting.values():
+            with suppress(OSError):
+                os.unlink(temporary)
+
 
 State = Literal[
     "new",

@@ -17,22 +17,21 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ferrule.definitions.carried import carried
+from ferrule.definitions.content.extension import carried
 from ferrule.definitions.dialects.aml import compiled_tool
 from ferrule.definitions.dialects.aml_emit import text_of
 from ferrule.errors import BindingError, WorkspaceError
 from ferrule.model.loss import EXTENSION
-from ferrule.model.python_names import snake
 from ferrule.model.tool import FACT_NAMES, SafetyFacts, Tool
 from ferrule.runtime.functions.binding import Binding
 from ferrule.runtime.functions.constraints import unused_aliases
-from ferrule.runtime.functions.decorator import MARK
+from ferrule.runtime.functions.decorators import MARK
+from ferrule.runtime.functions.discovery import load_modules
 from ferrule.runtime.functions.docstring import read_docstring
 from ferrule.runtime.functions.factories import is_service
-from ferrule.runtime.functions.gather import load_modules
+from ferrule.runtime.functions.inject import snake
 from ferrule.runtime.functions.signature import ABSENT, is_field
-from ferrule.schema.unfolding import unfolded
-from ferrule.schema.validation.inlining import NotInlinable
+from ferrule.schema.inlining import NotInlinable, unfolded
 
 _UNFIT = re.compile(r"[^a-z0-9_-]+")
 _LONGEST_ID = 64

@@ -14,8 +14,8 @@ from typing import Any
 
 import msgspec
 
-from ferrule.definitions.compiler.write import write_whole
 from ferrule.errors import WorkspaceError
+from ferrule.infra.atomic_files import write_whole
 
 FOLDER = ".ferrule/imports"
 _RECORD, _BASE, _BEGUN = "import.json", "base.json", "begun.json"

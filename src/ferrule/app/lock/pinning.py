@@ -13,20 +13,17 @@ from collections.abc import Collection, Mapping
 
 import msgspec
 
-from ferrule.app.lock.pinning_oxp import review_oxp
-from ferrule.app.lock.reviews import TELLING, Review, Reviewed, Served, without_secrets
+from ferrule.app.lock.reviews import TELLING, Review, Reviewed, Served, review_oxp, without_secrets
 from ferrule.app.surroundings import surroundings_of
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.contracts.redactor import Redactor
 from ferrule.errors import SettingsError
 from ferrule.infra.lockfile.compare import Difference, differences
-from ferrule.infra.lockfile.file import Lock, LockedServer, LockedTool, locked_tool, read_lock
-from ferrule.infra.lockfile.native import Native
+from ferrule.infra.lockfile.file import Lock, LockedServer, LockedTool, Native, locked_tool, read_lock
 from ferrule.infra.lockfile.tools import check_server, is_wanted, unusable
-from ferrule.infra.processes.patience import Patience
+from ferrule.infra.tasks import Patience
 from ferrule.model.timestamps import MICROSECONDS
-from ferrule.runtime.executors.mcp.executor import McpExecutor
-from ferrule.runtime.executors.mcp.looking import Seen, look_at
+from ferrule.runtime.executors.mcp.executor import McpExecutor, Seen, look_at
 from ferrule.runtime.executors.mcp.upstream import Place, place_of, upstream_of
 from ferrule.runtime.executors.surroundings import Surroundings
 from ferrule.runtime.executors.transports import MCP, transport_of

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from ferrule.contracts.catalog import Listed
 from ferrule.contracts.policy import Judged, PolicyEngine
+from ferrule.contracts.surface import Listed
 from ferrule.ledger.history.story import Considered, RuleNote, Story
 from ferrule.model.surface import SurfaceEntry, SurfaceRequest
-from ferrule.runtime.policy.engine import RuleEngine
-from ferrule.runtime.policy.explain import explain_rules
+from ferrule.runtime.policy.classifiers import BUILTIN
+from ferrule.runtime.policy.engine import RuleEngine, explain_rules
 from ferrule.runtime.policy.facts import call_facts
-from ferrule.runtime.policy.shell_classifier import BUILTIN
 
 _CHANGED = "the policy has changed since the call; these are its rules as they are now"
 _MASKED = "sensitive members of the input are masked in the ledger, so rules about them may be told otherwise"

@@ -12,9 +12,9 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import msgspec
 
-from ferrule.contracts.catalog import CatalogView
 from ferrule.contracts.policy import PolicyEngine, Program
-from ferrule.definitions.token_estimate import token_estimate as estimated
+from ferrule.contracts.surface import CatalogView
+from ferrule.definitions.content.tokens import token_estimate as estimated
 from ferrule.model.surface import Surface, SurfaceEntry, SurfaceRequest, SurfaceSettings
 from ferrule.model.tool import Record
 from ferrule.model.value import dig

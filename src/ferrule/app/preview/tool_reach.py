@@ -13,19 +13,18 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import msgspec
 
-from ferrule.contracts.catalog import CatalogView, Listed
 from ferrule.contracts.policy import Judged, PolicyEngine
-from ferrule.contracts.readiness import Readiness
+from ferrule.contracts.surface import CatalogView, Listed, Readiness
 from ferrule.errors import FerruleError
 from ferrule.model.decision import Ruling
 from ferrule.model.surface import SurfaceEntry, SurfaceRequest, SurfaceSettings
 from ferrule.model.tool import Record, Tool
+from ferrule.runtime.policy.classifiers import BUILTIN
 from ferrule.runtime.policy.compiled import caller_miss, compile_rule, tool_miss
 from ferrule.runtime.policy.engine import RuleEngine
 from ferrule.runtime.policy.facts import call_facts
 from ferrule.runtime.policy.paths import Base
 from ferrule.runtime.policy.records import PolicyRule
-from ferrule.runtime.policy.shell_classifier import BUILTIN
 from ferrule.runtime.surface.build import build_surface
 
 CallerKind = Literal["agent", "role", "surface", "anyone"]

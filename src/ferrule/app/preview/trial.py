@@ -9,19 +9,17 @@ import inspect
 from collections.abc import Collection, Container, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from ferrule.contracts.catalog import CatalogView, Listed
 from ferrule.contracts.policy import Judged, PolicyEngine
-from ferrule.contracts.readiness import Provider
+from ferrule.contracts.surface import CatalogView, Listed, Provider
 from ferrule.errors import FerruleError, PolicyError
 from ferrule.model.decision import Ruling
 from ferrule.model.hints import nearest
 from ferrule.model.surface import Surface, SurfaceEntry, SurfaceRequest
 from ferrule.model.tool import Record, Tool
 from ferrule.runtime.policy.cases import Case, failure_of
-from ferrule.runtime.policy.engine import RuleEngine
-from ferrule.runtime.policy.explain import Considered, explain_rules
+from ferrule.runtime.policy.classifiers import BUILTIN
+from ferrule.runtime.policy.engine import Considered, RuleEngine, explain_rules
 from ferrule.runtime.policy.facts import call_facts
-from ferrule.runtime.policy.shell_classifier import BUILTIN
 from ferrule.runtime.surface.build import build_surface
 
 _HELD = ("blocked", "excluded")

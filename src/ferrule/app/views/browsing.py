@@ -12,8 +12,8 @@ from typing import Literal, NamedTuple, get_args
 
 import msgspec
 
-from ferrule.contracts.catalog import CatalogView, Listed
-from ferrule.definitions.token_estimate import token_estimate
+from ferrule.contracts.surface import CatalogView, Listed
+from ferrule.definitions.content.tokens import token_estimate
 from ferrule.model.decision import Risk
 from ferrule.model.surface import SurfaceEntry
 from ferrule.model.tool import Tool

@@ -10,10 +10,10 @@ from typing import Any, Literal
 
 import msgspec
 
-from ferrule.contracts.catalog import Listed
 from ferrule.contracts.policy import PolicyEngine
-from ferrule.ledger.history.differences import Difference, differences
+from ferrule.contracts.surface import Listed
 from ferrule.ledger.history.story import Story, story_of
+from ferrule.ledger.history.story_parts import Difference, differences
 from ferrule.model.approval import Answer, ApprovalRequest
 from ferrule.model.journal import HookRun, StoredEntry
 from ferrule.model.lifecycle import TERMINAL

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import msgspec
 
 from ferrule.app.preview.considered import considered
-from ferrule.contracts.catalog import CatalogView
 from ferrule.contracts.policy import PolicyEngine
 from ferrule.contracts.store import ANY_CALL, CallsWanted, Store
+from ferrule.contracts.surface import CatalogView
 from ferrule.ledger.history.story import Considered, Story, story_of
 from ferrule.model.journal import StoredEntry
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from ferrule.cli.gen_tools import Unread
+from ferrule.cli.gen_choice import Unread
 from ferrule.contracts.language import Language, Step
 from ferrule.definitions.reporters.excerpt import cleaned
 from ferrule.definitions.stubs.ownership import REFUSED, WRITTEN, Judged, State

@@ -1,13 +1,22 @@
-"""How commands that answer tell what became of a call, and the exit code that goes with it."""
+"""How commands tell what became of a call, and the exit code that goes with it.
+
+`call`, `batch` and `follow` print the answer alone on standard output, everything else on standard error; commands that
+answer a waiting call tell it in lines.
+"""
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
+import click
 import msgspec
 
+from ferrule.cli.show.output import json_text
 from ferrule.definitions.reporters.excerpt import cleaned
+from ferrule.model.failure import MEANINGS, excerpt
 from ferrule.model.result import Pending, Result
+from ferrule.model.timestamps import iso
 
 SUCCEEDED, ENDED_WITH_ERROR, WAITS = 0, 1, 3
 """Exit codes: done; the call ended with an error; it waits, for a person or for a process that can run it."""
@@ -35,3 +44,113 @@ def code_of(result: Result | Pending | None) -> int:
 def record_of(result: Result | Pending | None) -> Any:
     """The same as JSON."""
     return result.to_record() if isinstance(result, Result) else msgspec.to_builtins(result)
+
+
+_LONGEST_WORDS = 2_000
+_TOLD_IN_ONE_LINE = "driver_missing"
+"""The message says who needs which extra and how to install it; there is nothing to add."""
+_WHERE_TO_LOOK = {
+    "awaiting_approval": "what it would do: ferrule pending; ",
+    "needs_input": "who is waited for: ferrule pending; ",
+}
+
+
+def print_outcome(outcome: Result | Pending, as_json: bool) -> int:
+    """Print it; gives the exit code that goes with it."""
+    if isinstance(outcome, Pending):
+        return _print_pending(outcome, as_json)
+    if as_json:
+        click.echo(json_text(outcome.to_record()))
+    elif outcome.error is None:
+        _print_answer(outcome)
+    else:
+        error = outcome.error
+        if outcome.status == "partial_succeeded" and readable(outcome):
+            _print_answer(outcome)
+        click.echo(f"{outcome.status}: " + "\n  ".join(map(cleaned, error.message.splitlines())), err=True)
+        if error.error_code == _TOLD_IN_ONE_LINE:
+            return ENDED_WITH_ERROR
+        for line in _own_words(outcome, error.message):
+            click.echo(f"  {line}", err=True)
+        finer = f" ({error.error_code})" if error.error_code != error.error_class else ""
+        click.echo(f"  {error.error_class}{finer}: {_advice(outcome)}", err=True)
+        click.echo(f"  the whole story: ferrule explain {outcome.invocation_id}", err=True)
+    return ENDED_WITH_ERROR if outcome.is_error else SUCCEEDED
+
+
+def _own_words(outcome: Result, message: str) -> list[str]:
+    """What the tool, or the server behind it, said itself of what went wrong; nothing where that is told already."""
+    own = "" if outcome.status == "partial_succeeded" else outcome.text.strip()
+    return [] if own in message else list(map(cleaned, excerpt(own, _LONGEST_WORDS).splitlines()))
+
+
+def _print_answer(outcome: Result) -> None:
+    """The answer: as it is for programs; on a terminal nothing in it can move the cursor, or change a title or colours."""
+    text = readable(outcome)
+    if sys.stdout.isatty():
+        text = "\n".join("\t".join(map(cleaned, line.split("\t"))) for line in text.split("\n"))
+    click.echo(text, color=True)  # nothing is taken out on the way
+
+
+def _print_pending(pending: Pending, as_json: bool) -> int:
+    if as_json:
+        click.echo(json_text(pending_record(pending)))
+    else:
+        click.echo(f"waiting: {cleaned(pending.message)}", err=True)
+        look = _WHERE_TO_LOOK.get(pending.state, "")
+        click.echo(f"  {look}what became of it: ferrule explain {pending.invocation_id}", err=True)
+    return WAITS
+
+
+def pending_record(pending: Pending) -> dict[str, Any]:
+    """A call that waits, as JSON."""
+    record = {**msgspec.to_builtins(pending), "is_pending": True}
+    if pending.expires_at is not None:
+        record["expires_at"] = iso(pending.expires_at)
+    return record
+
+
+def readable(result: Result) -> str:
+    """What a tool answered, for people."""
+    if result.structured_content is not None:
+        return json_text(result.structured_content)
+    return result.text
+
+
+def _advice(result: Result) -> str:
+    error = result.error
+    assert error is not None
+    if error.error_code == "authorization_required":
+        return " and ".join(f"'ferrule connect {name}'" for name in _providers(result)) + " does it from here"
+    if error.error_code in _BY_CODE:
+        return _BY_CODE[error.error_code]
+    is_unsafe = error.recoverability == "not_recoverable" and not error.retry.retry_safe
+    if is_unsafe and MEANINGS[error.error_class].recoverability in ("retry", "retry_later"):
+        return "it may have acted; make sure before it is tried again"
+    if error.error_class in ("credential_missing", "setup_required"):
+        return "the tool has to be set up first; 'ferrule doctor' tells more"
+    return _BY_RECOVERY.get(error.recoverability, error.recoverability)
+
+
+def _providers(result: Result) -> list[str]:
+    """Whom the user has to authorize."""
+    told = result.structured_content
+    challenges = told.get("authorization", ()) if isinstance(told, dict) else ()
+    return [cleaned(str(each["id"])) for each in challenges] or ["PROVIDER"]
+
+
+_BY_CODE = {
+    "address_forbidden": "other arguments do not help, unless they name the address",
+    "upstream_changed": "other arguments do not help; somebody has to look at the change",
+    "upstream_denied": "whoever runs the system behind the tool has to allow it",
+}
+_BY_RECOVERY = {
+    "retry": "it can be tried again",
+    "retry_later": "it can be tried again later",
+    "change_arguments": "change the arguments and try again",
+    "change_arguments_or_policy": "change the arguments, or ask for another policy",
+    "discover_first": "find the tool first",
+    "request_approval": "it has to be asked for again",
+    "complete_setup": "the tool has to be set up first",
+    "not_recoverable": "trying again does not help",
+}

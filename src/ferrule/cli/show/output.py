@@ -1,9 +1,14 @@
-"""How a command shows a report: `--format`, `--output`, colours, and where the text goes. Used by check and diff."""
+"""How a command shows a report: `--format`, `--output`, colours, a progress bar, JSON, and where the text goes.
+
+The bar goes to stderr and draws nothing unless a person is watching a terminal. JSON is indented, as UTF-8, and always
+JSON, whatever number a tool answered with. It does not know what a report says.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Callable, Iterable
 from datetime import date
 from itertools import chain
@@ -18,7 +23,7 @@ from ferrule.contracts.reporter import Reporter, Surroundings
 from ferrule.definitions.compiler.discover import load
 from ferrule.definitions.reporters.builtin import REPORTERS
 from ferrule.errors import WorkspaceError
-from ferrule.model.report import Report
+from ferrule.model.diagnostic import Report
 from ferrule.workspace.parts import page_of, rule_pages
 
 _reporters: Registry[Reporter] = Registry("format", REPORTERS)
@@ -121,3 +126,41 @@ def _printable(report: Report) -> tuple[Report, dict[str, str]]:
             diagnostic = msgspec.structs.replace(diagnostic, file=shown)
         diagnostics.append(diagnostic)
     return (msgspec.structs.replace(report, diagnostics=tuple(diagnostics)) if names else report), names
+
+
+_FIRST_AFTER, _EVERY = 0.5, 0.1
+"""Seconds: short runs stay quiet, and drawing must not slow long ones."""
+_CELLS = 30
+
+
+class ProgressBar:
+    """Call it with how much is done; it draws now and then. As a context manager it wipes itself at the end."""
+
+    def __init__(self, noun: str = "files") -> None:
+        self.noun = noun
+        self._next = time.monotonic() + _FIRST_AFTER
+        self._is_drawn = False
+        self._is_watched = sys.stderr.isatty()
+
+    def __call__(self, done: int, total: int) -> None:
+        if not self._is_watched or time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + _EVERY
+        self._is_drawn = True
+        filled = _CELLS * done // max(total, 1)
+        bar = "━" * filled + "╌" * (_CELLS - filled)
+        sys.stderr.write(f"\r\x1b[2K{bar} {done:,} of {total:,} {self.noun}")
+        sys.stderr.flush()
+
+    def __enter__(self) -> ProgressBar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._is_drawn:
+            sys.stderr.write("\r\x1b[2K")
+            sys.stderr.flush()
+
+
+def json_text(value: Any) -> str:
+    """The value as indented JSON; NaN and the infinities, which JSON lacks, become null."""
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()

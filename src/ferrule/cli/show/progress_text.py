@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ferrule.cli.look import lasted
+from ferrule.cli.call_lookup import lasted
 from ferrule.definitions.reporters.excerpt import cleaned
 from ferrule.model.progress import Progress
 

@@ -1,16 +1,44 @@
-"""What explains a call that took its time: how it was scheduled and tried, what it said, who wanted it stopped."""
+"""Explains a call that took its time: how it was scheduled and tried, what it said, who wanted it stopped.
+
+It also lays out a page of text: labels on the left, text wrapped on the right, 100 columns. `story_text` joins the parts.
+"""
 
 from __future__ import annotations
 
+import json
+import textwrap
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ferrule.cli.look import clock, lasted
-from ferrule.cli.show.story_page import as_json, row
+from ferrule.cli.call_lookup import clock, lasted
+from ferrule.definitions.reporters.excerpt import cleaned
 from ferrule.ledger.history.details import milliseconds
 from ferrule.ledger.history.story import Story
 from ferrule.model.news import Cancellation, LateResult
 from ferrule.model.timestamps import parse_iso
+
+_WIDTH = 100
+_LABEL = 18
+
+
+def row(label: str, value: str) -> Iterator[str]:
+    """A label and its text, wrapped under itself. A long word is not torn."""
+    room = _WIDTH - _LABEL - 2
+    lines = textwrap.wrap(cleaned(value), room, break_long_words=False, break_on_hyphens=False) or [""]
+    for number, line in enumerate(lines):
+        yield f"  {cleaned(label) if number == 0 else '':<{_LABEL}}{line}".rstrip()
+
+
+def as_json(value: Any) -> str:
+    """A value on one line."""
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def short(digest: str) -> str:
+    """The beginning of a digest: enough to compare by eye."""
+    kind, _, rest = digest.rpartition(":")
+    return f"{kind}:{rest[:12]}" if kind else rest[:12] or "-"
+
 
 _SHOWN = 3
 """Progress records that are shown: the last ones."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ferrule.cli.look import clock, lasted
+from ferrule.cli.call_lookup import clock, lasted
 from ferrule.cli.show import story_news
-from ferrule.cli.show.story_page import as_json, row, short
+from ferrule.cli.show.story_news import as_json, row, short
 from ferrule.definitions.reporters.excerpt import cleaned
 from ferrule.ledger.history.details import milliseconds
-from ferrule.ledger.history.differences import Difference
 from ferrule.ledger.history.story import InputView, Story
+from ferrule.ledger.history.story_parts import Difference
 from ferrule.model.approval import Answer, ApprovalRequest
 from ferrule.model.decision import Decision
 from ferrule.model.failure import ToolError

@@ -18,8 +18,8 @@ from ferrule.cli.show.progress_text import progress_line
 from ferrule.contracts.registry import late
 from ferrule.model.progress import Progress
 
-_bar: Callable[[], View] = late("ferrule.cli.show.live_bar:LiveBar")
-_spinner: Callable[[str], AbstractContextManager[None]] = late("ferrule.cli.show.live_bar:spinner")
+_bar: Callable[[], View] = late("ferrule.cli.show.live:LiveBar")
+_spinner: Callable[[str], AbstractContextManager[None]] = late("ferrule.cli.show.live:spinner")
 
 
 class View(Protocol):

@@ -1,6 +1,7 @@
-"""Compiled definitions to a sealed catalog: records linked, agents joined with their tools and roles, everything packed.
+"""Builds a sealed catalog of compiled definitions: links records, joins agents with their tools and roles, packs everything.
 
-Called only when there are no errors. Nothing here depends on the machine, the day or the order of files.
+It also writes the instructions of an agent: when to use each tool, when not, and what it does to the world (AML-76). Called
+only when there are no errors. Nothing here depends on the machine, the day or the order of files.
 """
 
 from __future__ import annotations
@@ -12,14 +13,41 @@ import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from ferrule.definitions.compiler.gather import Piece
-from ferrule.definitions.compiler.instructions import instructions
 from ferrule.definitions.compiler.pack import canonical, digest_of, pack
-from ferrule.definitions.linkage import linked
+from ferrule.definitions.content.linkage import linked
 from ferrule.errors import BuildRefused
 from ferrule.model.catalog import documentation_key
 from ferrule.model.effective import effective_tools, tool_choice
 from ferrule.model.outline import AgentOutline, Library, RoleOutline
 from ferrule.model.tool import Record, Tool, raw
+
+_GUIDANCE = (
+    ("use_when", "Use it when"),
+    ("avoid_when", "Do not use it when"),
+    ("side_effects", "Warning, side effects"),
+)
+
+
+def instructions(tools: Iterable[Tool]) -> str:
+    """The instruction context of an agent with these tools, as Markdown; empty without tools."""
+    return "\n\n".join(_about(tool) for tool in tools)
+
+
+def _about(tool: Tool) -> str:
+    payload = msgspec.json.decode(tool.payload)
+    guidance = payload.get("use_guidance") if isinstance(payload, dict) else None
+    lines = [f"## {tool.name}", "", " ".join(tool.description.split())]
+    for key, heading in _GUIDANCE:
+        texts = _texts(guidance.get(key)) if isinstance(guidance, dict) else []
+        if texts:
+            lines += ["", f"{heading}:", *(f"- {text}" for text in texts)]
+    return "\n".join(lines)
+
+
+def _texts(written: Any) -> list[str]:
+    listed = written if isinstance(written, list) else [written]
+    return [" ".join(text.split()) for text in listed if isinstance(text, str) and text.strip()]
+
 
 _GRANTS = ("tools", "knowledge_bases", "collections")
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from ferrule.model.report import FileReport
+from ferrule.model.diagnostic import FileReport
 
 _MAGIC = b"ferrule check cache 1\n"
 _MAC_SIZE = 32

@@ -13,10 +13,9 @@ from ferrule.definitions.compiler import suppress
 from ferrule.definitions.compiler.locate import Located, diagnostic_of, locate, settle
 from ferrule.definitions.compiler.read import decode, read, syntax_of
 from ferrule.definitions.compiler.structure import check_structure
-from ferrule.model.diagnostic import Diagnostic, Finding, Severity
+from ferrule.model.diagnostic import Diagnostic, FileReport, Finding, Severity
 from ferrule.model.document import Document, Issue, Source
 from ferrule.model.outline import BrokenOutline, Library, Outline, ToolOutline
-from ferrule.model.report import FileReport
 
 UNREADABLE, UNRECOGNISED, CRASHED = "FER-1", "FER-2", "FER-5"
 BROKEN_KINDS = {".tool.md": "tool", ".agent.md": "agent", ".iam.md": "role"}

@@ -10,7 +10,7 @@ import msgspec
 from ferrule.definitions.compiler.gather import Piece
 from ferrule.definitions.compiler.pack import canonical, digest_of
 from ferrule.definitions.compiler.schema_changes import narrowed, weakened, without_new_names
-from ferrule.definitions.linkage import linked
+from ferrule.definitions.content.linkage import linked
 from ferrule.model.catalog import Catalog
 from ferrule.model.change import SOFT, Comparison, Part, Snapshot, ToolChange
 from ferrule.model.effective import references

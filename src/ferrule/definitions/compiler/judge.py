@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from ferrule.contracts.compat import CompatFinding, CompatRule
-from ferrule.contracts.rule import RuleSettings
+from ferrule.contracts.rule import CompatFinding, CompatRule, RuleSettings
 from ferrule.definitions.compiler import suppress
 from ferrule.definitions.compiler.check import Parts
 from ferrule.definitions.compiler.locate import diagnostic_of, locate

@@ -13,8 +13,8 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from ferrule.definitions.compiler.pack import digest_of
-from ferrule.definitions.compiler.write import flush_folder, write_whole
 from ferrule.errors import CatalogError, SealError, WorkspaceError
+from ferrule.infra.atomic_files import flush_folder, write_whole
 
 FOLDER = ".ferrule/releases"
 _PREFIX = b"ferrule release 1\n"

@@ -14,8 +14,8 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from ferrule.contracts.registry import late
-from ferrule.definitions.compiler.write import write_whole
 from ferrule.errors import SealError
+from ferrule.infra.atomic_files import write_whole
 
 _load_pem = late("cryptography.hazmat.primitives.serialization:load_pem_private_key")  # brings every other format
 

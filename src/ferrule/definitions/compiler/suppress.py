@@ -11,9 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ferrule.contracts.registry import late
-from ferrule.model.diagnostic import Diagnostic, Severity
+from ferrule.model.diagnostic import Diagnostic, Severity, Suppression
 from ferrule.model.document import Syntax
-from ferrule.model.report import Suppression
 
 comments_of: Callable[[str, Syntax], Any] = late("ferrule.definitions.compiler.comments:Comments")  # brings PyYAML
 

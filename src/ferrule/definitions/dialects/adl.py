@@ -14,11 +14,11 @@ import msgspec
 
 from ferrule.contracts.dialect import Definition, Emitted
 from ferrule.contracts.registry import late
-from ferrule.definitions.carried import stated
+from ferrule.definitions.content.extension import stated
 from ferrule.model.builtin_tools import BUILTIN_TOOLS, BuiltinTool
+from ferrule.model.credentials import is_literal_secret
 from ferrule.model.diagnostic import Finding
 from ferrule.model.document import Document, Issue, Source
-from ferrule.model.literal_secret import is_literal_secret
 from ferrule.model.loss import EXTENSION
 from ferrule.model.outline import Outline, ToolOutline
 from ferrule.model.tool import Compiled, Record, Tool, inferred, raw

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ferrule.contracts.dialect import Emitted
-from ferrule.definitions.carried import decoded, differences
+from ferrule.definitions.content.extension import decoded, differences
 from ferrule.definitions.dialects.adl import IDENTIFIER, compiled_item
 from ferrule.definitions.dialects.writing import Draft, Told, Words, Written, base_of, written
 from ferrule.model.builtin_tools import BUILTIN_TOOLS

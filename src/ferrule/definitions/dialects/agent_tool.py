@@ -10,8 +10,8 @@ from typing import Any
 
 from ferrule.contracts.dialect import Definition, Emitted
 from ferrule.contracts.registry import late
-from ferrule.definitions.carried import stated
-from ferrule.definitions.linkage import REFERRED_BY, replace_payload
+from ferrule.definitions.content.extension import stated
+from ferrule.definitions.content.linkage import REFERRED_BY, replace_payload
 from ferrule.model.diagnostic import Finding
 from ferrule.model.document import Document, Issue, Source
 from ferrule.model.loss import EXTENSION

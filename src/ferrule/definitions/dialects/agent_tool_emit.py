@@ -8,13 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 from ferrule.contracts.dialect import Emitted
-from ferrule.definitions.carried import as_json, decoded, differences
+from ferrule.definitions.content.extension import as_json, decoded, differences
+from ferrule.definitions.content.linkage import EMBEDDED_AS, REFERRED_BY
 from ferrule.definitions.dialects.agent_tool import IDS, VERSION, compiled_declaration
-from ferrule.definitions.dialects.secret_names import secret_names
-from ferrule.definitions.dialects.writing import Draft, Told, Words, Written, base_of, written
-from ferrule.definitions.linkage import EMBEDDED_AS, REFERRED_BY
+from ferrule.definitions.dialects.writing import Draft, Told, Words, Written, base_of, secret_names, written
 from ferrule.model.loss import EXTENSION
-from ferrule.model.native_ref import native_refs
+from ferrule.model.native_definition import native_refs
 from ferrule.model.tool import FACT_NAMES, Tool
 from ferrule.model.value import is_blank
 

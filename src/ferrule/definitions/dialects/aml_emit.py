@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from ferrule.contracts.dialect import Emitted
-from ferrule.definitions.carried import as_json, decoded, differences
+from ferrule.definitions.content.extension import as_json, decoded, differences
 from ferrule.definitions.dialects.aml import compiled_tool
 from ferrule.definitions.dialects.writing import Draft, Told, Words, Written, base_of, written
 from ferrule.definitions.dialects.yaml_text import yaml_text
@@ -14,7 +14,7 @@ from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.loss import EXTENSION
 from ferrule.model.tool import FACT_NAMES, Tool
 from ferrule.model.value import is_blank
-from ferrule.schema.plain_schema import plain_schema
+from ferrule.schema.inlining import plain_schema
 
 _ORDER = (
     "spec_version", "tool_id", "version", "status", "meta", "type", "approval_required", "max_calls_per_run", "log_args",

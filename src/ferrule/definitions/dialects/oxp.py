@@ -11,7 +11,7 @@ from typing import Any
 
 from ferrule.contracts.dialect import Definition, Emitted
 from ferrule.contracts.registry import late
-from ferrule.definitions.carried import stated
+from ferrule.definitions.content.extension import stated
 from ferrule.model.diagnostic import Finding
 from ferrule.model.document import Document, Issue, Source
 from ferrule.model.loss import EXTENSION

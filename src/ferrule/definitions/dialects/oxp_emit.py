@@ -7,14 +7,13 @@ import re
 from typing import Any
 
 from ferrule.contracts.dialect import Emitted
-from ferrule.definitions.carried import as_json, decoded, differences
+from ferrule.definitions.content.extension import as_json, decoded, differences
 from ferrule.definitions.dialects.oxp import EXCLUDED, compiled_definition
-from ferrule.definitions.dialects.secret_names import requirements_of
-from ferrule.definitions.dialects.writing import Draft, Told, Words, Written, base_of, written
+from ferrule.definitions.dialects.writing import Draft, Told, Words, Written, base_of, requirements_of, written
 from ferrule.model.loss import EXTENSION
 from ferrule.model.tool import Tool
 from ferrule.model.value import is_blank
-from ferrule.schema.plain_schema import plain_schema
+from ferrule.schema.inlining import plain_schema
 
 _TOOL_PART = re.compile(r"([A-Za-z0-9_]+)\.([A-Za-z0-9_]+)")
 _VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+")

@@ -16,8 +16,8 @@ from ferrule.definitions.formats.builtin import FORMATS
 from ferrule.definitions.formats.functions import FunctionList
 from ferrule.definitions.formats.offer import Offer, Offered
 from ferrule.errors import FerruleError
-from ferrule.model.nesting import is_deeper
 from ferrule.model.tool import Tool
+from ferrule.model.value import is_deeper
 
 _DEEPEST = 100
 """How deep arguments may be nested; no tool is called with deeper ones."""

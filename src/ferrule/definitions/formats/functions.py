@@ -13,19 +13,19 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ferrule.contracts.format import Reading, ReadTool, WriteOptions, Writing
-from ferrule.definitions.carried import decoded
+from ferrule.definitions.content.extension import decoded
+from ferrule.definitions.content.guidance import described
 from ferrule.definitions.formats.entries import SCHEMAS, UNREAD, Entry, Unreadable, entries
 from ferrule.definitions.formats.legal_names import NameRule
 from ferrule.definitions.formats.losses import losses_of
 from ferrule.definitions.formats.offer import Offer, Offered, fitted_schema, left_out, named, refused_name
 from ferrule.definitions.formats.origins import CameInAs, came_in_as
-from ferrule.definitions.guidance import described
 from ferrule.model.diagnostic import Finding
 from ferrule.model.loss import Loss
 from ferrule.model.tool import EMPTY, FACT_NAMES, SafetyFacts, Tool, raw
 from ferrule.model.value import JsonValue
 from ferrule.schema.internal_fields import model_schema
-from ferrule.schema.validation.compiled import compiled_schema
+from ferrule.schema.validation.validators import compiled_schema
 
 NO_ARGUMENTS: dict[str, Any] = {"type": "object", "properties": {}}
 _LONGEST_NAME = 256

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ferrule.definitions.carried import decoded, differences
+from ferrule.definitions.content.extension import decoded, differences
 from ferrule.definitions.formats.offer import Offered
 from ferrule.definitions.formats.origins import own_words
 from ferrule.model.loss import Instead, Loss

@@ -12,13 +12,13 @@ from typing import Any
 import msgspec
 
 from ferrule.contracts.format import Reading, ReadTool, WriteOptions, Writing
-from ferrule.definitions.carried import carried, decoded, differences, restored
+from ferrule.definitions.content.extension import carried, decoded, differences, restored
+from ferrule.definitions.content.guidance import described, guidance_lines
 from ferrule.definitions.formats.entries import UNREAD, Entry, Unreadable, entries
 from ferrule.definitions.formats.legal_names import NameRule
 from ferrule.definitions.formats.mcp_words import hints_of, icons_of, input_schema
 from ferrule.definitions.formats.offer import named
 from ferrule.definitions.formats.origins import CameInAs, came_in_as, doubts, own_words
-from ferrule.definitions.guidance import described, guidance_lines
 from ferrule.infra.lockfile.tools import DIALECT, tool_of, unusable
 from ferrule.model.diagnostic import Finding
 from ferrule.model.loss import META_EXTENSION, Loss

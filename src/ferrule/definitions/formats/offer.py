@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ferrule.definitions.carried import decoded
+from ferrule.definitions.content.extension import decoded
 from ferrule.definitions.formats.entries import LEFT_OUT, REFUSED_NAME
 from ferrule.definitions.formats.legal_names import NameRule, legal
 from ferrule.definitions.formats.origins import CameInAs

@@ -1,19 +1,261 @@
-"""OpenAPI documents: read in every version, written in 3.1."""
+"""OpenAPI documents as a format: read in every version by `openapi_reading.py`, written here as one document of 3.1.
+
+A tool that came from an OpenAPI document, and an AML tool that calls an API, is written as the operation it is; any other as
+`POST /name` with its arguments as the body. What OpenAPI has no words for stands in the operation under our key.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
 
 from ferrule.contracts.format import Reading, ReadTool, WriteOptions, Writing
+from ferrule.definitions.content.extension import ORIGIN, carried, decoded, differences
+from ferrule.definitions.formats.offer import left_out
 from ferrule.definitions.formats.openapi_reading import DIALECT, Reader
-from ferrule.definitions.formats.openapi_writing import Writer
+from ferrule.definitions.formats.origins import came_in_as, own_words
 from ferrule.definitions.openapi.drafts import namespace_of
-from ferrule.definitions.openapi.read import read_document, version_of
-from ferrule.definitions.openapi.shape import LEFT_OUT, SYNTAX
+from ferrule.definitions.openapi.names import name_of
+from ferrule.definitions.openapi.operation_documents import VERSION, place_of, put_into, version_for
+from ferrule.definitions.openapi.read import METHODS, read_document, version_of
+from ferrule.definitions.openapi.shape import LEFT_OUT, SYNTAX, Heading, mapping
+from ferrule.definitions.openapi.writing import Written, plain_operation, rest_operation, said
 from ferrule.model.diagnostic import Finding
-from ferrule.model.tool import Tool
+from ferrule.model.loss import EXTENSION, Loss
+from ferrule.model.tool import Tool, raw
 from ferrule.model.value import JsonValue
+from ferrule.schema.internal_fields import internal_fields, model_schema
 from ferrule.schema.references import Broken
+
+Read = Callable[[JsonValue, str, Mapping[str, str]], Reading]
+_WHY = {
+    "tool_id": "an operation is known by its id alone",
+    "namespace": "a document has one title, and no namespaces",
+    "version": "a document has one version for all",
+    "tool_kind": "everything in a document is an operation",
+    "inferred_facts": "a method says little about what a tool may do",
+    "lifecycle": "an operation is deprecated or not",
+    "credentials": "a security scheme does not say where its secret is kept",
+    "description": "nothing in an operation says it like that",
+}
+
+
+class Writer:
+    """Writes one document."""
+
+    def __init__(self, tools: Sequence[Tool], options: WriteOptions, read: Read) -> None:
+        self._read = read
+        self._options = options
+        self._out: list[Finding] = []
+        self._names: dict[str, str] = {}
+        self._tools = [tool for tool in tools if self._is_callable(tool)]
+        self._operations: list[tuple[Tool, Written]] = []
+        self._schemas: dict[str, Any] = {}
+        self._schemes: dict[str, Any] = {}
+        self._taken: set[tuple[str, str]] = set()
+
+    def _is_callable(self, tool: Tool) -> bool:
+        if tool.exposed_as is None:
+            return True
+        self._out.append(left_out(tool, "it is a resource or a prompt, which nobody calls by an operation"))
+        return False
+
+    def writing(self) -> Writing:
+        """The document, and what it does not say."""
+        taken: set[str] = set()
+        for tool in self._tools:
+            self._operations.append((tool, self._written(tool, self._name(tool, taken))))
+        document = self._document()
+        back = {each.path: each.tool for each in self._read(document, "", self._names).tools}
+        losses: list[Loss] = []
+        for tool, written in self._operations:
+            read = back.get(place_of(written.path, written.method))
+            losses += self._carry(tool, written, read)
+        again: dict[Any, Tool] = {}
+        if not self._options.is_plain:
+            again = {each.path: each.tool for each in self._read(document, "", self._names).tools}
+        return Writing(document, tuple(self._settled(losses, back, again)), tuple(self._out), self._names)
+
+    def _name(self, tool: Tool, taken: set[str]) -> str:
+        had = came_in_as(tool, DIALECT)
+        name = made = (_operation_in(had.definition)[2].get("operationId") if had is not None else None) or tool.name
+        number = 1
+        while made in taken:
+            number += 1
+            made = f"{name}_{number}"
+        taken.add(made)
+        if made != tool.name:
+            self._names[made] = tool.name
+        return str(made)
+
+    def _written(self, tool: Tool, name: str) -> Written:
+        shown = tool if not internal_fields(tool) else msgspec.structs.replace(tool, input_schema=model_schema(tool))
+        for make in (_own_operation, rest_operation):
+            made = make(shown, name)
+            if made is not None and (made.path, made.method) not in self._taken and self._fits(made):
+                break
+        else:
+            made = plain_operation(shown, name)
+            number = 1
+            while (made.path, made.method) in self._taken:
+                number += 1
+                made = plain_operation(shown, f"{name}_{number}")._replace(operation={**made.operation})
+        self._taken.add((made.path, made.method))
+        self._schemas |= made.schemas
+        self._schemes |= made.schemes
+        return made
+
+    def _fits(self, made: Written) -> bool:
+        """False when a component of the same name says something else."""
+        return all(self._schemas.get(name, schema) == schema for name, schema in made.schemas.items()) and all(
+            self._schemes.get(name, scheme) == scheme for name, scheme in made.schemes.items()
+        )
+
+    def _document(self) -> dict[str, Any]:
+        spaces = {tool.namespace for tool in self._tools}
+        versions = {tool.version for tool in self._tools}
+        titles = {_info(tool).get("title") for tool in self._tools}
+        title = self._options.title or (titles.pop() if len(titles) == 1 and None not in titles else None)
+        title = title or (spaces.pop() if len(spaces) == 1 else "") or "Tools"
+        version = versions.pop() if len(versions) == 1 else None
+        servers = {written.server for _, written in self._operations}
+        shared = servers.pop() if len(servers) == 1 else ""
+        newest = max([VERSION, *(version_for(each.method, each.operation) for _, each in self._operations)])
+        made: dict[str, Any] = {"openapi": newest, "info": {"title": title, "version": version or "1.0.0"}}
+        if shared:
+            made["servers"] = [{"url": shared}]
+        paths: dict[str, Any] = {}
+        for _, written in self._operations:
+            if written.server and not shared:
+                written.operation["servers"] = [{"url": written.server}]
+            put_into(paths.setdefault(written.path, {}), written.method, written.operation)
+        made["paths"] = paths
+        components = {
+            "schemas": dict(sorted(self._schemas.items())),
+            "securitySchemes": dict(sorted(self._schemes.items())),
+        }
+        components = {key: value for key, value in components.items() if value}
+        if components:
+            made["components"] = components
+        return made
+
+    def _carry(self, tool: Tool, written: Written, read: Tool | None) -> list[Loss]:
+        """Puts what an operation does not say under our key, and tells it."""
+        if read is None:  # nothing that we write is unreadable; if it is, everything is lost
+            return [_loss(tool, "name", "the operation cannot be read back", is_lost=True)]
+        places = differences(tool, read)
+        is_own = tool.dialect == DIALECT
+        if not self._options.is_plain:
+            extension = self._extension(tool, read)
+            if extension:
+                written.operation[EXTENSION] = extension
+        losses = [_loss(tool, place, _why(place)) for place in places]
+        if not is_own:
+            losses += [_loss(tool, key, "OpenAPI has no place for it") for key in own_words(tool)]
+        return losses
+
+    def _extension(self, tool: Tool, read: Tool) -> dict[str, Any]:
+        if not internal_fields(tool):
+            made = carried(tool, read)
+        else:
+            made = carried(tool, read, with_origin=False)
+            made = {key: value for key, value in made.items() if key not in ("input_schema", "runtime_input_schema")}
+        if (
+            tool.dialect == DIALECT == read.dialect
+            and ORIGIN not in made
+            and decoded(tool.payload) != decoded(read.payload)
+        ):
+            made[ORIGIN] = {"dialect": DIALECT, "payload": decoded(tool.payload)}
+        return dict(decoded(raw(made))) if made else {}
+
+    def _settled(self, losses: list[Loss], back: dict[Any, Tool], again: dict[Any, Tool]) -> list[Loss]:
+        """The losses, each with what was put instead."""
+        final: dict[str, set[str]] = {}
+        kept: dict[str, bool] = {}
+        for tool, written in self._operations:
+            path = place_of(written.path, written.method)
+            read = again.get(path) or back.get(path)
+            final[tool.tool_id] = set(differences(tool, read)) if read is not None else set()
+            kept[tool.tool_id] = read is not None and read.dialect == tool.dialect
+        made = []
+        for loss in losses:
+            lost = final[loss.tool_id]
+            is_word = "." in loss.field and loss.field.partition(".")[0] not in ("facts",)
+            is_lost = (
+                not kept[loss.tool_id] if is_word else (loss.field in lost or loss.field.partition("/")[0] in lost)
+            )
+            if self._options.is_plain or is_lost:
+                made.append(msgspec.structs.replace(loss, instead="dropped", put=""))
+            else:
+                made.append(loss)
+        return made
+
+
+def _operation_in(definition: dict[str, Any]) -> tuple[str, str, dict[str, Any]]:
+    """The one operation of a tool's own document: its path, its method, and what it says."""
+    for path, item in mapping(definition, "paths").items():
+        several = item if isinstance(item, dict) else {}
+        for method, operation in {**several, **mapping(several, "additionalOperations")}.items():
+            if isinstance(operation, dict) and method != "additionalOperations":
+                return str(path), str(method), operation
+    return "", "", {}
+
+
+def _info(tool: Tool) -> dict[str, Any]:
+    had = came_in_as(tool, DIALECT)
+    return mapping(had.definition, "info") if had is not None else {}
+
+
+def _own_operation(tool: Tool, name: str) -> Written | None:
+    """A tool that came from OpenAPI as the operation it was, with what somebody changed since."""
+    had = came_in_as(tool, DIALECT)
+    if had is None:
+        return None
+    path, method, operation = _operation_in(had.definition)
+    if not path:
+        return None
+    components = mapping(had.definition, "components")
+    servers = had.definition.get("servers")
+    server = servers[0].get("url", "") if isinstance(servers, list) and servers and isinstance(servers[0], dict) else ""
+    words = said(tool, name)
+    if words.get("description") == operation.get("summary") and "description" not in operation:
+        words.pop("description", None)
+    if "operationId" not in operation and name == name_of(_heading(path, method, operation)):
+        words.pop("operationId")
+    rest = {key: value for key, value in operation.items() if key not in ("operationId", *_SAID)}
+    return Written(
+        path,
+        method.upper() if method in (*METHODS, "query") else method,
+        {**words, **rest},
+        str(server),
+        mapping(components, "securitySchemes"),
+        mapping(components, "schemas"),
+    )
+
+
+_SAID = ("summary", "description", "tags", "deprecated")
+
+
+def _heading(path: str, method: str, operation: dict[str, Any]) -> Heading:
+    return Heading(method.upper(), path, "", (), operation, {}, (), ())
+
+
+def _why(place: str) -> str:
+    field = place.partition("/")[0]
+    if field in ("input_schema", "output_schema", "runtime_input_schema"):
+        return "an operation says it in another way, or not at all"
+    if field.startswith("facts."):
+        return "a method does not say it"
+    return _WHY.get(field, "OpenAPI has no place for it")
+
+
+def _loss(tool: Tool, field: str, why: str, *, is_lost: bool = False) -> Loss:
+    if is_lost:
+        return Loss(tool_id=tool.tool_id, field=field, why=why)
+    return Loss(tool_id=tool.tool_id, field=field, why=why, instead="extension", put=EXTENSION)
+
 
 _PARTS = frozenset({"paths", "webhooks", "components", "info", "definitions"})
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import msgspec
 
-from ferrule.definitions.carried import restored
+from ferrule.definitions.content.extension import restored
 from ferrule.definitions.formats.origins import doubts
 from ferrule.definitions.openapi.drafts import KIND, Draft, Drafting
-from ferrule.definitions.openapi.modern import Modern
 from ferrule.definitions.openapi.names import name_of
+from ferrule.definitions.openapi.operation_documents import Modern
 from ferrule.definitions.openapi.read import OpenApi
 from ferrule.definitions.openapi.shape import Heading, Media
 from ferrule.definitions.openapi.writing import JSON, answer_pointer, body_pointer, relocated

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ferrule.definitions.beyond import beyond
-from ferrule.definitions.carried import ORIGIN, decoded, extension_of, loosened, restored
+from ferrule.definitions.content.extension import ORIGIN, decoded, extension_of, loosened, restored
+from ferrule.definitions.content.native_fields import beyond
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.tool import Tool
 from ferrule.model.value import Path

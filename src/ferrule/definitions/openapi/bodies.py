@@ -8,9 +8,8 @@ from ferrule.definitions.openapi.entries import Entry, described
 from ferrule.definitions.openapi.keywords import BINARY
 from ferrule.definitions.openapi.read import OpenApi
 from ferrule.definitions.openapi.schemas import Schemas
-from ferrule.definitions.openapi.shape import CHOICE, LEFT_OUT, PARAMETER, Body, Media
+from ferrule.definitions.openapi.shape import CHOICE, LEFT_OUT, PARAMETER, Body, Media, mapping, text
 from ferrule.definitions.openapi.wording import bounded, joined, spoken
-from ferrule.definitions.openapi.written import mapping, text
 from ferrule.model.diagnostic import Severity
 from ferrule.schema.references import broken
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ferrule.definitions.openapi.read import OpenApi
-from ferrule.definitions.openapi.shape import SECURITY
+from ferrule.definitions.openapi.shape import SECURITY, mapping, text
 from ferrule.definitions.openapi.wording import words_of
-from ferrule.definitions.openapi.written import mapping, text
 from ferrule.model.diagnostic import Severity
 from ferrule.model.value import Path
 from ferrule.schema.references import Broken

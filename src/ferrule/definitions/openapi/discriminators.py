@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from ferrule.definitions.openapi.written import mapping, text
+from ferrule.definitions.openapi.shape import mapping, text
 from ferrule.schema.references import Broken, References, Target
 
 if TYPE_CHECKING:

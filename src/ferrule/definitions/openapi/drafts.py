@@ -11,14 +11,13 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ferrule.definitions.openapi.addresses import Address, Addresses
-from ferrule.definitions.openapi.answering import Answering, answering_of
+from ferrule.definitions.openapi.arguments import Sending, sending_of
 from ferrule.definitions.openapi.credentials import Access, Security
-from ferrule.definitions.openapi.descriptions import description_of, title_of
+from ferrule.definitions.openapi.descriptions import description_of, paging_of, title_of
 from ferrule.definitions.openapi.names import name_of, unique
-from ferrule.definitions.openapi.paging import paging_of
 from ferrule.definitions.openapi.read import OpenApi
+from ferrule.definitions.openapi.responses import Answering, answering_of
 from ferrule.definitions.openapi.schemas import Schemas
-from ferrule.definitions.openapi.sending import Sending, sending_of
 from ferrule.definitions.openapi.shape import CHOICE, Heading, Operation
 from ferrule.definitions.openapi.wording import words_of
 from ferrule.model.tool import FACT_NAMES, SafetyFacts

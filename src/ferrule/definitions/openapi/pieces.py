@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from ferrule.definitions.openapi.shape import PARAMETER, SYNTAX, Answer, Body, Heading, Media, Parameter
-from ferrule.definitions.openapi.written import mapping, text
+from ferrule.definitions.openapi.shape import PARAMETER, SYNTAX, Answer, Body, Heading, Media, Parameter, mapping, text
 from ferrule.model.value import Path, type_name
 from ferrule.schema.references import Broken
 

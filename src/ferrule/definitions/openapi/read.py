@@ -9,8 +9,17 @@ from collections.abc import Iterator
 from typing import Any
 
 from ferrule.definitions.openapi.pieces import read_answers, read_body, read_parameters
-from ferrule.definitions.openapi.shape import SYNTAX, Answer, Heading, Operation, Parameter, Server, Version
-from ferrule.definitions.openapi.written import mapping, text
+from ferrule.definitions.openapi.shape import (
+    SYNTAX,
+    Answer,
+    Heading,
+    Operation,
+    Parameter,
+    Server,
+    Version,
+    mapping,
+    text,
+)
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.value import JsonValue, Path, type_name
 from ferrule.schema.references import REFERENCE, Broken, Load, References, broken

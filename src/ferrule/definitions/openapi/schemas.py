@@ -25,8 +25,7 @@ from ferrule.definitions.openapi.wording import spoken
 from ferrule.model.diagnostic import Severity
 from ferrule.model.value import Path, type_name
 from ferrule.schema.merging import Merger
-from ferrule.schema.recursion import Circles
-from ferrule.schema.references import REFERENCE, Broken, Target
+from ferrule.schema.references import REFERENCE, Broken, Circles, Target
 
 MOST_HEIGHT = 18
 """Schemas within one another; each is two or three levels of a file."""

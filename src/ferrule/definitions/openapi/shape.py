@@ -1,4 +1,8 @@
-"""The one shape into which documents of every version are read. Schemas stay as they were written; `schemas.py` knows them."""
+"""The one shape into which documents of every version are read.
+
+Schemas stay as they were written; `schemas.py` knows them. `mapping` and `text` take a member of an object that somebody
+else wrote for what it should be, or give nothing.
+"""
 
 from __future__ import annotations
 
@@ -128,3 +132,15 @@ class Operation(NamedTuple):
     """Alternatives, each a mapping of scheme to scopes; None when nothing is said at all."""
     servers: tuple[Server, ...]
     docs_url: str
+
+
+def mapping(value: dict[str, Any], key: str) -> dict[str, Any]:
+    """A member that is an object; an empty one for anything else."""
+    found = value.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def text(value: dict[str, Any], key: str) -> str:
+    """A member that is text; nothing for anything else."""
+    found = value.get(key)
+    return found if isinstance(found, str) else ""

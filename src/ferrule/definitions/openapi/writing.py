@@ -8,9 +8,9 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from ferrule.definitions.carried import decoded
-from ferrule.definitions.openapi.modern import escaped
-from ferrule.definitions.openapi.written import mapping
+from ferrule.definitions.content.extension import decoded
+from ferrule.definitions.openapi.operation_documents import escaped
+from ferrule.definitions.openapi.shape import mapping
 from ferrule.model.tool import Tool
 
 JSON = "application/json"

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ferrule.contracts.reporter import Surroundings
-from ferrule.model.diagnostic import Diagnostic, Severity
-from ferrule.model.report import Report
+from ferrule.model.diagnostic import Diagnostic, Report, Severity
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 

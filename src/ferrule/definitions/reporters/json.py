@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from ferrule.contracts.reporter import Surroundings
-from ferrule.model.report import Report
+from ferrule.model.diagnostic import Report
 
 
 class JsonReporter:

@@ -11,8 +11,7 @@ from itertools import groupby
 from xml.sax.saxutils import escape, quoteattr
 
 from ferrule.contracts.reporter import Surroundings
-from ferrule.model.diagnostic import Diagnostic, Severity
-from ferrule.model.report import Report
+from ferrule.model.diagnostic import Diagnostic, Report, Severity
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters XML 1.0 cannot hold, not even escaped."""

@@ -14,8 +14,7 @@ import msgspec
 
 from ferrule.contracts.reporter import Surroundings
 from ferrule.contracts.rule import RuleInfo
-from ferrule.model.diagnostic import Diagnostic, Severity
-from ferrule.model.report import Report
+from ferrule.model.diagnostic import Diagnostic, Report, Severity
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 HOME = "https://github.com/ferrule-dev/ferrule"

@@ -7,8 +7,7 @@ from functools import lru_cache
 
 from ferrule.contracts.reporter import Surroundings
 from ferrule.definitions.reporters.excerpt import cleaned, excerpt
-from ferrule.model.diagnostic import Diagnostic, Severity
-from ferrule.model.report import Report, Summary
+from ferrule.model.diagnostic import Diagnostic, Report, Severity, Summary
 
 _RESET, _BOLD, _DIM = "\x1b[0m", "\x1b[1m", "\x1b[2m"
 _COLOURS = {Severity.ERROR: "\x1b[1;31m", Severity.WARNING: "\x1b[1;33m", Severity.INFO: "\x1b[1;36m"}

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
+from ferrule.contracts.type_tree import SILENT, Words
 from ferrule.definitions.stubs.places import Place
-from ferrule.model.type_tree import SILENT, Words
 from ferrule.model.value import is_number
 from ferrule.schema.fitting.words import told
 

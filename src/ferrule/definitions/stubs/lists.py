@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from ferrule.contracts.type_tree import ListOf, TupleOf, Type
 from ferrule.definitions.stubs.alternatives import Alternative
-from ferrule.definitions.stubs.growth import ANYTHING, Growth, key_of, saying
+from ferrule.definitions.stubs.growth import ANYTHING, Growth, key_of, saying, singular
 from ferrule.definitions.stubs.limits import limits, words
 from ferrule.definitions.stubs.places import Node, Place
-from ferrule.definitions.stubs.type_names import singular
-from ferrule.model.type_tree import ListOf, TupleOf, Type
 from ferrule.model.value import is_integer
 
 _SHAPING = frozenset({"items", "prefixItems", "additionalItems", "minItems", "maxItems"})

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 from ferrule.contracts.language import SourceFile
 from ferrule.definitions.stubs.folder import is_plain
-from ferrule.definitions.stubs.ignoring import IGNORE_FILES, Ignored
+from ferrule.definitions.stubs.ignore_files import IGNORE_FILES, Ignored
 from ferrule.definitions.stubs.runs import RECORD_FILE, FileNote, Run, normal, sha256_of
 from ferrule.errors import WorkspaceError
 

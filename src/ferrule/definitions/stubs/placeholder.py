@@ -14,8 +14,8 @@ from ferrule.definitions.stubs.lists import positions_at
 from ferrule.definitions.stubs.places import Document, Node, Place
 from ferrule.definitions.stubs.records import about, required_of
 from ferrule.model.value import MISSING, Missing, is_integer
-from ferrule.schema.validation.compiled import compiled_schema
 from ferrule.schema.validation.samples import LONGEST, samples
+from ferrule.schema.validation.validators import compiled_schema
 
 _DEEPEST = 12
 _MOST_TRIED = 60

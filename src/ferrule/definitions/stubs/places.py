@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urljoin
 
-from ferrule.model.type_tree import Note
+from ferrule.contracts.type_tree import Note
 from ferrule.schema.fitting.merging import ANNOTATIONS
 from ferrule.schema.walk import positions
 

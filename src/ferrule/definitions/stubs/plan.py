@@ -1,7 +1,9 @@
-"""Tools with their names and types: what a language writes stubs of.
+"""Plans stubs: tools with their names, types and contracts, which a language writes as source.
 
-Names of files and types are legal, distinct and as stable as can be: a tool's own name gives them, and other tools matter only
-where they want the same (`identifiers.py`). Nothing is resolved or looked up here that a definition does not say.
+Names of files and types are legal, distinct and as stable as can be: a tool's own name gives them, and other tools matter
+only where they want the same (`identifiers.py`). Nothing is resolved or looked up here that a definition does not say.
+Eight digits stand for a tool's contract, that is for what it takes, gives and is given: they change with those, not with
+what is said about them, and another tool has others, so that nobody's code does another tool's work.
 """
 
 from __future__ import annotations
@@ -9,22 +11,84 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import sha256
 from typing import Any, NamedTuple
 
 import msgspec
 
 from ferrule.contracts.language import Injected, Language, Plan, Project, StubKind, ToolPlan
-from ferrule.definitions.stubs.contract import contract_of
+from ferrule.contracts.type_tree import TypeTree
 from ferrule.definitions.stubs.identifiers import Style, identifiers, pascal, snake
 from ferrule.definitions.stubs.placeholder import placeholder_of
 from ferrule.definitions.stubs.runs import Names
 from ferrule.definitions.stubs.tree import type_tree
 from ferrule.model.builtin_tools import BUILTIN_TOOLS
 from ferrule.model.canonical import digest_of_tool
-from ferrule.model.injection import CONFIG, LOGGER, entries_of
+from ferrule.model.native_definition import CONFIG, LOGGER, entries_of
 from ferrule.model.tool import Tool
-from ferrule.model.type_tree import TypeTree
 from ferrule.schema.internal_fields import model_schema
+from ferrule.schema.walk import LIST_KEYWORDS, MAP_KEYWORDS, SCHEMA_KEYWORDS
+
+_DIGITS = 8
+_SAID = frozenset(
+    [
+        *(
+            "title",
+            "description",
+            "examples",
+            "example",
+            "default",
+            "deprecated",
+            "readOnly",
+            "writeOnly",
+            "$comment",
+            "xml",
+        ),
+        *("x-enum-descriptions", "x-enumDescriptions"),
+    ]
+)
+"""Words for readers. A default is one of them: it is never filled in (AML-31)."""
+_IN_ANY_ORDER = frozenset({"required", "type"})
+
+
+def contract_of(
+    tool_id: str,
+    input_schema: msgspec.Raw | bytes,
+    output_schema: msgspec.Raw | bytes | None,
+    inject: Sequence[str] = (),
+) -> str:
+    """The digits of a tool, whatever the order of the keys of its schemas. `inject`: what it is given beside its input."""
+    parts = [_shape_text(input_schema), b"" if output_schema is None else _shape_text(output_schema)]
+    parts.append(msgspec.json.encode([tool_id, *inject]))
+    return sha256(b"\n".join(parts)).hexdigest()[:_DIGITS]
+
+
+def _shape_text(schema: msgspec.Raw | bytes) -> bytes:
+    try:
+        return msgspec.json.encode(_shape(msgspec.json.decode(schema)), order="sorted")
+    except (RecursionError, ValueError):
+        return bytes(schema)
+
+
+def _shape(schema: Any) -> Any:
+    """The schema without its words."""
+    if not isinstance(schema, dict):
+        return schema
+    shape: dict[str, Any] = {}
+    for keyword, operand in schema.items():
+        if keyword in _SAID or (keyword.startswith("x-") and not keyword.startswith("x-enum")):
+            continue
+        if isinstance(operand, dict) and keyword in MAP_KEYWORDS:
+            operand = {name: _shape(inner) for name, inner in operand.items()}
+        elif isinstance(operand, dict) and keyword in SCHEMA_KEYWORDS:
+            operand = _shape(operand)
+        elif isinstance(operand, list) and (keyword in LIST_KEYWORDS or keyword == "items"):
+            operand = [_shape(inner) for inner in operand]
+        elif isinstance(operand, list) and keyword in _IN_ANY_ORDER:
+            operand = sorted(operand, key=repr)
+        shape[keyword] = operand
+    return shape
+
 
 Progress = Callable[[int, int], None]
 """Told how many tools are done, and how many there are."""

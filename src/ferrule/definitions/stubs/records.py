@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ferrule.definitions.stubs.alternatives import Alternative
-from ferrule.definitions.stubs.growth import ANYTHING, Growth, key_of, saying
-from ferrule.definitions.stubs.limits import limits, needs, words
-from ferrule.definitions.stubs.lists import positions_at
-from ferrule.definitions.stubs.places import Node, Place
-from ferrule.definitions.stubs.scalars import plain
-from ferrule.model.type_tree import (
+from ferrule.contracts.type_tree import (
     Integer,
     ListOf,
     MapOf,
@@ -25,6 +19,12 @@ from ferrule.model.type_tree import (
     Type,
     Words,
 )
+from ferrule.definitions.stubs.alternatives import Alternative
+from ferrule.definitions.stubs.growth import ANYTHING, Growth, key_of, saying
+from ferrule.definitions.stubs.limits import limits, needs, words
+from ferrule.definitions.stubs.lists import positions_at
+from ferrule.definitions.stubs.places import Node, Place
+from ferrule.definitions.stubs.scalars import plain
 
 SHAPING = frozenset(
     [

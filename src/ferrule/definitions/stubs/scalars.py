@@ -8,11 +8,22 @@ from typing import Any, TypeGuard
 
 from msgspec.structs import replace
 
+from ferrule.contracts.type_tree import (
+    Boolean,
+    Choice,
+    Constant,
+    Enumeration,
+    Integer,
+    Named,
+    Number,
+    Text,
+    Type,
+    Words,
+)
 from ferrule.definitions.stubs.alternatives import Alternative, is_whole
 from ferrule.definitions.stubs.growth import Growth, saying
 from ferrule.definitions.stubs.limits import words
 from ferrule.definitions.stubs.places import Node, Place
-from ferrule.model.type_tree import Boolean, Choice, Constant, Enumeration, Integer, Named, Number, Text, Type, Words
 from ferrule.model.value import is_number
 from ferrule.schema.fitting.typed import NUMBER as NUMERIC
 from ferrule.schema.fitting.typed import STRING

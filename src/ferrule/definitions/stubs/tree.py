@@ -6,17 +6,7 @@ from typing import Any
 
 import msgspec
 
-from ferrule.definitions.stubs.alternatives import Alternative, alternatives
-from ferrule.definitions.stubs.growth import ANYTHING, DEEPEST, Growth, key_of, saying
-from ferrule.definitions.stubs.identifiers import ACRONYMS
-from ferrule.definitions.stubs.limits import limits, words
-from ferrule.definitions.stubs.lists import list_type
-from ferrule.definitions.stubs.places import NEUTRAL, Document, Node, Place
-from ferrule.definitions.stubs.records import SHAPING, object_type
-from ferrule.definitions.stubs.scalars import plain, scalar
-from ferrule.definitions.stubs.type_names import TypeNames, is_definition
-from ferrule.definitions.stubs.unions import losing_nothing, union_type
-from ferrule.model.type_tree import (
+from ferrule.contracts.type_tree import (
     Alias,
     Anything,
     Declaration,
@@ -32,6 +22,15 @@ from ferrule.model.type_tree import (
     TypeTree,
     Union,
 )
+from ferrule.definitions.stubs.alternatives import Alternative, alternatives
+from ferrule.definitions.stubs.growth import ANYTHING, DEEPEST, Growth, TypeNames, is_definition, key_of, saying
+from ferrule.definitions.stubs.identifiers import ACRONYMS
+from ferrule.definitions.stubs.limits import limits, words
+from ferrule.definitions.stubs.lists import list_type
+from ferrule.definitions.stubs.places import NEUTRAL, Document, Node, Place
+from ferrule.definitions.stubs.records import SHAPING, object_type
+from ferrule.definitions.stubs.scalars import plain, scalar
+from ferrule.definitions.stubs.unions import losing_nothing, union_type
 from ferrule.model.value import JsonValue
 
 NULL = Null()

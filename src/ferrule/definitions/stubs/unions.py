@@ -8,16 +8,15 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from ferrule.contracts.type_tree import Anything, Declaration, Named, Record, Type, Union, Variant
 from ferrule.definitions.stubs.alternatives import Alternative, alternatives, is_whole, kinds_of
-from ferrule.definitions.stubs.growth import ANYTHING, Growth, key_of
+from ferrule.definitions.stubs.growth import ANYTHING, Growth, is_definition, key_of, last_step
 from ferrule.definitions.stubs.identifiers import Style, identifiers, pascal
 from ferrule.definitions.stubs.limits import words
 from ferrule.definitions.stubs.lists import positions_at
 from ferrule.definitions.stubs.places import NEUTRAL, Node, Place
 from ferrule.definitions.stubs.records import required_of
 from ferrule.definitions.stubs.scalars import together
-from ferrule.definitions.stubs.type_names import is_definition, last_step
-from ferrule.model.type_tree import Anything, Declaration, Named, Record, Type, Union, Variant
 from ferrule.schema.fitting.merging import key_of as value_key
 
 _SCALARS = ("string", "number", "boolean")

@@ -1,5 +1,9 @@
-"""Who we are at AWS, and one signed request. The keys come from the library's own chain, or from a secret; signing is the
-library's; the request goes through our guarded client."""
+"""Finds the identity of this process at AWS, and sends one signed request.
+
+Keys come from the library's own chain (variables, profiles, web identity, containers, machines) or from a secret. The chain
+works in a thread, for it reads files and asks the metadata service; it speaks for the operator, not for a definition, so it
+does not go through the guard of the network. The library signs; the request goes through our guarded client.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +17,60 @@ from urllib.parse import quote
 import msgspec
 
 from ferrule.contracts.executor import ExecutionFailed
-from ferrule.infra.clouds.aws_chain import credentials_of, region_of, session_of
+from ferrule.infra.clouds.api_request import reach
 from ferrule.infra.clouds.aws_errors import AwsError, aws_error, aws_failure
-from ferrule.infra.clouds.kept import Fresh, Kept
-from ferrule.infra.clouds.reached import reach
+from ferrule.infra.clouds.expiring_cache import Fresh, Kept
 from ferrule.infra.drivers import load_driver
 from ferrule.infra.network.client import DEFAULT_BYTES, Client, Fetched, Headers
 from ferrule.infra.network.guard import Guard
+
+_WEB_IDENTITY = {
+    "web_identity_token_file": "AWS_WEB_IDENTITY_TOKEN_FILE",
+    "role_arn": "AWS_ROLE_ARN",
+    "role_session_name": "AWS_ROLE_SESSION_NAME",
+}
+
+
+def session_of(env: Mapping[str, str]) -> Any:
+    """A session of the library that knows the variables given, where they differ from those of the process."""
+    session = load_driver("botocore.session").Session()
+    variables: Mapping[str, tuple[Any, Any, Any, Any]] = session.session_var_map
+    for name, (_, names, _, _) in dict(variables).items():
+        for variable in [names] if isinstance(names, str) else names or ():
+            if variable in env:
+                session.set_config_variable(name, env[variable])
+                break
+    return session
+
+
+def credentials_of(session: Any, env: Mapping[str, str]) -> Any | None:
+    """The credentials that the library's chain finds first; None when it finds none. Blocks."""
+    known = load_driver("botocore.credentials")
+    found = known.EnvProvider(environ=env).load()
+    if found is not None:
+        return found
+    chain = session.get_component("credential_provider")
+    if env.get("AWS_WEB_IDENTITY_TOKEN_FILE"):
+        said = {name: env[variable] for name, variable in _WEB_IDENTITY.items() if env.get(variable)}
+        provider = known.AssumeRoleWithWebIdentityProvider(
+            load_config=lambda: {"profiles": {"given": said}},
+            client_creator=session.create_client,
+            profile_name="given",
+            cache={},
+            disable_env_vars=True,
+        )
+        chain.insert_before("assume-role-with-web-identity", provider)
+    chain.remove("container-role")
+    chain.insert_before("iam-role", known.ContainerProvider(environ=env))
+    if env.get("AWS_EC2_METADATA_DISABLED", "").lower() == "true":
+        chain.remove("iam-role")
+    return chain.load_credentials()
+
+
+def region_of(session: Any, env: Mapping[str, str]) -> str | None:
+    """The region this process works in, as variables or the profile say it."""
+    return env.get("AWS_REGION") or env.get("AWS_DEFAULT_REGION") or session.get_config_variable("region") or None
+
 
 _KEEP_SECONDS = 60.0
 """Then the library is asked again: it knows which keys expire and renews them early, and finds a file that has changed."""

@@ -6,10 +6,9 @@ import re
 from typing import Any, NamedTuple
 
 from ferrule.contracts.executor import ExecutionFailed
-from ferrule.infra.clouds.reached import REFUSED, Meaning, class_of_status, json_object, status_failure
+from ferrule.infra.clouds.api_request import REFUSED, Meaning, class_of_status, json_object, status_failure
 from ferrule.infra.network.client import Fetched
-from ferrule.model.excerpt import excerpt
-from ferrule.model.failure import ErrorClass
+from ferrule.model.failure import ErrorClass, excerpt
 
 _REFUSED = (
     "AuthFailure ExpiredToken ExpiredTokenException IncompleteSignature IncompleteSignatureException InvalidAccessKeyId"

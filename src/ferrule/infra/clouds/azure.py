@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ferrule.contracts.executor import ExecutionFailed
-from ferrule.infra.clouds.kept import Fresh
+from ferrule.infra.clouds.expiring_cache import Fresh
 from ferrule.infra.clouds.tokens import Account, TokenCloud, known_by
 from ferrule.infra.drivers import load_driver
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ferrule.contracts.executor import ExecutionFailed
+from ferrule.infra.clouds.api_request import bearer, json_object, reach, status_failure
 from ferrule.infra.clouds.azure import Azure
 from ferrule.infra.clouds.gcp import Gcp
-from ferrule.infra.clouds.reached import bearer, json_object, reach, status_failure
 from ferrule.infra.network.client import Client, Fetched
 
 _GOOGLE = "https://cloudfunctions.googleapis.com"

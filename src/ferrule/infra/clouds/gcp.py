@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from ferrule.contracts.executor import ExecutionFailed
-from ferrule.infra.clouds.kept import Fresh
+from ferrule.infra.clouds.expiring_cache import Fresh
 from ferrule.infra.clouds.tokens import HOUR, Account, TokenCloud, known_by
 from ferrule.infra.drivers import load_driver
 

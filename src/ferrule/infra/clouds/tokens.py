@@ -14,8 +14,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 from ferrule.contracts.executor import ExecutionFailed
-from ferrule.infra.clouds.kept import Fresh, Kept
-from ferrule.infra.clouds.reached import REFUSED, json_object, reach, status_failure
+from ferrule.infra.clouds.api_request import REFUSED, json_object, reach, status_failure
+from ferrule.infra.clouds.expiring_cache import Fresh, Kept
 from ferrule.infra.network.client import Client
 
 HOUR = 3600

@@ -15,11 +15,11 @@ from urllib.parse import quote, urlencode
 import msgspec
 
 from ferrule.contracts.executor import Context, ExecutionFailed
+from ferrule.infra.clouds.api_request import REFUSED, json_object, reach, status_failure
 from ferrule.infra.clouds.aws import aws_failure
 from ferrule.infra.clouds.clouds import Clouds
+from ferrule.infra.clouds.expiring_cache import Fresh, Kept
 from ferrule.infra.clouds.functions import azure_function, google_function_url
-from ferrule.infra.clouds.kept import Fresh, Kept
-from ferrule.infra.clouds.reached import REFUSED, json_object, reach, status_failure
 from ferrule.infra.network.client import Fetched
 from ferrule.infra.network.urls import BadUrl, Target, parse_url
 from ferrule.model.credentials import TOKEN_URL, Credentials, SecretRef

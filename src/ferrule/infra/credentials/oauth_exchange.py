@@ -16,8 +16,7 @@ import msgspec
 
 from ferrule.contracts.credentials import Vault
 from ferrule.contracts.executor import Context, ExecutionFailed
-from ferrule.infra.credentials.oauth_http import asked
-from ferrule.infra.credentials.oauth_metadata import Endpoints
+from ferrule.infra.credentials.oauth_metadata import Endpoints, asked
 from ferrule.infra.credentials.oauth_pending import Pending
 from ferrule.infra.credentials.oauth_records import OAuthProvider
 from ferrule.infra.credentials.tokens import Grant, Owner

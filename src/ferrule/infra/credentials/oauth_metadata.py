@@ -1,7 +1,8 @@
-"""Where a provider's endpoints are: as the settings say, or as the provider says about itself (RFC 8414, OpenID Connect).
+"""Finds a provider's endpoints: as the settings say, or as the provider says about itself (RFC 8414, OpenID Connect).
 
-What a provider says counts only when it calls itself exactly as the settings call it, and only `https` addresses are taken,
-or `http` ones of hosts in `[network] allow`.
+A provider's own word counts only when it calls itself exactly as the settings call it, and only `https` addresses are
+taken, or `http` ones of hosts in `[network] allow`. Every request to a provider goes through here; messages never hold
+anything of an answer's body, since it may hold tokens.
 """
 
 from __future__ import annotations
@@ -12,12 +13,38 @@ from collections.abc import Callable, Collection
 import msgspec
 
 from ferrule.contracts.executor import ExecutionFailed
-from ferrule.infra.credentials.oauth_http import asked
 from ferrule.infra.credentials.oauth_records import OAuthProvider
 from ferrule.infra.credentials.sealed import name_of
-from ferrule.infra.network.client import Client, Fetched
-from ferrule.infra.network.guard import Guard
+from ferrule.infra.network.client import Client, Fetched, Headers
+from ferrule.infra.network.guard import Forbidden, Guard
+from ferrule.infra.network.request import BadRequest, BrokenAnswer, TooLong, Unreachable
 from ferrule.infra.network.urls import BadUrl, Target, parse_url
+
+_SECONDS = 15.0
+
+
+async def asked(
+    client: Client, name: str, method: str, target: Target, headers: Headers, body: bytes, max_bytes: int
+) -> Fetched:
+    """A provider's answer, whatever its status. Raises ExecutionFailed."""
+    accepted = (*headers, ("Accept", "application/json"))
+    try:
+        return await client.fetch(method, target, accepted, body, max_bytes=max_bytes, timeout_seconds=_SECONDS)
+    except Forbidden as error:
+        raise ExecutionFailed("policy_blocked", f"[oauth.{name}]: {error}", code="address_forbidden") from None
+    except Unreachable as error:
+        raise _down(name, f"{error}") from None
+    except TimeoutError:
+        raise _down(name, f"{target.host} did not answer within {_SECONDS:g} seconds") from None
+    except (BrokenAnswer, TooLong, BadRequest) as error:
+        raise _down(name, f"{target.host} gave no answer that can be used: {error}") from None
+
+
+def _down(name: str, why: str) -> ExecutionFailed:
+    return ExecutionFailed(
+        "dependency_unavailable", f"the provider {name!r} cannot be asked: {why}", code="provider_unavailable"
+    )
+
 
 _KEPT_SECONDS = 3600.0
 _MOST_BYTES = 256 * 1024

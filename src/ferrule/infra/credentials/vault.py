@@ -17,7 +17,7 @@ import msgspec
 from ferrule.contracts.credentials import Shown
 from ferrule.contracts.executor import Context, ExecutionFailed
 from ferrule.contracts.secrets import SecretSource, SecretUnavailable
-from ferrule.infra.clouds.kept import Fresh, Kept
+from ferrule.infra.clouds.expiring_cache import Fresh, Kept
 from ferrule.infra.credentials.broker import Secret
 from ferrule.infra.credentials.shapes import shape_problem
 from ferrule.model.credentials import Credentials, SecretRef

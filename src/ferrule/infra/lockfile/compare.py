@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from ferrule.infra.lockfile.native import Native, digest, shown
+from ferrule.infra.lockfile.file import Native, digest, shown
 
 Kind = Literal["changed", "renamed", "vanished", "new"]
 _ALIKE = 0.6

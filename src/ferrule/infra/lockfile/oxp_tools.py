@@ -15,11 +15,10 @@ from typing import Any
 import msgspec
 
 from ferrule.errors import SettingsError
-from ferrule.infra.lockfile.file import LOCK_FILE, read_lock
-from ferrule.infra.lockfile.native import Native, is_usable_name
+from ferrule.infra.lockfile.file import LOCK_FILE, Native, is_usable_name, read_lock
 from ferrule.model.tool import Tool, inferred, raw
 from ferrule.model.upstreams import OxpServer, OxpUpstreams
-from ferrule.schema.validation.compiled import compiled_schema
+from ferrule.schema.validation.validators import compiled_schema
 
 SERVER_DIALECT = "oxp_server"
 """The dialect of tools that live on an OXP server; those of definition files are `oxp`."""

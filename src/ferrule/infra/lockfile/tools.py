@@ -14,11 +14,10 @@ from typing import Any
 import msgspec
 
 from ferrule.errors import SettingsError
-from ferrule.infra.lockfile.file import LOCK_FILE, read_lock
-from ferrule.infra.lockfile.native import Native, is_usable_name
+from ferrule.infra.lockfile.file import LOCK_FILE, Native, is_usable_name, read_lock
 from ferrule.model.tool import Tool, inferred, raw
 from ferrule.model.upstreams import McpServer, McpUpstreams
-from ferrule.schema.validation.compiled import compiled_schema
+from ferrule.schema.validation.validators import compiled_schema
 
 DIALECT = "mcp"
 _log = logging.getLogger("ferrule.mcp")

@@ -12,11 +12,18 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule.infra.network.connection import Connection
-from ferrule.infra.network.dial import dial
-from ferrule.infra.network.failures import BadRequest, BrokenAnswer, TooLong, Unreachable
 from ferrule.infra.network.guard import Guard
-from ferrule.infra.network.pool import Host
-from ferrule.infra.network.request import Body, Headers, Request, write_request
+from ferrule.infra.network.pool import Host, dial
+from ferrule.infra.network.request import (
+    BadRequest,
+    Body,
+    BrokenAnswer,
+    Headers,
+    Request,
+    TooLong,
+    Unreachable,
+    write_request,
+)
 from ferrule.infra.network.response import Response
 from ferrule.infra.network.urls import Target, parse_url
 

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import httptools
 
-from ferrule.infra.network.failures import BadRequest, BrokenAnswer, Unreachable
-from ferrule.infra.network.request import Request
+from ferrule.infra.network.request import BadRequest, BrokenAnswer, Request, Unreachable
 from ferrule.infra.network.response import Arrival, Response
 
 if TYPE_CHECKING:

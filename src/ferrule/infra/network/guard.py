@@ -1,15 +1,82 @@
-"""Decides which hosts may be dialled: a name is resolved once, every address is looked at, and only such an address is used.
+"""Decides which hosts may be dialled: resolves a name once, checks every address, and lets only such an address be used.
 
-What resolves to loopback, private, link-local, metadata or other special ranges needs its host in `[network] allow`.
+A host that resolves to loopback, private, link-local, metadata or other special ranges, however an address is wrapped in
+another, needs its name in `[network] allow`. `parse_target` and `checked_addresses` say the same about addresses in
+settings: https, unless the host is listed.
 """
 
 from __future__ import annotations
 
+import ipaddress
 import socket
 from collections.abc import Callable, Collection
 
-from ferrule.infra.network.public import is_public
+from ferrule.errors import SettingsError
 from ferrule.infra.network.urls import BadUrl, Target, parse_url
+
+_NOT_PUBLIC_4 = tuple(
+    map(
+        ipaddress.IPv4Network,
+        (
+            "0.0.0.0/8",  # this host
+            "10.0.0.0/8",
+            "100.64.0.0/10",  # behind a provider's NAT; 100.100.100.200 is a metadata service
+            "127.0.0.0/8",
+            "168.63.129.16/32",  # Azure's own services, metadata among them
+            "169.254.0.0/16",  # link-local; 169.254.169.254 is the metadata service of most clouds
+            "172.16.0.0/12",
+            "192.0.0.0/24",  # protocol assignments; 192.0.0.192 is a metadata service
+            "192.0.2.0/24",  # documentation, as are the two below
+            "192.88.99.0/24",  # relays of 6to4
+            "192.168.0.0/16",
+            "198.18.0.0/15",  # benchmarks
+            "198.51.100.0/24",
+            "203.0.113.0/24",
+            "224.0.0.0/4",  # multicast
+            "240.0.0.0/4",  # reserved, and broadcast
+        ),
+    )
+)
+_PUBLIC_6 = ipaddress.IPv6Network("2000::/3")
+_NOT_PUBLIC_6 = tuple(
+    map(
+        ipaddress.IPv6Network,
+        (
+            "2001::/23",  # protocol assignments, Teredo among them
+            "2001:db8::/32",  # documentation
+            "3fff::/20",  # documentation
+        ),
+    )
+)
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+_ISATAP = (0x0000_5EFE, 0x0200_5EFE)
+
+
+def is_public(address: str) -> bool:
+    """True for an address of the open internet; an IPv6 address with an IPv4 one inside is what that one is."""
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    if isinstance(parsed, ipaddress.IPv4Address):
+        return not any(parsed in network for network in _NOT_PUBLIC_4)
+    if parsed.scope_id is not None:
+        return False
+    inner = _inner(parsed)
+    if inner is not None and not is_public(str(inner)):
+        return False
+    if parsed.ipv4_mapped is not None or parsed in _NAT64:
+        return True
+    return parsed in _PUBLIC_6 and not any(parsed in network for network in _NOT_PUBLIC_6)
+
+
+def _inner(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
+    """The IPv4 address that packets to an IPv6 one may end at."""
+    last = ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF)
+    if address.ipv4_mapped is not None or address in _NAT64 or int(address) >> 32 & 0xFFFF_FFFF in _ISATAP:
+        return last
+    return address.sixtofour
+
 
 Resolve = Callable[[str, int], list[str]]
 """Gives the addresses of a host, as text. Raises OSError."""
@@ -86,3 +153,24 @@ def _entry(text: str) -> tuple[str, int | None] | None:
     if target.path != "/" or bare.endswith("/"):
         return None
     return target.host, target.port if bare.rpartition("]")[2].count(":") else None
+
+
+def parse_target(url: str, allowed: Collection[str], what: str = "webhook") -> Target:
+    """The parts of a URL. Raises SettingsError for one that nothing should be sent to; `what` it is for stands in the message."""
+    try:
+        target = parse_url(url)
+    except BadUrl as error:
+        raise SettingsError(f"the {what} address cannot be used: {error}") from None
+    if not target.is_secure and not Guard(allowed).lists(target):
+        raise SettingsError(
+            f"the {what} to {target.host} must use https, or {target.host} must stand in [network] allow"
+        )
+    return target
+
+
+def checked_addresses(target: Target, allowed: Collection[str], resolver: Resolve = resolve) -> list[str]:
+    """The addresses to connect to, in order. Raises PermissionError when one of them is not public, OSError otherwise."""
+    try:
+        return Guard(allowed, resolver).addresses(target)
+    except Forbidden as error:
+        raise PermissionError(str(error)) from None

@@ -16,8 +16,7 @@ import h2.events
 import h2.exceptions
 import h2.settings
 
-from ferrule.infra.network.failures import BrokenAnswer, Unreachable
-from ferrule.infra.network.request import Request
+from ferrule.infra.network.request import BrokenAnswer, Request, Unreachable
 from ferrule.infra.network.response import Response
 from ferrule.infra.network.streams import Stream
 

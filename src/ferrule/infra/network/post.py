@@ -1,11 +1,15 @@
-"""A signed POST to one address: one attempt, no redirects, and an answer that is read only so far.
+"""Sends a signed POST to one address: one attempt, no redirects, and a bounded answer.
 
-The name is resolved and every address of it looked at before anything is sent; the connection goes to that very address.
+The name is resolved and every address of it checked before anything is sent; the connection goes to that very address.
+`Ferrule-Signature: t=<seconds since 1970>,v1=<hex>`, where v1 is the HMAC-SHA256 of `<t>.<body>`, so that neither time nor
+body can be changed, nor the message replayed later. Notifiers and hooks use it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import hmac
 import http.client
 import io
 import ssl
@@ -14,8 +18,36 @@ from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 from ferrule.errors import SettingsError
-from ferrule.infra.network.address import Resolve, Target, checked_addresses, parse_target, resolve
-from ferrule.infra.network.signature import DELIVERY_HEADER, SIGNATURE_HEADER, signature
+from ferrule.infra.network.guard import Resolve, checked_addresses, parse_target, resolve
+from ferrule.infra.network.urls import Target
+
+SIGNATURE_HEADER = "Ferrule-Signature"
+DELIVERY_HEADER = "Ferrule-Delivery"
+"""The same for every attempt to tell the same notice: remember it for the length of the window to spot a replay."""
+WINDOW_SECONDS = 300
+
+
+def signature(secret: bytes, at: int, body: bytes) -> str:
+    """The header for a body sent at this second."""
+    return f"t={at},v1={_mac(secret, at, body)}"
+
+
+def is_authentic(secret: bytes, header: str, body: bytes, *, now: int, window_seconds: int = WINDOW_SECONDS) -> bool:
+    """True when a body came from whoever holds the secret, unchanged, within the last minutes."""
+    fields = [part.strip().partition("=") for part in header.split(",")]
+    times = [value for name, _, value in fields if name == "t"]
+    given = [value for name, _, value in fields if name == "v1"]
+    if len(times) != 1 or not times[0].isascii() or not times[0].isdigit() or len(times[0]) > 12:
+        return False
+    at = int(times[0])
+    expected = _mac(secret, at, body).encode()
+    is_signed = any(hmac.compare_digest(expected, value.encode()) for value in given)
+    return is_signed and abs(now - at) <= window_seconds
+
+
+def _mac(secret: bytes, at: int, body: bytes) -> str:
+    return hmac.new(secret, str(at).encode() + b"." + body, hashlib.sha256).hexdigest()
+
 
 _LEAST_SECRET = 16
 _LONGEST_HEAD = 64 * 1024

@@ -11,9 +11,8 @@ from typing import NamedTuple
 from urllib.parse import urljoin
 
 from ferrule.infra.network.client import Client
-from ferrule.infra.network.failures import BadRequest, BrokenAnswer
 from ferrule.infra.network.guard import Forbidden, Guard
-from ferrule.infra.network.request import Body, Headers
+from ferrule.infra.network.request import BadRequest, Body, BrokenAnswer, Headers
 from ferrule.infra.network.response import Response
 from ferrule.infra.network.urls import Target, parse_url
 

@@ -1,4 +1,8 @@
-"""One request, checked and written down. Whatever could be read as a second request, or as another length, is refused here."""
+"""Checks one request and writes it down; defines the failures that a request can end in.
+
+Whatever could be read as a second request, or as another length, is refused here. A failure says what it means for whoever
+sent the request; messages name hosts, never what was sent.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,33 @@ from collections.abc import AsyncIterable, Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
-from ferrule.infra.network.failures import BadRequest
 from ferrule.infra.network.urls import Target
+
+
+class Unreachable(OSError):
+    """Nobody answers, or it is not who it should be. Nothing came back."""
+
+    def __init__(self, message: str, *, is_sent: bool = False) -> None:
+        super().__init__(message)
+        self.is_sent = is_sent
+        """True when the request may have arrived, and may have been acted upon. False: certainly nothing happened."""
+
+
+class BrokenAnswer(Exception):
+    """What came back is no HTTP, cannot be unpacked, or ended too early."""
+
+
+class TooLong(Exception):
+    """An answer over its limit; the rest was not read."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"the answer is longer than {limit} bytes")
+        self.limit = limit
+
+
+class BadRequest(ValueError):
+    """A request that cannot be written down as HTTP."""
+
 
 Headers = Iterable[tuple[str, str]]
 Body = bytes | AsyncIterable[bytes]

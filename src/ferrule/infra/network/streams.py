@@ -11,8 +11,7 @@ import h2.errors
 import h2.exceptions
 
 from ferrule.infra.network.connection import measured
-from ferrule.infra.network.failures import BrokenAnswer, Unreachable
-from ferrule.infra.network.request import Request
+from ferrule.infra.network.request import BrokenAnswer, Request, Unreachable
 from ferrule.infra.network.response import Arrival, Response
 
 if TYPE_CHECKING:

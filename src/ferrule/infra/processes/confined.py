@@ -17,10 +17,8 @@ import msgspec
 
 from ferrule.contracts.executor import Context, ExecutionFailed
 from ferrule.contracts.payloads import PayloadWriter
-from ferrule.infra.processes.covers import covers_of
-from ferrule.infra.processes.folder import Folder, FolderRefused, open_folder
-from ferrule.infra.processes.limits import Limits, limiting
-from ferrule.infra.processes.programs import ENVIRONMENT, FOLDERS, NoSuchProgram, find_program
+from ferrule.infra.processes.programs import ENVIRONMENT, FOLDERS, Limits, NoSuchProgram, find_program, limiting
+from ferrule.infra.processes.protected_files import Folder, FolderRefused, covers_of, open_folder
 from ferrule.infra.processes.run import Ended, Facts, Start, run_program
 from ferrule.infra.processes.sandbox import Bubblewrap, Sandbox, SandboxMode, confining, find_bubblewrap
 from ferrule.model.failure import ErrorClass

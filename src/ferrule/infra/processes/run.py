@@ -16,10 +16,10 @@ from typing import Literal, cast
 import msgspec
 
 from ferrule.contracts.payloads import Kept, PayloadWriter
-from ferrule.infra.processes.limits import Limits
 from ferrule.infra.processes.output import Capture, Lines
-from ferrule.infra.processes.patience import Patience
+from ferrule.infra.processes.programs import Limits
 from ferrule.infra.processes.tree import Tree
+from ferrule.infra.tasks import Patience
 
 Reason = Literal["exited", "timeout", "aborted", "too_much_output", "too_many_processes", "not_confined"]
 

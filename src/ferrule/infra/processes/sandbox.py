@@ -14,9 +14,8 @@ from typing import Literal
 
 import msgspec
 
-from ferrule.infra.processes.covers import Covers
-from ferrule.infra.processes.folder import FOLDER_FLAGS, Folder, FolderRefused
 from ferrule.infra.processes.programs import ENVIRONMENT, NoSuchProgram, find_program
+from ferrule.infra.processes.protected_files import FOLDER_FLAGS, Covers, Folder, FolderRefused
 
 SandboxMode = Literal["required", "preferred", "off"]
 

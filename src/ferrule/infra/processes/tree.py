@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import NamedTuple
 
-from ferrule.infra.processes.patience import Patience
+from ferrule.infra.tasks import Patience
 
 _LOOK_SECONDS = 0.01
 _MOST_SECONDS = 5.0

@@ -10,10 +10,10 @@ import msgspec
 
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.contracts.secrets import SecretUnavailable
+from ferrule.infra.clouds.api_request import json_object
 from ferrule.infra.clouds.aws import aws_failure
 from ferrule.infra.clouds.clouds import Clouds
-from ferrule.infra.clouds.reached import json_object
-from ferrule.infra.secrets.questions import TIMEOUT_SECONDS, unavailable
+from ferrule.infra.secrets.store_request import TIMEOUT_SECONDS, unavailable
 from ferrule.model.credentials import SecretRef
 
 _HEADERS = (

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from ferrule.contracts.secrets import SecretUnavailable
 from ferrule.infra.clouds.clouds import Clouds
 from ferrule.infra.network.urls import BadUrl, Target, parse_url
-from ferrule.infra.secrets.questions import ask
+from ferrule.infra.secrets.store_request import ask
 from ferrule.model.credentials import SecretRef
 
 _API = "7.4"

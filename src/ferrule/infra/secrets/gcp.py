@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from ferrule.contracts.secrets import SecretUnavailable
 from ferrule.infra.clouds.clouds import Clouds
-from ferrule.infra.secrets.questions import ask
+from ferrule.infra.secrets.store_request import ask
 from ferrule.model.credentials import SecretRef
 
 _POLYNOMIAL = 0x82F63B78

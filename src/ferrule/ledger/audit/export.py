@@ -19,10 +19,9 @@ import msgspec
 from ferrule.contracts.ledger import HeadRow, RawRow, SourceDamaged, TableName
 from ferrule.errors import LedgerError
 from ferrule.ledger.audit.findings import Findings, Verdict
-from ferrule.ledger.audit.kinds import CALL, ENDED, NEWS, PRUNED
 from ferrule.ledger.audit.verify import check_head, find_anchor, is_signature, verdict
 from ferrule.ledger.audit.walk import Progress, Walk
-from ferrule.ledger.chain import commitment, kind_number
+from ferrule.ledger.chain import CALL, ENDED, NEWS, PRUNED, commitment, kind_number
 from ferrule.model.journal import KINDS, Kind
 from ferrule.model.timestamps import iso
 

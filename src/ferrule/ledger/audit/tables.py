@@ -14,8 +14,8 @@ from typing import Any
 import msgspec
 
 from ferrule.contracts.ledger import KEY_COLUMNS, TABLES, RawRow, TableName
-from ferrule.ledger.audit.anchor import Anchor
 from ferrule.ledger.audit.findings import Findings
+from ferrule.ledger.audit.histories import Anchor
 from ferrule.ledger.tables import Tables
 from ferrule.model.journal import KINDS, Mark, OpenCall
 

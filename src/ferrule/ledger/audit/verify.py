@@ -10,8 +10,8 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from ferrule.contracts.ledger import TABLES, HeadRow, RawRow, Source, SourceDamaged
-from ferrule.ledger.audit.anchor import Anchor, from_facts
 from ferrule.ledger.audit.findings import Findings, Verdict
+from ferrule.ledger.audit.histories import Anchor, from_facts
 from ferrule.ledger.audit.tables import compare
 from ferrule.ledger.audit.walk import Progress, Walk
 from ferrule.ledger.audit.witness import Sighting, check_witness

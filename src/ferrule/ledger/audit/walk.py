@@ -13,12 +13,10 @@ from typing import Any, get_args
 import msgspec
 
 from ferrule.contracts.ledger import RawRow, SourceDamaged
-from ferrule.ledger.audit.anchor import Anchor, Restored, from_facts
 from ferrule.ledger.audit.findings import Findings
-from ferrule.ledger.audit.histories import Histories
-from ferrule.ledger.audit.kinds import CALL, ERASED, LAST_CALL_KIND, NEWS, OPENED, PRUNED
+from ferrule.ledger.audit.histories import Anchor, Histories, Restored, from_facts
 from ferrule.ledger.audit.tables import Replay
-from ferrule.ledger.chain import NO_PAYLOAD, START, row_hash
+from ferrule.ledger.chain import CALL, ERASED, LAST_CALL_KIND, NEWS, NO_PAYLOAD, OPENED, PRUNED, START, row_hash
 from ferrule.model.journal import KINDS, News, NewsBody
 
 _decode_facts = msgspec.msgpack.Decoder(dict[str, Any]).decode

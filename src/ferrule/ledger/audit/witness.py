@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ferrule.ledger.audit.anchor import Restored
 from ferrule.ledger.audit.findings import Findings
+from ferrule.ledger.audit.histories import Restored
 from ferrule.ledger.audit.walk import Walk
 
 

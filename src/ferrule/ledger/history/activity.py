@@ -1,9 +1,8 @@
 """What calls did in the last hour, counted minute by minute as their rows come: how many, how they ended, how long they took.
 
 A call counts in the minute of its last row. Time in which a person was asked counts for nobody's latency, nor does a call that
-was refused before it ran. Memory is bounded
-whatever the rate: times are histograms, and beyond a number of callers only the whole is counted, which is then told.
-Rows must come in the order of the ledger; who reads them from there is `lately.py`.
+was refused before it ran. Memory is bounded whatever the rate: times are histograms, and beyond a number of callers only the
+whole is counted, which is then told. Rows must come in the order of the ledger; `recent_activity.py` reads them from there.
 """
 
 from __future__ import annotations

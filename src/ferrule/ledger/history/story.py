@@ -8,17 +8,19 @@ from typing import Any, TypeAlias
 import msgspec
 
 from ferrule.ledger.history.details import attempts_of, json_of, milliseconds
-from ferrule.ledger.history.differences import Difference, differences
 from ferrule.ledger.history.order import Entered, steps_of
-from ferrule.ledger.history.records import (
+from ferrule.ledger.history.story_parts import (
+    Difference,
+    PhaseRun,
     answer_record,
     attempt_record,
+    differences,
     hook_record,
     mutation_records,
+    phase_runs,
     request_record,
     who_and_what,
 )
-from ferrule.ledger.history.timing import PhaseRun, phase_runs
 from ferrule.model.approval import Answer, ApprovalRequest
 from ferrule.model.decision import Decision
 from ferrule.model.failure import ToolError

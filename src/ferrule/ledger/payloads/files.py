@@ -27,11 +27,10 @@ from ferrule.contracts.payloads import (
     address_of,
     uri_of,
 )
-from ferrule.ledger.payloads.file_writer import FileWriter
+from ferrule.ledger.payloads.file_writer import FileWriter, kept_in
 from ferrule.ledger.payloads.folders import LiveFolder, entered
 from ferrule.ledger.payloads.labels import UNKNOWN_TYPE, damaged, expired, file_name, span, unknown
 from ferrule.ledger.payloads.labels import media_type as tidy_media_type
-from ferrule.ledger.payloads.trailer import kept_in
 
 KEPT, LIVE = "kept", "live"
 _CHUNK = 256 * 1024

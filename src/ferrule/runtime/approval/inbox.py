@@ -19,9 +19,19 @@ from ferrule.model.approval import ADMIN, APPROVE, Answer, ApprovalRequest, Dele
 from ferrule.model.failure import Stop
 from ferrule.model.journal import WAITING_STATES, OpenCall, Payload, header_of
 from ferrule.model.result import Pending, Result
-from ferrule.runtime.approval.answering import answer_of, answered_row, input_row, rejection, settlement
+from ferrule.runtime.approval.answers import (
+    answer_of,
+    answered_row,
+    delegation_of,
+    delegation_row,
+    delegations_in,
+    handed_on,
+    input_row,
+    name_problem,
+    rejection,
+    settlement,
+)
 from ferrule.runtime.approval.check import Unsatisfied, binding_for, is_satisfied
-from ferrule.runtime.approval.delegation import delegation_of, delegation_row, delegations_in, handed_on, name_problem
 from ferrule.runtime.approval.inputs import Inputs, answer_payload, edit, edit_payload, hidden_values
 from ferrule.runtime.approval.key import ApprovalKey
 from ferrule.runtime.approval.story import Question, question_of, what_became_of
@@ -34,7 +44,7 @@ from ferrule.runtime.approval.waiting import (
     why_no_rejection,
     why_no_settling,
 )
-from ferrule.schema.validation.compiled import compiled_schema, first_error
+from ferrule.schema.validation.validators import compiled_schema, first_error
 
 Resume: TypeAlias = Callable[[str], Awaitable[Result | Pending | None]]
 """Lets an approved call go on; gives how it ended, or that it waits again."""

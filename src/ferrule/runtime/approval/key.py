@@ -1,15 +1,20 @@
-"""The approval key: seals requests and answers, and keeps sensitive inputs of parked calls unreadable in the ledger.
+"""The approval key, which seals requests, answers and sensitive inputs, and the callback tokens made with it.
 
-It lives outside the ledger, so that whoever can write the database can neither approve a call nor read its secrets.
+The key lives outside the ledger, so that whoever can write the database can neither approve a call nor read its secrets,
+nor make a token. A token lets a posted task be answered from outside: its holder may give exactly one answer to exactly
+one call, for a time; the ledger sees to the "one".
 """
 
 from __future__ import annotations
 
+import binascii
 import hashlib
 import hmac
 import os
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from pathlib import Path
 
+import msgspec
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
@@ -60,3 +65,46 @@ class ApprovalKey:
 
 def _derived(root: bytes, use: bytes) -> bytes:
     return hmac.new(root, use, hashlib.sha256).digest()
+
+
+CHANNEL = "callback"
+"""The channel that such answers come by."""
+_PREFIX = "frc_"
+_WORD = b"ferrule callback 1"
+_MAC_BYTES = 32
+_LONGEST = 400
+
+
+class _Grant(msgspec.Struct, frozen=True, array_like=True):
+    invocation_id: str
+    expires_at: int
+    """Microseconds since 1970."""
+
+
+_decode = msgspec.msgpack.Decoder(_Grant).decode
+
+
+def callback_token(key: ApprovalKey, invocation_id: str, expires_at: int) -> str:
+    """A token for one call's answer."""
+    grant = msgspec.msgpack.encode(_Grant(invocation_id, expires_at))
+    return _PREFIX + urlsafe_b64encode(_mac(key, grant) + grant).decode().rstrip("=")
+
+
+def call_of(key: ApprovalKey, token: str, now: int) -> str | None:
+    """The call a token is for; None for one that was not made here, was changed, or is too old."""
+    if not isinstance(token, str) or not token.startswith(_PREFIX) or len(token) > _LONGEST:
+        return None
+    try:
+        text = token.removeprefix(_PREFIX).encode("ascii")
+        whole = urlsafe_b64decode(text + b"=" * (-len(text) % 4))
+    except (UnicodeEncodeError, binascii.Error, ValueError):
+        return None
+    mac, written = whole[:_MAC_BYTES], whole[_MAC_BYTES:]
+    if not hmac.compare_digest(mac, _mac(key, written)):
+        return None
+    grant = _decode(written)
+    return grant.invocation_id if now < grant.expires_at else None
+
+
+def _mac(key: ApprovalKey, grant: bytes) -> bytes:
+    return hmac.new(key.secret, len(_WORD).to_bytes(8, "big") + _WORD + grant, hashlib.sha256).digest()

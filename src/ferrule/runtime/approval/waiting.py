@@ -9,9 +9,9 @@ import msgspec
 from ferrule.errors import AccessError, FerruleError, InboxError
 from ferrule.model.approval import APPROVE, Answer, ApprovalRequest, Delegation, Identity
 from ferrule.model.timestamps import MICROSECONDS, iso
-from ferrule.runtime.approval.delegation import handed_on
+from ferrule.runtime.approval.answers import handed_on
+from ferrule.runtime.approval.check import Objection, named, objection, person
 from ferrule.runtime.approval.key import ApprovalKey
-from ferrule.runtime.approval.people import Objection, named, objection, person
 from ferrule.runtime.approval.story import Question
 
 

@@ -16,9 +16,8 @@ from ferrule.contracts.executor import Context, ExecutionFailed, Output, Support
 from ferrule.contracts.payloads import kept_block
 from ferrule.infra.processes.command_line import CommandRefused, Whitelist, argv_of
 from ferrule.infra.processes.confined import Confinement, Finished, check_program, failure_of, run_confined
-from ferrule.infra.processes.limits import Limits
-from ferrule.runtime.builtins.config import BashConfig
-from ferrule.runtime.builtins.place import Place
+from ferrule.infra.processes.programs import Limits
+from ferrule.runtime.builtins.config import BashConfig, Place
 
 _ENDED_BY_US = -1
 """The exit code of a command that did not end by itself."""

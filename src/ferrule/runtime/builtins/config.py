@@ -1,19 +1,24 @@
-"""The settings of each built-in tool: `spec.config.tools.<id>` of the agent file, over which the environment wins (ADL-22).
+"""Settings of each built-in tool, and the place where it works: one workspace, and what of it no tool ever touches.
 
-`TOOLS_READ_MAX_LINES=100` sets one of them; lists are separated by commas; an empty variable counts as not set. What cannot
-be used as it is written turns the tool off, with a message that says what to mend: nothing is guessed.
+Settings are `spec.config.tools.<id>` of the agent file, over which the environment wins (ADL-22):
+`TOOLS_READ_MAX_LINES=100` sets one of them; lists are separated by commas; an empty variable counts as not set. A
+setting that cannot be used as it is written turns the tool off, with a message that says what to mend: nothing is
+guessed.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Literal
 
 import msgspec
 
 from ferrule.contracts.executor import ExecutionFailed
+from ferrule.infra.network.guard import Guard
 from ferrule.model.builtin_tools import BUILTIN_TOOLS, ConfigType
+from ferrule.runtime.functions.threads import Threads
 
 _YES = frozenset({"1", "t", "true", "y", "yes", "on"})
 _NO = frozenset({"0", "f", "false", "n", "no", "off"})
@@ -187,3 +192,29 @@ def _wrong(message: str) -> ExecutionFailed:
 
 def _off(message: str) -> ExecutionFailed:
     return ExecutionFailed("capability_gap", message, code="feature_disabled")
+
+
+ALWAYS_PROTECTED = (".ferrule", "ferrule.toml", "ferrule.pub", "policy.toml")
+"""Keys, ledger, payloads, settings, trusted keys and policy: a tool that could write them could allow itself anything."""
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything a built-in tool gets besides its own settings."""
+
+    root: Path
+    """The workspace folder; what relative paths in settings are under."""
+    environment: Mapping[str, str]
+    threads: Threads
+    """For work that waits without `await`."""
+    guard: Guard
+    """Which addresses may be reached."""
+    protected: tuple[Path, ...] = ()
+    """Absolute paths of files and folders that no built-in tool reads or writes."""
+    fixed: Callable[[], frozenset[str]] = frozenset
+    """Gives the real paths of files that a built-in tool may read and not change: definitions, and code of this process."""
+    sandbox: Literal["required", "preferred", "off"] = "required"
+    """`[builtins] sandbox`: whether commands run in one."""
+    max_output_bytes: int = 64 * 1024**2
+    """`[builtins] max_output_bytes`: what one command may write to its output."""
+    max_result_chars: int = 50_000
+    """`[results] max_inline_chars`: what a result that is not stored may hold."""

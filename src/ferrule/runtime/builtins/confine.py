@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ferrule.contracts.executor import ExecutionFailed
-from ferrule.runtime.builtins.mishap import misguided, mishaps, shown, violation
+from ferrule.runtime.builtins.failures import misguided, mishaps, shown, violation
 
 _LONGEST_PATH = 4096
 _LONGEST_NAME = 255

@@ -6,10 +6,9 @@ import os
 from typing import Any
 
 from ferrule.contracts.executor import Context, ExecutionFailed, Support
-from ferrule.runtime.builtins.config import EditConfig
+from ferrule.runtime.builtins.config import EditConfig, Place
 from ferrule.runtime.builtins.confine import Roots, Spot, open_regular
-from ferrule.runtime.builtins.mishap import misguided, shown
-from ferrule.runtime.builtins.place import Place
+from ferrule.runtime.builtins.failures import misguided, shown
 from ferrule.runtime.builtins.replace import replacing
 from ferrule.runtime.builtins.write import encoded
 

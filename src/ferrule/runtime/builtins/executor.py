@@ -15,8 +15,7 @@ from ferrule.contracts.registry import Registry
 from ferrule.infra.network.guard import Guard, Resolve, resolve
 from ferrule.model.tool import Tool
 from ferrule.runtime.builtins.builtin import BUILTINS
-from ferrule.runtime.builtins.config import Config, load_config
-from ferrule.runtime.builtins.place import ALWAYS_PROTECTED, Place
+from ferrule.runtime.builtins.config import ALWAYS_PROTECTED, Config, Place, load_config
 from ferrule.runtime.functions.threads import Threads
 
 _builtins: Registry[Callable[[Any, Place], Run]] = Registry("built-in tool", BUILTINS)

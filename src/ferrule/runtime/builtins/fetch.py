@@ -20,13 +20,11 @@ from ferrule.infra.network.guard import Forbidden, Unresolved
 from ferrule.infra.network.http import Answer, BrokenAnswer, exchange
 from ferrule.infra.network.urls import Target
 from ferrule.model.failure import ErrorClass
-from ferrule.runtime.builtins.bodies import as_text
-from ferrule.runtime.builtins.config import FetchConfig
+from ferrule.runtime.builtins.bodies import Saving, as_text
+from ferrule.runtime.builtins.config import FetchConfig, Place
 from ferrule.runtime.builtins.confine import Roots
-from ferrule.runtime.builtins.mishap import violation
-from ferrule.runtime.builtins.place import Place
+from ferrule.runtime.builtins.failures import violation
 from ferrule.runtime.builtins.requests import Domains, Request, is_same_place, redirected, request_of, secrets_in
-from ferrule.runtime.builtins.saving import Saving
 
 MOST_REDIRECTS = 5
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})

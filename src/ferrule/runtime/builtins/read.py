@@ -10,10 +10,9 @@ import os
 from typing import Any, NamedTuple
 
 from ferrule.contracts.executor import Context, Support
-from ferrule.runtime.builtins.config import ReadConfig
+from ferrule.runtime.builtins.config import Place, ReadConfig
 from ferrule.runtime.builtins.confine import Roots, Spot, open_regular
-from ferrule.runtime.builtins.mishap import misguided, shown
-from ferrule.runtime.builtins.place import Place
+from ferrule.runtime.builtins.failures import misguided, shown
 
 IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tiff")
 _CHUNK = 1024 * 1024

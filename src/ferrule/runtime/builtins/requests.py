@@ -10,7 +10,7 @@ from urllib.parse import urljoin
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.infra.network.urls import BadUrl, Target, parse_host, parse_url
 from ferrule.runtime.builtins.confine import refuse_nonsense
-from ferrule.runtime.builtins.mishap import misguided, shown, violation
+from ferrule.runtime.builtins.failures import misguided, shown, violation
 
 _TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _VALUE = re.compile(r"[\x20-\x7e\x80-\xff\t]*")

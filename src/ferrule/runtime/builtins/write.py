@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ferrule.contracts.executor import Context, Support
-from ferrule.runtime.builtins.config import WriteConfig
+from ferrule.runtime.builtins.config import Place, WriteConfig
 from ferrule.runtime.builtins.confine import Roots
-from ferrule.runtime.builtins.mishap import misguided
-from ferrule.runtime.builtins.place import Place
+from ferrule.runtime.builtins.failures import misguided
 from ferrule.runtime.builtins.replace import replacing
 
 

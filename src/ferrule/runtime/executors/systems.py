@@ -1,7 +1,8 @@
-"""The systems behind the tools of a catalog, by what definitions say: hosts, servers, databases, queues, functions.
+"""Tells how tools run: the systems behind a catalog's tools, by their definitions, and a tool's execution profile.
 
-Nothing is connected to and no driver is loaded: this is for whoever shows which systems there are. What is reached by a function
-of this process, or by a person, has no system behind it.
+Systems are hosts, servers, databases, queues and functions. Nothing is connected to and no driver is loaded. A tool
+that a function of this process or a person carries out has no system behind it. A profile states every capability, also
+those the tool does not have (AT-194), and a program says how exactly it is run (AT-195).
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from ferrule.contracts.catalog import CatalogView
-from ferrule.contracts.executor import Executor
+from ferrule.contracts.executor import ExecutionFailed, Executor, Support
+from ferrule.contracts.surface import CatalogView
 from ferrule.model.credentials import BadCredentials, read_credentials
 from ferrule.model.tool import Tool
 from ferrule.runtime.executors.transports import HUMAN, MCP, OXP, TransportExecutor, transport_of
@@ -154,3 +155,22 @@ class Systems:
 
     def _behind(self, tool: Tool) -> System | None:
         return system_of(tool) if isinstance(self._executor_of(tool), TransportExecutor) else None
+
+
+_KINDS = {"rest-api": "http_api", "lambda": "http_api", "mcp": "mcp_server"}
+_NOTHING = Support(timeout=False, result_persistence=False)
+
+
+def profile_of(tool: Tool, executor: Executor | None) -> dict[str, Any]:
+    """The profile of one tool with the executor that would run it; `unready` says why it could not run."""
+    transport = transport_of(tool)
+    kind = "embedded_runtime" if transport is None else _KINDS.get(transport, "hybrid")
+    profile = {"execution_profile_id": f"{tool.tool_id}.here", "execution_kind": kind}
+    if executor is None:
+        return {**profile, **_NOTHING.to_record(), "unready": "no executor here runs tools of this kind"}
+    try:
+        run = executor.prepare(tool)
+    except ExecutionFailed as failed:
+        return {**profile, **executor.support.to_record(), "unready": failed.message}
+    support: Support = getattr(run, "support", None) or executor.support
+    return {**profile, **support.to_record(), **getattr(run, "profile", {})}

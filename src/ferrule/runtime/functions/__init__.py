@@ -6,13 +6,13 @@ Marking registers nothing: a marked function stays a plain function. It imports 
 """
 
 from ferrule.runtime.functions.binding import Binding as Binding
-from ferrule.runtime.functions.decorator import ToolFunction as ToolFunction
-from ferrule.runtime.functions.decorator import tool as tool
-from ferrule.runtime.functions.exposing import prompt as prompt
-from ferrule.runtime.functions.exposing import resource as resource
-from ferrule.runtime.functions.gather import bound_functions as bound_functions
-from ferrule.runtime.functions.gather import functions_in as functions_in
-from ferrule.runtime.functions.gather import load_modules as load_modules
+from ferrule.runtime.functions.decorators import ToolFunction as ToolFunction
+from ferrule.runtime.functions.decorators import prompt as prompt
+from ferrule.runtime.functions.decorators import resource as resource
+from ferrule.runtime.functions.decorators import tool as tool
+from ferrule.runtime.functions.discovery import bound_functions as bound_functions
+from ferrule.runtime.functions.discovery import functions_in as functions_in
+from ferrule.runtime.functions.discovery import load_modules as load_modules
+from ferrule.runtime.functions.failures import ToolFailed as ToolFailed
 from ferrule.runtime.functions.inject import Inject as Inject
 from ferrule.runtime.functions.inject import service as service
-from ferrule.runtime.functions.raised import ToolFailed as ToolFailed

@@ -24,9 +24,9 @@ import msgspec
 from ferrule.contracts.executor import EMPTY, Context, ExecutionFailed, Output, Waiting
 from ferrule.contracts.payloads import PayloadWriter
 from ferrule.runtime.functions.conversion import reader, takes_whole_number, to_json
+from ferrule.runtime.functions.failures import ToolFailed, fail
 from ferrule.runtime.functions.frames import Asked, OutputParts, frame, size_of
 from ferrule.runtime.functions.isolation import Place
-from ferrule.runtime.functions.raised import ToolFailed, fail
 from ferrule.runtime.functions.signature import read_signature
 
 _LONGEST_LOG = 8_000

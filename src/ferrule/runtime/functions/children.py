@@ -21,8 +21,8 @@ from uuid import uuid4
 import msgspec
 
 from ferrule.contracts.executor import EMPTY, Context, ExecutionFailed, Output
-from ferrule.infra.processes.patience import Patience
 from ferrule.infra.processes.tree import Tree
+from ferrule.infra.tasks import Patience
 from ferrule.model.failure import ErrorClass
 from ferrule.runtime.functions.frames import HEAD_BYTES, MOST_BYTES, Asked, OutputParts, Said, frame, size_of
 

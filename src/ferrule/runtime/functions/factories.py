@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.errors import BindingError
-from ferrule.model.python_names import snake
 from ferrule.runtime.functions.binding import Binding
-from ferrule.runtime.functions.inject import SERVICE_MARK
+from ferrule.runtime.functions.inject import SERVICE_MARK, snake
 from ferrule.runtime.functions.signature import ABSENT, label, read_injectable
 
 

@@ -12,11 +12,10 @@ import msgspec
 
 from ferrule.errors import BindingError
 from ferrule.model.hints import nearest
-from ferrule.model.injection import LOGGER, entries_of
-from ferrule.model.python_names import python_name
+from ferrule.model.native_definition import LOGGER, entries_of
 from ferrule.model.tool import Tool
 from ferrule.runtime.functions.binding import Binding
-from ferrule.runtime.functions.inject import is_config, parameter_names
+from ferrule.runtime.functions.inject import is_config, parameter_names, python_name
 from ferrule.runtime.functions.signature import ABSENT, Parameter
 
 _PYTHON = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "array": "list", "object": "dict"}

@@ -8,10 +8,9 @@ from typing import Any
 
 import msgspec
 
-from ferrule.contracts.catalog import CatalogView
+from ferrule.contracts.surface import CatalogView
 from ferrule.errors import BindingError
-from ferrule.model.exposure import ResourceExposure
-from ferrule.model.tool import Tool
+from ferrule.model.tool import ResourceExposure, Tool
 from ferrule.runtime.executors.function import FunctionExecutor
 from ferrule.runtime.functions import functions_in
 from ferrule.runtime.functions.children import DEFAULT_PROCESSES

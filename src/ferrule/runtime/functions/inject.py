@@ -1,10 +1,12 @@
-"""What a function gets that no model sends: `Inject` asks for it, `@service` says where it comes from.
+"""Gives a function what no model sends: `Inject` asks for it, `@service` says where it comes from.
 
 An entry is `logger`, `config`, `config.<section>` or the name of a service, perhaps with a path behind it (`repo.reader`).
+`python_name` and `snake` write names of definitions as Python would, so that parameters and services find one another.
 """
 
 from __future__ import annotations
 
+import keyword
 import logging
 import re
 import types
@@ -12,8 +14,24 @@ from collections.abc import Callable, Iterable
 from typing import Annotated, Any, NamedTuple, TypeVar, Union, get_args, get_origin, overload
 
 from ferrule.errors import BindingError
-from ferrule.model.injection import CONFIG, LOGGER
-from ferrule.model.python_names import python_name, snake
+from ferrule.model.native_definition import CONFIG, LOGGER
+
+_NO_NAME = re.compile(r"\W")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+def python_name(field: str) -> str:
+    """The parameter a field of a schema is given to: `user-id` to `user_id`, `from` to `from_`, `2fa` to `_2fa`."""
+    name = _NO_NAME.sub("_", field)
+    if not name or name[0].isdigit():
+        name = f"_{name}"
+    return f"{name}_" if keyword.iskeyword(name) else name
+
+
+def snake(name: str) -> str:
+    """`customerRepo` to `customer_repo`, `HTTPClient` to `http_client`."""
+    return _HUMP.sub("_", name).lower()
+
 
 SERVICE_MARK = "__ferrule_service__"
 """The attribute that holds the name of the service a factory makes."""

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from ferrule.contracts.hook import DEFAULT_TIMEOUT_SECONDS, HookEvent, HookInput, HookOutput
 from ferrule.errors import BindingError, SettingsError
-from ferrule.runtime.functions.gather import load_modules
+from ferrule.runtime.functions.discovery import load_modules
 from ferrule.runtime.hooks.external import answer_from, fits
 
 Answer: TypeAlias = HookOutput | dict[str, Any] | None

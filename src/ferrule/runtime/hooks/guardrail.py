@@ -15,9 +15,16 @@ import msgspec
 from ferrule.contracts.hook import HookEvent, HookFailed, HookInput, HookOutput, Reach
 from ferrule.runtime.hooks.external import fits
 from ferrule.runtime.hooks.guardrail_agents import AgentGuards, Rule, own_rule
-from ferrule.runtime.hooks.guardrail_output import given_back, output_of, without_content
 from ferrule.runtime.hooks.guardrail_records import FiredRuns, GuardrailSettings, Point
-from ferrule.runtime.hooks.guardrail_verdict import Score, Transformed, Verdict, read_verdict
+from ferrule.runtime.hooks.guardrail_verdict import (
+    Score,
+    Transformed,
+    Verdict,
+    given_back,
+    output_of,
+    read_verdict,
+    without_content,
+)
 
 EVENTS: dict[Point, HookEvent] = {"tool_input": "pre_tool_use", "tool_output": "post_tool_use"}
 _SPARE_SECONDS = 5.0

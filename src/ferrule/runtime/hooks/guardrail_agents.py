@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from ferrule.contracts.catalog import CatalogView
+from ferrule.contracts.surface import CatalogView
 from ferrule.model.value import is_integer
 from ferrule.runtime.hooks.guardrail_records import ON_FAIL, POINTS, GuardrailSettings, OnFail, Point
 

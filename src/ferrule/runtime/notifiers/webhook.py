@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from ferrule.contracts.notifier import NotTaken
-from ferrule.infra.network.address import Resolve, resolve
+from ferrule.infra.network.guard import Resolve, resolve
 from ferrule.infra.network.post import Poster, PostFailed
 
 _TIMEOUT_SECONDS = 10.0

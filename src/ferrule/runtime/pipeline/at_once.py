@@ -16,7 +16,7 @@ from ferrule.errors import LedgerError
 from ferrule.model.failure import Stop
 from ferrule.model.lifecycle import PHASES, STATES
 from ferrule.model.result import Pending, Result
-from ferrule.runtime.pipeline.arguments import Parsed, Problem
+from ferrule.runtime.pipeline.arguments.validation import Parsed, Problem
 from ferrule.runtime.pipeline.call import NO_OPTIONS, Call, Opening, Replay, Step
 from ferrule.runtime.pipeline.phases.emit_terminal import untold
 from ferrule.runtime.pipeline.phases.execute import execute

@@ -14,9 +14,9 @@ from ferrule.contracts.executor import Context, ExecutionFailed, Run
 from ferrule.model.failure import Stop
 from ferrule.model.retry import NO_RETRIES, Attempt
 from ferrule.runtime.pipeline.call import Call
+from ferrule.runtime.pipeline.redaction import without_secrets
 from ferrule.runtime.pipeline.retries import next_wait
 from ferrule.runtime.pipeline.services import Services
-from ferrule.runtime.pipeline.untold import without_secrets
 
 _STATUS = re.compile(r"http[: ](\d{3})\b")
 

@@ -1,12 +1,15 @@
-"""One call on its way through the phases.
+"""One call on its way through the phases, and which call is running here.
 
-It is mutable, owned by the runner alone, and gone when the call has ended or waits: what lasts are the ledger's rows.
+A call is mutable, owned by the runner alone, and gone when it has ended or waits: what lasts are the ledger's rows.
 Inputs are JSON bytes, so no hook, check or tool can change what was recorded; `arguments` is a copy to work with.
+`RUNNING` is the one context variable of the pipeline: a tool that calls other tools, in threads and tasks of its own, is
+their parent and never waits for itself (docs/decisions/0014-scheduling.md).
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
 from typing import Any, TypeAlias
 
 import msgspec
@@ -165,7 +168,7 @@ class Call(msgspec.Struct, gc=False):
     """True when the result has nothing but its content."""
     payload: Payload | None = None
     place: Any = None
-    """Its place in the scheduler's lane (`runtime/scheduler/place.py`), while it has one."""
+    """Its place in the scheduler's lane (`runtime/scheduler/queue.py`), while it has one."""
     slipped: Any = None
     """The lane in which it runs without a place (`Lane.slip_in` of `runtime/scheduler/scheduler.py`), while it does."""
     parent: Any = None
@@ -236,3 +239,17 @@ Step: TypeAlias = Stop | Park | Replay | Detached | Again | None
 """What a phase says: nothing (go on), or where the call goes instead."""
 Opening: TypeAlias = Callable[[Call, Any], "Step | Awaitable[Step]"]
 Closing: TypeAlias = Callable[[Call, Any], "Awaitable[None] | None"]
+
+
+RUNNING: ContextVar[Any] = ContextVar("ferrule_running_call", default=None)
+"""The call whose tool runs in this context; None outside of tools."""
+
+
+def place_of(call: Any) -> Any:
+    """The place of a call that runs, for the calls inside it; None when it has ended. One that slipped in without a place
+    gets one now."""
+    if call.state not in ("running", "partial_result"):
+        return None
+    if call.slipped is not None:
+        call.place, call.slipped = call.slipped.settle(call.prepared.claim), None
+    return call.place

@@ -28,7 +28,7 @@ from ferrule.runtime.pipeline.call import Call
 from ferrule.runtime.pipeline.inputs import sensitive_values
 from ferrule.runtime.pipeline.services import Services
 from ferrule.runtime.redaction.redactor import ONLY_GIVEN
-from ferrule.runtime.redaction.writer import RedactingWriter
+from ferrule.runtime.redaction.stream import RedactingWriter
 
 _FLUSH_SECONDS = 0.05
 _ROW_RECORDS = 256

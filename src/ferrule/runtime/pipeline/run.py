@@ -18,9 +18,20 @@ from ferrule.infra.tasks import uncancelled
 from ferrule.model.failure import Stop
 from ferrule.model.lifecycle import PHASES
 from ferrule.model.result import Pending, Result
-from ferrule.runtime.pipeline.call import NO_OPTIONS, Again, Call, Closing, Detached, Opening, Park, Replay, Step
-from ferrule.runtime.pipeline.idempotency import KEY_CONFLICT, key_conflict
-from ferrule.runtime.pipeline.limits import take
+from ferrule.runtime.pipeline.admission import KEY_CONFLICT, key_conflict, take
+from ferrule.runtime.pipeline.call import (
+    NO_OPTIONS,
+    RUNNING,
+    Again,
+    Call,
+    Closing,
+    Detached,
+    Opening,
+    Park,
+    Replay,
+    Step,
+    place_of,
+)
 from ferrule.runtime.pipeline.live import Cancel
 from ferrule.runtime.pipeline.phases.check_schema_loaded import check_schema_loaded
 from ferrule.runtime.pipeline.phases.emit_terminal import emit_terminal
@@ -36,14 +47,13 @@ from ferrule.runtime.pipeline.phases.resolve_tool import resolve_tool
 from ferrule.runtime.pipeline.phases.schedule import schedule
 from ferrule.runtime.pipeline.phases.validate_values import validate_values
 from ferrule.runtime.pipeline.pulse import surface_call
-from ferrule.runtime.pipeline.results import stopped_result
+from ferrule.runtime.pipeline.redaction import without_secrets
+from ferrule.runtime.pipeline.results.outcome import stopped_result
 from ferrule.runtime.pipeline.rows import parked_row
 from ferrule.runtime.pipeline.services import Services
 from ferrule.runtime.pipeline.session import UNRESOLVED
 from ferrule.runtime.pipeline.supervise import BY_ITSELF, stopped_by
-from ferrule.runtime.pipeline.untold import without_secrets
 from ferrule.runtime.pipeline.waiting import number_waiting, tell_waiting
-from ferrule.runtime.redaction.nesting import RUNNING, place_of
 
 OPENING: tuple[tuple[int, Opening], ...] = (
     (0, resolve_tool),

@@ -21,12 +21,12 @@ from ferrule.model.failure import BLOCK_CLASSES, Stop
 from ferrule.model.hints import nearest
 from ferrule.model.journal import Header, encode
 from ferrule.model.lifecycle import State
-from ferrule.model.native_ref import native_refs
+from ferrule.model.native_definition import native_refs
 from ferrule.model.retry import NO_RETRIES, RetryPolicy, RetrySettings
 from ferrule.model.scheduling import DEFAULT_POLICY, Claim, ModifierPolicy, stricter
 from ferrule.model.surface import Surface, SurfaceEntry, principal_key
 from ferrule.model.tool import Tool
-from ferrule.runtime.pipeline.arguments import Arguments, Unusable
+from ferrule.runtime.pipeline.arguments.validation import Arguments, Unusable
 from ferrule.runtime.pipeline.locks import NO_LOCKS, LockPlan, claim_of, lock_plan
 from ferrule.runtime.pipeline.retries import retry_policy_of
 from ferrule.runtime.pipeline.tool_facts import ToolTraits, traits_of

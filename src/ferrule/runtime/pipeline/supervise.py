@@ -18,15 +18,14 @@ from ferrule.infra.tasks import uncancelled
 from ferrule.model.client_requests import MISSING, flaw_in, undeclared
 from ferrule.model.failure import Stop
 from ferrule.model.journal import Payload
-from ferrule.runtime.pipeline.call import Call, Detached, Park
+from ferrule.runtime.pipeline.call import RUNNING, Call, Detached, Park
 from ferrule.runtime.pipeline.live import Cancel, Live
-from ferrule.runtime.pipeline.result_payload import packed_plain
-from ferrule.runtime.pipeline.results import mapped
+from ferrule.runtime.pipeline.results.outcome import mapped
+from ferrule.runtime.pipeline.results.packing import packed_plain
+from ferrule.runtime.pipeline.results.streaming import store_stream
+from ferrule.runtime.pipeline.results.views import dropped_block, has_raw
 from ferrule.runtime.pipeline.services import Services
-from ferrule.runtime.pipeline.streaming import store_stream
-from ferrule.runtime.pipeline.views import dropped_block, has_raw
 from ferrule.runtime.pipeline.waiting import waiting_request
-from ferrule.runtime.redaction.nesting import RUNNING
 
 _GRACE_SECONDS = 0.5
 """How long a tool that can be stopped gets to stop."""

@@ -9,8 +9,8 @@ import msgspec
 from ferrule.model.decision import RISKS, Risk
 from ferrule.model.surface import SurfaceEntry
 from ferrule.model.tool import FACT_NAMES, TASK_USES, TaskUse, Tool
-from ferrule.runtime.pipeline.keeping import Keeping, keeping_of
-from ferrule.schema.validation.compiled import compiled_schema
+from ferrule.runtime.pipeline.results.output_contract import Keeping, keeping_of
+from ferrule.schema.validation.validators import compiled_schema
 
 _TIMEOUTS = (("interface", "timeout_ms"), ("execution_profile", "timeout_ms"), ("transport", "timeout_ms"))
 

@@ -19,8 +19,8 @@ from ferrule.model.news import progress_row
 from ferrule.model.progress import progress_of
 from ferrule.model.timestamps import MICROSECONDS
 from ferrule.runtime.pipeline.call import Call
+from ferrule.runtime.pipeline.redaction import without_secrets
 from ferrule.runtime.pipeline.services import Services
-from ferrule.runtime.pipeline.untold import without_secrets
 
 
 def waiting_request(call: Call, services: Services, waiting: Waiting) -> ApprovalRequest:

@@ -25,7 +25,7 @@ from ferrule.runtime.policy.compiled import CompiledRule, is_possibly_destructiv
 from ferrule.runtime.policy.facts import FLAGS
 from ferrule.runtime.policy.program import Table
 from ferrule.runtime.policy.records import Demand, PolicyRule, PolicySet
-from ferrule.runtime.policy.requirement import seconds_of
+from ferrule.runtime.policy.ruling import seconds_of
 from ferrule.runtime.policy.view import ToolView
 
 _ID = re.compile(r"policy\d+")

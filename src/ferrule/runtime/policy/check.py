@@ -15,11 +15,11 @@ from ferrule.model.diagnostic import Diagnostic, Finding, Severity
 from ferrule.model.outline import Library
 from ferrule.model.value import dotted
 from ferrule.runtime.policy.cedar import CedarTable
-from ferrule.runtime.policy.codes import UNREADABLE
 from ferrule.runtime.policy.load import SETTINGS_FILE, Home, homes, joined_groups, read_home, read_project
 from ferrule.runtime.policy.purpose import known_of, purposeless
 from ferrule.runtime.policy.read import Choices, Read
 from ferrule.runtime.policy.records import PolicySet
+from ferrule.runtime.policy.table import UNREADABLE
 
 
 def demand_engine(root: Path, table: Mapping[str, Any], wanted: Collection[str] | None = None) -> None:

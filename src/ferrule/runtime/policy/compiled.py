@@ -17,8 +17,7 @@ from ferrule.runtime.policy.globs import fits, is_literal
 from ferrule.runtime.policy.paths import Base, PathMatcher
 from ferrule.runtime.policy.records import GROUP, PolicyRule, Values
 from ferrule.runtime.policy.urls import UrlMatcher
-from ferrule.runtime.policy.values import KINDS, Found, Kind
-from ferrule.runtime.policy.view import ToolView
+from ferrule.runtime.policy.view import KINDS, Found, Kind, ToolView
 
 Groups = Mapping[str, tuple[str, ...]]
 

@@ -1,7 +1,9 @@
 """Conditions on argument values: `when = { amount = { above = 100 }, "customer.country" = { in = ["DE"] } }`.
 
-What cannot be told (a number that is a text, a missing value that must not be something) counts against the call: a deny or
-ask holds, an allow does not. Several values under one name (a list) hold for an allow only if all do, for a deny if any does.
+A value that cannot be judged (a text in place of a number, a missing value that must not be something) counts against
+the call: a deny or ask holds, an allow does not. Several values under one name (a list) hold for an allow only if all
+do, for a deny if any does. Regular expressions take linear time: the engine that also checks schemas compiles them, and
+it never backtracks.
 """
 
 from __future__ import annotations
@@ -10,9 +12,27 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from ferrule.contracts.registry import late
 from ferrule.model.value import is_number
-from ferrule.runtime.policy.patterns import compiled
 from ferrule.runtime.policy.records import Condition
+
+_validator = late("jsonschema_rs:Draft202012Validator")
+_options = late("jsonschema_rs:RegexOptions")
+LONGEST_REGEX = 1000
+
+
+def compile_regex(pattern: str) -> Callable[[str], bool]:
+    """A test for whole texts; `.` is any character. Raises ValueError for a pattern that is none, or not a linear one."""
+    if len(pattern) > LONGEST_REGEX:
+        raise ValueError(f"it is longer than {LONGEST_REGEX} characters")
+    try:
+        _validator({"pattern": pattern}, pattern_options=_options())  # so that it cannot close our own brackets
+        validator = _validator({"type": "string", "pattern": f"^(?s:{pattern})$"}, pattern_options=_options())
+    except ValueError:
+        raise ValueError("it is none that can be matched in linear time (no look-around, no back-references)") from None
+    test: Callable[[str], bool] = validator.is_valid
+    return test
+
 
 Holds = Callable[[Any], bool | None]
 """Whether one value fulfils a condition; None when that cannot be told."""
@@ -98,7 +118,7 @@ def _text(compare: Callable[[str, Any], bool]) -> Callable[[Any], Holds]:
 
 
 def _matches(operand: Any) -> Holds:
-    test = compiled(operand)
+    test = compile_regex(operand)
     return lambda value: test(value) if isinstance(value, str) else None
 
 

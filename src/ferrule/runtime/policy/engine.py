@@ -1,10 +1,15 @@
-"""Every rule in force, made ready for tools and callers. Rules that name a tool are found by its name, however many there are."""
+"""Holds every rule in force, prepares them for tools and callers, and explains how a call is decided.
+
+Rules that name a tool are found by its name, however many there are. An explanation lists every rule that was
+considered, in order, with what it did not match. Stands above `compiled.py`, `program.py` and `ruling.py`; knows no
+pipeline.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -13,17 +18,15 @@ from ferrule.contracts.registry import late
 from ferrule.errors import PolicyError
 from ferrule.model.decision import RuleSource, Ruling
 from ferrule.model.surface import SurfaceEntry, SurfaceRequest
-from ferrule.runtime.policy.classify import Panel
+from ferrule.runtime.policy.classifiers import BUILTIN, Panel
 from ferrule.runtime.policy.compiled import CompiledRule, caller_miss, compile_rule, tool_miss
 from ferrule.runtime.policy.globs import fits, is_literal
 from ferrule.runtime.policy.load import refuse_errors
-from ferrule.runtime.policy.modes import effective, modes_of
 from ferrule.runtime.policy.paths import Base
 from ferrule.runtime.policy.program import RuleProgram, Rules, ShadowProgram, Table
 from ferrule.runtime.policy.read import read_value
 from ferrule.runtime.policy.records import GROUP, ClassifierUse, PolicyFile, PolicyRule, PolicySet
-from ferrule.runtime.policy.ruling import Frame
-from ferrule.runtime.policy.shell_classifier import BUILTIN
+from ferrule.runtime.policy.ruling import Frame, effective, modes_of
 from ferrule.runtime.policy.text import text_of
 from ferrule.runtime.policy.view import ToolView
 
@@ -207,3 +210,43 @@ def _digest(policy: PolicySet) -> str:
     said = [policy.root, policy.home, policy.expires_seconds, policy.cedar, policy.groups, policy.shadow_ref]
     files = [(file.source, file.name, file.digest) for file in policy.files]
     return hashlib.sha256(msgspec.json.encode([1, said, files], order="deterministic")).hexdigest()
+
+
+class Considered(NamedTuple):
+    """One rule and what came of it."""
+
+    rule: PolicyRule
+    is_matched: bool
+    why: str
+    """What it did not match; `every matcher fits` when it did."""
+
+
+def explain_rules(engine: RuleEngine, entry: SurfaceEntry, request: SurfaceRequest, judged: Judged) -> list[Considered]:
+    """Every rule of every source, in the order of the sources."""
+    view = engine.view(entry)
+    handed = (rule for file in engine.handed_over(request) for rule in file.rules)
+    found = [_considered(rule, engine, view, request, judged) for rule in (*engine.rules, *handed)]
+    cedar = engine.cedar_hits(view, request, judged)
+    return found + [Considered(hit.rule, True, "its conditions hold") for hit in cedar]
+
+
+def _considered(
+    rule: PolicyRule, engine: RuleEngine, view: ToolView, request: SurfaceRequest, judged: Judged
+) -> Considered:
+    miss = tool_miss(rule, view)
+    if miss == "tool" and rule.decision == "allow" and any(fits(rule.tool, alias) for alias in view.aliases):
+        return Considered(rule, False, "`tool` fits an alias only, and an allow goes by the tool's own name")
+    if miss is not None:
+        return Considered(rule, False, f"`{miss}` does not fit the tool")
+    miss = caller_miss(rule, request, engine.policy.groups)
+    if miss is not None:
+        return Considered(rule, False, f"`{miss}` does not fit the caller")
+    compiled = compile_rule(rule, view, Base(engine.policy.root, engine.policy.home))
+    missed = [check.key for check in compiled.checks if not check.test(judged)]
+    if missed:
+        return Considered(
+            rule,
+            False,
+            f"{' and '.join(f'`{key}`' for key in missed)} {'does' if len(missed) == 1 else 'do'} not hold for these arguments",
+        )
+    return Considered(rule, True, "every matcher fits")

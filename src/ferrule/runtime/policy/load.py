@@ -3,10 +3,13 @@
 policy_settings   policy.toml, the security reviewer's          project_settings  [policy] of ferrule.toml
 local_settings    .ferrule/policy.local.toml                    user_settings     ~/.config/ferrule/policy.toml
 flag_settings     the file named by FERRULE_POLICY              cli_arg, command, session   handed over as data
+
+A workspace whose policy cannot be used gets `RefusingPolicy`: it denies every call and says why.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -14,8 +17,10 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
+from ferrule.contracts.policy import Judged
 from ferrule.errors import PolicyError
-from ferrule.model.decision import DEFAULT_EXPIRY_SECONDS, RULE_SOURCES, RuleSource
+from ferrule.model.decision import DEFAULT_EXPIRY_SECONDS, RULE_SOURCES, RuleSource, Ruling
+from ferrule.model.surface import SurfaceEntry, SurfaceRequest
 from ferrule.runtime.policy.read import Choices, Read, read_text, read_value, unreadable
 from ferrule.runtime.policy.records import GROUP, PolicyFile, PolicySet
 
@@ -173,3 +178,39 @@ def _with_shadow(policy: PolicySet, root: Path, name: str) -> PolicySet:
     others = [file for file in policy.files if file.source != "policy_settings"]
     shadow = replace(policy, files=ordered([read.file, *others]), groups=joined_groups([read.file, *others]))
     return replace(policy, shadow=shadow, shadow_ref=read.file.ref)
+
+
+class RefusingPolicy:
+    """Denies every call, and names the mistake that has to be mended first."""
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+        self.text = f"# nothing is allowed: {why}\n"
+        self.digest = hashlib.sha256(self.text.encode()).hexdigest()
+        message = f"the policy cannot be used, so nothing is allowed until it is mended: {why}"
+        self._ruling = Ruling("deny", message, "safety_check", is_policy_block=True)
+
+    def program(self, entry: SurfaceEntry, request: SurfaceRequest) -> _Refusal:
+        """A program that says no."""
+        return _Refusal(self._ruling)
+
+    def groups_of(self, person: str) -> frozenset[str]:
+        """None: a policy that cannot be used says nothing about anybody."""
+        return frozenset()
+
+    def surface_ruling(self, entry: SurfaceEntry, request: SurfaceRequest) -> Ruling | None:
+        """Tools stay visible, so that their calls are refused with the reason."""
+        return None
+
+
+class _Refusal:
+    def __init__(self, ruling: Ruling) -> None:
+        self.fixed: Ruling | None = ruling
+        self.denies_statically: Ruling | None = ruling
+
+    def decide(self, judged: Judged) -> Ruling:
+        assert self.fixed is not None
+        return self.fixed
+
+    def early_deny(self, judged: Judged) -> Ruling | None:
+        return self.fixed

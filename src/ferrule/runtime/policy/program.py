@@ -11,12 +11,11 @@ from msgspec.structs import replace
 
 from ferrule.contracts.policy import Judged
 from ferrule.model.decision import ClassifierNote, Ruling, Shadow
-from ferrule.runtime.policy.classify import Panel
+from ferrule.runtime.policy.classifiers import Panel
 from ferrule.runtime.policy.commands import parsed_of
 from ferrule.runtime.policy.compiled import CompiledRule, is_harmless
 from ferrule.runtime.policy.facts import subject_of
-from ferrule.runtime.policy.modes import gate
-from ferrule.runtime.policy.ruling import Frame, Heard, ruling_of, suggestion
+from ferrule.runtime.policy.ruling import Frame, Heard, gate, ruling_of, suggestion
 from ferrule.runtime.policy.view import ToolView
 
 Table = Callable[[Judged], tuple[CompiledRule, ...]]

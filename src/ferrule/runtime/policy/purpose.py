@@ -9,10 +9,10 @@ from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.hints import nearest
 from ferrule.model.outline import Library
 from ferrule.model.value import Path
-from ferrule.runtime.policy.codes import OVERRULED, UNANSWERABLE, UNKNOWN_GROUP, UNREACHABLE
 from ferrule.runtime.policy.globs import fits, is_literal
 from ferrule.runtime.policy.read import Read
 from ferrule.runtime.policy.records import GROUP, PolicyRule
+from ferrule.runtime.policy.table import OVERRULED, UNANSWERABLE, UNKNOWN_GROUP, UNREACHABLE
 
 _GLOBS = ("tool", "namespace", "dialect", "native_id", "principal", "agent", "channel", "tenant", "model")
 _CHOICES = ("tool_kind", "risk", "lifecycle")

@@ -15,12 +15,11 @@ import msgspec
 from ferrule.model.decision import RuleSource
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.value import Path
-from ferrule.runtime.policy.codes import DUPLICATE_ID, UNREADABLE
 from ferrule.runtime.policy.globs import defect_of
 from ferrule.runtime.policy.places import Place, Places
 from ferrule.runtime.policy.read_rule import read_rule
 from ferrule.runtime.policy.records import AUTHORITIES, ENGINES, MODES, ClassifierUse, PolicyFile, PolicyRule
-from ferrule.runtime.policy.table import Table
+from ferrule.runtime.policy.table import DUPLICATE_ID, UNREADABLE, Table
 
 _OWNERS: tuple[RuleSource, ...] = ("policy_settings", "project_settings")
 """Sources whose word about groups and classifiers counts; the others only add rules and tighten the mode."""

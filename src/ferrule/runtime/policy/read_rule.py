@@ -10,11 +10,10 @@ from ferrule.model.hints import nearest
 from ferrule.model.tool import LIFECYCLES, TOOL_KINDS
 from ferrule.model.value import is_number
 from ferrule.runtime.policy.commands import words_of
-from ferrule.runtime.policy.conditions import LISTS, NUMBERS, OPERATORS, TEXTS
+from ferrule.runtime.policy.conditions import LISTS, NUMBERS, OPERATORS, TEXTS, compile_regex
 from ferrule.runtime.policy.globs import defect_of
-from ferrule.runtime.policy.patterns import compiled
 from ferrule.runtime.policy.records import Condition, Demand, PolicyRule, Values
-from ferrule.runtime.policy.requirement import seconds_of
+from ferrule.runtime.policy.ruling import seconds_of
 from ferrule.runtime.policy.table import Table
 
 DECISIONS: tuple[Behavior, ...] = ("allow", "ask", "deny", "passthrough")
@@ -159,7 +158,7 @@ def _operand_defect(operator: str, operand: Any) -> str | None:
 
 def _pattern_defect(pattern: str) -> str | None:
     try:
-        compiled(pattern)
+        compile_regex(pattern)
     except ValueError as error:
         return f"takes a regular expression, and {error}"
     return None

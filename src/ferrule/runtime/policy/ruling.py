@@ -1,18 +1,119 @@
-"""From everything that speaks about a call to one ruling. The only place where precedence is written down.
+"""Turns everything that speaks about a call into one ruling. The only place where precedence is written down.
 
-deny beats ask beats allow, whatever the source; then, where nothing decides, a classifier that may approve, then the mode.
-What a definition, role or agent file requires is an ask; only an allow of policy_settings that names the tool lifts it.
+deny beats ask beats allow, whatever the source; then, where nothing decides, a classifier that may approve, then the
+mode, which also narrows calls whatever the rules say. Requirements of a definition, role or agent file are an ask; only
+an allow of policy_settings that names the tool lifts it. Several asks are joined into one that satisfies each; people
+write their durations as `30m` or `1d 12h`.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ferrule.model.decision import RULE_SOURCES, Behavior, ClassifierNote, ReasonType, Requirement, RuleSource, Ruling
 from ferrule.runtime.policy.compiled import CompiledRule, Groups
-from ferrule.runtime.policy.modes import fallback, gate, label
-from ferrule.runtime.policy.records import Mode, PolicyRule
-from ferrule.runtime.policy.requirement import combined
+from ferrule.runtime.policy.records import GROUP, Demand, Mode, PolicyFile, PolicyRule
+
+_FREE: tuple[RuleSource, ...] = ("policy_settings", "project_settings")
+"""Sources that may set any mode. The others only make it stricter."""
+_NARROWING: tuple[Mode, ...] = ("read_only", "ask_all")
+
+STRICTNESS: dict[Behavior, int] = {"allow": 0, "passthrough": 0, "ask": 1, "deny": 2}
+
+
+def modes_of(files: Iterable[PolicyFile]) -> frozenset[Mode]:
+    """Every mode that is set; `default` where the workspace sets none."""
+    set_by = [(file.source, file.mode) for file in files if file.mode is not None]
+    base = {mode for source, mode in set_by if source in _FREE} or {"default"}
+    return effective({*base, *(mode for _, mode in set_by)})
+
+
+def effective(modes: Iterable[Mode]) -> frozenset[Mode]:
+    """The modes that matter: several together are as strict as the strictest of them is for each call."""
+    given = set(modes)
+    if "locked" in given:
+        return frozenset({"locked"})
+    narrowing = given & set(_NARROWING)
+    return frozenset(narrowing or ({"default"} if "default" in given else {"trusted"}))
+
+
+def label(modes: frozenset[Mode]) -> str:
+    """As decisions record it."""
+    return "+".join(sorted(modes))
+
+
+def gate(modes: frozenset[Mode], *, is_read_only: bool) -> Behavior:
+    """What the mode says however a call is allowed: `passthrough` when it leaves it to the rules."""
+    if "locked" in modes or ("read_only" in modes and not is_read_only):
+        return "deny"
+    return "ask" if "ask_all" in modes else "passthrough"
+
+
+def fallback(modes: frozenset[Mode], *, is_read_only: bool, is_harmless: bool) -> Behavior:
+    """What the mode says about a call no rule decides about."""
+    gated = gate(modes, is_read_only=is_read_only)
+    if gated != "passthrough":
+        return gated
+    return "allow" if "trusted" in modes or is_read_only or is_harmless else "ask"
+
+
+def combined(demands: Sequence[Demand], groups: Groups, expires_seconds: int) -> Requirement | None:
+    """The union of the demands; None when no person could satisfy all of them.
+
+    Approvers must be acceptable to every rule, the highest number of people counts, one rule that excludes the requester
+    excludes them, a channel needs the word of every rule, and the shortest time counts.
+    """
+    lists = [demand.approvers for demand in demands if demand.approvers]
+    approvers = lists[0] if lists else ()
+    for other in lists[1:]:
+        approvers = _common(approvers, other, groups)
+        if not approvers:
+            return None
+    stated = [demand.expires_seconds for demand in demands if demand.expires_seconds is not None]
+    channels = [demand.channels for demand in demands]
+    return Requirement(
+        approvers=approvers,
+        people=max((demand.people for demand in demands), default=1),
+        not_requester=any(demand.not_requester for demand in demands),
+        channels=tuple(name for name in channels[0] if all(name in each for each in channels)) if channels else (),
+        expires_seconds=min(stated, default=expires_seconds),
+    )
+
+
+def _common(left: tuple[str, ...], right: tuple[str, ...], groups: Groups) -> tuple[str, ...]:
+    """Whoever is on both lists: names and groups written on both, and members of the groups of one who are on the other."""
+    if set(left) == set(right):
+        return left
+    shared = [name for name in left if name in right]
+    on_right = set(_people(right, groups))
+    people = [name for name in _people(left, groups) if name in on_right and name not in shared]
+    covered = set(_people(tuple(shared), groups))
+    return (*shared, *(name for name in dict.fromkeys(people) if name not in covered))
+
+
+def _people(names: tuple[str, ...], groups: Groups) -> list[str]:
+    return [
+        person
+        for name in names
+        for person in (groups.get(name.removeprefix(GROUP), ()) if name.startswith(GROUP) else (name,))
+    ]
+
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+_PART = re.compile(r"(\d{1,9})\s*([smhdw])\s*")
+LONGEST = 366 * 86400
+
+
+def seconds_of(text: str) -> int | None:
+    """The duration in seconds; None when it is not one, is nothing, or is longer than a year."""
+    at = total = 0
+    while at < len(text) and (part := _PART.match(text, at)):
+        total += int(part[1]) * _UNITS[part[2]]
+        at = part.end()
+    return total if at == len(text) and 0 < total <= LONGEST else None
+
 
 _VERBS: dict[Behavior, str] = {
     "allow": "allows it",

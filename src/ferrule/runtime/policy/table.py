@@ -1,4 +1,8 @@
-"""One table of a policy file while it is read: gives typed values and notes what is wrong, at its path."""
+"""Reads one table of a policy file: gives typed values, and notes each defect at its path under one of the codes listed here.
+
+`read.py`, `read_rule.py` and `cases.py` read through it. It does not know what a rule means. The pages of the codes are
+in `definitions/rules/own.py`.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,15 @@ from typing import Any
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.hints import nearest
 from ferrule.model.value import Path, is_integer
-from ferrule.runtime.policy.codes import MALFORMED, UNKNOWN_KEY
+
+UNREADABLE = "FER-7"
+UNKNOWN_KEY = "FER-8"
+MALFORMED = "FER-9"
+DUPLICATE_ID = "FER-10"
+UNREACHABLE = "FER-11"
+OVERRULED = "FER-12"
+UNKNOWN_GROUP = "FER-13"
+UNANSWERABLE = "FER-14"
 
 
 class Table:

@@ -1,9 +1,14 @@
-"""One tool as rules see it: its names, profile, native ids and the arguments that hold paths, commands, addresses."""
+"""Shows one tool as rules see it: names, profile, native ids, and its arguments that hold paths, commands or addresses.
+
+An argument counts by its name (`file_path`, `saveTo.url`), by the format its schema gives it, by the tool's own
+`rule_matching_fields`, or because a rule names it. Stands below the matchers; knows nothing of rules.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -12,7 +17,135 @@ from ferrule.model.surface import SurfaceEntry
 from ferrule.model.tool import Tool
 from ferrule.runtime.policy.facts import depends_on_input
 from ferrule.runtime.policy.records import permission_profile, risk_of
-from ferrule.runtime.policy.values import Fields, kinds_of_name
+
+Kind = Literal["path", "command", "url", "resource"]
+KINDS: tuple[Kind, ...] = ("path", "command", "url", "resource")
+
+_LAST_WORDS: dict[str, Kind] = {
+    **dict.fromkeys(("path", "paths", "file", "files", "filename", "filenames", "filepath", "filepaths"), "path"),
+    **dict.fromkeys(("dir", "dirs", "directory", "directories", "folder", "folders", "cwd"), "path"),
+    **dict.fromkeys(("url", "urls", "uri", "uris", "href", "link", "links", "endpoint", "webhook"), "url"),
+    **dict.fromkeys(("command", "commands", "cmd", "cmds", "cmdline", "commandline", "argv", "script"), "command"),
+    **dict.fromkeys(("resource", "resources"), "resource"),
+}
+_WHOLE_NAMES: dict[str, Kind] = {
+    "command_line": "command",
+    "shell_command": "command",
+    "resource_id": "resource",
+    "resource_ids": "resource",
+    "resource_ref": "resource",
+    "resource_refs": "resource",
+    "resource_uri": "resource",
+}
+_FORMATS: dict[str, Kind] = {
+    **dict.fromkeys(("uri", "uri-reference", "iri", "iri-reference", "url", "uri-template"), "url"),
+    **dict.fromkeys(("path", "file-path", "directory-path"), "path"),
+}
+_COMPANIONS = ("args", "arguments", "argv", "parameters")
+"""Siblings of a command that hold the rest of its words."""
+_WORD = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
+_DEPTH = 8
+
+
+class Found(NamedTuple):
+    """One value that a rule may look at."""
+
+    field: str
+    """The dotted name of its argument, list positions left out."""
+    value: Any
+    """A text; a list of words for a command given as one; something else where no text was expected."""
+
+
+class Fields:
+    """Which arguments of one tool hold what, beyond what their names tell."""
+
+    def __init__(self, schema: Any = None, matching_fields: Iterable[Any] = (), command: str = "") -> None:
+        self._kinds: dict[str, set[Kind]] = {command: {"command"}} if command else {}
+        for path, kind in _formats(schema, "", _DEPTH):
+            self._kinds.setdefault(path, set()).add(kind)
+        for entry in matching_fields:
+            name = entry.removeprefix("input.") if isinstance(entry, str) else ""
+            if name and not kinds_of_name(name) and name not in self._kinds:
+                self._kinds[name] = {"resource"}
+
+    def kinds(self, path: str, name: str) -> frozenset[Kind]:
+        """What the argument holds."""
+        return kinds_of_name(name) | frozenset(self._kinds.get(path, ()))
+
+    def values(self, kind: Kind, arguments: dict[str, Any], named: tuple[str, ...] = ()) -> list[Found]:
+        """Every value of a kind among the arguments, or those of the named arguments alone."""
+        found: list[Found] = []
+        self._collect(arguments, "", kind, named, found)
+        return found
+
+    def _collect(self, value: Any, path: str, kind: Kind, named: tuple[str, ...], found: list[Found]) -> None:
+        if isinstance(value, list):
+            for item in value:
+                self._collect(item, path, kind, named, found)
+        if not isinstance(value, dict):
+            return
+        for name, member in value.items():
+            inner = f"{path}.{name}" if path else name
+            if inner in named or (not named and kind in self.kinds(inner, name)):
+                found.extend(_leaves(inner, member, kind, value))
+            else:
+                self._collect(member, inner, kind, named, found)
+
+
+def kinds_of_name(name: str) -> frozenset[Kind]:
+    """What an argument of this name holds, as far as a name can tell."""
+    words = [word.lower() for word in _WORD.findall(name.rpartition(".")[2])]
+    if not words:
+        return frozenset()
+    whole = _WHOLE_NAMES.get("_".join(words))
+    last = _LAST_WORDS.get(words[-1])
+    return frozenset(kind for kind in (whole, last) if kind is not None)
+
+
+def _leaves(path: str, value: Any, kind: Kind, siblings: dict[str, Any]) -> Iterator[Found]:
+    if kind == "command":
+        yield from _commands(path, value, siblings)
+    elif isinstance(value, list | dict):
+        for member in value if isinstance(value, list) else value.values():
+            yield from _leaves(path, member, kind, siblings)
+    elif value is not None:
+        yield Found(path, value)
+
+
+def _commands(path: str, value: Any, siblings: dict[str, Any]) -> Iterator[Found]:
+    if value is None:
+        return
+    own = path.rpartition(".")[2]
+    if own.lower().endswith(("commands", "cmds")) and isinstance(value, list):  # command lines, not the words of one
+        for member in value:
+            yield from _commands(own[:-1], member, {})
+        return
+    rest = next((siblings[name] for name in _COMPANIONS if name != own and name in siblings), None)
+    if rest is None or rest == []:
+        yield Found(path, value)
+    elif isinstance(value, str) and isinstance(rest, list) and all(isinstance(word, str) for word in rest):
+        yield Found(path, [value, *rest])
+    elif isinstance(value, str) and isinstance(rest, str):
+        yield Found(path, f"{value} {rest}")
+    else:
+        yield Found(path, None)  # words that cannot be told
+
+
+def _formats(schema: Any, path: str, depth: int) -> Iterator[tuple[str, Kind]]:
+    if not isinstance(schema, dict) or not depth:
+        return
+    stated = schema.get("format")
+    if path and isinstance(stated, str) and stated in _FORMATS:
+        yield path, _FORMATS[stated]
+    properties = schema.get("properties")
+    for name, member in properties.items() if isinstance(properties, dict) else ():
+        yield from _formats(member, f"{path}.{name}" if path else name, depth - 1)
+    yield from _formats(schema.get("items"), path, depth - 1)
+    for key in ("anyOf", "oneOf", "allOf"):
+        members = schema.get(key)
+        for member in members if isinstance(members, list) else ():
+            yield from _formats(member, path, depth - 1)
+
 
 _PLAIN = ("source", "type", "description", "title", "notes", "method")
 """Members of a mapping or transport that are no id."""

@@ -1,17 +1,24 @@
-"""Patterns of one's own: `[[redaction.patterns]]`. Compiled and tried out when settings are loaded.
+"""Patterns of secrets: well-known tokens, and patterns of one's own (`[[redaction.patterns]]`).
 
-Python's expressions know no time limit. So one that explodes on short texts is refused when it is loaded, every pattern looks
-at a few thousand characters at a time, and where it still takes too long, the rest of the text is taken out unread.
+Tokens of known services, bearer tokens and private keys begin with words that hardly stand anywhere else; only there the
+whole shape is looked at, so texts without them cost one quick pass. Ids, digests, addresses and encoded pictures have no
+such shape. Own patterns are compiled and tried out when settings are loaded. Python's expressions know no time limit, so
+one that explodes on short texts is refused, each looks at a few thousand characters at a time, and a slow one takes out
+the rest unread.
 """
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+
+from ahocorasick_rs import BytesAhoCorasick, Implementation, MatchKind
 
 from ferrule.errors import SettingsError
-from ferrule.model.redaction import RedactionPattern
+from ferrule.model.persistence import RedactionPattern
+from ferrule.runtime.redaction.matcher import Span
 
 LONGEST = 4096
 """A match of more characters than this is not seen whole."""
@@ -105,3 +112,143 @@ def _is_quick(expression: re.Pattern[str]) -> bool:
                 if time.perf_counter() - started > _TRIAL_SECONDS:
                     return False
     return True
+
+
+LONGEST_SHAPE = 4096
+"""A shape that goes on for more bytes than this is not waited for in a stream."""
+_EDGE = rb"(?:(?<![A-Za-z0-9_])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2})|(?<=\\u[0-9A-Fa-f]{4}))"
+"""Where a token may begin: not within a word; but the end of an escape is no word."""
+_HAS_DIGIT = rb"(?=[A-Za-z._~+/-]{0,200}[0-9])"
+BODY = re.compile(rb"[\w.~+/=-]*")
+"""What a token goes on with."""
+_BREAK = rb"(?:\s|\\+[rn])"
+_KEY = rb"(?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----"
+_PEM, _END = rb"-----BEGIN " + _KEY, rb"-----END " + _KEY
+
+_HEADER = rb"[A-Z][A-Za-z-]{1,20}: [A-Za-z0-9 ,.()/+-]{0,80}"
+"""A key may have such lines; nothing else may stand within, for whatever stands there is hidden from those who approve."""
+
+
+class _Shape:
+    """One shape: how it begins, what the whole looks like, and what may still become one. Made ready when it is first looked
+    for: most processes never meet one."""
+
+    def __init__(
+        self, name: str, openings: tuple[bytes, ...], core: bytes, still_open: bytes, edge: bytes, end: bytes = b""
+    ) -> None:
+        self.name = f"pattern:{name}"
+        self.openings = openings
+        self._core, self._still_open, self._edge, self._end = core, still_open, edge, end
+
+    @cached_property
+    def core(self) -> re.Pattern[bytes]:
+        """The shape itself."""
+        return re.compile(self._core)
+
+    @cached_property
+    def whole(self) -> re.Pattern[bytes]:
+        """The shape where it may stand."""
+        return re.compile(self._edge + self._core + self._end)
+
+    @cached_property
+    def is_open(self) -> re.Pattern[bytes]:
+        """What may become one with more bytes."""
+        return re.compile(rb"(?:" + self._still_open + rb")\Z")
+
+
+def _token(name: str, *openings: bytes, body: bytes, rest: bytes, edge: bytes = _EDGE, end: bytes = b"") -> _Shape:
+    """Openings followed by `rest`, which is made of `body` characters."""
+    words = rb"(?:" + rb"|".join(map(re.escape, openings)) + rb")"
+    return _Shape(name, openings, words + rest, words + body + rb"*", edge, end)
+
+
+_SHAPES = (
+    _token(
+        "openai_key",
+        b"sk-",
+        body=rb"[\w-]",
+        rest=_HAS_DIGIT + rb"(?=[\w-]{0,40}?[A-Za-z0-9]{12})[\w-]{20,}",
+        edge=rb"(?<!-)" + _EDGE,
+    ),
+    _token("stripe_key", b"sk_live_", b"rk_live_", b"sk_test_", body=rb"\w", rest=rb"[A-Za-z0-9]{16,}"),
+    _token("github_token", b"ghp_", b"gho_", b"ghu_", b"ghs_", b"ghr_", body=rb"\w", rest=rb"[A-Za-z0-9]{30,}"),
+    _token("github_token", b"github_pat_", body=rb"\w", rest=rb"\w{40,}"),
+    _token("gitlab_token", b"glpat-", body=rb"[\w-]", rest=rb"[\w-]{20,}"),
+    _token("slack_token", b"xox", body=rb"[\w-]", rest=rb"[abeoprs]-(?:\d-)?[A-Za-z0-9-]{10,}"),
+    _token("aws_key_id", b"AKIA", b"ASIA", body=rb"\w", rest=rb"[A-Z2-7]{16}", end=rb"(?!\w)"),
+    _token("ferrule_key", b"frl_", body=rb"[\w-]", rest=rb"[0-9a-f]{8}_[\w-]{20,}"),
+    _token("google_key", b"AIza", body=rb"[\w-]", rest=rb"[\w-]{35}", end=rb"(?![\w-])"),
+    _token("jwt", b"eyJ", body=rb"[\w.=-]", rest=rb"[\w-]{8,}={0,2}\.eyJ[\w-]{8,}={0,2}\.[\w-]*={0,2}", edge=rb"(?<!-)" + _EDGE),
+    _Shape(
+        "bearer_token",
+        (b"Bearer", b"bearer", b"BEARER"),
+        rb"(?i:bearer)(?:[ \t]|%20|\+){1,8}(?P<token>" + _HAS_DIGIT + rb"[\w.~+/-]{16,}={0,2})",
+        rb"(?i:bearer)(?:[ \t]|%20|%2|%|\+){0,8}[\w.~+/-]*={0,2}",
+        _EDGE,
+    ),
+    _Shape(
+        "private_key",
+        (b"-----BEGIN ",),
+        _PEM + rb"(?:" + _BREAK + rb"{1,8}" + _HEADER + rb"){0,4}(?:" + _BREAK + rb"{1,80}[A-Za-z0-9+/=]{16,})*"
+        + rb"(?:(?:" + _BREAK + rb"{1,80}[A-Za-z0-9+/=]{1,15}){0,2}" + _BREAK + rb"{0,80}" + _END + rb")?",
+        rb"-----BEGIN [A-Z0-9 ]*-{0,4}|" + _PEM + rb"(?:(?!" + _END + rb")[\w\s\\+/=:,.()-])*",
+        b"",
+    ),
+)  # fmt: skip
+_BY_OPENING = {opening: shape for shape in _SHAPES for opening in shape.openings}
+OPENINGS = tuple(_BY_OPENING)
+"""How the shapes begin."""
+_LONGEST_OPENING = max(map(len, OPENINGS))
+_PREFIXES = frozenset(opening[:end] for opening in OPENINGS for end in range(1, len(opening)))
+_automaton = BytesAhoCorasick(OPENINGS, matchkind=MatchKind.Standard, implementation=Implementation.DFA)
+_HINT = re.compile(
+    rb"[kgbBxKSIyf-][-_hleEoIzJBr](?:(?<=k[-_])|(?<=fr)l_|(?<=gh)[pousr]_|(?<=gl)pat|(?<=b_)pat|(?<=[bB]e)ar|(?<=BE)AR|(?<=xo)x"
+    rb"|(?<=[KS]I)A|(?<=Iz)a|(?<=yJ)|(?<=-B))"
+)
+"""Some letters of every opening that seldom stand together elsewhere."""
+_SHORT = 512
+"""In so few bytes the hint is quicker: the automaton lets other threads go first, who may take their time."""
+
+
+def is_harmless(data: bytes) -> bool:
+    """True for short bytes that have no opening. False says nothing."""
+    return len(data) <= _SHORT and _HINT.search(data) is None
+
+
+def openings_in(data: bytes) -> list[tuple[int, bytes]]:
+    """Where which opening stands."""
+    if is_harmless(data):
+        return []
+    found = _automaton.find_matches_as_indexes(data, overlapping=True)
+    return [(start, OPENINGS[number]) for number, start, _ in found] if found else []
+
+
+def may_hold(data: bytes, openings: Iterable[tuple[int, bytes]]) -> bool:
+    """False when none of the openings goes on like its shape, whatever stands around it."""
+    return any(_BY_OPENING[opening].core.match(data, start) for start, opening in openings)
+
+
+def spans(data: bytes, openings: Iterable[tuple[int, bytes]]) -> Iterator[Span]:
+    """Every well-known shape that begins with one of these openings."""
+    ends: dict[str, int] = {}
+    for start, opening in sorted(openings):
+        shape = _BY_OPENING[opening]
+        if start < ends.get(shape.name, 0):
+            continue  # within the one before; looking again at every word of a long one would take for ever
+        found = shape.whole.match(data, start)
+        if found is not None:
+            ends[shape.name] = found.end()
+            yield Span(found.start("token") if "token" in shape.whole.groupindex else start, found.end(), shape.name)
+
+
+def open_from(data: bytes, since: int) -> int:
+    """Where the first text begins, from `since` on, that may turn out to be such a shape once more bytes are there."""
+    end = len(data)
+    begin = max(since, end - LONGEST_SHAPE)
+    for start, opening in openings_in(data[begin:]):
+        if _BY_OPENING[opening].is_open.match(data, begin + start):
+            return begin + start
+    for start in range(max(since, end - _LONGEST_OPENING + 1), end):
+        if data[start:] in _PREFIXES:
+            return start
+    return end

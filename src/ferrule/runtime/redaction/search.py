@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from ferrule.runtime.redaction import well_known as well_known
+from ferrule.runtime.redaction import patterns as well_known
 from ferrule.runtime.redaction.matcher import Matcher, Span
 from ferrule.runtime.redaction.patterns import LONGEST, Pattern
 

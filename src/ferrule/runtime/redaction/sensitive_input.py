@@ -11,9 +11,8 @@ from typing import Any
 
 import msgspec
 
-from ferrule.model.nesting import is_deeper
 from ferrule.model.tool import Tool
-from ferrule.model.value import Path
+from ferrule.model.value import Path, is_deeper
 from ferrule.runtime.redaction.redactor import ONLY_GIVEN
 from ferrule.runtime.redaction.sensitive_places import Places, marked_places, sensitive_places
 

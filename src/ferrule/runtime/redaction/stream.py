@@ -1,13 +1,16 @@
-"""Bytes on their way through a redactor. However they are cut into chunks, what comes out is the same.
+"""Bytes on their way through a redactor, and a writer of payloads that lets no secret through.
 
-Bytes are held back only while they may be the beginning of something, and never more of them than that can be long.
+However the bytes are cut into chunks, the output is the same. Bytes are held back only while they may be the beginning of
+something, and never more of them than that can be long. It does not know where payloads are stored.
 """
 
 from __future__ import annotations
 
+from ferrule.contracts.payloads import Kept, PayloadWriter
+from ferrule.contracts.redactor import RedactingStream
 from ferrule.runtime.redaction.matcher import REACH, Span
+from ferrule.runtime.redaction.patterns import BODY
 from ferrule.runtime.redaction.search import MARK, Search, byte_spans
-from ferrule.runtime.redaction.well_known import BODY
 
 _CONTEXT = 256
 """So many bytes that were let through are kept, to see what stands before the next ones."""
@@ -108,3 +111,40 @@ class Stream:
         self._done = stop - gone
         self._covered = max(self._covered - gone, -1)
         self._looked = [max(0, at - gone) for at in self._looked]
+
+
+PIECE = 16 * 1024
+"""What comes in crumbs is looked through in pieces of so many bytes: each look has its price."""
+
+
+class RedactingWriter:
+    """A writer that takes secrets out of what it passes on."""
+
+    def __init__(self, writer: PayloadWriter, stream: RedactingStream) -> None:
+        self._writer = writer
+        self._stream = stream
+        self._held = bytearray()
+        self.size = 0
+
+    @property
+    def found(self) -> tuple[str, ...]:
+        """What was taken out, by name."""
+        return self._stream.found
+
+    def write(self, chunk: bytes) -> None:
+        """Add bytes. Raises OSError."""
+        self._held += chunk
+        self.size += len(chunk)
+        if len(self._held) >= PIECE:
+            self._writer.write(self._stream.feed(bytes(self._held)))
+            self._held.clear()
+
+    def close(self) -> Kept:
+        """Make it readable. Raises OSError."""
+        self._writer.write(self._stream.feed(bytes(self._held)) + self._stream.finish())
+        self._held.clear()
+        return self._writer.close()
+
+    def discard(self) -> None:
+        """Give it up."""
+        self._writer.discard()

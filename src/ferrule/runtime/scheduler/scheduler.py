@@ -14,10 +14,8 @@ from typing import Any, cast, get_args
 from weakref import WeakValueDictionary
 
 from ferrule.model.scheduling import DEFAULT_POLICY, Claim, ParallelClass, SchedulerPolicy
-from ferrule.runtime.scheduler.doors import Doors
-from ferrule.runtime.scheduler.limits import Limit
-from ferrule.runtime.scheduler.locks import normal, waits_for_itself
-from ferrule.runtime.scheduler.place import Deadlock, Place, QueueFull, QueueLeft
+from ferrule.runtime.scheduler.locks import Doors, normal, waits_for_itself
+from ferrule.runtime.scheduler.queue import Deadlock, Limit, Place, QueueFull, QueueLeft
 
 __all__ = ["Deadlock", "Lane", "Place", "QueueFull", "QueueLeft", "Scheduler"]
 

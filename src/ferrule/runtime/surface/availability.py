@@ -1,7 +1,12 @@
-"""What a tool's interface says about when it can be used and how it is shown (AT-35 to AT-37). Reads nothing else of it."""
+"""Reads from a tool's definition when it can be used, how it is shown, and which credentials it names (AT-35 to AT-37).
+
+Credentials are read whatever dialect the tool was written in: names and references only, never a value. `filters` and the
+app's doctor stand above; nothing here decides.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -51,3 +56,53 @@ def availability(tool: Tool) -> Availability:
         return _decode(tool.payload).tool_interface
     except msgspec.DecodeError:
         return UNREADABLE
+
+
+_SOURCES = ("name", "secret_id", "secret", "secret_name", "function_id", "credential_id", "credential_ref", "id", "ref")
+"""Where the ways of naming a secret put its name."""
+
+
+def credential_names(tool: Tool, stated: Availability) -> tuple[str, ...]:
+    """What a tool needs before it can run; `?` stands for a credential that is needed and not named readably."""
+    names = (
+        [] if tool.credentials is None else list(_NAMES.get(tool.dialect, _refs)(msgspec.json.decode(tool.credentials)))
+    )
+    names += _refs(stated.required_credentials)
+    return tuple(dict.fromkeys(names))
+
+
+def _aml(written: Any) -> Iterator[str]:
+    """The secret; for a scheme without one (`iam-role`, `oauth2`) the token's function, else the scheme."""
+    if not isinstance(written, dict):
+        yield "?"
+    elif written.get("scheme") != "none":
+        name, scheme = _name(written), written.get("scheme")
+        yield scheme if name == "?" and isinstance(scheme, str) else name
+        others = written.get("x-and")
+        for each in others if isinstance(others, list) else ():
+            yield from _aml(each)
+
+
+def _adl(written: Any) -> Iterator[str]:
+    yield from _refs(written.get("environment") if isinstance(written, dict) else written)
+
+
+def _oxp(written: Any) -> Iterator[str]:
+    """Authorization and secrets. The user id of `requirements` is the principal, which every call has."""
+    if isinstance(written, dict):
+        yield from _refs(written.get("authorization"))
+        yield from _refs(written.get("secrets"))
+
+
+def _refs(written: Any) -> Iterator[str]:
+    if written is None or written is False:
+        return
+    for entry in written if isinstance(written, list | tuple) else [written]:
+        yield _name(entry) if isinstance(entry, dict) else entry if isinstance(entry, str) and entry else "?"
+
+
+def _name(written: dict[str, Any]) -> str:
+    return next((name for key in _SOURCES if isinstance(name := written.get(key), str) and name), "?")
+
+
+_NAMES = {"aml": _aml, "adl": _adl, "oxp": _oxp, "oxp_server": _oxp, "mcp": _aml}

@@ -1,30 +1,77 @@
-"""Catalog and caller to surface. Pure: the clock, ids and everything that may differ between processes come in.
+"""Builds a surface from a catalog and a caller. Pure: the clock, ids and all that may differ between processes come in.
 
-The tools considered come from `candidates` and `records`, objections from `filters`, names from `names`.
+Tools come from `candidates` and `records`, objections from `filters`. Names, ids, `namespace.name` and aliases lead to
+tools (AT-4 to AT-6): a stronger claim silences weaker ones (name or id, then a name with its namespace, then an alias),
+and within a claim a visible tool beats a held one. Resources and prompts claim like an alias, so that they never cost a
+tool its name. A held tool keeps its name against aliases, so that switching a tool off never sends its calls to another
+one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterable
 from typing import Any
 
 import msgspec
 
-from ferrule.contracts.catalog import CatalogView
 from ferrule.contracts.policy import PolicyEngine
-from ferrule.contracts.readiness import Provider, Readiness
+from ferrule.contracts.surface import CatalogView, Provider, Readiness
 from ferrule.errors import SurfaceError
 from ferrule.model.hints import nearest
 from ferrule.model.surface import SCOPES, LoadingState, Surface, SurfaceEntry, SurfaceRequest, SurfaceSettings
 from ferrule.model.tool import Tool
 from ferrule.runtime.surface.availability import PLAIN, Availability, availability
-from ferrule.runtime.surface.candidates import Candidate, Hold, Selection, candidates
+from ferrule.runtime.surface.candidates import Candidate, Hold, Selection, candidates, ceiling
 from ferrule.runtime.surface.filters import Context, Subject, hold, policy_hold
 from ferrule.runtime.surface.filters import switched_off as switch_filter
-from ferrule.runtime.surface.names import names_of
 from ferrule.runtime.surface.records import constrained, follow, roles_named, surface_record, unresolved
-from ferrule.runtime.surface.roles import ceiling
 from ferrule.runtime.surface.search_tool import SEARCH_TOOL, SEARCH_TOOL_DIGEST
+
+_Claims = dict[str, list[SurfaceEntry]]
+
+
+def names_of(entries: Iterable[SurfaceEntry]) -> dict[str, tuple[str, ...]]:
+    """Every callable name, each with the ids it leads to; several when it is ambiguous."""
+    primary: _Claims = {}
+    qualified: _Claims = {}
+    aliases: _Claims = {}
+    names: dict[str, tuple[str, ...]] = {}
+    for entry in entries:
+        tool = entry.tool
+        _claim(primary if tool.exposed_as is None else aliases, tool.name, entry)
+        if tool.tool_id != tool.name:
+            _claim(primary, tool.tool_id, entry)
+        _claim(qualified, f"{tool.namespace}.{tool.name}", entry)
+        for alias in tool.aliases:
+            _claim(aliases, alias, entry)
+    for claims in (aliases, qualified, primary):
+        names.update(
+            (name, _leads_to(claimants)) for name, claimants in claims.items() if _counts(claimants, name, names)
+        )
+    return names
+
+
+def _claim(claims: _Claims, name: str, entry: SurfaceEntry) -> None:
+    claimants = claims.get(name)
+    if claimants is None:
+        claims[name] = [entry]
+    elif claimants[-1] is not entry:
+        claimants.append(entry)
+
+
+def _counts(claimants: list[SurfaceEntry], name: str, weaker: dict[str, tuple[str, ...]]) -> bool:
+    """Tools that were removed claim a name only when nobody else does."""
+    return name not in weaker or any(entry.standing != "excluded" for entry in claimants)
+
+
+def _leads_to(claimants: list[SurfaceEntry]) -> tuple[str, ...]:
+    if len(claimants) == 1:
+        return (claimants[0].tool.tool_id,)
+    for standings in (("loaded", "deferred"), ("blocked",), ("excluded",)):
+        ids = dict.fromkeys(entry.tool.tool_id for entry in claimants if entry.standing in standings)
+        if ids:
+            return tuple(ids)
+    return ()
 
 
 def build_surface(

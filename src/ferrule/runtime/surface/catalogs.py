@@ -9,7 +9,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from ferrule.contracts.catalog import CatalogView, Listed
+from ferrule.contracts.surface import CatalogView, Listed
 from ferrule.errors import CatalogError
 from ferrule.model.canonical import digest_of_tool
 from ferrule.model.catalog import Catalog

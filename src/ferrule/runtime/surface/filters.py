@@ -13,14 +13,12 @@ from typing import Any
 import msgspec
 
 from ferrule.contracts.policy import PolicyEngine
-from ferrule.contracts.readiness import Readiness
+from ferrule.contracts.surface import Readiness
 from ferrule.model.surface import HoldReason, SurfaceEntry, SurfaceRequest
 from ferrule.model.tool import Tool
 from ferrule.model.value import is_number
-from ferrule.runtime.surface.availability import Availability
-from ferrule.runtime.surface.candidates import Hold
-from ferrule.runtime.surface.credentials import credential_names
-from ferrule.runtime.surface.roles import Ceiling
+from ferrule.runtime.surface.availability import Availability, credential_names
+from ferrule.runtime.surface.candidates import Ceiling, Hold
 from ferrule.schema.validation.usability import uselessness
 
 _SANDBOXED_KINDS = frozenset({"shell_command", "code_execution"})

@@ -1,5 +1,7 @@
-"""The search tool: how a model finds and loads tools whose schemas it was not shown. A tool like any other, on every
-surface that defers something; it reads the caller's own surface and nothing else.
+"""The search tool and its executor: how a model finds and loads tools whose schemas it was not shown.
+
+A tool like any other, on every surface that defers something; it reads the caller's own surface and nothing else.
+`search` does the work.
 """
 
 from __future__ import annotations
@@ -9,8 +11,10 @@ from typing import Any, Protocol
 
 import msgspec
 
+from ferrule.contracts.executor import Context, Run, Support
+from ferrule.infra.clock import MakeId
 from ferrule.model.canonical import digest_of_tool
-from ferrule.model.surface import Surface
+from ferrule.model.surface import Surface, SurfaceSettings
 from ferrule.model.tool import SafetyFacts, Tool, raw
 from ferrule.runtime.surface.search import SHARED_INDEXES, SearchIndexes, names_in, search
 from ferrule.schema.internal_fields import model_schema
@@ -101,3 +105,28 @@ def _loaded(surface: Surface, tool_id: str) -> dict[str, Any] | None:
         "description": entry.tool.description,
         "input_schema": msgspec.json.decode(model_schema(entry.tool)),
     }
+
+
+class SearchExecutor:
+    """Answers `search_tools`."""
+
+    support = Support()
+
+    def __init__(self, new_id: MakeId, settings: SurfaceSettings) -> None:
+        self._new_id = new_id
+        self._settings = settings
+
+    def can_run(self, tool: Tool) -> bool:
+        """True for the search tool alone."""
+        return tool.tool_id == SEARCH_TOOL.tool_id
+
+    def prepare(self, tool: Tool) -> Run:
+        """The search of whichever surface the call comes through."""
+        return self._run
+
+    def _run(self, arguments: dict[str, Any], context: Context) -> dict[str, Any]:
+        handle = context.session
+        return run_search(handle, arguments, new_id=lambda: self._new_id("sea"), limit=self._settings.max_matches)
+
+    async def aclose(self) -> None:
+        """Nothing to let go of."""

@@ -4,12 +4,10 @@ back.
 It imports the rest of `schema` and `model`. It does not know the wire format of a provider; `definitions/formats` does.
 """
 
-from ferrule.schema.fitting.change import Change, Fitted, Unfit
-from ferrule.schema.fitting.decoding import decode
-from ferrule.schema.fitting.encoding import encode
+from ferrule.schema.fitting.decoding import decode, encode
 from ferrule.schema.fitting.fitting import fit
 from ferrule.schema.fitting.profile import Profile
 from ferrule.schema.fitting.profiles import PROFILES
-from ferrule.schema.fitting.steps import Step
+from ferrule.schema.fitting.steps import Change, Fitted, Step, Unfit
 
 __all__ = ["PROFILES", "Change", "Fitted", "Profile", "Step", "Unfit", "decode", "encode", "fit"]

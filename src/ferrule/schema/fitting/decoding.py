@@ -1,12 +1,13 @@
-"""Turns a model's answer to a fitted schema back into what the tool takes, by the steps alone.
+"""Turns a model's answer to a fitted schema back into what the tool takes, by the steps alone; and arguments into an answer.
 
-Models do not always do as they are told: JSON in a text where an object was asked for, an object where pairs were, a property by
-its own name. Whatever can be understood in one way only is understood. What cannot is left as it is, for the tool's own schema
-to refuse with a message about it.
+Models do not always do as they are told: JSON in a text where an object was asked for, an object where pairs were, a
+property by its own name. Decoding understands an answer that has one meaning only, and leaves any other for the tool's
+own schema to refuse with a message about it. Encoding serves examples, and proves that decoding is right.
 """
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import msgspec
@@ -28,7 +29,7 @@ from ferrule.schema.fitting.steps import (
     Wrapped,
 )
 from ferrule.schema.fitting.typed import type_of
-from ferrule.schema.validation.compiled import compiled_schema
+from ferrule.schema.validation.validators import compiled_schema
 
 _DEEPEST = 150
 
@@ -39,10 +40,10 @@ def decode(steps: tuple[Step, ...], arguments: Any) -> Any:
         arguments = _parsed(arguments) if arguments.strip() else {}
     if arguments is None:
         arguments = {}
-    return _decoded(steps, 0, arguments, 0) if steps else arguments
+    return _decode_value(steps, 0, arguments, 0) if steps else arguments
 
 
-def _decoded(steps: tuple[Step, ...], number: int, value: Any, depth: int) -> Any:
+def _decode_value(steps: tuple[Step, ...], number: int, value: Any, depth: int) -> Any:
     if number == KEEP or depth > _DEEPEST:
         return value
     match steps[number]:
@@ -50,22 +51,22 @@ def _decoded(steps: tuple[Step, ...], number: int, value: Any, depth: int) -> An
             return _parsed(value) if isinstance(value, str) else value
         case Members() as step:
             value = _meant(value, dict)
-            return _members(steps, step, value, depth) if isinstance(value, dict) else value
+            return _decode_members(steps, step, value, depth) if isinstance(value, dict) else value
         case Items() as step:
             value = _meant(value, list)
-            return _items(steps, step, value, depth) if isinstance(value, list) else value
+            return _decode_items(steps, step, value, depth) if isinstance(value, list) else value
         case Pairs() as step:
-            return _pairs(steps, step.step, value, depth)
+            return _decode_pairs(steps, step.step, value, depth)
         case Wrapped() as step:
             inner = value[step.name] if isinstance(value, dict) and step.name in value and len(value) == 1 else value
-            return _decoded(steps, step.step, inner, depth + 1)
+            return _decode_value(steps, step.step, inner, depth + 1)
         case Choice() as step:
-            return _chosen(steps, step, value, depth)
+            return _decode_choice(steps, step, value, depth)
         case Same():
             return value
 
 
-def _members(steps: tuple[Step, ...], step: Members, value: dict[str, Any], depth: int) -> dict[str, Any]:
+def _decode_members(steps: tuple[Step, ...], step: Members, value: dict[str, Any], depth: int) -> dict[str, Any]:
     by_name = {member.name: member for member in step.members}
     by_own = {member.was: member for member in step.members if member.was is not None}
     changed = {member.name for member in by_own.values()} if step.is_open else set()
@@ -76,9 +77,9 @@ def _members(steps: tuple[Step, ...], step: Members, value: dict[str, Any], dept
         if member is not None:
             own = name if member.was is None else member.was
             if not (given is None and member.is_absent_null):
-                found[own] = _decoded(steps, member.step, given, depth + 1)
+                found[own] = _decode_value(steps, member.step, given, depth + 1)
         elif name == step.others:
-            more = _pairs(steps, step.others_step, given, depth)
+            more = _decode_pairs(steps, step.others_step, given, depth)
         else:
             found[name[:-1] if changed and is_escaped(name, changed) else name] = given
     return {**more, **found} if isinstance(more, dict) else found
@@ -89,33 +90,34 @@ def is_escaped(name: str, changed: set[str]) -> bool:
     return name not in changed and any(name.startswith(one) and not name[len(one) :].strip("_") for one in changed)
 
 
-def _items(steps: tuple[Step, ...], step: Items, value: list[Any], depth: int) -> list[Any]:
+def _decode_items(steps: tuple[Step, ...], step: Items, value: list[Any], depth: int) -> list[Any]:
     first = step.first
     return [
-        _decoded(steps, first[at] if at < len(first) else step.rest, item, depth + 1) for at, item in enumerate(value)
+        _decode_value(steps, first[at] if at < len(first) else step.rest, item, depth + 1)
+        for at, item in enumerate(value)
     ]
 
 
-def _pairs(steps: tuple[Step, ...], number: int, value: Any, depth: int) -> Any:
+def _decode_pairs(steps: tuple[Step, ...], number: int, value: Any, depth: int) -> Any:
     if isinstance(value, str):
         parsed = _parsed(value)
         value = parsed if isinstance(parsed, list | dict) else value
     if isinstance(value, dict):
-        return {key: _decoded(steps, number, item, depth + 1) for key, item in value.items()}
+        return {key: _decode_value(steps, number, item, depth + 1) for key, item in value.items()}
     if not isinstance(value, list):
         return value
     found: dict[str, Any] = {}
     for pair in value:
         if isinstance(pair, dict) and isinstance(pair.get(KEY), str) and VALUE in pair:
-            found[pair[KEY]] = _decoded(steps, number, pair[VALUE], depth + 1)
+            found[pair[KEY]] = _decode_value(steps, number, pair[VALUE], depth + 1)
         elif isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str):
-            found[pair[0]] = _decoded(steps, number, pair[1], depth + 1)
+            found[pair[0]] = _decode_value(steps, number, pair[1], depth + 1)
         else:
             return value
     return found
 
 
-def _chosen(steps: tuple[Step, ...], step: Choice, value: Any, depth: int) -> Any:
+def _decode_choice(steps: tuple[Step, ...], step: Choice, value: Any, depth: int) -> Any:
     fitting = [option for option in step.options if has_shape(option.shape, value)]
     if not fitting and isinstance(value, str):
         parsed = _parsed(value)
@@ -124,9 +126,9 @@ def _chosen(steps: tuple[Step, ...], step: Choice, value: Any, depth: int) -> An
             fitting = [option for option in step.options if has_shape(option.shape, value)]
     numbers = {option.step for option in fitting}
     if len(numbers) == 1:
-        return _decoded(steps, numbers.pop(), value, depth + 1)
+        return _decode_value(steps, numbers.pop(), value, depth + 1)
     for option in fitting or step.options:
-        found = _decoded(steps, option.step, value, depth + 1)
+        found = _decode_value(steps, option.step, value, depth + 1)
         if accepts(option, found):
             return found
     return value
@@ -171,3 +173,76 @@ def _parsed(text: str | bytes) -> Any:
         return msgspec.json.decode(text)
     except (ValueError, RecursionError):
         return text
+
+
+def encode(steps: tuple[Step, ...], arguments: Any) -> Any:
+    """What a model would have to answer so that `decode` gives these arguments."""
+    return _encode_value(steps, 0, arguments, 0) if steps else arguments
+
+
+def _encode_value(steps: tuple[Step, ...], number: int, value: Any, depth: int) -> Any:
+    if number == KEEP or depth > _DEEPEST:
+        return value
+    match steps[number]:
+        case Text():
+            return _encode_text(value)
+        case Members() as step:
+            return _encode_members(steps, step, value, depth) if isinstance(value, dict) else value
+        case Items() as step:
+            if not isinstance(value, list):
+                return value
+            return [
+                _encode_value(steps, step.first[at] if at < len(step.first) else step.rest, item, depth + 1)
+                for at, item in enumerate(value)
+            ]
+        case Pairs() as step:
+            return _encode_pairs(steps, step.step, value, depth) if isinstance(value, dict) else value
+        case Wrapped() as step:
+            return {step.name: _encode_value(steps, step.step, value, depth + 1)}
+        case Choice() as step:
+            return _encode_choice(steps, step, value, depth)
+        case Same():
+            return value
+
+
+def _encode_members(steps: tuple[Step, ...], step: Members, value: dict[str, Any], depth: int) -> dict[str, Any]:
+    by_name = {member.name if member.was is None else member.was: member for member in step.members}
+    changed = {member.name for member in step.members if member.was is not None} if step.is_open else set()
+    found: dict[str, Any] = {}
+    more: dict[str, Any] = {}
+    for name, given in value.items():
+        member = by_name.get(name)
+        if member is not None:
+            found[member.name] = _encode_value(steps, member.step, given, depth + 1)
+        elif step.others is not None:
+            more[name] = given
+        else:
+            found[name + "_" if changed and (name in changed or is_escaped(name, changed)) else name] = given
+    for member in step.members:
+        if member.is_absent_null and member.name not in found:
+            found[member.name] = None
+    if step.others is not None:
+        found[step.others] = _encode_pairs(steps, step.others_step, more, depth)
+    return found
+
+
+def _encode_pairs(steps: tuple[Step, ...], number: int, value: dict[str, Any], depth: int) -> list[Any]:
+    return [{KEY: name, VALUE: _encode_value(steps, number, given, depth + 1)} for name, given in value.items()]
+
+
+def _encode_choice(steps: tuple[Step, ...], step: Choice, value: Any, depth: int) -> Any:
+    candidates = [option for option in step.options if accepts(option, value)]
+    first: list[Any] = []
+    for option in candidates or [option for option in step.options if type_of(value) in option.was]:
+        found = _encode_value(steps, option.step, value, depth + 1)
+        if has_shape(option.shape, found):
+            return found
+        first.append(found)
+    return first[0] if first else value
+
+
+def _encode_text(value: Any) -> str:
+    try:
+        return msgspec.json.encode(value).decode()
+    except (UnicodeEncodeError, TypeError):
+        return json.dumps(value)

@@ -1,4 +1,8 @@
-"""`fit`: a tool's schema as a provider takes it, and how to turn an answer back. The same schema is fitted once."""
+"""Fits a tool's schema to a provider, with the steps that turn an answer back. The same schema is fitted once.
+
+The root is always an object for a provider, whatever the original says. `rewriting.py` and `light.py` rewrite what lies
+below it.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +10,142 @@ from typing import Any
 
 import msgspec
 
-from ferrule.schema.fitting.change import Fitted, Unfit
+from ferrule.schema.fitting.light import Light
+from ferrule.schema.fitting.merging import Flat
+from ferrule.schema.fitting.objects import legal_names, rewritten_object
 from ferrule.schema.fitting.profile import Profile
-from ferrule.schema.fitting.roots import lightened, rewritten
+from ferrule.schema.fitting.rewriting import Rewriting
+from ferrule.schema.fitting.state import CONDITIONAL, State
+from ferrule.schema.fitting.steps import KEEP, Fitted, Member, Members, Unfit, Wrapped, tidied
+from ferrule.schema.fitting.typed import types_of
+from ferrule.schema.fitting.words import joined
+
+WRAP = "arguments"
+"""The property that holds what was the root, where that cannot be the root itself."""
+_BY_NAME = (*CONDITIONAL, "patternProperties", "propertyNames", "unevaluatedProperties")
+"""Keywords that may speak of properties by their names."""
+_NEVER = "it accepts no arguments at all; correct the schema"
+
+
+def rewritten(schema: Any, profile: Profile, draft: int) -> Fitted:
+    """For a provider that takes some keywords only."""
+    state = Rewriting(schema, profile, draft)
+    flat = _flat(state, schema)
+    words: list[str] = []
+    unions = state.alternatives(flat.unions, "", words)
+    step = KEEP
+    if unions or _is_wrapped(flat.keywords, frozenset({"enum", "const"})):
+        node = state.node(schema, "", 2)
+        if node is None:
+            raise Unfit(_NEVER)
+        fitted, step = _wrapped(state, node[0], node[1], words)
+    else:
+        state.loosened(flat, "", words)
+        found = rewritten_object(state, flat.keywords, "", 1, words, is_root=True)
+        if found is None:
+            raise Unfit(_NEVER)
+        fitted, step = found
+    if definitions := state.defined():
+        fitted["$defs"] = definitions
+    state.within_limits()
+    return Fitted(fitted, tidied(state.steps, step), tuple(state.changes))
+
+
+def lightened(schema: Any, profile: Profile, draft: int) -> Fitted:
+    """For a provider that takes any keyword, if not at the root."""
+    state = Light(schema, profile, draft)
+    is_plain = isinstance(schema, dict) and "$ref" not in schema and schema.keys().isdisjoint(profile.root_refused)
+    flat = Flat(schema, [], []) if is_plain else _flat(state, schema)
+    words: list[str] = []
+    for keyword, operand in flat.left_out:
+        state.untold("", keyword, operand, words)
+    unions = state.alternatives(flat.unions, "", words)
+    step = KEEP
+    if unions or _is_wrapped(flat.keywords, profile.root_refused):
+        inner = state.walked(_without_homes(schema), "", 1)
+        fitted, step = _wrapped(state, inner, KEEP, words)
+    else:
+        fitted = _object(state, flat.keywords, words)
+        names = legal_names(state, fitted["properties"], "")
+        if names:
+            fitted, step = _renamed(state, fitted, names, words)
+    if words:
+        fitted["description"] = joined(fitted.get("description"), words)
+    homed = state.homed()
+    for home, definitions in homed.items():
+        fitted[home] = definitions
+    for home in ("$defs", "definitions"):
+        said = schema.get(home) if isinstance(schema, dict) else None
+        for name in said if isinstance(said, dict) else ():
+            if name not in homed.get(home, {}):
+                state.changed(f"{home}/{name}", "nothing refers to it", "dropped")
+    return Fitted(fitted, tidied(state.steps, step), tuple(state.changes))
+
+
+def _flat(state: State, schema: Any) -> Flat:
+    flat = state.flat(schema, "")
+    if flat is None:
+        raise Unfit(_NEVER)
+    return flat
+
+
+def _is_wrapped(keywords: dict[str, Any], refused: frozenset[str]) -> bool:
+    """Whether the root is something that no object with properties says."""
+    if any(word in keywords and word in refused for word in ("enum", "const")):
+        return True
+    types = types_of(keywords)
+    return bool(types) and "object" not in types
+
+
+def _wrapped(state: State, inner: dict[str, Any], step: int, words: list[str]) -> tuple[dict[str, Any], int]:
+    words.clear()  # the schema inside says all of it
+    state.changed("", f"{state.profile.title} takes an object with properties as a root", "rewritten", WRAP)
+    fitted: dict[str, Any] = {"type": "object", "properties": {WRAP: inner}, "required": [WRAP]}
+    if state.profile.is_closed:
+        fitted["additionalProperties"] = False
+    return fitted, state.step(Wrapped(WRAP, step))
+
+
+def _object(state: Light, keywords: dict[str, Any], words: list[str]) -> dict[str, Any]:
+    """The root as an object with properties."""
+    kept = dict(keywords)
+    for keyword in ("not", *(word for word in ("$schema",) if _is_other_draft(kept, state.profile))):
+        if keyword in kept and (keyword == "$schema" or keyword in state.profile.root_refused):
+            state.untold("", keyword, kept.pop(keyword), words)
+    if kept.get("type") != "object":
+        state.changed("type", "arguments are always an object", "default", "object")
+    fitted = state.walked({**kept, "type": "object"}, "", 1)
+    if not isinstance(fitted.get("properties"), dict):
+        fitted = {**fitted, "properties": {}}
+    return {word: said for word, said in fitted.items() if word not in ("$defs", "definitions")}
+
+
+def _is_other_draft(keywords: dict[str, Any], profile: Profile) -> bool:
+    said = keywords.get("$schema")
+    return isinstance(said, str) and (("2020-12" in said) != (profile.draft > 7))
+
+
+def _without_homes(schema: Any) -> Any:
+    if not isinstance(schema, dict):
+        return schema
+    return {word: said for word, said in schema.items() if word not in ("$defs", "definitions", "$schema", "$id")}
+
+
+def _renamed(
+    state: Light, fitted: dict[str, Any], names: dict[str, str], words: list[str]
+) -> tuple[dict[str, Any], int]:
+    for keyword in _BY_NAME:
+        if keyword in fitted:
+            state.untold("", keyword, fitted[keyword], words)
+    kept = {word: said for word, said in fitted.items() if word not in _BY_NAME}
+    if "patternProperties" in fitted:
+        kept.pop("additionalProperties", None)  # it would refuse those that matched a pattern
+    kept["properties"] = {names.get(name, name): member for name, member in fitted["properties"].items()}
+    if isinstance(kept.get("required"), list):
+        kept["required"] = [names.get(name, name) for name in kept["required"]]
+    members = tuple(Member(shown, name) for name, shown in names.items())
+    return kept, state.step(Members(members, is_open=kept.get("additionalProperties") is not False))
+
 
 _KEPT = 20_000
 _LARGEST = 32_768

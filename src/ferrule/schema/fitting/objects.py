@@ -6,10 +6,9 @@ import re
 from typing import Any, NamedTuple
 
 from ferrule.model.value import is_integer
-from ferrule.schema.fitting.change import Unfit
-from ferrule.schema.fitting.nulls import nullable
+from ferrule.schema.fitting.profile import nullable
 from ferrule.schema.fitting.state import MOST_SCHEMAS, Node, State, below
-from ferrule.schema.fitting.steps import KEEP, KEY, VALUE, Member, Members, Pairs
+from ferrule.schema.fitting.steps import KEEP, KEY, VALUE, Member, Members, Pairs, Unfit
 
 OTHERS = "other_members"
 """The property for the members of an object that nobody named, where a provider wants every member named."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import unquote
 
-from ferrule.schema.fitting.change import Unfit
+from ferrule.schema.fitting.steps import Unfit
 from ferrule.schema.walk import LIST_KEYWORDS, MAP_KEYWORDS, SCHEMA_KEYWORDS, positions
 
 DYNAMIC = ("$dynamicRef", "$recursiveRef")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ferrule.schema.fitting.change import Unfit
 from ferrule.schema.fitting.lists import rewritten_list
 from ferrule.schema.fitting.merging import ANNOTATIONS, Flat, type_words
 from ferrule.schema.fitting.objects import rewritten_object
@@ -17,7 +16,7 @@ from ferrule.schema.fitting.profile import Profile
 from ferrule.schema.fitting.references import Homes
 from ferrule.schema.fitting.scalars import rewritten_enum, rewritten_scalar
 from ferrule.schema.fitting.state import CONDITIONAL, DEEPEST, Node, State, below
-from ferrule.schema.fitting.steps import KEEP, Same
+from ferrule.schema.fitting.steps import KEEP, Same, Unfit
 from ferrule.schema.fitting.typed import FAMILIES, TYPED, types_of
 from ferrule.schema.fitting.unions import rewritten_union
 

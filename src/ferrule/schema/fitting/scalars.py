@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ferrule.schema.fitting.merging import ANNOTATIONS, key_of
-from ferrule.schema.fitting.nulls import nullable
-from ferrule.schema.fitting.profile import Profile
+from ferrule.schema.fitting.profile import Profile, nullable
 from ferrule.schema.fitting.state import Node, State, is_pattern_taken
 from ferrule.schema.fitting.steps import KEEP
 from ferrule.schema.fitting.typed import FAMILIES, bounds_in_numbers, type_of, types_of

@@ -8,11 +8,10 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 from ferrule.model.loss import Instead
-from ferrule.schema.fitting.change import Change, Unfit
 from ferrule.schema.fitting.merging import Flat, merged
 from ferrule.schema.fitting.profile import Profile
 from ferrule.schema.fitting.references import DYNAMIC, References
-from ferrule.schema.fitting.steps import KEEP, Step, Text
+from ferrule.schema.fitting.steps import KEEP, Change, Step, Text, Unfit
 from ferrule.schema.fitting.typed import TYPED
 from ferrule.schema.fitting.words import joined, told
 

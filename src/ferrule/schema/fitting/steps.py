@@ -1,8 +1,8 @@
-"""How an answer to a fitted schema is turned back, as data: a table of steps that point at one another by number.
+"""Describes what fitting gives: the fitted schema, its changes, and the steps that turn an answer back, as data.
 
-The first step is for the whole of the arguments; no step at all means that the answer is what the tool takes. A table can be
-kept and sent (msgspec), and needs neither the fitted schema nor the original. Steps that point at one another in a circle are
-those of a schema that refers to itself.
+Steps are a table and point at one another by number. The first step is for the whole of the arguments; no step at all means
+that the answer is what the tool takes. A table can be kept and sent (msgspec), and needs neither the fitted schema nor the
+original. Steps in a circle are those of a schema that refers to itself. `tidied` drops steps that do nothing.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 import msgspec
+
+from ferrule.model.loss import Instead
 
 KEEP = -1
 """The number of no step: the value stays as it is."""
@@ -109,3 +111,112 @@ Steps: TypeAlias = tuple[Step, ...]
 
 KEY, VALUE = "key", "value"
 """The members of a pair."""
+
+
+class Change(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One thing that the fitted schema says otherwise, or not at all."""
+
+    path: str
+    """The place in the original schema: `properties/when/format`; empty for the whole."""
+    why: str
+    """Why, in a sentence without a full stop."""
+    instead: Instead = "dropped"
+    """What was put in its place; `rewritten` is turned back when an answer is decoded."""
+    put: str = ""
+    """The words or the name that was put there."""
+
+
+class Fitted(msgspec.Struct, frozen=True):
+    """A schema as a provider takes it. Shared by everyone who asks for the same: read it, do not change it."""
+
+    schema: dict[str, Any]
+    steps: tuple[Step, ...] = ()
+    """How an answer is turned back; empty where it is what the tool takes."""
+    changes: tuple[Change, ...] = ()
+
+
+class Unfit(Exception):
+    """A schema that a provider cannot be given in any way; the message says where, why, and what to do."""
+
+    def __init__(self, reason: str, path: str = "") -> None:
+        super().__init__(f"{path}: {reason}" if path else reason)
+        self.reason = reason
+        self.path = path
+
+
+def tidied(steps: list[Step], first: int) -> tuple[Step, ...]:
+    """The steps that do something, starting with the given one."""
+    if first == KEEP:
+        return ()
+    if len(steps) == 1 and isinstance(only := steps[0], Members) and not _is_still(only):
+        return (only,)
+    idle = _idle(steps)
+    if first in idle:
+        return ()
+    order = [first]
+    numbers = {first: 0}
+    for number in order:
+        for below in _below(steps[number]):
+            if below not in idle and below not in numbers:
+                numbers[below] = len(order)
+                order.append(below)
+    return tuple(_renumbered(steps[number], numbers) for number in order)
+
+
+def _idle(steps: list[Step]) -> set[int]:
+    """The steps that leave every value as it is: all of which that is not known otherwise."""
+    idle = {KEEP, *range(len(steps))}
+    was = -1
+    while was != len(idle):
+        was = len(idle)
+        for number, step in enumerate(steps):
+            if number in idle and not (_is_still(step) and idle.issuperset(_below(step))):
+                idle.discard(number)
+    return idle
+
+
+def _is_still(step: Step) -> bool:
+    match step:
+        case Text() | Pairs() | Wrapped():
+            return False
+        case Members():
+            return step.others is None and not any(one.is_absent_null or one.was is not None for one in step.members)
+        case Items() | Choice() | Same():
+            return True
+
+
+def _below(step: Step) -> tuple[int, ...]:
+    match step:
+        case Members():
+            return (*(member.step for member in step.members), step.others_step)
+        case Items():
+            return (*step.first, step.rest)
+        case Pairs() | Wrapped():
+            return (step.step,)
+        case Choice():
+            return tuple(option.step for option in step.options)
+        case Text() | Same():
+            return ()
+
+
+def _renumbered(step: Step, numbers: dict[int, int]) -> Step:
+    match step:
+        case Members():
+            members = tuple(
+                Member(one.name, one.was, numbers.get(one.step, KEEP), one.is_absent_null)
+                for one in step.members
+                if step.others is not None or one.is_absent_null or one.was is not None or one.step in numbers
+            )
+            return Members(members, step.is_open, step.others, numbers.get(step.others_step, KEEP))
+        case Items():
+            return Items(tuple(numbers.get(one, KEEP) for one in step.first), numbers.get(step.rest, KEEP))
+        case Pairs():
+            return Pairs(numbers.get(step.step, KEEP))
+        case Wrapped():
+            return Wrapped(step.name, numbers.get(step.step, KEEP))
+        case Choice():
+            return Choice(
+                tuple(Option(one.shape, one.was, numbers.get(one.step, KEEP), one.accepts) for one in step.options)
+            )
+        case Text() | Same():
+            return step

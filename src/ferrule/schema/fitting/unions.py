@@ -6,12 +6,11 @@ from typing import Any
 
 import msgspec
 
-from ferrule.schema.fitting.change import Unfit
 from ferrule.schema.fitting.merging import Flat, key_of
-from ferrule.schema.fitting.nulls import NULL, nullable
+from ferrule.schema.fitting.profile import NULL, nullable
 from ferrule.schema.fitting.references import alone
 from ferrule.schema.fitting.state import Node, State, below
-from ferrule.schema.fitting.steps import KEEP, Choice, Option, Shape
+from ferrule.schema.fitting.steps import KEEP, Choice, Option, Shape, Unfit
 from ferrule.schema.fitting.typed import type_of, types_of
 from ferrule.schema.fitting.words import joined
 

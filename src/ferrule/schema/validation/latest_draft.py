@@ -1,6 +1,6 @@
 """Schemas of older drafts in the words of 2020-12: what a validator of the draft they were written for accepts, and no more.
 
-`compiled.py` says which draft that is, a subschema with a `$schema` of its own included. Keywords that the older draft does not
+`validators.py` says which draft that is, a subschema with a `$schema` of its own included. Keywords that the older draft does not
 know are left out, since 2020-12 would heed them. Addresses (`$id`, `id`, anchors) are gone: every reference is a pointer from the
 root, and what stood where no schema stands any more is under `$defs`. Two things have no words in 2020-12: that draft-04 takes
 1.0 for no integer, and that draft-06 and draft-07 hold a text against its `contentEncoding` and `contentMediaType`.
@@ -18,7 +18,7 @@ import jsonschema_rs
 import msgspec
 
 from ferrule.model.value import MISSING, Path, dig
-from ferrule.schema.validation.compiled import compiled_schema
+from ferrule.schema.validation.validators import compiled_schema
 from ferrule.schema.walk import LIST_KEYWORDS, MAP_KEYWORDS, SCHEMA_KEYWORDS
 
 LATEST_DRAFT = "https://json-schema.org/draft/2020-12/schema"

@@ -14,9 +14,9 @@ from urllib.parse import urljoin
 import msgspec
 
 from ferrule.model.value import Path
-from ferrule.schema.validation.compiled import validator_of
 from ferrule.schema.validation.latest_draft import draft_of
 from ferrule.schema.validation.soundness import SchemaDefect, schema_defects
+from ferrule.schema.validation.validators import validator_of
 from ferrule.schema.walk import Position, positions
 
 _REFERENCES = ("$ref", "$dynamicRef")

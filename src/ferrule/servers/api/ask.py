@@ -8,8 +8,8 @@ import msgspec
 
 from ferrule.app.surface import SurfaceHandle
 from ferrule.servers.api.background import Background
-from ferrule.servers.api.problems import Problem
-from ferrule.servers.api.reading import Preference, accepted, preference_of
+from ferrule.servers.api.replies import Problem
+from ferrule.servers.api.requests import Preference, accepted, preference_of
 from ferrule.servers.api.route import EVENT_TYPE, Field, Route
 from ferrule.servers.asgi import Request
 from ferrule.servers.auth.callers import Caller

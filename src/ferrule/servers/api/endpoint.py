@@ -9,10 +9,9 @@ from ferrule.errors import FerruleError
 from ferrule.model.approval import Identity
 from ferrule.servers.api.ask import Ask
 from ferrule.servers.api.background import Background
-from ferrule.servers.api.pages import openapi_document, reference_page
-from ferrule.servers.api.problems import Problem, not_found, problem_of
-from ferrule.servers.api.reading import accepted, body_of, pairs_of, query_of
-from ferrule.servers.api.reply import Replied, Reply, written
+from ferrule.servers.api.openapi import openapi_document, reference_page
+from ferrule.servers.api.replies import Problem, Replied, Reply, not_found, problem_of, written
+from ferrule.servers.api.requests import accepted, body_of, pairs_of, query_of
 from ferrule.servers.api.route import Route, Router
 from ferrule.servers.api.routes import ROUTES
 from ferrule.servers.asgi import Answer, ClientGone, Header, Request, Stream, TooLarge

@@ -11,7 +11,7 @@ import msgspec
 
 if TYPE_CHECKING:
     from ferrule.servers.api.ask import Ask
-    from ferrule.servers.api.reply import Replied
+    from ferrule.servers.api.replies import Replied
 
 Method = Literal["GET", "POST", "PUT"]
 Tag = Literal["Surface", "Calls", "Approvals", "Invocations", "Catalog", "Audit"]

@@ -1,10 +1,19 @@
-"""Who calls over the network: an authenticated identity, and the context its calls are made in."""
+"""Who calls over the network: an authenticated identity, the context its calls are made in, and refusals.
+
+`[[serve.grants]]` binds an authenticated caller to a tenant, agent, role and surface. The gates of keys and tokens
+stand above it and find out who somebody is; this module does not know how.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Sequence
+
 import msgspec
 
+from ferrule.access.tokens import Limits
 from ferrule.model.approval import ADMIN, APPROVE, CALL, Identity
+from ferrule.model.serving import GrantSettings
 from ferrule.model.surface import DEFAULT_TENANT
 
 _SATISFIES = {CALL: frozenset({CALL, ADMIN}), APPROVE: frozenset({APPROVE}), ADMIN: frozenset({ADMIN})}
@@ -87,3 +96,55 @@ def demand(caller: Caller, *scopes: str) -> None:
         if not holds(caller, scope):
             reason = f"this takes a credential with the scope {' and '.join(scopes)}"
             raise Refused(403, reason, code="insufficient_scope", scopes=scopes)
+
+
+LOCAL = "local"
+"""Where keys of `ferrule key` come from, in grants. Tokens of the shared secret name the same people, so they do, too."""
+SIGNED = "oxp"
+"""Where tokens of `[serve.oxp] jwt_secret_env` come from, in grants."""
+
+
+def granted(
+    grants: Iterable[GrantSettings], principal: str, groups: frozenset[str], said: Limits, origins: Sequence[str]
+) -> Limits:
+    """What a caller is bound to: what its credential says, and for the rest the first grant that fits. Raises Refused.
+
+    `origins`: the names of where it comes from.
+    """
+    for grant in grants:
+        if not _fits(grant, principal, groups, said.tenant, origins):
+            continue
+        if grant.refuse:
+            detail = f"{principal}, whom a grant of [[serve.grants]] refuses"
+            raise Refused(403, "this credential may not be used here", detail=detail)
+        return Limits(
+            tenant=said.tenant or grant.tenant or None,
+            agent=said.agent or grant.agent or None,
+            role=said.role or grant.role or None,
+            surface=said.surface or grant.surface or None,
+        )
+    return said
+
+
+def caller_of(
+    principal: str, channel: str, scopes: frozenset[str], groups: frozenset[str], bound: Limits, *, is_local: bool
+) -> Caller:
+    """The caller. One from elsewhere always belongs to a tenant; a key without one is for the whole workspace."""
+    tenant = bound.tenant or DEFAULT_TENANT
+    identity = Identity(principal, channel, scopes, groups, tenant=bound.tenant if is_local else tenant)
+    return Caller(identity, tenant, bound.agent, bound.role, bound.surface, is_operator=ADMIN in scopes)
+
+
+def _fits(
+    grant: GrantSettings, principal: str, groups: frozenset[str], tenant: str | None, origins: Sequence[str]
+) -> bool:
+    return (
+        (not grant.principal or _is_like(principal, grant.principal))
+        and (not grant.group or grant.group in groups)
+        and (not grant.of_tenant or grant.of_tenant == tenant)
+        and (not grant.issuer or grant.issuer in origins)
+    )
+
+
+def _is_like(principal: str, written: str) -> bool:
+    return re.fullmatch(".*".join(map(re.escape, written.split("*"))), principal, re.DOTALL) is not None

@@ -17,8 +17,7 @@ from ferrule.access.tokens import FOREIGN, Limits
 from ferrule.infra.network.client import Client
 from ferrule.model.approval import SCOPES
 from ferrule.model.serving import GrantSettings, JwtSettings
-from ferrule.servers.auth.callers import Caller, Refused
-from ferrule.servers.auth.grants import caller_of, granted
+from ferrule.servers.auth.callers import Caller, Refused, caller_of, granted
 from ferrule.servers.auth.jwks import Key, Keys, KeysUnknown, client_for
 from ferrule.servers.auth.refusals import reason_of
 

@@ -12,8 +12,7 @@ from ferrule.access.keys import Access
 from ferrule.access.last_use import COARSE_SECONDS
 from ferrule.access.tokens import Limits, Token, id_in
 from ferrule.model.serving import GrantSettings
-from ferrule.servers.auth.callers import Caller
-from ferrule.servers.auth.grants import LOCAL, caller_of, granted
+from ferrule.servers.auth.callers import LOCAL, Caller, caller_of, granted
 
 _log = logging.getLogger("ferrule.serve")
 _NEVER = float("inf")

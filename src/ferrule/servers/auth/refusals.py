@@ -8,7 +8,7 @@ import logging
 import time
 from collections.abc import Callable
 
-from ferrule.runtime.redaction.log_text import on_one_line
+from ferrule.runtime.pipeline.redaction import on_one_line
 
 _EVERY_SECONDS = 60.0
 _MOST_REASONS = 32

@@ -10,8 +10,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from ferrule.servers.api.endpoint import PREFIX, HttpEndpoint
-from ferrule.servers.api.problems import Problem
-from ferrule.servers.api.reply import Reply
+from ferrule.servers.api.replies import Problem, Reply
 from ferrule.servers.asgi import Answer, Header, Request, Stream, on_behalf
 from ferrule.servers.auth.callers import Caller
 

@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl
 from ferrule.access.keys import Access
 from ferrule.errors import FerruleError
 from ferrule.servers.api.endpoint import HttpEndpoint
-from ferrule.servers.api.problems import Problem, problem_of
+from ferrule.servers.api.replies import Problem, problem_of
 from ferrule.servers.api.route import Router
 from ferrule.servers.asgi import EVENTS, NO_CACHE, Answer, ClientGone, Header, Request, Stream, TooLarge
 from ferrule.servers.auth.callers import Caller, Refused
@@ -22,9 +22,8 @@ from ferrule.servers.console.api import Api
 from ferrule.servers.console.entry import BASE, GUARDS
 from ferrule.servers.console.live import Live
 from ferrule.servers.console.pages import PAGES
-from ferrule.servers.console.rendering import rendered
+from ferrule.servers.console.rendering import rendered, static_file
 from ferrule.servers.console.sign_in import Cookies
-from ferrule.servers.console.static import static_file
 from ferrule.servers.console.view import HTML, NO_STORE, View, in_header
 from ferrule.servers.edge import Edge
 

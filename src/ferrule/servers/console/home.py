@@ -8,13 +8,12 @@ from datetime import datetime
 from typing import Any
 
 from ferrule.model.approval import ADMIN, APPROVE
-from ferrule.servers.api.problems import Problem
+from ferrule.servers.api.replies import Problem
 from ferrule.servers.asgi import Answer
 from ferrule.servers.auth.callers import Refused
 from ferrule.servers.console.calls.call_words import known_as
-from ferrule.servers.console.page import Page
 from ferrule.servers.console.rendering import count, readable, took
-from ferrule.servers.console.view import View
+from ferrule.servers.console.view import Page, View
 
 _RECENT = 8
 _LOOKED_FOR_NEWER = 60

@@ -1,23 +1,65 @@
-"""Every page of the console. Adding one is one function and one record beside it."""
+"""Every page of the console, and the parts of the frame around them that change while a page is open.
+
+To add a page, write its function and its record in its own file, and name the file here.
+"""
 
 from __future__ import annotations
 
-from ferrule.servers.console import home, shell
+from typing import Any
+
+from ferrule.model.approval import CALL
+from ferrule.servers.asgi import Answer
+from ferrule.servers.console import home
 from ferrule.servers.console.calls import batches, invocations
-from ferrule.servers.console.catalog import agents, catalog, trying
+from ferrule.servers.console.catalog import agents, catalog, trial_calls
+from ferrule.servers.console.catalog.tool_words import address_of, oversees
 from ferrule.servers.console.inbox import inbox
 from ferrule.servers.console.oversight import audit, policy
-from ferrule.servers.console.page import Page
+from ferrule.servers.console.rendering import part
+from ferrule.servers.console.view import Page, View
+
+_MOST_FOUND = 8
+
+
+async def waiting(view: View) -> Answer:
+    """`GET /console/parts/waiting`: how many calls wait for whoever looks."""
+    return view.fragment("waiting_count.html", waiting_count=await view.waiting())
+
+
+async def jump(view: View) -> Answer:
+    """`GET /console/parts/jump?q=`: tools as a search finds them, and the invocation that an id names."""
+    text = view.query.get("q", "").strip()[:500]
+    found: list[tuple[str, str, str]] = []
+    if text.startswith("inv_"):
+        found.append((f"/console/invocations/{part(text)}", text, "invocation"))
+    elif text:
+        found += [(address_of(tool["tool_id"]), name, "tool") for tool, name in await _tools(view, text)]
+    return view.fragment("jump_found.html", found=found)
+
+
+async def _tools(view: View, words: str) -> list[tuple[dict[str, Any], str]]:
+    """The tools that fit best, of all or of those that whoever looks can use, each by the name it is known by there."""
+    if oversees(view):
+        listed = (await view.api.get("/catalog/search", q=words, limit=_MOST_FOUND))["items"]
+        return [(tool, tool["tool_id"]) for tool in listed]
+    if view.may(CALL):
+        listed = (await view.api.get("/tools", q=words, limit=_MOST_FOUND))["items"]
+        return [(tool, tool["name"]) for tool in listed]
+    return []
+
+
+FRAME_PAGES = (Page("GET", "/parts/waiting", waiting), Page("GET", "/parts/jump", jump))
+
 
 PAGES: tuple[Page, ...] = (
     *home.PAGES,
     *catalog.PAGES,
-    *trying.PAGES,
+    *trial_calls.PAGES,
     *inbox.PAGES,
     *invocations.PAGES,
     *batches.PAGES,
     *policy.PAGES,
     *agents.PAGES,
     *audit.PAGES,
-    *shell.PAGES,
+    *FRAME_PAGES,
 )

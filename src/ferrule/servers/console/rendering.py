@@ -1,7 +1,12 @@
-"""How values become text on a page. Everything is escaped, always: a description of a tool is somebody else's words."""
+"""Renders pages: templates, the text of values, and the static files that ship with the package.
+
+Everything is escaped, always: a description of a tool is somebody else's words. Styles, script and mark are the same
+for everybody; other content has another address, so that browsers may keep them.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from datetime import UTC, datetime
 from functools import cache
@@ -12,8 +17,46 @@ from urllib.parse import quote, urlencode
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from ferrule.servers.asgi import Answer, Header, Request
 from ferrule.servers.console.markdown import markdown
-from ferrule.servers.console.static import address_of
+
+FOLDER = Path(__file__).parent / "static"
+_TYPES = {
+    ".css": b"text/css; charset=utf-8",
+    ".js": b"text/javascript; charset=utf-8",
+    ".svg": b"image/svg+xml",
+    ".txt": b"text/plain; charset=utf-8",
+}
+_FOR_EVER: Header = (b"cache-control", b"public, max-age=31536000, immutable")
+
+
+@cache
+def _files() -> dict[str, tuple[bytes, bytes, str]]:
+    """Content, type and version of each file by its name below the folder."""
+    found = {}
+    for file in sorted(FOLDER.rglob("*")):
+        if file.suffix in _TYPES:
+            data = file.read_bytes()
+            found[file.relative_to(FOLDER).as_posix()] = (
+                data,
+                _TYPES[file.suffix],
+                hashlib.sha256(data).hexdigest()[:12],
+            )
+    return found
+
+
+def address_of(name: str) -> str:
+    """Where a file is: another address for other content, so that browsers may keep it."""
+    return f"/console/static/{name}?v={_files()[name][2]}"
+
+
+def static_file(request: Request, name: str) -> Answer | None:
+    """A file; None when there is none of that name."""
+    found = _files().get(name)
+    if found is None or request.method not in ("GET", "HEAD"):
+        return None
+    return Answer(200, found[0], [(b"content-type", found[1]), _FOR_EVER])
+
 
 _FOLDER = Path(__file__).parent / "templates"
 

@@ -1,14 +1,21 @@
-"""One request of somebody who is signed in, and the ways to answer it with a page."""
+"""One request of a signed-in person, and the ways to answer it with a page of the console.
+
+A page is a path below `/console` and the function that answers there. Some pages are about everybody: they are only for
+people who administer the whole workspace, and not a tenant of it. Others get the reason. Every page stands above this
+module.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Awaitable, Callable
+from functools import wraps
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, quote
 
 import msgspec
 
 from ferrule.model.approval import ADMIN, APPROVE, CALL
-from ferrule.servers.asgi import JSON, Answer, Header, Request
+from ferrule.servers.asgi import JSON, Answer, Header, Request, Stream
 from ferrule.servers.auth.callers import Caller, holds
 from ferrule.servers.console.api import Api
 from ferrule.servers.console.inbox.inbox_words import may_answer
@@ -123,3 +130,43 @@ def in_header(address: str, safe: str = "/?&=%#~:@!$'()*+,;") -> bytes:
 def _with_format(query: bytes) -> str:
     kept = [each for each in query.decode("latin-1").split("&") if each and not each.startswith("format=")]
     return "&".join([*kept, "format=json"])
+
+
+Serve = Callable[[View], Awaitable[Answer | Stream]]
+
+
+class Page(NamedTuple):
+    """What is at one path below `/console`."""
+
+    method: str
+    path: str
+    """With parts in braces: `/invocations/{invocation_id}`. A `{tool_id}` or `{tool}` at the end takes all that is left."""
+    serve: Serve
+
+
+def why_not(view: View) -> str:
+    """Why somebody may not see what is about the whole workspace; empty for who may."""
+    if not view.may(ADMIN):
+        return "This takes a credential with the scope admin, and yours does not have it."
+    tenant = view.caller.identity.tenant
+    if tenant is not None:
+        return f"This is about the whole workspace, and your credential is for the tenant {tenant}."
+    return ""
+
+
+def for_whole_workspace(title: str, about: str) -> Callable[[Serve], Serve]:
+    """A page for who administers everything. Others get the reason, and what the page is about."""
+
+    def around(serve: Serve) -> Serve:
+        @wraps(serve)
+        async def guarded(view: View) -> Answer | Stream:
+            reason = why_not(view)
+            if not reason:
+                return await serve(view)
+            if view.is_fragment:
+                return view.fragment("problem_part.html", status=403, detail=reason)
+            return await view.page("policy_closed.html", status=403, title=title, about=about, reason=reason)
+
+        return guarded
+
+    return around

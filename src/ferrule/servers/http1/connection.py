@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from ferrule.infra import tasks
 from ferrule.servers.asgi import Answer, Header, Request, Stream
 from ferrule.servers.http1.answer_text import head_text, refusal_text, whole_text
-from ferrule.servers.http1.reading import Reader, Unreadable
+from ferrule.servers.http1.reader import Reader, Unreadable
 from ferrule.servers.http1.request import Http1Request
 
 Respond = Callable[[Request], Awaitable[Answer | Stream | None]]

@@ -1,7 +1,7 @@
-"""OXP's part of the port: which path is what, and in which order a request is looked at (OXP-24, OXP-25).
+"""OXP's part of the port: which path is what, and in which order a request is checked (OXP-24, OXP-25).
 
-It is open to everybody as far as the port's own door is concerned, for `/health` needs no credential and the others have ways of
-their own to show one (`door.py`).
+The gate of the port lets everybody in here, for `/health` needs no credential and the other paths take credentials in their
+own ways (`credentials`).
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from ferrule.model.serving import OxpSettings
 from ferrule.servers.asgi import JSON, Answer, ClientGone, Request, TooLarge
 from ferrule.servers.auth.callers import Refused
 from ferrule.servers.edge import Edge
-from ferrule.servers.oxp.calling import Calling
-from ferrule.servers.oxp.door import Door
+from ferrule.servers.oxp.calls import Calling
+from ferrule.servers.oxp.credentials import Door
 from ferrule.servers.oxp.outcomes import bad_request
 from ferrule.servers.oxp.shelf import Shelves
 from ferrule.servers.oxp.wire import BadRequest, answer, demand_json, read_call, read_list

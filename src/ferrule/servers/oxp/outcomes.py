@@ -14,7 +14,7 @@ from ferrule.model.failure import ErrorClass, ToolError
 from ferrule.model.result import Pending, Result
 from ferrule.model.tool import Tool
 from ferrule.runtime.executors.definition import error_codes
-from ferrule.runtime.pipeline.idempotency import KEY_CONFLICT
+from ferrule.runtime.pipeline.admission import KEY_CONFLICT
 from ferrule.servers.asgi import Answer
 from ferrule.servers.oxp.wire import BadRequest, answer
 

@@ -13,8 +13,7 @@ from typing import Any
 from ferrule.app.app import App
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.errors import SettingsError
-from ferrule.model.credentials import NOTHING_HANDED, Handed
-from ferrule.model.requirements import Requirements
+from ferrule.model.credentials import NOTHING_HANDED, Handed, Requirements
 from ferrule.model.tool import Tool
 from ferrule.servers.auth.callers import Caller
 from ferrule.servers.oxp.definitions import requirements_of

@@ -16,10 +16,9 @@ from ferrule.app.app import App
 from ferrule.app.surface import SurfaceHandle
 from ferrule.model.surface import SurfaceEntry
 from ferrule.runtime.pipeline.session import Session
-from ferrule.schema.validation.inlining import NotInlinable
+from ferrule.schema.inlining import NotInlinable
 from ferrule.servers.auth.callers import Caller
-from ferrule.servers.oxp.definitions import LONGEST_NAME, Projected, projected
-from ferrule.servers.oxp.ids import ToolRef, number, part, resolved
+from ferrule.servers.oxp.definitions import LONGEST_NAME, Projected, ToolRef, number, part, projected, resolved
 from ferrule.servers.oxp.requirements import asked_for
 from ferrule.servers.oxp.wire import SCHEMA, encoded
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from ferrule.runtime.pipeline.hostile import is_deep, is_tame, repeated_name
+from ferrule.runtime.pipeline.arguments.hostile_json import is_deep, is_tame, repeated_name
 from ferrule.servers.asgi import JSON, Answer, Header
 
 SCHEMA = "urn:oxp:1.0"

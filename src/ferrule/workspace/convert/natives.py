@@ -1,4 +1,8 @@
-"""The four definition dialects as formats: documents with several tools in them, read and written whole."""
+"""The four definition dialects as formats: documents with several tools in them, read and written whole.
+
+A document that takes only some characters in ids gets distinct ones: no two alike, and a tool whose own id it is keeps it.
+`convert` uses it beside the formats of `definitions/formats`. It does not know files.
+"""
 
 from __future__ import annotations
 
@@ -7,22 +11,55 @@ from typing import Any, NamedTuple
 
 from ferrule.contracts.dialect import Dialect
 from ferrule.contracts.format import Reading, ReadTool, WriteOptions, Writing
-from ferrule.definitions.beyond import beyond
 from ferrule.definitions.compiler.read import read
+from ferrule.definitions.content.linkage import REFERRED_BY, linked
+from ferrule.definitions.content.native_fields import beyond
 from ferrule.definitions.dialects import adl_emit, agent_tool_emit, aml_emit, oxp_emit
 from ferrule.definitions.dialects.agent_tool import IDS
 from ferrule.definitions.dialects.writing import Written
 from ferrule.definitions.formats.legal_names import NameRule
-from ferrule.definitions.linkage import REFERRED_BY, linked
 from ferrule.model.builtin_tools import BUILTIN_TOOLS
 from ferrule.model.diagnostic import Finding
 from ferrule.model.document import Document, Source
 from ferrule.model.loss import Loss
 from ferrule.model.tool import Record, Tool
 from ferrule.model.value import JsonValue, Path
-from ferrule.workspace.convert.distinct import distinct
 from ferrule.workspace.convert.origin import at_origin
 from ferrule.workspace.parts import dialects
+
+
+def distinct(
+    tools: Sequence[Tool],
+    wanted: Callable[[Tool], str],
+    version: Callable[[Tool], str],
+    marked: Callable[[str, str], Iterator[str]],
+) -> dict[int, str]:
+    """An id for each tool, by the tool object; versions of one tool share it. `marked`: an id with something that tells it
+    apart, made from what the tool is really called."""
+    given: dict[int, str] = {}
+    owners: dict[str, tuple[str, str]] = {}
+    used: set[tuple[str, str]] = set()
+    fitting = {id(tool): wanted(tool) for tool in tools}
+
+    def is_free(name: str, tool: Tool) -> bool:
+        owner = (tool.namespace, tool.tool_id)
+        return owners.get(name, owner) == owner and (name, version(tool)) not in used
+
+    def rank(tool: Tool) -> tuple[bool, str, str, str]:
+        is_own = fitting[id(tool)] in (tool.tool_id, tool.name)
+        return (not is_own, tool.namespace, tool.tool_id, tool.version or "")
+
+    for tool in sorted(tools, key=rank):
+        name = fitting[id(tool)]
+        if not is_free(name, tool):
+            seed = f"{tool.namespace}\0{tool.tool_id}"
+            seeds = (seed, f"{seed}\0{tool.version}")
+            name = next(one for seed in seeds for one in marked(name, seed) if is_free(one, tool))
+        given[id(tool)] = name
+        owners[name] = (tool.namespace, tool.tool_id)
+        used.add((name, version(tool)))
+    return given
+
 
 UNWRITTEN = "FER-5"
 _AML_IDS = NameRule("a-z0-9_-", 64)

@@ -12,11 +12,11 @@ from typing import Any
 
 import msgspec
 
-from ferrule.definitions.beyond import beyond
-from ferrule.definitions.carried import ORIGIN, extension_of, restored
+from ferrule.definitions.content.extension import ORIGIN, extension_of, restored
+from ferrule.definitions.content.linkage import EMBEDDED_AS
+from ferrule.definitions.content.native_fields import beyond
 from ferrule.definitions.dialects import agent_tool_emit, aml_emit, oxp_emit
 from ferrule.definitions.dialects.agent_tool import IDS
-from ferrule.definitions.linkage import EMBEDDED_AS
 from ferrule.model.tool import Tool, raw
 
 

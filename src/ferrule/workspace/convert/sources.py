@@ -19,19 +19,18 @@ import msgspec
 from ferrule.contracts.dialect import Definition, Dialect
 from ferrule.contracts.format import Format
 from ferrule.contracts.rule import RuleSettings
-from ferrule.definitions.carried import decoded
 from ferrule.definitions.compiler.check import check_file, detect
 from ferrule.definitions.compiler.discover import Walk
 from ferrule.definitions.compiler.discover import load as read_source
 from ferrule.definitions.compiler.locate import diagnostic_of, line_of, locate, places_of
 from ferrule.definitions.compiler.read import read
+from ferrule.definitions.content.extension import decoded
+from ferrule.definitions.content.linkage import linked
 from ferrule.definitions.dialects.aml_emit import BODY
 from ferrule.definitions.formats.builtin import FORMATS
-from ferrule.definitions.linkage import linked
 from ferrule.errors import WorkspaceError
-from ferrule.model.diagnostic import Diagnostic, Finding, Severity
+from ferrule.model.diagnostic import Diagnostic, FileReport, Finding, Report, Severity, summarise
 from ferrule.model.document import Document, Places, Source
-from ferrule.model.report import FileReport, Report, summarise
 from ferrule.model.tool import Record, Tool, raw
 from ferrule.model.value import JsonValue, dotted
 from ferrule.model.value import Path as ValuePath

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from ferrule.schema.validation.compiled import compiled_schema
+from ferrule.schema.validation.validators import compiled_schema
 from tests.definitions.stubs.languages.nasty import CASES, Case
 
 

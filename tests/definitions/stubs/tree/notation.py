@@ -6,7 +6,7 @@ from typing import assert_never
 
 import msgspec
 
-from ferrule.model.type_tree import (
+from ferrule.contracts.type_tree import (
     Alias,
     Anything,
     Boolean,

@@ -7,9 +7,7 @@ from typing import Any, assert_never
 import jsonschema_rs
 import msgspec
 
-from ferrule.definitions.stubs.alternatives import is_whole
-from ferrule.definitions.stubs.places import Document
-from ferrule.model.type_tree import (
+from ferrule.contracts.type_tree import (
     Alias,
     Anything,
     Boolean,
@@ -30,9 +28,11 @@ from ferrule.model.type_tree import (
     TypeTree,
     Union,
 )
+from ferrule.definitions.stubs.alternatives import is_whole
+from ferrule.definitions.stubs.places import Document
 from ferrule.schema.fitting.merging import key_of
 from ferrule.schema.fitting.typed import type_of
-from ferrule.schema.validation.compiled import compiled_schema
+from ferrule.schema.validation.validators import compiled_schema
 
 
 class Oracle:

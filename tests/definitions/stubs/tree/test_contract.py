@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from ferrule.definitions.stubs.contract import contract_of
+from ferrule.definitions.stubs.plan import contract_of
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

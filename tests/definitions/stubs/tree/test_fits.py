@@ -11,8 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
-from ferrule.definitions.stubs.tree import type_tree
-from ferrule.model.type_tree import (
+from ferrule.contracts.type_tree import (
     Alias,
     ListOf,
     MapOf,
@@ -24,6 +23,7 @@ from ferrule.model.type_tree import (
     TypeTree,
     Union,
 )
+from ferrule.definitions.stubs.tree import type_tree
 from ferrule.schema.validation.samples import samples
 from tests.definitions.stubs.languages.nasty import CASES
 from tests.definitions.stubs.tree.oracle import Oracle, validator

@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from ferrule.contracts.type_tree import Enumeration, Record, TypeTree, Union
 from ferrule.definitions.stubs.tree import type_tree
-from ferrule.model.type_tree import Enumeration, Record, TypeTree, Union
 from tests.definitions.stubs.tree.notation import shown
 
 _TABLE = (Path(__file__).parent / "keywords.md").read_text("utf-8")

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from ferrule.definitions.stubs.placeholder import placeholder_of
-from ferrule.schema.validation.compiled import compiled_schema
+from ferrule.schema.validation.validators import compiled_schema
 from tests.schema.fitting.hostile import HOSTILE
 from tests.schema.fitting.schemas import schema_of
 

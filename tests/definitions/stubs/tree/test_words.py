@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from ferrule.contracts.type_tree import Enumeration
 from ferrule.definitions.stubs.tree import type_tree
-from ferrule.model.type_tree import Enumeration
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from ferrule.runtime.executors.database.pools import Pool, PoolClosed
+from ferrule.runtime.executors.database.connections import Pool, PoolClosed
 from tests.runtime.executors.database.scene import go
 
 

@@ -13,8 +13,7 @@ from ferrule.app.surroundings import surroundings_of
 from ferrule.infra.lockfile.tools import is_wanted, tool_of
 from ferrule.model.result import Result
 from ferrule.model.upstreams import McpServer, McpUpstreams
-from ferrule.runtime.executors.mcp.executor import McpExecutor
-from ferrule.runtime.executors.mcp.looking import Seen, look_at
+from ferrule.runtime.executors.mcp.executor import McpExecutor, Seen, look_at
 from ferrule.runtime.executors.mcp.upstream import upstream_of
 from ferrule.settings import NetworkSettings, Settings
 from ferrule.testing import memory_app

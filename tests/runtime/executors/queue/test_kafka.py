@@ -14,8 +14,8 @@ from confluent_kafka import Consumer, Producer, TopicPartition  # type: ignore[i
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.ledger.stores.memory.store import MemoryStore
 from ferrule.runtime.approval.key import ApprovalKey
-from ferrule.runtime.executors.queue.kafka_place import kafka_place, workspace_group
-from ferrule.runtime.executors.queue.settings import QueueSettings
+from ferrule.runtime.executors.queue.channel import QueueSettings
+from ferrule.runtime.executors.queue.kafka_brokers import kafka_place, workspace_group
 from tests.runtime.executors.queue.tools import account, calling, direct, ended, parked, probed, queue_tool, run
 from tests.spec.scene import played
 

@@ -8,7 +8,7 @@ import pytest
 from aiokafka import errors
 
 from ferrule.infra.network.guard import Forbidden
-from ferrule.runtime.executors.queue.kafka_failures import kafka_failure
+from ferrule.runtime.executors.queue.kafka import kafka_failure
 
 
 @pytest.mark.parametrize(

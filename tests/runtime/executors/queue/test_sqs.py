@@ -16,8 +16,8 @@ from ferrule.contracts.receiver import Fate
 from ferrule.ledger.stores.memory.store import MemoryStore
 from ferrule.model.result import Pending, Result
 from ferrule.runtime.approval.key import ApprovalKey
-from ferrule.runtime.executors.queue.aws import SqsQueue
 from ferrule.runtime.executors.queue.channel import Message
+from ferrule.runtime.executors.queue.sqs import SqsQueue
 from tests.infra.clouds.amazon import KEYS, REGION, Amazon, amazon
 from tests.runtime.executors.queue.tools import (
     account,

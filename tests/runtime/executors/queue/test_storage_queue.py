@@ -12,7 +12,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from ferrule.contracts.executor import ExecutionFailed
-from ferrule.runtime.executors.queue.azure_storage import _messages, _signature
+from ferrule.runtime.executors.queue.storage_queue import _messages, _signature
 from tests.runtime.executors.queue.azurite import ACCOUNT, KEY, azurite
 from tests.runtime.executors.queue.tools import (
     account,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ferrule.model.failure import ERROR_CLASSES
-from ferrule.servers.api.problems import STATUSES
+from ferrule.servers.api.replies import STATUSES
 from tests.driven import driven
 from tests.servers.api.api import NOBODY, Api, api, gates
 

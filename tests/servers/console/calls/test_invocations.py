@@ -13,8 +13,7 @@ from ferrule.access.keys import Access
 from ferrule.access.tokens import Limits
 from ferrule.contracts.executor import Context
 from ferrule.model.approval import CALL
-from ferrule.servers.console.calls.invocations import Filters, sentence_of
-from ferrule.servers.console.calls.strip import strip_of
+from ferrule.servers.console.calls.invocations import Filters, sentence_of, strip_of
 from tests.driven import driven
 from tests.servers.console.browsing import Person, signed_in, text_of
 from tests.servers.console.many_calls import busy_workspace

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ferrule.servers.console.calls.outcome import blocks_of, shape_of
+from ferrule.servers.console.calls.runs import blocks_of, shape_of
 
 
 def test_rows_are_a_table_with_numbers_to_the_right() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ferrule.model.lifecycle import PHASES
-from ferrule.servers.console.calls.four_inputs import four_inputs
+from ferrule.servers.console.calls.invocation import four_inputs
 from ferrule.servers.console.calls.timeline import Wait, scale, timeline_of
 
 START = 1_767_225_600_000_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ferrule.servers.console.catalog.agent_words import address, reach_sentence
+from ferrule.servers.console.catalog.agents import address, reach_sentence
 from tests.driven import driven
 from tests.servers.api.catalog.test_reach import POLICY, manifest, reach
 from tests.servers.console.browsing import signed_in, text_of

@@ -16,7 +16,7 @@ from ferrule.access.keys import Access
 from ferrule.access.tokens import Limits
 from ferrule.contracts.executor import Context
 from ferrule.model.approval import APPROVE, CALL
-from ferrule.servers.console.catalog.trying import does
+from ferrule.servers.console.catalog.trial_calls import does
 from tests.driven import driven
 from tests.servers.console.browsing import Person, signed_in, text_of
 from tests.servers.stand import Reply, Stand, serving

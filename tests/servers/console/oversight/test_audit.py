@@ -9,7 +9,7 @@ from typing import Any
 
 import ferrule
 from ferrule.app.custody.check import verify_file
-from ferrule.servers.console.oversight.audit_words import sentence, size
+from ferrule.servers.console.oversight.audit import sentence, size
 from tests.driven import driven
 from tests.servers.api.oversight.test_audits import tampered
 from tests.servers.console.browsing import Person, signed_in, text_of

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import ferrule
 from ferrule.access.keys import Access
 from ferrule.access.tokens import Limits
-from ferrule.servers.console.oversight.policy_words import cases_sentence, sentence, toml_of
+from ferrule.servers.console.oversight.policy import cases_sentence, sentence, toml_of
 from tests.driven import driven
 from tests.servers.console.browsing import signed_in, text_of
 from tests.servers.stand import Stand, serving

@@ -14,7 +14,7 @@ import ferrule
 from ferrule.contracts.executor import Context, Waiting
 from ferrule.model.approval import APPROVE, CALL, Identity
 from ferrule.servers.auth.callers import Caller
-from ferrule.servers.mcp.methods.asking import UNUSABLE, seal_of
+from ferrule.servers.mcp.methods.client_input import UNUSABLE, seal_of
 from ferrule.servers.mcp.wire.messages import INTERNAL_ERROR, RpcError, features_of
 from tests.servers.mcp.published import check
 from tests.servers.mcp.talking import Client, Failed, in_loop, talking

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import ferrule
-from ferrule.servers.mcp.methods.stored import MOST_BYTES
+from ferrule.servers.mcp.methods.resources import MOST_BYTES
 from tests.servers.mcp.published import check
 from tests.servers.mcp.talking import REVISIONS, Client, Failed, in_loop, talking
 

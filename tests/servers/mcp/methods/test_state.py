@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ferrule.servers.mcp.methods.state import Seal, State, salient
+from ferrule.servers.mcp.methods.request_state import Seal, State, salient
 
 SEAL = Seal(b"s" * 32)
 STATE = State(

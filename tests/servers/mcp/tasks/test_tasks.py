@@ -28,9 +28,9 @@ from ferrule.model.result import Pending
 from ferrule.model.serving import LimitSettings, McpSettings, ServeSettings
 from ferrule.runtime.pipeline.live import Cancel
 from ferrule.servers.auth.callers import Caller
-from ferrule.servers.mcp.tasks.ids import task_for, task_named
 from ferrule.servers.mcp.tasks.inputs import asked_in, keep
-from ferrule.servers.mcp.tasks.news import follow_tasks, own_tasks
+from ferrule.servers.mcp.tasks.state import follow_tasks, own_tasks
+from ferrule.servers.mcp.tasks.tasks import task_for, task_named
 from ferrule.servers.mcp.wire.messages import TASKS, decoded
 from tests.servers.mcp.methods.test_tools_call import ONCE
 from tests.servers.mcp.modern_client import body, headers, meta

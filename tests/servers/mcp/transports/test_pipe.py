@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 
-from ferrule.servers.mcp.transports.pipe import Pipe
-from ferrule.servers.mcp.transports.relay import Job, Relay
+from ferrule.servers.mcp.transports.pipe import Job, Pipe, Relay
 
 
 def test_many_answers_of_one_turn_are_written_as_they_come() -> None:

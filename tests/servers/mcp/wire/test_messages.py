@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ferrule.model.nesting import is_deeper
+from ferrule.model.value import is_deeper
 from ferrule.servers.mcp.wire.messages import (
     INVALID_REQUEST,
     PARSE_ERROR,

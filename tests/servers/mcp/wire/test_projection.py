@@ -11,9 +11,8 @@ import pytest
 from ferrule.infra.lockfile.tools import tool_of
 from ferrule.model.tool import SafetyFacts, Tool, inferred, raw
 from ferrule.model.upstreams import McpServer
-from ferrule.runtime.pipeline.arguments import Arguments, Problem
-from ferrule.servers.mcp.wire.output_schemas import output_schema, wraps_output
-from ferrule.servers.mcp.wire.projection import projected
+from ferrule.runtime.pipeline.arguments.validation import Arguments, Problem
+from ferrule.servers.mcp.wire.projection import output_schema, projected, wraps_output
 from tests.servers.mcp.talking import REVISIONS
 
 MODERN, S11, S6, S3 = REVISIONS

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from ferrule.contracts.fix import Fix, Fixers, Manuscript
-from ferrule.contracts.rewriting import dropped, moved
 from ferrule.definitions.rules.adl.superseded_shape import AI, ASSISTANTS, MOVED_ROOTS
+from ferrule.definitions.rules.rewriting import dropped, moved
 from ferrule.model.value import Path, dig
 
 _RULE = "ADL-6"

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from ferrule.contracts.rule import Subject
+from ferrule.model.credentials import is_literal_secret
 from ferrule.model.diagnostic import Finding, Severity
-from ferrule.model.literal_secret import is_literal_secret
 from ferrule.model.value import Path
 
 _CONFIG: Path = ("spec", "config")

@@ -3,8 +3,6 @@
 from ferrule.contracts.rule import RuleSet
 from ferrule.definitions.rules.adl import blocks, fields, tool_fields
 from ferrule.definitions.rules.adl.builtin_tool import ParsedShellCommand, RedefinedBuiltin, UnrestrictedFileTool
-from ferrule.definitions.rules.adl.differing_tool_name import DifferingToolName
-from ferrule.definitions.rules.adl.duplicate_tool_id import DuplicateToolId
 from ferrule.definitions.rules.adl.incomplete_tool import AbsentToolField, EmptyToolField
 from ferrule.definitions.rules.adl.injection import (
     DeepInjection,
@@ -19,6 +17,7 @@ from ferrule.definitions.rules.adl.service_use import UnusedService
 from ferrule.definitions.rules.adl.skill_needs import SkillNeeds
 from ferrule.definitions.rules.adl.superseded_shape import SupersededShape
 from ferrule.definitions.rules.adl.target_limits import TargetLimits
+from ferrule.definitions.rules.adl.tool_identity import DifferingToolName, DuplicateToolId
 from ferrule.definitions.rules.adl.tool_schema import UnsoundToolSchema, UnusualToolSchema
 
 RULES = RuleSet(

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from ferrule.contracts.fix import Edit, Fix, Fixers, Manuscript
-from ferrule.contracts.rewriting import renamed
 from ferrule.definitions.rules.agent_tool.earlier import CURRENT, EarlierRecord, Spelling, earlier_records
+from ferrule.definitions.rules.rewriting import renamed
 from ferrule.model.value import Path
 
 _SAME = frozenset({"0.2", "v0.2", "v0.2.0", "0.2.x"})

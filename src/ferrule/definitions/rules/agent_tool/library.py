@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from ferrule.contracts.rule import LibraryFinding, LibraryRule, RuleSettings
-from ferrule.definitions.linkage import REFERRED_BY, ids_meant
+from ferrule.definitions.content.linkage import REFERRED_BY, ids_meant
 from ferrule.definitions.rules.agent_tool.identity import MismatchedIdentity
 from ferrule.definitions.rules.agent_tool.security import CLASSIFIED_KINDS, UnclassifiableTool
 from ferrule.model.diagnostic import Finding, Severity

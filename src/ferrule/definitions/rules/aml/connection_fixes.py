@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from ferrule.contracts.fix import Edit, Fix, Fixer, Manuscript
-from ferrule.contracts.rewriting import added, dropped, moved
 from ferrule.definitions.rules.aml.secret_reference import fields_of
 from ferrule.definitions.rules.aml.transport_fields import CONNECTION_KEYS
+from ferrule.definitions.rules.rewriting import added, dropped, moved
 from ferrule.model.document import Span
 from ferrule.model.value import dig
 

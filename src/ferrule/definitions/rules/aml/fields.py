@@ -1,4 +1,4 @@
-"""The table of structural rules for AML tool files, apart from `transport`. Pages: `field_pages.py`."""
+"""The table of structural rules for AML tool files, apart from `transport`. Pages: `pages.py`."""
 
 from __future__ import annotations
 

@@ -14,9 +14,8 @@ from ferrule.definitions.rules.aml.agent_links import (
     role_findings,
 )
 from ferrule.definitions.rules.aml.links import LinkedAgent, Links
-from ferrule.definitions.rules.aml.misnamed_definition import ClaimedTwice
+from ferrule.definitions.rules.aml.misnamed_definition import TOOL_LIBRARY_RULES, ClaimedTwice
 from ferrule.definitions.rules.aml.role_links import collection_findings, grant_findings
-from ferrule.definitions.rules.aml.tool_library import TOOL_LIBRARY_RULES
 from ferrule.definitions.rules.aml.tool_references import tool_findings
 from ferrule.model.diagnostic import Severity
 from ferrule.model.outline import Library

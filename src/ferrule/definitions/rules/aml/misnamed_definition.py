@@ -1,11 +1,14 @@
-"""Agents and roles whose file is named for something else, and ids that two files claim."""
+"""Rules about tools, agents and roles whose file is named for something else, and about ids that two files claim.
+
+`library.py` joins those that need several files with the other library rules.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import ClassVar
 
-from ferrule.contracts.rule import LibraryFinding, RuleSettings, Subject
+from ferrule.contracts.rule import LibraryFinding, LibraryRule, RuleSettings, Subject
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.outline import AgentOutline, Library, RoleOutline
 
@@ -100,3 +103,68 @@ def _repeated(
             if claimant is not owner:
                 message = f"`{key}` {identifier!r} is already defined in {owner.file}"
                 yield LibraryFinding(claimant, Finding(code, (key,), message, hint="give each file its own id"))
+
+
+SUFFIX = ".tool.md"
+
+
+class MisnamedFile:
+    """A tool's file is named for its id: `tools/<tool_id>.tool.md`.
+
+    Why: people look a tool up by the name agents use; a second file with the same id makes the misnamed one an error.
+    Bad:  `tools/mail.tool.md` with `tool_id: send-email`
+    Good: `tools/send-email.tool.md` with `tool_id: send-email`
+    """
+
+    code: ClassVar[str] = "AML-1"
+    name: ClassVar[str] = "misnamed-tool-file"
+    severity: ClassVar[Severity] = Severity.WARNING
+    since: ClassVar[str] = "0.1"
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """A finding at `tool_id` when the file is named differently."""
+        tool_id, file = subject.get("tool_id"), subject.document.source.file
+        if isinstance(tool_id, str) and is_misnamed(file, tool_id):
+            message = f"`tool_id` is {tool_id!r} but the file is named {stem_of(file, SUFFIX)!r}"
+            hint = f"rename the file to {tool_id + SUFFIX!r}"
+            yield Finding(self.code, ("tool_id",), message, self.severity, hint)
+
+
+def is_misnamed(file: str, tool_id: str) -> bool:
+    """True when the last part of a path is not the tool's."""
+    return stem_of(file, SUFFIX) != tool_id
+
+
+class SharedToolId:
+    """A misnamed tool file is an error when another file has the same id, because nothing tells which one is meant.
+
+    Bad:  `tools/send-email.tool.md` and `tools/copy.tool.md`, both with `tool_id: send-email`
+    Good: one file per id, named for it
+    """
+
+    code: ClassVar[str] = "AML-1"
+    name: ClassVar[str] = "misnamed-tool-file"
+    severity: ClassVar[Severity] = Severity.ERROR
+    since: ClassVar[str] = "0.1"
+
+    def check(self, library: Library, settings: RuleSettings) -> Iterator[LibraryFinding]:
+        """A finding on each misnamed file of an id that several files have."""
+        for tool_id, outlines in library.tools.items():
+            if len(outlines) < 2:
+                continue
+            tools = [outline for outline in outlines if outline.dialect == "aml"]
+            if len({tool.file for tool in tools}) < 2:
+                continue
+            owner = next((tool for tool in tools if not is_misnamed(tool.file, tool_id)), tools[0])
+            for tool in tools:
+                if is_misnamed(tool.file, tool_id):
+                    other = owner if owner is not tool else tools[1]
+                    yield LibraryFinding(tool, _shared(tool.file, tool_id, other.file))
+
+
+def _shared(file: str, tool_id: str, other: str) -> Finding:
+    message = f"`tool_id` is {tool_id!r}, as in {other}, but this file is named {stem_of(file, SUFFIX)!r}"
+    return Finding(SharedToolId.code, ("tool_id",), message, hint="give this tool an id of its own, or remove the file")
+
+
+TOOL_LIBRARY_RULES: tuple[LibraryRule, ...] = (SharedToolId(),)

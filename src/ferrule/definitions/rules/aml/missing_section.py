@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from ferrule.contracts.rule import Subject
-from ferrule.definitions.sections import headings
+from ferrule.definitions.content.sections import headings
 from ferrule.model.diagnostic import Finding, Severity
 
 REQUIRED = ("Purpose", "System behavior", "Rules")

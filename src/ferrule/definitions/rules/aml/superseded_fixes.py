@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from ferrule.contracts.fix import Edit, Fix, Fixer, Manuscript
-from ferrule.contracts.rewriting import dropped
 from ferrule.definitions.rules.aml.secret_reference import fields_of
 from ferrule.definitions.rules.aml.superseded_key import OAUTH2_KEYS
 from ferrule.definitions.rules.aml.transport_fields import SCHEMES
+from ferrule.definitions.rules.rewriting import dropped
 from ferrule.model.document import Span
 from ferrule.model.value import Path, dig
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ferrule.contracts.rule import Rule, RuleSet
 from ferrule.definitions.rules.aml.contradictory_schema import ContradictorySchema
-from ferrule.definitions.rules.aml.empty_block import EmptyBlock
 from ferrule.definitions.rules.aml.exposed_connection import ExposedConnection
 from ferrule.definitions.rules.aml.fields import FIELDS
 from ferrule.definitions.rules.aml.governance_default import GovernanceDefault
@@ -14,24 +13,25 @@ from ferrule.definitions.rules.aml.incomplete_secret_source import IncompleteSec
 from ferrule.definitions.rules.aml.keyword_outside_subset import KeywordOutsideSubset
 from ferrule.definitions.rules.aml.malformed_keyword import MalformedKeyword
 from ferrule.definitions.rules.aml.mismatched_scheme import MismatchedScheme
-from ferrule.definitions.rules.aml.misnamed_file import MisnamedFile
-from ferrule.definitions.rules.aml.misplaced_status import MisplacedStatus
+from ferrule.definitions.rules.aml.misnamed_definition import MisnamedFile
 from ferrule.definitions.rules.aml.misshapen_function_id import MisshapenFunctionId
-from ferrule.definitions.rules.aml.refused_reference import RefusedReference
+from ferrule.definitions.rules.aml.misused_field import (
+    EmptyBlock,
+    MisplacedStatus,
+    UndatedDeprecation,
+    UnusableExtension,
+)
 from ferrule.definitions.rules.aml.repeated_effect import RepeatedEffect
 from ferrule.definitions.rules.aml.risky_inline import RiskyInline
+from ferrule.definitions.rules.aml.schema_subset import RefusedReference, UnsupportedFormat, UntypedRoot
 from ferrule.definitions.rules.aml.sentence_count import SentenceCount
 from ferrule.definitions.rules.aml.superfluous_credential_field import SuperfluousCredentialField
 from ferrule.definitions.rules.aml.superseded_key import SupersededKey
 from ferrule.definitions.rules.aml.transport_fields import TRANSPORT_FIELDS
 from ferrule.definitions.rules.aml.unapproved_version import UnapprovedVersion
-from ferrule.definitions.rules.aml.undated_deprecation import UndatedDeprecation
 from ferrule.definitions.rules.aml.undescribed_property import UndescribedProperty
 from ferrule.definitions.rules.aml.unknown_type import UnknownType
 from ferrule.definitions.rules.aml.unstated_effects import UnstatedEffects
-from ferrule.definitions.rules.aml.unsupported_format import UnsupportedFormat
-from ferrule.definitions.rules.aml.untyped_root import UntypedRoot
-from ferrule.definitions.rules.aml.unusable_extension import UnusableExtension
 from ferrule.definitions.rules.aml.written_secret import WrittenSecret
 
 _WHOLE_FILE: tuple[Rule, ...] = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
-from ferrule.contracts.compat import CompatFinding
+from ferrule.contracts.rule import CompatFinding
 from ferrule.definitions.rules.compat.versions import VERSION, changed_aml_tools, is_stale, listed, next_version, shown
 from ferrule.model.change import Comparison, ToolChange
 from ferrule.model.diagnostic import Finding, Severity

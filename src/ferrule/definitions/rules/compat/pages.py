@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from ferrule.contracts.compat import CompatRule
-from ferrule.contracts.rule import RuleInfo, info_of
+from ferrule.contracts.rule import CompatRule, RuleInfo, info_of
 from ferrule.definitions.rules.compat.breaking_input import BreakingInput
-from ferrule.definitions.rules.compat.changed_contract import ChangedContract
-from ferrule.definitions.rules.compat.republished_agent import RepublishedAgent
-from ferrule.definitions.rules.compat.stale_version import StaleVersion
 from ferrule.definitions.rules.compat.understated_role_version import UnderstatedRoleVersion
 from ferrule.definitions.rules.compat.vanished_tool import VanishedTool
-from ferrule.definitions.rules.compat.weakened_output import WeakenedOutput
+from ferrule.definitions.rules.compat.versions import ChangedContract, RepublishedAgent, StaleVersion, WeakenedOutput
 from ferrule.model.diagnostic import Severity
 
 COMPAT_RULES: tuple[CompatRule, ...] = (

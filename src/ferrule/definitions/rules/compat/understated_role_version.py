@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from ferrule.contracts.compat import CompatFinding
+from ferrule.contracts.rule import CompatFinding
 from ferrule.definitions.rules.compat.versions import VERSION, next_version
 from ferrule.model.change import Comparison
 from ferrule.model.diagnostic import Finding, Severity

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
-from ferrule.contracts.compat import CompatFinding
+from ferrule.contracts.rule import CompatFinding
 from ferrule.model.change import Comparison, Part, ToolChange
 from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.effective import references

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from ferrule.contracts.fix import Edit, Fix, Fixers, Manuscript
-from ferrule.contracts.rewriting import added, renamed, wrapped
 from ferrule.definitions.rules.oxp.missing_schema import LATER_DRAFT
+from ferrule.definitions.rules.rewriting import added, renamed, wrapped
 from ferrule.model.value import Path
 
 _ID = re.compile(r"[A-Za-z0-9_]+\.[A-Za-z0-9_]+@([0-9]+\.[0-9]+\.[0-9]+)")

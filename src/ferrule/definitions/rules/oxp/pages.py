@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from ferrule.contracts.rule import RuleInfo, info_of
 from ferrule.definitions.rules.oxp import fields
-from ferrule.definitions.rules.oxp.excluded_keyword import ExcludedKeyword
 from ferrule.definitions.rules.oxp.library import DuplicateId, MisleadingName
 from ferrule.definitions.rules.oxp.mismatched_version import MismatchedVersion
 from ferrule.definitions.rules.oxp.missing_schema import LaterDraft, MissingParameters
+from ferrule.definitions.rules.oxp.schemas import ExcludedKeyword, UnsoundSchema
 from ferrule.definitions.rules.oxp.undescribed_parameter import UndescribedParameter
-from ferrule.definitions.rules.oxp.unsound_schema import UnsoundSchema
 
 _CLASSES = (
     DuplicateId,

@@ -1,12 +1,17 @@
-"""Where the schemas of an OXP definition stand; shared by the rules that walk them."""
+"""Finds the schemas of an OXP definition, and checks two rules on them: references and nested definitions (OXP-11), and schemas
+that no validator accepts (OXP-12).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
+from ferrule.contracts.expect import show
 from ferrule.contracts.rule import Subject
+from ferrule.model.diagnostic import Finding, Severity
 from ferrule.model.value import Path
+from ferrule.schema.validation.usability import call_defects
 from ferrule.schema.walk import Position, positions
 
 EXCLUDED = frozenset({"$ref", "$defs", "definitions", "$id", "$anchor", "$dynamicRef", "schemas"})
@@ -59,3 +64,60 @@ def pruned(schema: Any, excluded: frozenset[Path], path: Path) -> Any:
     if isinstance(schema, list):
         return [pruned(item, excluded, (*path, index)) for index, item in enumerate(schema)]
     return schema
+
+
+class ExcludedKeyword:
+    """Schemas have neither references nor nested definitions: no $ref, $defs, definitions, $id, $anchor, $dynamicRef.
+
+    Why: clients hand the schema to models as it stands, and few of those follow references. The
+    keyword `schemas` is out too. A property that merely has such a name is fine, and so is such a key inside enum, const,
+    default and examples.
+    Bad:  {"$ref": "#/$defs/city"}
+    Good: {"type": "string", "description": "A city"}
+    """
+
+    code: ClassVar[str] = "OXP-11"
+    name: ClassVar[str] = "excluded-keyword"
+    severity: ClassVar[Severity] = Severity.ERROR
+    since: ClassVar[str] = "0.1"
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        for placed in schemas_of(subject):
+            for position in examined(subject, placed):
+                if EXCLUDED.isdisjoint(position.schema):
+                    continue
+                for key in position.schema:
+                    if key in EXCLUDED:
+                        message = f"`{key}` is not allowed in an OXP schema"
+                        yield Finding(self.code, (*position.path, key), message, hint="write it out", on_key=True)
+
+
+class UnsoundSchema:
+    """`parameters` and `output_schema` are valid JSON Schemas, and the type of `parameters`, if given, is object.
+
+    Why: a schema that does not compile cannot check a call. Without `$schema`, what draft 2020-12 or draft-07 accepts
+    is accepted; one that names an unknown dialect is not.
+    Bad:  {"type": "strng"}
+    Good: {"type": "string"}
+    """
+
+    code: ClassVar[str] = "OXP-12"
+    name: ClassVar[str] = "unsound-schema"
+    severity: ClassVar[Severity] = Severity.ERROR
+    since: ClassVar[str] = "0.1"
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        excluded = frozenset(finding.path for finding in subject.findings if finding.rule == "OXP-11")
+        parameters = parameters_of(subject)
+        for placed in schemas_of(subject):
+            yield from self._defects(placed, excluded)
+        if parameters is not None:
+            kind = parameters.schema.get("type", "object")
+            if kind != "object":
+                path = (*parameters.path, "type")
+                yield Finding(self.code, path, f"the type of the parameters must be object, not {show(kind)}")
+
+    def _defects(self, placed: Placed, excluded: frozenset[tuple[str | int, ...]]) -> Iterator[Finding]:
+        schema = pruned(placed.schema, excluded, placed.path) if excluded else placed.schema
+        for defect in call_defects(schema) if schema else ():
+            yield Finding(self.code, placed.path + defect.path, defect.sentence(), hint=defect.hint)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from ferrule.contracts.rule import RuleSet
-from ferrule.definitions.rules.oxp.excluded_keyword import ExcludedKeyword
 from ferrule.definitions.rules.oxp.fields import ROWS
 from ferrule.definitions.rules.oxp.mismatched_version import MismatchedVersion
 from ferrule.definitions.rules.oxp.missing_schema import LaterDraft, MissingParameters
+from ferrule.definitions.rules.oxp.schemas import ExcludedKeyword, UnsoundSchema
 from ferrule.definitions.rules.oxp.undescribed_parameter import UndescribedParameter
-from ferrule.definitions.rules.oxp.unsound_schema import UnsoundSchema
 
 RULES = RuleSet(
     ROWS, (MissingParameters(), MismatchedVersion(), ExcludedKeyword(), UnsoundSchema(), UndescribedParameter())

@@ -14,9 +14,18 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from ferrule.contracts.store import CallsWanted, Committed, Condition, Ending
 from ferrule.errors import LedgerUnavailable
 from ferrule.ledger.chain import SALT_BYTES, head_text
-from ferrule.ledger.stores.conditions import refusal
-from ferrule.ledger.stores.rows import CANCEL_REQUESTED, EMPTY, MALFORMED, TELLING_KINDS, Row, Tail, chained, stored
-from ferrule.ledger.stores.watchers import Watchers
+from ferrule.ledger.stores.entries import (
+    CANCEL_REQUESTED,
+    EMPTY,
+    MALFORMED,
+    TELLING_KINDS,
+    Row,
+    Tail,
+    chained,
+    refusal,
+    stored,
+)
+from ferrule.ledger.stores.waiting import Watchers
 from ferrule.ledger.stores.witness import Head
 from ferrule.ledger.tables import Tables
 from ferrule.model.journal import CALL_KINDS, LAST_KINDS, Entry, Kind, StoredEntry

@@ -13,9 +13,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from ferrule.contracts.store import ALWAYS, ANY_CALL, CallsWanted, Committed, Condition, Ending, KeyHolder
 from ferrule.errors import LedgerUnavailable
-from ferrule.ledger.stores.certain import Certain, certainly
-from ferrule.ledger.stores.conditions import is_running
+from ferrule.ledger.stores.entries import is_running
 from ferrule.ledger.stores.memory.ledger import MemoryLedger
+from ferrule.ledger.stores.waiting import Certain, certainly
 from ferrule.ledger.stores.witness import Head
 from ferrule.model.journal import Entry, Kind, OpenCall, StoredEntry, Switch
 

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 
 from ferrule.errors import LedgerError
 from ferrule.ledger.chain import head_text
-from ferrule.ledger.stores.rows import EMPTY, Tail, chained
+from ferrule.ledger.stores.entries import EMPTY, Tail, chained
 from ferrule.ledger.stores.sqlite.schema import MIGRATIONS
 from ferrule.model.journal import Entry
 

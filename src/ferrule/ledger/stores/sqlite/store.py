@@ -16,8 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 
 from ferrule.contracts.store import ALWAYS, ANY_CALL, CallsWanted, Committed, Condition, Ending, KeyHolder, Witness
 from ferrule.errors import LedgerError, LedgerUnavailable
-from ferrule.ledger.stores.certain import Certain, certainly
-from ferrule.ledger.stores.conditions import is_running
+from ferrule.ledger.stores.entries import is_running
 from ferrule.ledger.stores.sqlite.bell import Bell
 from ferrule.ledger.stores.sqlite.connection import Keys, prepare, unusable
 from ferrule.ledger.stores.sqlite.group import Group, Waiting
@@ -25,7 +24,7 @@ from ferrule.ledger.stores.sqlite.instances import Instance, is_alive, new_name,
 from ferrule.ledger.stores.sqlite.reader import Reader
 from ferrule.ledger.stores.sqlite.transaction import Transactions
 from ferrule.ledger.stores.sqlite.writer import Writer
-from ferrule.ledger.stores.watchers import Watchers
+from ferrule.ledger.stores.waiting import Certain, Watchers, certainly
 from ferrule.ledger.stores.witness import Head, WitnessThread
 from ferrule.model.journal import Entry, Kind, OpenCall, StoredEntry, Switch
 

@@ -11,7 +11,7 @@ import os
 import sqlite3
 from pathlib import Path
 
-from ferrule.ledger.stores.rows import Tail
+from ferrule.ledger.stores.entries import Tail
 from ferrule.ledger.stores.sqlite.connection import Keys, begin, connect, read_tail, roll_back
 from ferrule.ledger.stores.sqlite.group import Group
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from ferrule.contracts.ledger import RawRow
 from ferrule.errors import LedgerError
 from ferrule.ledger.chain import SALT_BYTES, commitment, kind_number
-from ferrule.ledger.stores.rows import Tail, chained
+from ferrule.ledger.stores.entries import Tail, chained
 from ferrule.ledger.stores.sqlite import connection as files
 from ferrule.ledger.stores.sqlite.bell import Bell
 from ferrule.ledger.stores.sqlite.raw import COLUMNS, ledger_errors

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 
 from ferrule.errors import LedgerError, LedgerUnavailable, OutcomeUnrecorded
-from ferrule.ledger.stores.rows import MALFORMED
+from ferrule.ledger.stores.entries import MALFORMED
 from ferrule.ledger.stores.sqlite.group import Group, Item, Waiting, hand_out
 from ferrule.ledger.stores.sqlite.transaction import CommitFailed, Transactions
 from ferrule.model.journal import Entry

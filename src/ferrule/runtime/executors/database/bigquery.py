@@ -18,7 +18,7 @@ from uuid import uuid4
 import msgspec
 
 from ferrule.contracts.executor import ExecutionFailed
-from ferrule.infra.clouds.reached import json_object, reach, status_failure
+from ferrule.infra.clouds.api_request import json_object, reach, status_failure
 from ferrule.runtime.executors.database.engine import BATCH, Answer, BadMembers, Opening, Query, Rows, Table
 from ferrule.runtime.executors.database.failures import AMBIGUOUS, STATES, DatabaseFailed, Meaning, Told
 from ferrule.runtime.executors.database.statements import Statement

@@ -18,15 +18,14 @@ import msgspec
 from ferrule.contracts.executor import Context, ExecutionFailed, Output, Support
 from ferrule.infra.credentials.shapes import ROLES, required_members
 from ferrule.infra.network.guard import Forbidden
-from ferrule.infra.network.time_limits import TimeLimits
+from ferrule.infra.tasks import TimeLimits
 from ferrule.model.credentials import Credentials
 from ferrule.model.tool import Tool
 from ferrule.runtime.executors.database.engine import Answer, BadMembers, Database, Opening, Query, target_of
 from ferrule.runtime.executors.database.failures import DatabaseFailed, failed
-from ferrule.runtime.executors.database.gathering import FAILURES, Gathering
 from ferrule.runtime.executors.database.orm import orm_statement
+from ferrule.runtime.executors.database.results import FAILURES, Gathering, Shape, shape_of
 from ferrule.runtime.executors.database.settings import EngineName, Plan, plan_of
-from ferrule.runtime.executors.database.shape import Shape, shape_of
 from ferrule.runtime.executors.database.statements import CONTROLLING, BadStatement, Statement, read_statement
 from ferrule.runtime.executors.definition import read_tool_credentials
 from ferrule.runtime.executors.identity import demand_trusted

@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import Any
 
 from ferrule.infra.drivers import load_driver
+from ferrule.runtime.executors.database.connections import Pool, tls_of
 from ferrule.runtime.executors.database.engine import Answer, Opening, Query, Rows, Table, judged, tables_of, target_of
 from ferrule.runtime.executors.database.failures import (
     LOST,
@@ -26,9 +27,7 @@ from ferrule.runtime.executors.database.failures import (
     translated,
 )
 from ferrule.runtime.executors.database.mysql_rows import Unbindable, execute, values_of
-from ferrule.runtime.executors.database.pools import Pool
 from ferrule.runtime.executors.database.statements import Statement
-from ferrule.runtime.executors.database.tls import tls_of
 
 _RESET_CONNECTION = 0x1F
 _READING, _CHANGING = "START TRANSACTION READ ONLY", "START TRANSACTION READ WRITE"

@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import Any
 
 from ferrule.infra.drivers import load_driver
+from ferrule.runtime.executors.database.connections import Pool, tls_of
 from ferrule.runtime.executors.database.engine import BATCH, Answer, Opening, Query, Rows, Table, judged, target_of
 from ferrule.runtime.executors.database.failures import (
     LOST,
@@ -27,11 +28,9 @@ from ferrule.runtime.executors.database.failures import (
     meaning_of,
     translated,
 )
-from ferrule.runtime.executors.database.pools import Pool
 from ferrule.runtime.executors.database.postgresql_traces import Traces
 from ferrule.runtime.executors.database.postgresql_values import BadValue, converts_of, parameters_of, set_codecs
 from ferrule.runtime.executors.database.statements import Statement
-from ferrule.runtime.executors.database.tls import tls_of
 from ferrule.runtime.executors.database.values import Columns
 
 _FIRST = 200

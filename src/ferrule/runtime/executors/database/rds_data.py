@@ -15,8 +15,8 @@ from typing import Any
 import msgspec
 
 from ferrule.contracts.executor import ExecutionFailed
+from ferrule.infra.clouds.api_request import json_object
 from ferrule.infra.clouds.aws_errors import aws_error, aws_failure
-from ferrule.infra.clouds.reached import json_object
 from ferrule.runtime.executors.database.engine import Answer, BadMembers, Opening, Query, Rows, Table, tables_of
 from ferrule.runtime.executors.database.failures import DatabaseFailed, Told, meaning_of
 from ferrule.runtime.executors.database.statements import Statement

@@ -13,9 +13,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, TypeVar
 
+from ferrule.runtime.executors.database.connections import Pool
 from ferrule.runtime.executors.database.engine import BATCH, Answer, Opening, Query, Rows, Table, tables_of
 from ferrule.runtime.executors.database.failures import LOST, DatabaseFailed, Told, at_the_door, translated
-from ferrule.runtime.executors.database.pools import Pool
 from ferrule.runtime.executors.database.statements import Statement
 from ferrule.runtime.executors.database.values import Columns, json_text
 

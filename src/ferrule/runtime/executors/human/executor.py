@@ -1,12 +1,16 @@
-"""Runs tools of type `human` (AML-21): a person does the work. The call is a task in the inbox, with the output schema as its
-form; the tool's transport only carries word of it, and perhaps the answer. The call waits, and holds nothing meanwhile.
+"""Runs tools of type `human` (AML-21): a person does the work. The call waits, and holds nothing meanwhile.
+
+The call is a task in the inbox, with the output schema as its form; the tool's transport only carries word of it, and
+perhaps the answer (`notices.py`). The definition describes the task by keys of our own, in `transport` or at the top,
+beginning with `x-`.
 """
 
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -16,13 +20,90 @@ from ferrule.contracts.registry import Registry
 from ferrule.model.decision import Requirement
 from ferrule.model.timestamps import MICROSECONDS, iso
 from ferrule.model.tool import Tool
+from ferrule.model.upstreams import HumanUpstreams
 from ferrule.runtime.executors.builtin import TRANSPORTS
 from ferrule.runtime.executors.definition import read_transport
-from ferrule.runtime.executors.human.settings import Task, read_task
-from ferrule.runtime.executors.human.telling import CALLBACK, NotTold, Teller, teller_of, told_in_time
+from ferrule.runtime.executors.human.notices import CALLBACK, NotTold, Teller, teller_of, told_in_time
+from ferrule.runtime.executors.queue.channel import QueueSettings
 from ferrule.runtime.executors.queue.formats import Formats
-from ferrule.runtime.executors.queue.settings import QueueSettings
 from ferrule.runtime.executors.surroundings import Surroundings
+
+_PLACE = re.compile(r"\{([^{}]+)\}")
+_LONGEST_MEMBER = 300
+
+
+class TaskSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Whose task it is, and for how long."""
+
+    assignees: tuple[str, ...] | str = msgspec.field(name="x-assignees", default=())
+    """People, and groups as `group:finance`; nobody named: anybody with the approve scope."""
+    message: str = msgspec.field(name="x-message", default="")
+    """What the person reads; `{member}` stands for a member of the input, as people may see it."""
+    expires_seconds: Annotated[int, msgspec.Meta(ge=1)] | None = msgspec.field(name="x-expires-seconds", default=None)
+    """How long it waits; `[human] expires_seconds` when not said."""
+    remind_seconds: Annotated[int, msgspec.Meta(ge=0)] | None = msgspec.field(name="x-remind-seconds", default=None)
+    """After how long people are told again, and again; 0 for never, `[human] remind_seconds` when not said."""
+
+
+class Task(msgspec.Struct, frozen=True, kw_only=True):
+    """The task of one tool, with everything said."""
+
+    title: str
+    assignees: tuple[str, ...]
+    message: str
+    expires_seconds: int
+    remind_seconds: int
+    transport: str
+    """The type of the transport that tells of it."""
+    answer_schema: dict[str, Any]
+
+    def question(self, shown: Any) -> str:
+        """What the person reads about one call."""
+        members = shown if isinstance(shown, dict) else {}
+        return _PLACE.sub(lambda found: _said(found[0], found[1], members), self.message)
+
+
+class _Definition(msgspec.Struct):
+    transport: dict[str, Any] = {}
+
+
+def read_task(tool: Tool, upstream: HumanUpstreams) -> Task:
+    """The task of a tool's definition. Raises ExecutionFailed (`setup_required`)."""
+    try:
+        top = msgspec.json.decode(tool.payload, type=dict[str, Any])
+        transport = msgspec.convert(top, _Definition).transport
+        said = msgspec.convert({**top, **transport}, TaskSettings)
+    except (msgspec.ValidationError, msgspec.DecodeError) as error:
+        raise ExecutionFailed("setup_required", f"the task of {tool.tool_id!r} cannot be used: {error}") from None
+    assignees = (said.assignees,) if isinstance(said.assignees, str) else said.assignees
+    if any(not name.strip() or name != name.strip() or name == "group:" for name in assignees):
+        raise ExecutionFailed(
+            "setup_required", f"x-assignees of {tool.tool_id!r} must be names of people, or of groups as 'group:NAME'"
+        )
+    title = tool.title or tool.name
+    return Task(
+        title=title,
+        assignees=tuple(dict.fromkeys(assignees)),
+        message=said.message or f"{title}: a person has to answer",
+        expires_seconds=said.expires_seconds or upstream.expires_seconds,
+        remind_seconds=upstream.remind_seconds if said.remind_seconds is None else said.remind_seconds,
+        transport=str(transport.get("type", "")),
+        answer_schema=_schema(tool),
+    )
+
+
+def _schema(tool: Tool) -> dict[str, Any]:
+    schema = msgspec.json.decode(tool.output_schema) if tool.output_schema is not None else {}
+    return schema if isinstance(schema, dict) else {}
+
+
+def _said(place: str, name: str, members: dict[str, Any]) -> str:
+    if name not in members:
+        return place
+    value = members[name]
+    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    return text if len(text) <= _LONGEST_MEMBER else f"{text[:_LONGEST_MEMBER]}…"
+
 
 _QUEUE = "message-queue"
 _transports: Registry[Callable[[Surroundings], Executor]] = Registry("transport", TRANSPORTS)

@@ -8,16 +8,13 @@ from typing import Any
 from urllib.parse import quote
 
 from ferrule.contracts.executor import Context, ExecutionFailed, Output
+from ferrule.infra.clouds.api_request import json_object
 from ferrule.infra.clouds.aws import Aws, aws_failure
-from ferrule.infra.clouds.reached import json_object
 from ferrule.infra.network.client import Fetched
-from ferrule.model.excerpt import excerpt
-from ferrule.model.failure import ErrorClass
+from ferrule.model.failure import ErrorClass, excerpt
 from ferrule.runtime.executors.definition import ErrorCode
 from ferrule.runtime.executors.identity import Identity
-from ferrule.runtime.executors.lambda_.function import Answer
-from ferrule.runtime.executors.lambda_.payloads import Payload
-from ferrule.runtime.executors.lambda_.settings import LambdaSettings
+from ferrule.runtime.executors.lambda_.function import Answer, LambdaSettings, Payload
 
 MAX_REQUEST = 6 * 1024**2
 MAX_EVENT = 256 * 1024

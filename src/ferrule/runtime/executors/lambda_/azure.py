@@ -12,9 +12,8 @@ from ferrule.infra.clouds.functions import AzureFunction as Place
 from ferrule.infra.clouds.functions import azure_function
 from ferrule.runtime.executors.definition import ErrorCode
 from ferrule.runtime.executors.identity import Identity, demand_trusted
-from ferrule.runtime.executors.lambda_.http import HttpFunctions, function_target
-from ferrule.runtime.executors.lambda_.http_function import HttpFunction, Reached
-from ferrule.runtime.executors.lambda_.settings import LambdaSettings
+from ferrule.runtime.executors.lambda_.function import LambdaSettings
+from ferrule.runtime.executors.lambda_.http import HttpFunction, HttpFunctions, Reached, function_target
 
 _PATH = re.compile(r"/subscriptions/.+/sites/([^/?#]+)/functions/([^/?#]+)", re.IGNORECASE)
 _MEMBER = "function_key"

@@ -16,11 +16,9 @@ from ferrule.runtime.executors.definition import error_codes, read_tool_credenti
 from ferrule.runtime.executors.identity import Identity
 from ferrule.runtime.executors.lambda_.aws import AwsFunction
 from ferrule.runtime.executors.lambda_.azure import AzureFunction
-from ferrule.runtime.executors.lambda_.function import Answer, CloudFunction
+from ferrule.runtime.executors.lambda_.function import Answer, CloudFunction, LambdaSettings, Payload, Payloads
 from ferrule.runtime.executors.lambda_.gcp import GcpFunction
 from ferrule.runtime.executors.lambda_.http import HttpFunctions
-from ferrule.runtime.executors.lambda_.payloads import Payload, Payloads
-from ferrule.runtime.executors.lambda_.settings import LambdaSettings
 from ferrule.runtime.executors.surroundings import Surroundings
 
 

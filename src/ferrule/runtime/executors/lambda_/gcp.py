@@ -11,9 +11,8 @@ from ferrule.infra.clouds.clouds import Clouds
 from ferrule.infra.clouds.functions import google_function_url
 from ferrule.runtime.executors.definition import ErrorCode
 from ferrule.runtime.executors.identity import Identity, demand_trusted
-from ferrule.runtime.executors.lambda_.http import HttpFunctions, function_target
-from ferrule.runtime.executors.lambda_.http_function import HttpFunction, Reached
-from ferrule.runtime.executors.lambda_.settings import LambdaSettings
+from ferrule.runtime.executors.lambda_.function import LambdaSettings
+from ferrule.runtime.executors.lambda_.http import HttpFunction, HttpFunctions, Reached, function_target
 
 _NAME = re.compile(r"projects/([A-Za-z0-9:._-]+)/(?:locations/([a-z0-9-]+)/)?functions/([A-Za-z0-9_-]+)")
 

@@ -21,13 +21,11 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, ValidationError
 
 from ferrule.contracts.executor import ExecutionFailed
-from ferrule.infra.lockfile.native import Native
+from ferrule.infra.lockfile.file import Native
 from ferrule.infra.network.client import Client
-from ferrule.runtime.executors.mcp.events import event_streams
 from ferrule.runtime.executors.mcp.failures import CONNECTION_CLOSED, Mishap, Refused, bad_answer, of_network, of_rpc
-from ferrule.runtime.executors.mcp.http import GuardedTransport
-from ferrule.runtime.executors.mcp.reasons import ended, reason_of
-from ferrule.runtime.executors.mcp.session import SENDING, Dispatcher, Sent, negotiate, session_over
+from ferrule.runtime.executors.mcp.http import GuardedTransport, event_streams
+from ferrule.runtime.executors.mcp.session import SENDING, Dispatcher, Sent, ended, negotiate, reason_of, session_over
 from ferrule.runtime.executors.mcp.stdio import Program, end_program, program_streams, start_program
 from ferrule.runtime.executors.mcp.upstream import Upstream
 from ferrule.runtime.executors.waits import heard

@@ -1,6 +1,7 @@
 """Runs tools that live on MCP servers: those that AML definitions name, and those of imported servers.
 
 The official client is loaded when the first of them is called. Nothing is sent to a tool that is not what was accepted.
+`look_at` lists a server without calling anything: who it says it is, and every definition it has.
 """
 
 from __future__ import annotations
@@ -17,19 +18,28 @@ import msgspec
 
 from ferrule.contracts.executor import Context, ExecutionFailed, Output, Support, Waiting
 from ferrule.infra.drivers import DriverMissing
+from ferrule.infra.lockfile.file import Native
 from ferrule.infra.network.guard import Forbidden
 from ferrule.model.tool import Tool
 from ferrule.runtime.executors.definition import error_codes
-from ferrule.runtime.executors.mcp.checking import Pinned, demand_unchanged
 from ferrule.runtime.executors.mcp.failures import HEADER_MISMATCH, INVALID_PARAMS, Refused, bad_answer, of_network
 from ferrule.runtime.executors.mcp.pool import Connections, Key
 from ferrule.runtime.executors.mcp.results import Reading, State, output_of, question_of, responses_of
-from ferrule.runtime.executors.mcp.upstream import Place, Upstream, folder, place_of, program_place
+from ferrule.runtime.executors.mcp.upstream import (
+    Pinned,
+    Place,
+    Upstream,
+    demand_unchanged,
+    folder,
+    place_of,
+    program_place,
+)
 from ferrule.runtime.executors.surroundings import Surroundings
-from ferrule.schema.validation.compiled import compiled_schema
+from ferrule.schema.validation.validators import compiled_schema
 
 if TYPE_CHECKING:
     from ferrule.runtime.executors.mcp.connection import Connection
+
 
 T = TypeVar("T")
 _DRIVER = "ferrule.runtime.executors.mcp.connection"
@@ -295,3 +305,34 @@ async def _driver() -> Any:
         except ImportError:
             raise DriverMissing("mcp") from None
     return _loaded[0]
+
+
+class Seen(msgspec.Struct, frozen=True, kw_only=True):
+    """What a server says about itself and its tools."""
+
+    name: str
+    version: str
+    protocol_version: str
+    instructions: str
+    tools: tuple[Native, ...]
+
+
+async def look_at(executor: McpExecutor, upstream: Upstream) -> Seen:
+    """Connect and list. Raises ExecutionFailed."""
+
+    async def use(connection: Connection) -> Seen:
+        tools = await connection.list_tools()
+        name, version, instructions = connection.server
+        return Seen(
+            name=name,
+            version=version,
+            protocol_version=connection.protocol_version,
+            instructions=instructions,
+            tools=tools,
+        )
+
+    try:
+        async with asyncio.timeout(executor.settings.connect_seconds + executor.settings.timeout_seconds):
+            return await executor.with_connection(upstream, Context("lock", "", None, ""), use)
+    except TimeoutError:
+        raise ExecutionFailed("timeout", f"the MCP server {upstream.label!r} took too long to list its tools") from None

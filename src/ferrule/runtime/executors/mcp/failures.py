@@ -8,10 +8,9 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple
 
 from ferrule.contracts.executor import ExecutionFailed, Output
-from ferrule.infra.network.failures import BadRequest, BrokenAnswer, TooLong, Unreachable
 from ferrule.infra.network.guard import Forbidden
-from ferrule.model.excerpt import excerpt
-from ferrule.model.failure import ErrorClass
+from ferrule.infra.network.request import BadRequest, BrokenAnswer, TooLong, Unreachable
+from ferrule.model.failure import ErrorClass, excerpt
 
 CONNECTION_CLOSED = -32000
 INVALID_PARAMS = -32602

@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 
 from ferrule.contracts.executor import EMPTY, ExecutionFailed, Output, Waiting
-from ferrule.model.excerpt import excerpt
+from ferrule.model.failure import excerpt
 from ferrule.model.tool import raw as raw_json
 from ferrule.runtime.executors.mcp.failures import bad_answer
-from ferrule.schema.validation.compiled import compiled_schema
+from ferrule.schema.validation.validators import compiled_schema
 
 ELICIT = "elicitation/create"
 _LONGEST_QUESTION = 2_000

@@ -1,4 +1,7 @@
-"""The official client's session as it is used here: requests with known numbers, answers as they came, revisions agreed on."""
+"""The official client's session as we use it: numbered requests, raw answers, agreed revisions, and why it ended.
+
+The reason of an end comes from what the official client raises, or from how a program ended, in words of `failures.py`.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from contextvars import ContextVar
 from importlib import metadata
 from typing import Any
 
+import httpx2
 import mcp_types as types
 from mcp.client.session import ClientRequestContext, ClientSession
 from mcp.shared.dispatcher import CallOptions, OnNotify, OnNotifyIntercept, OnRequest
@@ -16,6 +20,9 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION
 from pydantic import ValidationError
+
+from ferrule.runtime.executors.mcp.failures import Mishap, of_network, of_rpc
+from ferrule.runtime.executors.mcp.stdio import Program
 
 for _name in ("mcp", "client"):  # the client's own names; what goes wrong is told by the call it went wrong for
     if logging.getLogger(_name).level == logging.NOTSET:
@@ -145,3 +152,26 @@ def _version() -> str:
         return metadata.version("ferrule")
     except metadata.PackageNotFoundError:  # run from its source without being installed
         return "0"
+
+
+def reason_of(error: BaseException) -> Mishap:
+    """Why a connection did not come about, or ended, by what was raised."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    if isinstance(error, MCPError):
+        return of_rpc(error.code, error.message)
+    if isinstance(error, httpx2.HTTPStatusError):
+        return Mishap("dependency_unavailable", f"answered with HTTP {error.response.status_code}",
+                      ref=f"http:{error.response.status_code}", status=error.response.status_code)  # fmt: skip
+    if isinstance(error, TimeoutError):
+        return Mishap("dependency_unavailable", "did not say where to write to", "no_endpoint")
+    if isinstance(error, ValidationError | RuntimeError | ValueError):
+        return Mishap("dependency_unavailable", "does not speak MCP as it should", "protocol_error", "mcp:handshake")
+    return of_network(error) if isinstance(error, Exception) else Mishap("dependency_unavailable", "was left alone")
+
+
+def ended(program: Program) -> Mishap:
+    """How a program that was a server ended by itself."""
+    code = program.exited.result()
+    how = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
+    return Mishap("dependency_unavailable", how, "server_ended", f"exit:{code}", words=program.last_words)

@@ -20,9 +20,9 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
-from ferrule.infra.network.failures import TooLong
-from ferrule.infra.processes.patience import Patience
+from ferrule.infra.network.request import TooLong
 from ferrule.infra.processes.tree import Tree
+from ferrule.infra.tasks import Patience
 
 _log = logging.getLogger("ferrule.mcp")
 _MARK = "FERRULE_MCP_SERVER"

@@ -12,11 +12,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ferrule.contracts.executor import EMPTY, ExecutionFailed, Output
-from ferrule.infra.clouds.reached import json_object
+from ferrule.infra.clouds.api_request import json_object
 from ferrule.infra.network.client import Fetched
 from ferrule.infra.network.retry_after import retry_after
-from ferrule.model.excerpt import excerpt
-from ferrule.model.failure import ErrorClass
+from ferrule.model.failure import ErrorClass, excerpt
 
 AUTHORIZATION_REQUIRED = "authorization_required"
 _LONGEST_WORDS = 2_000

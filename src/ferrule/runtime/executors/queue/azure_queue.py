@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ferrule.contracts.executor import Context, ExecutionFailed
+from ferrule.infra.clouds.api_request import Meaning, reach, status_failure
 from ferrule.infra.clouds.azure import Azure
-from ferrule.infra.clouds.reached import Meaning, reach, status_failure
 from ferrule.infra.network.client import Fetched, Headers
 from ferrule.infra.network.urls import BadUrl, Target, parse_url
 from ferrule.runtime.executors.identity import Identity, demand_trusted

@@ -11,24 +11,22 @@ import msgspec
 
 from ferrule.contracts.executor import Context, ExecutionFailed, Output, Run, Support, Waiting
 from ferrule.contracts.receiver import Receiver
-from ferrule.infra.clouds.reached import failure_of
+from ferrule.infra.clouds.api_request import failure_of
 from ferrule.infra.network.guard import Forbidden, Guard
 from ferrule.model.decision import Requirement
 from ferrule.model.tool import Tool
 from ferrule.runtime.executors.definition import read_tool_credentials, read_transport
 from ferrule.runtime.executors.identity import Identity
-from ferrule.runtime.executors.queue.aws import SqsQueue
-from ferrule.runtime.executors.queue.azure import ServiceBus
 from ferrule.runtime.executors.queue.azure_queue import azure_target
-from ferrule.runtime.executors.queue.azure_storage import StorageQueue
-from ferrule.runtime.executors.queue.channel import Message, Sender, Source
+from ferrule.runtime.executors.queue.channel import Message, QueueSettings, Sender, Source
 from ferrule.runtime.executors.queue.formats import JSON, Formats, Replied
-from ferrule.runtime.executors.queue.gcp import PubSub, subscription_name, topic_name
 from ferrule.runtime.executors.queue.kafka import KafkaQueue
-from ferrule.runtime.executors.queue.kafka_place import kafka_place, workspace_group
-from ferrule.runtime.executors.queue.receiver import QueueReceiver
-from ferrule.runtime.executors.queue.set_aside import SetAside
-from ferrule.runtime.executors.queue.settings import QueueSettings
+from ferrule.runtime.executors.queue.kafka_brokers import kafka_place, workspace_group
+from ferrule.runtime.executors.queue.pubsub import PubSub, subscription_name, topic_name
+from ferrule.runtime.executors.queue.receiver import QueueReceiver, SetAside
+from ferrule.runtime.executors.queue.service_bus import ServiceBus
+from ferrule.runtime.executors.queue.sqs import SqsQueue
+from ferrule.runtime.executors.queue.storage_queue import StorageQueue
 from ferrule.runtime.executors.surroundings import Surroundings
 
 

@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ferrule.contracts.executor import EMPTY, ExecutionFailed, Output
-from ferrule.model.excerpt import excerpt
-from ferrule.model.failure import ErrorClass
+from ferrule.model.failure import ErrorClass, excerpt
 from ferrule.model.tool import Tool
 from ferrule.runtime.executors.queue.avro import AvroFormat, BadSchema, BadValue, derived, given
-from ferrule.runtime.executors.queue.settings import QueueSettings
+from ferrule.runtime.executors.queue.channel import QueueSettings
 
 JSON = "application/json"
 AVRO = "avro/binary"

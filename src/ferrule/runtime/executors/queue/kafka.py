@@ -1,29 +1,102 @@
-"""Kafka: one topic to send to, one to read replies from. Whom the client dials is judged first, advertised brokers included.
+"""Kafka: one topic to send to, one to read replies from. The guard judges every address first, advertised brokers included.
 
-The place in a reply topic is kept by Kafka under the name of a consumer group that this workspace has for itself; partitions are
-assigned, not negotiated, so that replies are read at once and several processes do not wait for one another.
+Kafka keeps the place in a reply topic under the name of a consumer group that this workspace has for itself; partitions
+are assigned, not negotiated, so that replies are read at once and several processes do not wait for one another. An
+offset is kept only when everything before it was settled. One table says what the library's failures mean.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
-from ferrule.contracts.executor import Context
+from ferrule.contracts.executor import Context, ExecutionFailed
 from ferrule.infra.drivers import load_driver
 from ferrule.infra.network.guard import Forbidden
+from ferrule.model.failure import ErrorClass
 from ferrule.runtime.executors.identity import Identity
-from ferrule.runtime.executors.queue.channel import Arrived, Message
-from ferrule.runtime.executors.queue.kafka_dial import Dialling, named_tls
-from ferrule.runtime.executors.queue.kafka_failures import kafka_failure
-from ferrule.runtime.executors.queue.kafka_place import KafkaPlace
-from ferrule.runtime.executors.queue.kafka_progress import Progress
-from ferrule.runtime.executors.queue.settings import QueueSettings
+from ferrule.runtime.executors.queue.channel import Arrived, Message, QueueSettings
+from ferrule.runtime.executors.queue.kafka_brokers import Dialling, KafkaPlace, named_tls
 from ferrule.runtime.executors.surroundings import Surroundings
 from ferrule.runtime.executors.waits import seconds_left
+
+_REFUSED: tuple[ErrorClass, str | None] = ("credential_missing", "credential_refused")
+_DENIED: tuple[ErrorClass, str | None] = ("permission_denied", "upstream_denied")
+_TABLE: dict[str, tuple[ErrorClass, str | None]] = {
+    "AuthenticationFailedError": _REFUSED,
+    "SaslAuthenticationFailed": _REFUSED,
+    "UnsupportedSaslMechanismError": ("setup_required", "sasl_mechanism"),
+    "AuthenticationMethodNotSupported": ("setup_required", "sasl_mechanism"),
+    "IllegalSaslStateError": ("setup_required", "security_protocol"),
+    "TopicAuthorizationFailedError": _DENIED,
+    "GroupAuthorizationFailedError": _DENIED,
+    "ClusterAuthorizationFailedError": _DENIED,
+    "TransactionalIdAuthorizationFailed": _DENIED,
+    "MessageSizeTooLargeError": ("invalid_arguments", "message_too_large"),
+    "RecordListTooLargeError": ("invalid_arguments", "message_too_large"),
+    "RecordTooLargeError": ("invalid_arguments", "message_too_large"),
+    "InvalidTopicError": ("setup_required", None),
+    "UnknownTopicOrPartitionError": ("execution_failed", "not_found"),
+    "PolicyViolationError": ("execution_failed", None),
+    "QuotaViolationError": ("rate_limited", None),
+    "RequestTimedOutError": ("timeout", None),
+    "KafkaTimeoutError": ("timeout", None),
+}
+"""By type, its parents included. Everything else means that the cluster cannot be had."""
+
+
+def kafka_failure(what: str, broker: str, error: Exception) -> ExecutionFailed:
+    """A failure of the library, or of a connection, as a failure of the call."""
+    if isinstance(error, Forbidden):
+        return ExecutionFailed(
+            "policy_blocked", f"{what}: the Kafka cluster at {broker}: {error}", code="address_forbidden"
+        )
+    names = [kind.__name__ for kind in type(error).__mro__]
+    error_class, code = next((_TABLE[name] for name in names if name in _TABLE), ("dependency_unavailable", None))
+    if isinstance(error, TimeoutError):
+        error_class = "timeout"
+    return ExecutionFailed(
+        error_class, f"{what}: Kafka at {broker}: {names[0]}", code=code, native_error_ref=f"kafka:{names[0]}"
+    )
+
+
+class Progress:
+    """One consumer's."""
+
+    def __init__(self, consumer: Any) -> None:
+        self._consumer = consumer
+        self._open: dict[Any, OrderedDict[int, bool]] = {}
+        self._assigned: set[Any] = set()
+
+    async def assign(self, aiokafka: Any, partitions: list[Any]) -> None:
+        """Read these partitions from where they were left; those that are read already go on. Raises KafkaError."""
+        if not partitions:
+            raise aiokafka.errors.UnknownTopicOrPartitionError
+        if set(partitions) != self._assigned:
+            self._assigned = set(partitions)
+            self._consumer.assign(partitions)
+
+    def begin(self, partition: Any, offset: int) -> None:
+        """A record was handed out."""
+        self._open.setdefault(partition, OrderedDict())[offset] = False
+
+    async def done(self, partition: Any, offset: int) -> None:
+        """A record was settled."""
+        waiting = self._open.get(partition)
+        if waiting is None or offset not in waiting:
+            return
+        waiting[offset] = True
+        reached: int | None = None
+        while waiting and waiting[first := next(iter(waiting))]:
+            reached = first
+            del waiting[first]
+        if reached is not None:
+            await self._consumer.commit({partition: reached + 1})
+
 
 MAX_BYTES = 1_000_000
 """What brokers take unless they were told otherwise, less what stands beside the body."""

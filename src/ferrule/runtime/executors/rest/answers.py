@@ -12,7 +12,7 @@ import msgspec
 
 from ferrule.contracts.executor import EMPTY, ExecutionFailed, Output
 from ferrule.infra.network.client import Response
-from ferrule.infra.network.failures import BrokenAnswer, TooLong
+from ferrule.infra.network.request import BrokenAnswer, TooLong
 from ferrule.runtime.executors.rest.settings import Answer
 
 _EMPTY_BY_STATUS = frozenset({201, 202, 204, 205})

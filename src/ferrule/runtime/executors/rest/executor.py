@@ -1,6 +1,7 @@
 """Runs AML tools whose transport is `rest-api`. The definition is compiled in `prepare`; a call fills in values and sends.
 
-What may be called, how often and by whom is decided elsewhere; which address may be dialled is the client's guard's business.
+Others decide what may be called, how often and by whom; the client's guard decides which address may be dialled. Files
+that `ref` attachments point to are fetched first: their address comes from an argument, so only listed hosts are asked.
 """
 
 from __future__ import annotations
@@ -15,22 +16,72 @@ import msgspec
 from ferrule.contracts.credentials import Shown
 from ferrule.contracts.executor import Context, ExecutionFailed, Output, Support
 from ferrule.infra.network.client import Response
-from ferrule.infra.network.failures import BadRequest, BrokenAnswer, TooLong, Unreachable
 from ferrule.infra.network.guard import Forbidden
 from ferrule.infra.network.redirects import MOST_REDIRECTS, Step, follow, next_step
-from ferrule.infra.network.time_limits import TimeLimits
+from ferrule.infra.network.request import BadRequest, BrokenAnswer, TooLong, Unreachable
 from ferrule.infra.network.urls import BadUrl, Target, parse_url
+from ferrule.infra.tasks import TimeLimits
 from ferrule.model.credentials import Credentials
 from ferrule.model.tool import Tool
 from ferrule.runtime.executors.definition import error_codes, read_tool_credentials, read_transport, tool_type
 from ferrule.runtime.executors.rest.answers import Reader
+from ferrule.runtime.executors.rest.attachments import Fetch
+from ferrule.runtime.executors.rest.credentials import NOTHING_SHOWN, own_of, with_shown
 from ferrule.runtime.executors.rest.failures import network_failure, request_ids, status_failure, words_of
-from ferrule.runtime.executors.rest.fetching import Fetcher
 from ferrule.runtime.executors.rest.mapping import SAFE, Unusable, endpoint_of, plan_of, refuse_header
 from ferrule.runtime.executors.rest.plan import NO_FILES, Plan, Request
 from ferrule.runtime.executors.rest.settings import RestTransport
-from ferrule.runtime.executors.rest.showing import NOTHING_SHOWN, own_of, with_shown
+from ferrule.runtime.executors.rest.values import refused
 from ferrule.runtime.executors.surroundings import Surroundings
+
+
+class Fetcher:
+    """Gets files, without any credentials: from hosts in `[network] allow`, and from the tool's own origin."""
+
+    def __init__(self, surroundings: Surroundings, base: Target) -> None:
+        self._client = surroundings.client
+        self._base = base
+        self.most = surroundings.upstreams.rest.max_attachment_bytes
+
+    def of(self, context: Context) -> Fetch:
+        """What fetches for one call."""
+
+        async def fetch(name: str, url: str, most: int) -> bytes:
+            try:
+                target = parse_url(url)
+            except BadUrl as error:
+                raise refused(name, f"has a `url` that cannot be used: {error}") from None
+            return await self._fetched(name, target, most, context)
+
+        return fetch
+
+    async def _fetched(self, name: str, target: Target, most: int, context: Context) -> bytes:
+        is_own = target[:3] == self._base[:3] and not context.is_confined
+        try:
+            response = await self._client.send("GET", target, [("Accept", "*/*")], listed_only=not is_own)
+            if response.status != 200:
+                response.close()
+                message = (
+                    f"the file of the argument {name!r} could not be fetched: {target.host} answered {response.status}"
+                )
+                raise ExecutionFailed(
+                    "invalid_arguments",
+                    message,
+                    code="attachment_unavailable",
+                    native_error_ref=f"file:{response.status}",
+                )
+            return await response.read(most)
+        except Forbidden as error:
+            message = f"the file of the argument {name!r} must not be fetched: {error}"
+            raise ExecutionFailed("policy_blocked", message, code="address_forbidden") from None
+        except TooLong:
+            raise refused(name, f"points to a file of more than {most:,} bytes") from None
+        except (OSError, BrokenAnswer):
+            message = (
+                f"the file of the argument {name!r} could not be fetched: {target.host} does not answer as it should"
+            )
+            raise ExecutionFailed("dependency_unavailable", message, code="attachment_unavailable") from None
+
 
 _USUAL = {"Accept": "application/json, text/*;q=0.8, */*;q=0.5", "User-Agent": f"ferrule/{version('ferrule')}"}
 _FAILURES = (Forbidden, OSError, BrokenAnswer, TooLong, BadRequest, TimeoutError)

@@ -8,11 +8,10 @@ from typing import Any
 
 from ferrule.contracts.executor import Context, ExecutionFailed, Output
 from ferrule.infra.network.client import Response
-from ferrule.infra.network.failures import BadRequest, BrokenAnswer, TooLong, Unreachable
 from ferrule.infra.network.guard import Forbidden
+from ferrule.infra.network.request import BadRequest, BrokenAnswer, TooLong, Unreachable
 from ferrule.infra.network.retry_after import retry_after
-from ferrule.model.excerpt import excerpt
-from ferrule.model.failure import ErrorClass
+from ferrule.model.failure import ErrorClass, excerpt
 from ferrule.runtime.executors.definition import ErrorCode
 from ferrule.runtime.executors.rest.answers import broken, content_type_of, decoded, too_long
 

@@ -14,16 +14,17 @@ from ferrule.runtime.executors.rest.attachments import is_attachment, is_media_t
 from ferrule.runtime.executors.rest.bodies import is_json
 from ferrule.runtime.executors.rest.plan import NOWHERE, Place, Plan, Slot
 from ferrule.runtime.executors.rest.settings import BodyKind, ParameterPlace, PlacedStyle, RestTransport
-from ferrule.runtime.executors.rest.styles import (
+from ferrule.runtime.executors.rest.templates import PathTemplate, literal_query, template_of
+from ferrule.runtime.executors.rest.values import (
     COOKIE_STYLES,
     HEADER_STYLES,
     PATH_STYLES,
     QUERY_STYLES,
     Writer,
     path_writer,
+    quote,
+    text_of,
 )
-from ferrule.runtime.executors.rest.templates import PathTemplate, literal_query, template_of
-from ferrule.runtime.executors.rest.values import quote, text_of
 
 METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"})
 """Methods that may be sent twice, because HTTP says so."""

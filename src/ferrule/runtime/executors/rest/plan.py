@@ -20,11 +20,12 @@ from ferrule.runtime.executors.rest.bodies import (
     text_body,
 )
 from ferrule.runtime.executors.rest.settings import BodyKind, PlacedStyle
-from ferrule.runtime.executors.rest.styles import cookies_of, header_writer
 from ferrule.runtime.executors.rest.templates import PathTemplate, Template, is_given
 from ferrule.runtime.executors.rest.values import (
+    cookies_of,
     encoded,
     header_value,
+    header_writer,
     pairs_of,
     quote,
     quote_reserved,

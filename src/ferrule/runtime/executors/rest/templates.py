@@ -8,8 +8,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
-from ferrule.runtime.executors.rest.styles import Writer
-from ferrule.runtime.executors.rest.values import refused, segment_of
+from ferrule.runtime.executors.rest.values import Writer, refused, segment_of
 
 _PLACE = re.compile(r"\{([^{}]+)\}")
 _DOTS = frozenset({".", ".."})

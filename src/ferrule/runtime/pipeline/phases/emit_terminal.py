@@ -13,7 +13,7 @@ from ferrule.infra.tasks import uncancelled
 from ferrule.model.failure import Stop, last_state
 from ferrule.runtime.pipeline.call import Call
 from ferrule.runtime.pipeline.context_modifiers import settle_modifiers
-from ferrule.runtime.pipeline.results import stopped_result
+from ferrule.runtime.pipeline.results.outcome import stopped_result
 from ferrule.runtime.pipeline.rows import last_row
 from ferrule.runtime.pipeline.services import Services
 

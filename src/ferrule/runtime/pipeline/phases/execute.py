@@ -19,7 +19,7 @@ from ferrule.infra.tasks import rest_of
 from ferrule.model.failure import Stop
 from ferrule.model.retry import NO_RETRIES
 from ferrule.runtime.pipeline.attempts import again, attempted
-from ferrule.runtime.pipeline.call import NO_OPTIONS, NO_STATE, Call, Detached, Park
+from ferrule.runtime.pipeline.call import NO_OPTIONS, NO_STATE, RUNNING, Call, Detached, Park
 from ferrule.runtime.pipeline.live import Cancel, Live
 from ferrule.runtime.pipeline.services import Services
 from ferrule.runtime.pipeline.session import Prepared
@@ -31,7 +31,6 @@ from ferrule.runtime.pipeline.supervise import (
     tell_late_output,
     whole_output,
 )
-from ferrule.runtime.redaction.nesting import RUNNING
 
 _VALUES = frozenset({bool, int, float, str, list, dict, tuple, NoneType, Output})
 """What most tools give: nothing to be awaited."""

@@ -10,10 +10,16 @@ from ferrule.contracts.executor import EMPTY, Output
 from ferrule.model.failure import Stop
 from ferrule.model.result import Result
 from ferrule.runtime.pipeline.call import NO_OPTIONS, OWN_NOTES, Call
-from ferrule.runtime.pipeline.mapping import Unmappable
-from ferrule.runtime.pipeline.results import EMPTY_CONTENT, mapped, mutation_notes, stopped_result, with_references
+from ferrule.runtime.pipeline.results.mapping import Unmappable
+from ferrule.runtime.pipeline.results.outcome import (
+    EMPTY_CONTENT,
+    mapped,
+    mutation_notes,
+    stopped_result,
+    with_references,
+)
 from ferrule.runtime.pipeline.services import Services
-from ferrule.schema.validation.compiled import first_error
+from ferrule.schema.validation.validators import first_error
 
 _BESIDE = OWN_NOTES | {"native_refs"}
 """Notes that say nothing about the result itself; what others said in them is looked through with the row."""

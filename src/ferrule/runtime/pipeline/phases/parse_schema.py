@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ferrule.model.failure import Stop
 from ferrule.model.journal import Mutation
-from ferrule.runtime.pipeline.arguments import Arguments, Parsed, Problem
+from ferrule.runtime.pipeline.arguments.validation import Arguments, Parsed, Problem
 from ferrule.runtime.pipeline.call import Call
 from ferrule.runtime.pipeline.services import Services
 

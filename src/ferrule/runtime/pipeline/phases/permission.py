@@ -17,10 +17,9 @@ from ferrule.model.approval import ApprovalRequest, binding_of, sealed
 from ferrule.model.decision import Decision, Ruling, expiry
 from ferrule.model.failure import Stop
 from ferrule.runtime.pipeline.call import Call, Park
-from ferrule.runtime.pipeline.denial import denied
-from ferrule.runtime.pipeline.hooks_permission import decision_hooks, request_hooks, with_hook_words
-from ferrule.runtime.pipeline.hooks_run import finished, wants
-from ferrule.runtime.pipeline.row_redaction import clean_ruling
+from ferrule.runtime.pipeline.hooks.permission import decision_hooks, denied, request_hooks, with_hook_words
+from ferrule.runtime.pipeline.hooks.runs import finished, wants
+from ferrule.runtime.pipeline.rows import clean_ruling
 from ferrule.runtime.pipeline.services import Services
 from ferrule.runtime.pipeline.session import Prepared
 

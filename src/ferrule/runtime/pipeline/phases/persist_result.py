@@ -12,10 +12,10 @@ from ferrule.model.journal import Payload
 from ferrule.model.result import Result
 from ferrule.runtime.pipeline.call import Call
 from ferrule.runtime.pipeline.inputs import inputs_of
-from ferrule.runtime.pipeline.mapping import repaired
-from ferrule.runtime.pipeline.persistence import keep_result
-from ferrule.runtime.pipeline.result_payload import packed, packed_plain
-from ferrule.runtime.pipeline.result_redaction import redact
+from ferrule.runtime.pipeline.results.mapping import repaired
+from ferrule.runtime.pipeline.results.packing import packed, packed_plain
+from ferrule.runtime.pipeline.results.persistence import keep_result
+from ferrule.runtime.pipeline.results.redaction import redact
 from ferrule.runtime.pipeline.services import Services
 
 _encode = msgspec.msgpack.Encoder().encode

@@ -13,9 +13,9 @@ from inspect import isawaitable
 from ferrule.contracts.hook import Hook, HookEvent, HookOutput
 from ferrule.model.failure import Stop
 from ferrule.runtime.pipeline.call import Call
-from ferrule.runtime.pipeline.hook_context import attach_context
-from ferrule.runtime.pipeline.hook_effects import spoiled, update_output, withheld
-from ferrule.runtime.pipeline.hooks_run import Moment, chosen, run_hooks, stopped_by
+from ferrule.runtime.pipeline.hooks.effects import spoiled, update_output, withheld
+from ferrule.runtime.pipeline.hooks.runs import Moment, chosen, run_hooks, stopped_by
+from ferrule.runtime.pipeline.results.outcome import attach_context
 from ferrule.runtime.pipeline.services import Services
 
 

@@ -11,10 +11,10 @@ from functools import partial
 from ferrule.contracts.hook import Hook, HookOutput
 from ferrule.model.failure import Stop
 from ferrule.runtime.pipeline.call import Call
-from ferrule.runtime.pipeline.hooks_run import Moment, blocked, chosen, run_hooks, stopped_by
-from ferrule.runtime.pipeline.mutation import change_input
+from ferrule.runtime.pipeline.hooks.runs import Moment, blocked, chosen, run_hooks, stopped_by
+from ferrule.runtime.pipeline.inputs import change_input
+from ferrule.runtime.pipeline.redaction import without_secrets
 from ferrule.runtime.pipeline.services import Services
-from ferrule.runtime.pipeline.untold import without_secrets
 
 
 def pre_hooks(call: Call, services: Services) -> Stop | Awaitable[Stop | None] | None:

@@ -13,16 +13,14 @@ from ferrule.infra.tasks import uncancelled
 from ferrule.model.failure import Stop
 from ferrule.model.scheduling import Claim
 from ferrule.model.surface import principal_key
-from ferrule.runtime.pipeline.call import NO_OPTIONS, Again, Call, Replay
-from ferrule.runtime.pipeline.idempotency import key_conflict
+from ferrule.runtime.pipeline.admission import key_conflict, limit_reached, shared_limits, take
+from ferrule.runtime.pipeline.call import NO_OPTIONS, Again, Call, Replay, place_of
 from ferrule.runtime.pipeline.inputs import storable
-from ferrule.runtime.pipeline.limits import limit_reached, shared_limits, take
 from ferrule.runtime.pipeline.live import Cancel
 from ferrule.runtime.pipeline.locks import claim_of
 from ferrule.runtime.pipeline.rows import started_row
 from ferrule.runtime.pipeline.services import Services
 from ferrule.runtime.pipeline.supervise import stopped_by
-from ferrule.runtime.redaction.nesting import place_of
 from ferrule.runtime.scheduler.scheduler import Deadlock, Place, QueueFull, QueueLeft
 
 

@@ -15,11 +15,10 @@ import msgspec
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.contracts.policy import Judged
 from ferrule.model.failure import Stop
+from ferrule.runtime.pipeline.admission import held_by, scoped_key
 from ferrule.runtime.pipeline.call import Call, Replay
-from ferrule.runtime.pipeline.denial import denied
-from ferrule.runtime.pipeline.hooks_permission import decision_hooks
-from ferrule.runtime.pipeline.hooks_run import finished
-from ferrule.runtime.pipeline.idempotency import held_by, scoped_key
+from ferrule.runtime.pipeline.hooks.permission import decision_hooks, denied
+from ferrule.runtime.pipeline.hooks.runs import finished
 from ferrule.runtime.pipeline.services import Services
 
 

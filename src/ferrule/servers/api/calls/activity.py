@@ -1,6 +1,7 @@
 """How the workspace does: what calls did in the last hour, who is waited for, and how the systems behind tools do.
 
-Everything is counted from the ledger as it grows (`ledger/history/lately.py`), so that asking costs the same however long it is.
+Everything is counted from the ledger as it grows (`ledger/history/recent_activity.py`), so that asking costs the same however
+long it is.
 """
 
 from __future__ import annotations
@@ -16,18 +17,16 @@ from ferrule.errors import SettingsError
 from ferrule.infra.lockfile.file import read_lock
 from ferrule.infra.lockfile.oxp_tools import lock_key
 from ferrule.ledger.history.activity import EVERYBODY, OTHER_TOOLS, Counts, Scope, Seen, whole_of
-from ferrule.ledger.history.health import Verdict, verdict_of
 from ferrule.ledger.history.histogram import Histogram
-from ferrule.ledger.history.lately import Lately
-from ferrule.ledger.history.waits import Wait, Waits
+from ferrule.ledger.history.recent_activity import Lately, Verdict, Wait, Waits, verdict_of
 from ferrule.model.approval import APPROVE
 from ferrule.model.journal import WAITING_STATES, OpenCall
 from ferrule.model.timestamps import iso
 from ferrule.runtime.executors.systems import System, Systems
 from ferrule.servers.api.ask import Ask
 from ferrule.servers.api.calls.outcomes import is_unseen
-from ferrule.servers.api.reply import Replied, Reply
-from ferrule.servers.api.says import says
+from ferrule.servers.api.replies import Replied, Reply
+from ferrule.servers.api.shapes import says
 from ferrule.servers.auth.callers import Caller, holds
 from ferrule.servers.edge import Edge
 

@@ -1,4 +1,7 @@
-"""The inbox: calls that wait for a person, and the ways to answer them. The inbox itself decides who may."""
+"""The inbox over HTTP: calls that wait for a person, and the ways to answer them. The inbox itself decides who may.
+
+A person or system that was posted a task answers it with the token that came with it, and needs no other credential.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,14 @@ from typing import Annotated, Any
 
 import msgspec
 
+from ferrule.contracts.receiver import Fate
 from ferrule.model.result import Result
 from ferrule.model.timestamps import iso
 from ferrule.runtime.approval.inbox import Answered, Inbox
 from ferrule.servers.api.ask import Ask
-from ferrule.servers.api.calls.outcomes import CallState, state_of
-from ferrule.servers.api.calls.visibility import owner_in
-from ferrule.servers.api.problems import Problem, not_found
-from ferrule.servers.api.reply import Replied, Reply
-from ferrule.servers.api.says import Reason, Record, says, whole
+from ferrule.servers.api.calls.outcomes import CallState, owner_in, state_of
+from ferrule.servers.api.replies import Problem, Replied, Reply, not_found
+from ferrule.servers.api.shapes import Reason, Record, says, whole
 
 Why = Annotated[Reason | None, says("Why; it is kept with the record.")]
 Because = Annotated[str, says("Why; it is kept with the record.", min_length=1, max_length=4000)]
@@ -275,3 +277,36 @@ async def _demand_recorded(later: asyncio.Task[Answered], recorded: asyncio.Even
 
 def _ended(result: Result) -> Reply:
     return Reply(Decided(invocation_id=result.invocation_id, state=result.status, call=state_of(result)))
+
+
+_PATIENCE_SECONDS = 20.0
+
+
+class CallbackBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """The answer to a task."""
+
+    token: Annotated[str, says("The token that the task came with.", max_length=1000)]
+    value: Annotated[Any, says("As the task's `answer_schema` wants it.")]
+
+
+class CallbackState(msgspec.Struct, kw_only=True):
+    """What became of an answer."""
+
+    fate: Annotated[str, says("`taken`, or `duplicate` for a task that was answered already.")]
+
+
+async def take_answer(ask: Ask) -> Replied:
+    """Answer a task that was posted with a token."""
+    body = ask.body(CallbackBody)
+    leave = await ask.edge.turnstile.enter(ask.caller)
+    taking: asyncio.Task[Fate] = ask.background.keep(ask.edge.app.answer_callback(body.token, body.value))
+    taking.add_done_callback(lambda _: leave())
+    await asyncio.wait({taking}, timeout=_PATIENCE_SECONDS)
+    if not taking.done():  # it was taken, and the call goes on for longer than anybody has to wait for
+        return Reply(CallbackState(fate="taken"), 202)
+    fate = taking.result()
+    if fate in ("refused", "unknown"):
+        raise Problem(
+            404, "not_taken", "nothing waits for this answer: the token is not valid, or the answer does not fit"
+        )
+    return Reply(CallbackState(fate=fate))

@@ -16,9 +16,8 @@ from ferrule.servers.api.ask import Ask
 from ferrule.servers.api.calls.calls import CallOptionsBody, applied, key_for, load
 from ferrule.servers.api.calls.events import END, bounded, event
 from ferrule.servers.api.calls.outcomes import CallState, seen, state_of
-from ferrule.servers.api.problems import Problem
-from ferrule.servers.api.reply import NO_STORE, Replied, Reply
-from ferrule.servers.api.says import says, whole
+from ferrule.servers.api.replies import NO_STORE, Problem, Replied, Reply
+from ferrule.servers.api.shapes import says, whole
 from ferrule.servers.asgi import EVENTS, Stream
 
 _AT_ONCE = 16

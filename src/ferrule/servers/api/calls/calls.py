@@ -11,16 +11,14 @@ import msgspec
 from ferrule.app.batches import BatchRun
 from ferrule.app.surface import SurfaceHandle
 from ferrule.model.result import Pending, Result
-from ferrule.runtime.functions.running import InlineRun
+from ferrule.runtime.functions.runs import InlineRun
 from ferrule.runtime.pipeline.live import Cancel
 from ferrule.servers.api.ask import KEY, LAST_EVENT, Ask
 from ferrule.servers.api.calls.events import END, bounded, call_events, event, first_event
-from ferrule.servers.api.calls.outcomes import refused, seen, state_of
-from ferrule.servers.api.calls.visibility import as_seen, demand_sight
-from ferrule.servers.api.problems import Problem, not_found
-from ferrule.servers.api.reading import UNSAID, Preference
-from ferrule.servers.api.reply import NO_STORE, Replied, Reply
-from ferrule.servers.api.says import Name, Reason, Record, says, whole
+from ferrule.servers.api.calls.outcomes import as_seen, demand_sight, refused, seen, state_of
+from ferrule.servers.api.replies import NO_STORE, Problem, Replied, Reply, not_found
+from ferrule.servers.api.requests import UNSAID, Preference
+from ferrule.servers.api.shapes import Name, Reason, Record, says, whole
 from ferrule.servers.asgi import EVENTS, Answer, Header, Stream
 
 _UNDECIDED = frozenset({"planned", "selected", "arguments_ready", "pre_hooks_running"})

@@ -7,13 +7,12 @@ from typing import Annotated
 import msgspec
 
 from ferrule.model.decision import Ruling
-from ferrule.runtime.pipeline.checking import Checked
+from ferrule.runtime.pipeline.arguments.dry_check import Checked
 from ferrule.servers.api.ask import Ask
 from ferrule.servers.api.calls.calls import load
 from ferrule.servers.api.calls.outcomes import is_unseen, members_of
-from ferrule.servers.api.problems import Member, not_found
-from ferrule.servers.api.reply import Replied, Reply
-from ferrule.servers.api.says import Name, says
+from ferrule.servers.api.replies import Member, Replied, Reply, not_found
+from ferrule.servers.api.shapes import Name, says
 
 
 class CheckBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):

@@ -1,24 +1,28 @@
-"""What a client is told of a call: where it stands, how it ended, and which HTTP status says so.
+"""The outcome of a call as a client sees it: how it stands or ended, the HTTP status, and who may look at it.
 
-A tool that the caller may not know of is answered exactly like one that does not exist, now and whenever the call is looked at
-again.
+A call of somebody else looks exactly like one that does not exist. So does a tool that the caller may not know of, now
+and whenever the call is looked at again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Annotated, Any
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
+from ferrule.app.app import App
 from ferrule.app.surface import SurfaceHandle
 from ferrule.model.failure import Stop, tool_error
+from ferrule.model.journal import StoredEntry
 from ferrule.model.result import Pending, Result
 from ferrule.model.surface import Surface
 from ferrule.model.timestamps import iso
-from ferrule.runtime.pipeline.complaints import Complaint
-from ferrule.servers.api.problems import CONFLICT_CODES, STATUSES, Member, Problem, escaped
-from ferrule.servers.api.says import Record, ResultOrNone, says
+from ferrule.runtime.pipeline.arguments.complaints import Complaint
+from ferrule.servers.api.ask import Ask
+from ferrule.servers.api.replies import CONFLICT_CODES, STATUSES, Member, Problem, escaped, not_found
+from ferrule.servers.api.shapes import Record, ResultOrNone, says
+from ferrule.servers.auth.callers import Caller
 
 _MOST_MEMBERS = 50
 _EXPLAINED = 64 * 1024
@@ -125,3 +129,47 @@ def members_of(complaints: Iterable[Complaint]) -> list[Member]:
         Member("".join(f"/{escaped(step)}" for step in ("arguments", *complaint.path)), complaint.text)
         for complaint in complaints
     ]
+
+
+class Owner(NamedTuple):
+    """Whose call it is, and of what."""
+
+    principal: str
+    tenant: str
+    tool_name: str
+
+
+async def owner_of(app: App, invocation_id: str) -> Owner | None:
+    """Whose call an id is; None when there is none."""
+    live = app.services.live.calls.get(invocation_id)
+    if live is not None:
+        request = live.call.session.surface.request
+        return Owner(request.principal, request.tenant, live.call.tool_name)
+    rows = await app.store.rows_of(invocation_id)
+    return owner_in(rows) if rows else None
+
+
+def owner_in(rows: Sequence[StoredEntry]) -> Owner:
+    """Whose call these are the rows of."""
+    header = rows[0].header()
+    return Owner(header.principal, header.tenant, header.tool_name)
+
+
+def sees(caller: Caller, owner: Owner) -> bool:
+    """True when a caller may look at a call."""
+    return caller.sees(owner.principal, owner.tenant)
+
+
+async def demand_sight(ask: Ask) -> Owner:
+    """Whose the call of the path is, if the caller may look at it. Raises Problem (404)."""
+    owner = await owner_of(ask.edge.app, ask.invocation_id)
+    if owner is None or not sees(ask.caller, owner):
+        raise not_found(f"there is no call {ask.invocation_id[:40]!r} of yours")
+    return owner
+
+
+async def as_seen(ask: Ask, owner: Owner, outcome: Result | Pending) -> Result | Pending:
+    """An outcome as whoever asks may see it; who oversees the tenant sees all of it."""
+    if ask.caller.oversees(owner.tenant) or not isinstance(outcome, Result) or outcome.error is None:
+        return outcome
+    return seen((await ask.surface()).surface, owner.tool_name, outcome)

@@ -12,22 +12,20 @@ import msgspec
 
 from ferrule.app.views.past_calls import Rows, after_last, calls_holding, whole_calls
 from ferrule.contracts.store import CallsWanted
-from ferrule.ledger.history.membership import PREFIX, Membership, begun_at, membership_in
-from ferrule.ledger.history.standing import WAITS, standing_of
 from ferrule.ledger.history.story import Story, story_of
+from ferrule.ledger.history.summary import PREFIX, WAITS, Membership, begun_at, membership_in, standing_of
 from ferrule.model.journal import StoredEntry
 from ferrule.model.lifecycle import STATES, TERMINAL
 from ferrule.model.surface import Surface
 from ferrule.model.timestamps import iso
 from ferrule.runtime.pipeline.live import Cancel, Live
 from ferrule.servers.api.ask import Ask
+from ferrule.servers.api.calls.call_filters import Row
 from ferrule.servers.api.calls.calls import CancelBody
 from ferrule.servers.api.calls.invocations import InvocationBrief, brief, is_hidden_from, own_surface
-from ferrule.servers.api.calls.looking import Row
-from ferrule.servers.api.calls.visibility import owner_in, sees
-from ferrule.servers.api.problems import not_found
-from ferrule.servers.api.reply import Replied, Reply, link_header, next_link
-from ferrule.servers.api.says import says
+from ferrule.servers.api.calls.outcomes import owner_in, sees
+from ferrule.servers.api.replies import Replied, Reply, link_header, next_link, not_found
+from ferrule.servers.api.shapes import says
 
 _NOTE = b"batch_id"
 _ID = re.compile(f"{PREFIX}[0-9a-f]{{24}}")

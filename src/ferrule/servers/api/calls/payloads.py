@@ -9,12 +9,11 @@ from typing import Annotated
 import msgspec
 
 from ferrule.contracts.payloads import Kept, PayloadGone, uri_of
-from ferrule.runtime.pipeline.payload_access import find_payload, payloads_of
+from ferrule.runtime.pipeline.results.payload_access import find_payload, payloads_of
 from ferrule.servers.api.ask import Ask
-from ferrule.servers.api.calls.visibility import Owner, demand_sight
-from ferrule.servers.api.problems import Problem, not_found
-from ferrule.servers.api.reply import CHECKED, Replied, Reply, has_tag
-from ferrule.servers.api.says import says
+from ferrule.servers.api.calls.outcomes import Owner, demand_sight
+from ferrule.servers.api.replies import CHECKED, Problem, Replied, Reply, has_tag, not_found
+from ferrule.servers.api.shapes import says
 from ferrule.servers.asgi import Answer, Header, Stream
 
 _CHUNK = 256 * 1024

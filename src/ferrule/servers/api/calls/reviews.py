@@ -10,20 +10,18 @@ import msgspec
 from ferrule.app.views.decided import DecidedCall, decisions_of
 from ferrule.app.views.evidence import Review, review_of
 from ferrule.errors import InboxError
-from ferrule.ledger.history.differences import differences
+from ferrule.ledger.history.story_parts import differences
 from ferrule.model.journal import StoredEntry, header_of
 from ferrule.model.lifecycle import TERMINAL
 from ferrule.model.timestamps import MICROSECONDS, iso
-from ferrule.runtime.approval.people import person
+from ferrule.runtime.approval.check import person
 from ferrule.runtime.approval.waiting import Waiting
 from ferrule.runtime.pipeline.tool_facts import is_input_fixed
 from ferrule.servers.api.ask import Ask
 from ferrule.servers.api.calls.approvals import ApprovalItem, demand_inbox, inbox_of
-from ferrule.servers.api.calls.visibility import owner_in, sees
-from ferrule.servers.api.problems import not_found
-from ferrule.servers.api.reply import Replied, Reply
-from ferrule.servers.api.says import Limit, Record, says
-from ferrule.servers.api.times import Time, moment
+from ferrule.servers.api.calls.outcomes import owner_in, sees
+from ferrule.servers.api.replies import Replied, Reply, not_found
+from ferrule.servers.api.shapes import Limit, Record, Time, moment, says
 
 _DAY_SECONDS = 24 * 3600
 _RESULT_CHARS = 600

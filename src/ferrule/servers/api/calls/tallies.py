@@ -13,14 +13,13 @@ from typing import Annotated
 import msgspec
 
 from ferrule.app.views.past_calls import after_last, page_of_calls, page_of_open_calls
-from ferrule.ledger.history.standing import STANDINGS, Standing, ended_as, standing_of
+from ferrule.ledger.history.summary import STANDINGS, Standing, ended_as, standing_of
 from ferrule.model.timestamps import iso
 from ferrule.servers.api.ask import Ask
+from ferrule.servers.api.calls.call_filters import CallFilter, CallQuery, Looking, looking
 from ferrule.servers.api.calls.invocations import own_surface
-from ferrule.servers.api.calls.looking import CallFilter, CallQuery, Looking, looking
-from ferrule.servers.api.reply import Replied, Reply
-from ferrule.servers.api.says import says
-from ferrule.servers.api.times import moment
+from ferrule.servers.api.replies import Replied, Reply
+from ferrule.servers.api.shapes import moment, says
 
 _DAY = 24 * 3600 * 1_000_000
 _MOST_ROWS = 100_000

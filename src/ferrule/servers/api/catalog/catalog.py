@@ -10,7 +10,7 @@ import msgspec
 
 from ferrule.app.app import App
 from ferrule.app.views.browsing import effect_of, size_of
-from ferrule.contracts.catalog import Listed
+from ferrule.contracts.surface import Listed
 from ferrule.errors import FerruleError
 from ferrule.infra.lockfile.file import Lock, key_of, read_lock
 from ferrule.infra.lockfile.oxp_tools import SERVER_DIALECT, lock_key
@@ -21,9 +21,8 @@ from ferrule.model.tool import FACT_NAMES, SafetyFacts, Tool
 from ferrule.runtime.executors.transports import transport_of
 from ferrule.runtime.pipeline.tool_facts import traits_of
 from ferrule.servers.api.ask import Ask
-from ferrule.servers.api.problems import not_found
-from ferrule.servers.api.reply import Replied, Reply, link_header, next_link
-from ferrule.servers.api.says import Limit, Reason, says
+from ferrule.servers.api.replies import Replied, Reply, link_header, next_link, not_found
+from ferrule.servers.api.shapes import Limit, Reason, says
 
 _IMPORTED = (MCP_DIALECT, SERVER_DIALECT)
 """Dialects of tools that other servers bring."""

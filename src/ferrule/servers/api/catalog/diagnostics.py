@@ -11,10 +11,9 @@ from ferrule.errors import FerruleError
 from ferrule.model.diagnostic import Diagnostic
 from ferrule.model.timestamps import iso
 from ferrule.servers.api.ask import Ask
-from ferrule.servers.api.catalog.bookcase import bookcase
-from ferrule.servers.api.problems import Problem
-from ferrule.servers.api.reply import Replied, Reply, link_header, next_link
-from ferrule.servers.api.says import Limit, says
+from ferrule.servers.api.catalog.catalog_cache import bookcase
+from ferrule.servers.api.replies import Problem, Replied, Reply, link_header, next_link
+from ferrule.servers.api.shapes import Limit, says
 from ferrule.workspace.check_cache import Checked, rule_names
 
 Word = Annotated[str, msgspec.Meta(max_length=500)]

@@ -31,11 +31,9 @@ from ferrule.contracts.policy import PolicyEngine
 from ferrule.errors import SurfaceError
 from ferrule.model.surface import DEFAULT_TENANT, Surface, SurfaceEntry, request_key
 from ferrule.servers.api.ask import Ask
-from ferrule.servers.api.problems import Problem, not_found
-from ferrule.servers.api.reply import Replied, Reply, link_header, next_link
-from ferrule.servers.api.says import Limit, says
-from ferrule.servers.auth.callers import Refused
-from ferrule.servers.auth.grants import LOCAL, granted
+from ferrule.servers.api.replies import Problem, Replied, Reply, link_header, next_link, not_found
+from ferrule.servers.api.shapes import Limit, says
+from ferrule.servers.auth.callers import LOCAL, Refused, granted
 from ferrule.servers.edge import Edge
 
 _KEPT, _ENTRIES, _SECONDS, _SECONDS_IF_LARGE = 64, 100_000, 10.0, 60.0

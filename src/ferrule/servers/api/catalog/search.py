@@ -11,12 +11,12 @@ from ferrule.app.views.browsing import FACETS, Facet, Shown, size_of
 from ferrule.model.diagnostic import Severity
 from ferrule.runtime.executors.transports import transport_of
 from ferrule.servers.api.ask import Ask
-from ferrule.servers.api.calls.asking import Asks, asks_of
-from ferrule.servers.api.catalog.bookcase import bookcase
 from ferrule.servers.api.catalog.catalog import CatalogTool, off_ids, told_tool
+from ferrule.servers.api.catalog.catalog_cache import bookcase
 from ferrule.servers.api.catalog.reach import surface_of_anybody
-from ferrule.servers.api.reply import Replied, Reply, link_header, next_link
-from ferrule.servers.api.says import Limit, says
+from ferrule.servers.api.catalog.surfaces import Asks, asks_of
+from ferrule.servers.api.replies import Replied, Reply, link_header, next_link
+from ferrule.servers.api.shapes import Limit, says
 from ferrule.workspace.check_cache import Checked
 
 _PATIENCE_SECONDS = 0.15

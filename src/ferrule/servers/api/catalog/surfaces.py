@@ -1,4 +1,8 @@
-"""The caller's surface: who it is, which tools it has, search among them, and loading those that are deferred."""
+"""The caller's surface: who it is, which tools it has, search among them, and loading those that are deferred.
+
+Each tool says whether its calls wait for a person: always, depending on the call, or never. The policy is worked out
+for each tool that is asked about, so lists ask only about the tools on their page.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +11,35 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from ferrule.app.preview.reach import reached
 from ferrule.app.surface import SurfaceHandle
+from ferrule.contracts.policy import PolicyEngine
 from ferrule.model.surface import SearchResult, Surface, SurfaceEntry
 from ferrule.runtime.surface.search import SHARED_INDEXES
 from ferrule.schema.internal_fields import model_schema
 from ferrule.servers.api.ask import Ask
-from ferrule.servers.api.calls.asking import Asks, asks_caller
-from ferrule.servers.api.problems import not_found
-from ferrule.servers.api.reply import Replied, Reply, link_header, next_link
-from ferrule.servers.api.says import Limit, Name, Record, says, whole
+from ferrule.servers.api.replies import Replied, Reply, link_header, next_link, not_found
+from ferrule.servers.api.shapes import Limit, Name, Record, says, whole
+
+Asks = Literal["always", "depends", "never"]
+
+
+def asks_caller(handle: SurfaceHandle, entry: SurfaceEntry, engine: PolicyEngine) -> Asks:
+    """Whether calls of a tool wait for a person, for a caller who was shown it."""
+    if not handle.session.may_ask(entry):
+        return "never"
+    return "always" if asks_of(handle.surface, entry, engine) == "always" else "depends"
+
+
+def asks_of(surface: Surface, entry: SurfaceEntry, engine: PolicyEngine) -> Asks | None:
+    """The same for whoever a surface is made for; None when the calls are refused."""
+    verdict = reached(surface, entry, engine).verdict
+    if verdict in ("denied", "held"):
+        return None
+    if verdict == "asks" or entry.tool.facts.requires_user_interaction:
+        return "always"
+    return "depends" if verdict == "depends" or entry.approval_from else "never"
+
 
 Standing = Literal["loaded", "deferred"]
 

@@ -8,11 +8,10 @@ import msgspec
 
 from ferrule.app.preview.tool_reach import Circumstances, Reach, RuleOn, reach_of, rules_about_others
 from ferrule.servers.api.ask import Ask
-from ferrule.servers.api.catalog.bookcase import bookcase
 from ferrule.servers.api.catalog.catalog import off_ids
-from ferrule.servers.api.problems import Problem, not_found
-from ferrule.servers.api.reply import Replied, Reply
-from ferrule.servers.api.says import says
+from ferrule.servers.api.catalog.catalog_cache import bookcase
+from ferrule.servers.api.replies import Problem, Replied, Reply, not_found
+from ferrule.servers.api.shapes import says
 from ferrule.workspace.tool_history import Step
 
 _MOST_CALLERS = 200

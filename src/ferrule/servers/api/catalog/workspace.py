@@ -14,10 +14,10 @@ from ferrule import __version__
 from ferrule.model.approval import CALL
 from ferrule.model.timestamps import iso
 from ferrule.servers.api.ask import Ask
-from ferrule.servers.api.reply import Replied, Reply
-from ferrule.servers.api.says import says
+from ferrule.servers.api.replies import Replied, Reply
+from ferrule.servers.api.shapes import says
 from ferrule.servers.auth.callers import holds
-from ferrule.servers.connecting import Place, advice, snippet
+from ferrule.servers.client_setup import Place, advice, snippet
 
 _WAYS = (
     ("mcp-http", "MCP over HTTP", "cursor"),

@@ -19,9 +19,8 @@ from ferrule.ledger.audit.findings import Verdict
 from ferrule.model.timestamps import iso
 from ferrule.servers.api.ask import Ask
 from ferrule.servers.api.oversight.audits import LedgerHead, Verification, paths_of, plain
-from ferrule.servers.api.problems import Problem
-from ferrule.servers.api.reply import Replied, Reply
-from ferrule.servers.api.says import says
+from ferrule.servers.api.replies import Problem, Replied, Reply
+from ferrule.servers.api.shapes import says
 from ferrule.servers.edge import Edge
 from ferrule.settings import load_settings
 

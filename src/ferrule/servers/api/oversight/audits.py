@@ -15,11 +15,9 @@ from ferrule.errors import FerruleError, LedgerError
 from ferrule.ledger.stores.sqlite.raw import SqliteSource
 from ferrule.model.timestamps import iso
 from ferrule.servers.api.ask import Ask
-from ferrule.servers.api.problems import Problem
-from ferrule.servers.api.reply import NO_STORE, Replied, Reply
+from ferrule.servers.api.replies import NO_STORE, Problem, Replied, Reply
 from ferrule.servers.api.route import LINES_TYPE
-from ferrule.servers.api.says import Record, says
-from ferrule.servers.api.times import Time, moment
+from ferrule.servers.api.shapes import Record, Time, moment, says
 from ferrule.servers.asgi import Stream
 from ferrule.workspace.workspace import Workspace
 

@@ -18,15 +18,14 @@ from ferrule.model.outline import Library
 from ferrule.model.timestamps import iso
 from ferrule.runtime.policy.check import check_policy, policy_files
 from ferrule.runtime.policy.engine import RuleEngine
-from ferrule.runtime.policy.load import SETTINGS_FILE
-from ferrule.runtime.policy.modes import label, modes_of
+from ferrule.runtime.policy.load import SETTINGS_FILE, RefusingPolicy
 from ferrule.runtime.policy.records import PolicyFile, PolicyRule
-from ferrule.runtime.policy.refusing import RefusingPolicy
-from ferrule.runtime.policy.words import SOURCES, by_precedence, conditions_in_words, demands_in_words
+from ferrule.runtime.policy.ruling import label, modes_of
+from ferrule.runtime.policy.text import SOURCES, by_precedence, conditions_in_words, demands_in_words
 from ferrule.runtime.redaction.redactor import ONLY_GIVEN
 from ferrule.servers.api.ask import Ask
-from ferrule.servers.api.reply import Replied, Reply, link_header, next_link
-from ferrule.servers.api.says import Limit, Record, says
+from ferrule.servers.api.replies import Replied, Reply, link_header, next_link
+from ferrule.servers.api.shapes import Limit, Record, says
 from ferrule.servers.edge import Edge
 from ferrule.settings import load_settings
 from ferrule.workspace.check_cache import is_inside

@@ -13,8 +13,8 @@ from ferrule.ledger.history.tally import DAY, WEEK, Decider, Difference, Suggest
 from ferrule.model.timestamps import iso
 from ferrule.servers.api.ask import Ask
 from ferrule.servers.api.oversight.policies import rules_of
-from ferrule.servers.api.reply import Replied, Reply
-from ferrule.servers.api.says import Record, says
+from ferrule.servers.api.replies import Replied, Reply
+from ferrule.servers.api.shapes import Record, says
 from ferrule.servers.edge import Edge
 
 Decisions: TypeAlias = "Counter[tuple[Decider, str]]"

@@ -14,17 +14,15 @@ from ferrule.errors import FerruleError, PolicyError, SurfaceError
 from ferrule.model.decision import Ruling
 from ferrule.runtime.policy.cases import Case, as_record, read_cases
 from ferrule.runtime.policy.check import policy_files
-from ferrule.runtime.policy.engine import RuleEngine, engine_of
-from ferrule.runtime.policy.explain import Considered
+from ferrule.runtime.policy.engine import Considered, RuleEngine, engine_of
 from ferrule.runtime.policy.facts import FLAGS
 from ferrule.runtime.policy.load import load_policy
 from ferrule.runtime.policy.records import Demand
-from ferrule.runtime.policy.words import SOURCES, demands_in_words
+from ferrule.runtime.policy.text import SOURCES, demands_in_words
 from ferrule.servers.api.ask import Ask
 from ferrule.servers.api.oversight.policies import stamps
-from ferrule.servers.api.problems import Problem
-from ferrule.servers.api.reply import Replied, Reply
-from ferrule.servers.api.says import Name, Record, says
+from ferrule.servers.api.replies import Problem, Replied, Reply
+from ferrule.servers.api.shapes import Name, Record, says
 from ferrule.servers.edge import Edge
 from ferrule.settings import load_settings
 

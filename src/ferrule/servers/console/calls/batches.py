@@ -8,9 +8,8 @@ from urllib.parse import parse_qs, urlsplit
 from ferrule.servers.asgi import Answer
 from ferrule.servers.console.calls.call_words import STANDINGS, listed, now_micros, several
 from ferrule.servers.console.calls.gantt import VIEWS, answers_of, chart_of, locks_of, numbers_of
-from ferrule.servers.console.page import Page
 from ferrule.servers.console.rendering import part, took
-from ferrule.servers.console.view import View
+from ferrule.servers.console.view import Page, View
 
 _AT_ONCE = 20
 

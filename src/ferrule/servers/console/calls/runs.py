@@ -1,13 +1,89 @@
-"""One call that somebody tries, as its panel shows it: where it stands, or how it ended."""
+"""One trial call, as its panel shows it: where it stands, or how it ended.
+
+A result is a table where it has the shape of one; else the texts that a model gets, and its images.
+`catalog/trial_calls` stands above it.
+"""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 from typing import Any
 
-from ferrule.servers.api.problems import Problem
-from ferrule.servers.console.calls.outcome import blocks_of, shape_of, tone_of
+from ferrule.servers.api.replies import Problem
 from ferrule.servers.console.view import View
+
+_MOST_ROWS, _MOST_COLUMNS, _MOST_FACTS = 200, 12, 40
+_LONGEST_TEXT = 100_000
+_LONGEST_IMAGE = 1_000_000
+_IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+_NO = frozenset({"denied", "rejected", "blocked"})
+
+
+def shape_of(value: Any) -> dict[str, Any] | None:
+    """A value as `facts` (names with plain values) and a `table` (columns, rows, and how many rows there are); None where it is
+    neither."""
+    if isinstance(value, list):
+        table = _table(value)
+        return {"facts": [], "table": table, "name": ""} if table else None
+    if not isinstance(value, dict) or not value or len(value) > _MOST_FACTS:
+        return None
+    lists = {name: table for name, member in value.items() if isinstance(member, list) and (table := _table(member))}
+    facts = {name: member for name, member in value.items() if _is_plain(member)}
+    if len(lists) > 1 or len(facts) + len(lists) < len(value):
+        return None
+    name, table = next(iter(lists.items()), ("", None))
+    return {"facts": list(facts.items()), "table": table, "name": name}
+
+
+def _table(rows: list[Any]) -> dict[str, Any] | None:
+    if not rows:
+        return None
+    if all(_is_plain(row) for row in rows):
+        return {
+            "columns": ["value"],
+            "rows": [[row] for row in rows[:_MOST_ROWS]],
+            "count": len(rows),
+            "numbers": [False],
+        }
+    if not all(isinstance(row, dict) for row in rows):
+        return None
+    columns = list(dict.fromkeys(name for row in rows[:_MOST_ROWS] for name in row))
+    if len(columns) > _MOST_COLUMNS or not all(_is_plain(cell) for row in rows[:_MOST_ROWS] for cell in row.values()):
+        return None
+    cells = [[row.get(name, "") for name in columns] for row in rows[:_MOST_ROWS]]
+    numbers = [all(_is_number(row[at]) for row in cells) for at in range(len(columns))]
+    return {"columns": columns, "rows": cells, "count": len(rows), "numbers": numbers}
+
+
+def _is_plain(value: Any) -> bool:
+    return value is None or isinstance(value, str | int | float | bool)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def blocks_of(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """What the model is given, block by block: `text`, or `image` with its data, or `says` for anything else."""
+    given = result.get("model_facing_content") or result.get("content") or []
+    return [_block(block) for block in given if isinstance(block, dict)]
+
+
+def _block(block: dict[str, Any]) -> dict[str, Any]:
+    kind, text = str(block.get("type")), block.get("text")
+    if isinstance(text, str):
+        cut = len(text) > _LONGEST_TEXT
+        return {"kind": kind, "text": text[:_LONGEST_TEXT], "is_cut": cut}
+    data, media = block.get("data"), block.get("mimeType") or block.get("media_type")
+    if kind == "image" and isinstance(data, str) and media in _IMAGES and len(data) <= _LONGEST_IMAGE:
+        return {"kind": kind, "image": f"data:{media};base64,{data}"}
+    return {"kind": kind, "says": f"{kind}{f', {media}' if media else ''}"}
+
+
+def tone_of(status: str) -> str:
+    """What a note about an ending looks like: somebody said no, somebody has to mend something, or it is over."""
+    return "no" if status in _NO else "over" if status in ("canceled", "cancelled", "discarded") else "bad"
+
 
 _WAITING = ("awaiting_approval", "needs_input")
 _STANDS = {

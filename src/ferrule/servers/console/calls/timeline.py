@@ -11,8 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 from ferrule.model.lifecycle import PHASES
 from ferrule.servers.console.calls.call_words import Story, microseconds
-from ferrule.servers.console.calls.phase_details import details_of
-from ferrule.servers.console.calls.phase_words import said_of
+from ferrule.servers.console.calls.phases import details_of, said_of
 
 _OPENING = PHASES[:9]
 _WAITS: dict[str, tuple[Literal["person", "turn"], str]] = {

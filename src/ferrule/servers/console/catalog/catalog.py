@@ -20,9 +20,8 @@ from ferrule.servers.console.catalog.tool_words import (
     first_sentence,
     oversees,
 )
-from ferrule.servers.console.page import Page
 from ferrule.servers.console.rendering import count, query
-from ferrule.servers.console.view import View
+from ferrule.servers.console.view import Page, View
 
 PAGE_SIZE = 50
 _CHIPS: tuple[tuple[str, str, str], ...] = (

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from ferrule.servers.api.problems import Problem
+from ferrule.servers.api.replies import Problem
 from ferrule.servers.asgi import Answer
 from ferrule.servers.console.catalog.tool_words import CATALOG, address_of
 from ferrule.servers.console.rendering import count, query

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from ferrule.model.approval import CALL
-from ferrule.servers.api.problems import Problem
+from ferrule.servers.api.replies import Problem
 from ferrule.servers.asgi import Answer
 from ferrule.servers.auth.callers import Refused
 from ferrule.servers.console.catalog.catalog_findings import finding

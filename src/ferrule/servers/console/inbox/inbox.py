@@ -14,14 +14,13 @@ import msgspec
 
 from ferrule.errors import FerruleError
 from ferrule.model.lifecycle import TERMINAL
-from ferrule.servers.api.problems import Problem, problem_of
+from ferrule.servers.api.replies import Problem, problem_of
 from ferrule.servers.asgi import Answer
 from ferrule.servers.auth.callers import Refused
 from ferrule.servers.console.calls.call_words import known_as
 from ferrule.servers.console.inbox import inbox_words as words
 from ferrule.servers.console.inbox.inbox_answers import PREFIX, Unreadable, answer_form, answer_of
-from ferrule.servers.console.page import Page
-from ferrule.servers.console.view import NO_STORE, View
+from ferrule.servers.console.view import NO_STORE, Page, View
 
 _MODES = ("edit", "reject", "delegate")
 _YES = ("approve", "edit", "answer")

@@ -1,8 +1,8 @@
-"""News of changes: who listens, and what they are told (section 23, MCP-153).
+"""News of changes: who listens, and which changes they are told of (section 23, MCP-153).
 
-Whether a caller's lists have changed is looked up a few times a second, and only while somebody listens; what is told was
-compared first, byte by byte, so that no client refetches for nothing. What a tool announces itself (`context.announce`) is
-told without a look.
+The hub looks a few times a second whether a caller's lists have changed, and only while somebody listens. It compares
+fingerprints of the lists first, so that no client fetches again for nothing. An announcement of a tool
+(`context.announce`) is passed on without a look. `subscriptions` stands above it, the modules of the lists below.
 """
 
 from __future__ import annotations
@@ -10,16 +10,35 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 from ferrule.errors import FerruleError
 from ferrule.servers.auth.callers import Caller, Refused
-from ferrule.servers.mcp.exchange import Exchange
-from ferrule.servers.mcp.methods.listing import warmed
-from ferrule.servers.mcp.methods.lists import fingerprints
-from ferrule.servers.mcp.server import McpServer
+from ferrule.servers.mcp.methods.listing import TOOLS, lists_of, tools_of, warmed
+from ferrule.servers.mcp.methods.prompts import PROMPTS, prompts_of
+from ferrule.servers.mcp.methods.resources import RESOURCES, TEMPLATES, resources_of, templates_of
+from ferrule.servers.mcp.server import Exchange, McpServer
+
+
+def fingerprints(server: McpServer, exchange: Exchange, kinds: Iterable[str]) -> dict[str, bytes]:
+    """A fingerprint of each of these lists, as the caller gets them now. Stored results come and go with every call, so the
+    list of resources is compared without them."""
+    lists = lists_of(server)
+    found: dict[str, bytes] = {}
+    for kind in kinds:
+        match kind:
+            case "tools":
+                found[kind] = lists.listing(exchange, TOOLS, *tools_of(server, exchange)).fingerprint
+            case "prompts":
+                found[kind] = lists.listing(exchange, PROMPTS, *prompts_of(server, exchange)).fingerprint
+            case "resources":
+                declared = lists.listing(exchange, RESOURCES, *resources_of(server, exchange)).fingerprint
+                templates = lists.listing(exchange, TEMPLATES, *templates_of(server, exchange)).fingerprint
+                found[kind] = declared + templates
+    return found
+
 
 LIST_KINDS = ("tools", "prompts", "resources")
 _LOOK_EVERY = 0.25

@@ -7,16 +7,15 @@ from typing import Any
 
 import msgspec
 
-from ferrule.model.exposure import PromptExposure, ResourceExposure
 from ferrule.model.surface import SurfaceEntry
-from ferrule.servers.mcp.exchange import Exchange
+from ferrule.model.tool import PromptExposure, ResourceExposure
 from ferrule.servers.mcp.methods import views
-from ferrule.servers.mcp.methods.asking import Retry
+from ferrule.servers.mcp.methods.client_input import Retry
 from ferrule.servers.mcp.methods.discovery import prompts_of_agents
-from ferrule.servers.mcp.methods.reading import Asks, exposed_value
-from ferrule.servers.mcp.methods.stored import TEMPLATE
+from ferrule.servers.mcp.methods.exposed_tools import Asks, exposed_value
+from ferrule.servers.mcp.methods.resources import TEMPLATE
 from ferrule.servers.mcp.methods.views import View
-from ferrule.servers.mcp.server import McpServer, params_of
+from ferrule.servers.mcp.server import Exchange, McpServer, params_of
 from ferrule.servers.mcp.wire.messages import INVALID_PARAMS, RpcError
 
 _MOST = 100

@@ -15,9 +15,8 @@ import msgspec
 from ferrule.app.surface import SurfaceHandle
 from ferrule.errors import FerruleError
 from ferrule.model.surface import SurfaceEntry
-from ferrule.servers.mcp.exchange import Exchange
 from ferrule.servers.mcp.methods.views import lists_all, of
-from ferrule.servers.mcp.server import McpServer
+from ferrule.servers.mcp.server import Exchange, McpServer
 from ferrule.servers.mcp.wire.projection import ALWAYS_LOAD
 
 _DESCRIPTION = (

@@ -1,16 +1,35 @@
-"""What the server says about itself: `server/discover`, and the same facts for `initialize`."""
+"""The server's words about itself: `server/discover`, and the same facts for `initialize`.
+
+Its `instructions` tell models when to use a tool, when not, and what it does to the world. Each tool's description says
+it, too. Both are bounded, and cut off between lines, never inside one.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
-from ferrule.servers.mcp.exchange import Exchange
+from ferrule.definitions.content.guidance import guidance_lines, within
+from ferrule.model.tool import Tool
 from ferrule.servers.mcp.methods import views
-from ferrule.servers.mcp.methods.agent_prompts import AgentPrompt, agent_prompts
-from ferrule.servers.mcp.methods.views import View
-from ferrule.servers.mcp.server import McpServer
-from ferrule.servers.mcp.wire.guidance import instructions
+from ferrule.servers.mcp.methods.views import AgentPrompt, View, agent_prompts
+from ferrule.servers.mcp.server import Exchange, McpServer
 from ferrule.servers.mcp.wire.messages import SUPPORTED, TASKS
+
+MOST_INSTRUCTIONS = 12_000
+
+
+def instructions(tools: Iterable[tuple[str, Tool]], opening: Iterable[str] = ()) -> str:
+    """The instructions of a server with these tools, by the names they are listed under; empty when there is nothing to say."""
+    lines = list(opening)
+    for name, tool in tools:
+        guidance = guidance_lines(tool)
+        if guidance:
+            lines += ["", f"## {name}", *guidance] if lines else [f"## {name}", *guidance]
+    kept = within(lines, MOST_INSTRUCTIONS)
+    if len(kept) < len(lines):
+        kept.append("(Descriptions of tools say the rest.)")
+    return "\n".join(kept).strip()
 
 
 def capabilities_of(server: McpServer, exchange: Exchange) -> dict[str, Any]:

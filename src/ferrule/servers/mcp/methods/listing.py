@@ -14,16 +14,15 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ferrule.definitions.guidance import described
+from ferrule.definitions.content.guidance import described
 from ferrule.model.surface import SurfaceEntry
 from ferrule.runtime.surface.render import render
 from ferrule.runtime.surface.search_tool import SEARCH_TOOL
-from ferrule.servers.mcp.exchange import Exchange
 from ferrule.servers.mcp.methods import views
 from ferrule.servers.mcp.methods.deferred import call_tool_shown
-from ferrule.servers.mcp.methods.lookup import LOOKUP, lookup_shown
+from ferrule.servers.mcp.methods.result_lookup import LOOKUP, lookup_shown
 from ferrule.servers.mcp.methods.views import View, lists_all
-from ferrule.servers.mcp.server import McpServer, params_of
+from ferrule.servers.mcp.server import Exchange, McpServer, params_of
 from ferrule.servers.mcp.wire.cursors import Cursors, Position, mark
 from ferrule.servers.mcp.wire.messages import encode
 from ferrule.servers.mcp.wire.projection import ALWAYS_LOAD, DEFER_LOADING, OLDEST, projected

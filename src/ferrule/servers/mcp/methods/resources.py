@@ -1,33 +1,170 @@
 """`resources/list`, `resources/templates/list` and `resources/read` (section 19).
 
-Two kinds: what a workspace's functions give (`@ferrule.resource`), read by a governed call each; and stored results of
-the caller's own calls.
+There are two kinds: functions of the workspace (`@ferrule.resource`), each read by a governed call; and stored results
+of the caller's own calls, too large or too binary for their results. Results name the addresses of the latter. Each
+read checks who may read; a result of somebody else does not exist (MCP-202).
 """
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl
 
-from ferrule.contracts.payloads import PayloadGone
+from ferrule.contracts.payloads import SCHEME, Kept, PayloadGone
 from ferrule.definitions.formats.mcp_words import icons_of
-from ferrule.model.exposure import ResourceExposure
+from ferrule.errors import FerruleError
+from ferrule.model.journal import StoredEntry, header_of
 from ferrule.model.surface import SurfaceEntry
+from ferrule.model.timestamps import parse_iso
+from ferrule.model.tool import ResourceExposure
 from ferrule.runtime.functions.uri_template import is_address
-from ferrule.servers.mcp.exchange import Exchange
-from ferrule.servers.mcp.methods import stored, views
-from ferrule.servers.mcp.methods.asking import Retry
+from ferrule.runtime.pipeline.results.payload_access import find_payload
+from ferrule.servers.mcp.methods import views
+from ferrule.servers.mcp.methods.client_input import Retry
+from ferrule.servers.mcp.methods.exposed_tools import MISFIT, UNKNOWN, Asks, Unreadable, exposed_value
 from ferrule.servers.mcp.methods.listing import Item, Kind, lists_of
-from ferrule.servers.mcp.methods.reading import MISFIT, UNKNOWN, Asks, Unreadable, exposed_value
-from ferrule.servers.mcp.server import McpServer, params_of
-from ferrule.servers.mcp.wire.messages import INVALID_PARAMS, RESOURCE_NOT_FOUND, RpcError, encode
+from ferrule.servers.mcp.server import Exchange, McpServer, params_of
+from ferrule.servers.mcp.wire.messages import INVALID_PARAMS, OWN, RESOURCE_NOT_FOUND, RpcError, encode
 from ferrule.servers.mcp.wire.projection import OLDEST, SECOND
+
+TEMPLATE = SCHEME + "{invocation}/{number}{?offset,limit}"
+MOST_BYTES = 4 * 1024**2
+"""Of one read; the rest is read by ranges."""
+_ROWS_LOOKED_AT = 400
+_MOST_LISTED = 50
+_FRESH_SECONDS = 0.1
+_KEPT_LISTS = 256
+_TEXTS = ("application/json", "application/xml", "application/yaml", "application/javascript", "application/sql")
+_TEXT_ENDINGS = ("+json", "+xml", "+yaml")
+
+
+class Range(NamedTuple):
+    """A part of a payload."""
+
+    uri: str
+    offset: int = 0
+    limit: int | None = None
+
+
+def is_stored(uri: str) -> bool:
+    """True for the address of a stored result, whether or not there is one."""
+    return uri.startswith(SCHEME)
+
+
+def range_of(uri: str) -> Range:
+    """What an address asks for: `…?offset=0&limit=1000`. Raises RpcError for numbers that are none."""
+    bare, mark, query = uri.partition("?")
+    if not mark:
+        return Range(bare)
+    asked = dict(parse_qsl(query, keep_blank_values=True))
+    if not asked.keys() <= {"offset", "limit"} or not all(
+        value.isdecimal() and len(value) < 16 for value in asked.values()
+    ):
+        raise RpcError(INVALID_PARAMS, "a range is written ?offset=0&limit=1000", {"uri": uri})
+    return Range(bare, int(asked.get("offset", 0)), int(asked["limit"]) if "limit" in asked else None)
+
+
+async def find_stored(server: McpServer, exchange: Exchange, uri: str) -> Kept:
+    """What is known of a payload of the caller's. Raises PayloadGone."""
+    request = exchange.surface.request
+    return await find_payload(server.app.services, uri, principal=request.principal, tenant=request.tenant)
+
+
+async def read_stored(server: McpServer, exchange: Exchange, uri: str) -> dict[str, Any]:
+    """The contents at an address, or the range that it asks for. Raises PayloadGone, and RpcError."""
+    asked = range_of(uri)
+    kept = await find_stored(server, exchange, asked.uri)
+    limit = min(MOST_BYTES, MOST_BYTES if asked.limit is None else asked.limit)
+    data = await exchange.surface.payload(kept.uri, asked.offset, limit)
+    content: dict[str, Any] = {"uri": uri, "mimeType": kept.media_type}
+    text = _text(data, asked.offset, kept) if _is_text(kept.media_type) else None
+    if text is not None:
+        content["text"], read = text, len(text.encode())
+    else:
+        content["blob"], read = b64encode(data).decode(), len(data)
+    end = asked.offset + read
+    if asked.offset or end < kept.size:
+        rest = {f"{OWN}next": f"{kept.uri}?offset={end}&limit={limit}"} if end < kept.size and read else {}
+        if exchange.revision != "2025-03-26":
+            content["_meta"] = {f"{OWN}size": kept.size, f"{OWN}offset": asked.offset, **rest}
+    return content
+
+
+def _is_text(media_type: str) -> bool:
+    bare = media_type.partition(";")[0].strip().lower()
+    return bare.startswith("text/") or bare in _TEXTS or bare.endswith(_TEXT_ENDINGS)
+
+
+def _text(data: bytes, offset: int, kept: Kept) -> str | None:
+    """The bytes as text; a character that was cut off at the end of a range is left for the next one."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        is_cut = offset + len(data) < kept.size and error.start > 0 and error.start >= len(data) - 3
+        return data[: error.start].decode() if is_cut else None
+
+
+async def list_recent(server: McpServer, exchange: Exchange, hidden: frozenset[str]) -> list[dict[str, Any]]:
+    """The newest stored results of the caller's, as resources. `hidden`: tools whose copies are no results of their own."""
+    if server.app.services.payloads is None:
+        return []
+    request = exchange.surface.request
+    kept: dict[Any, tuple[float, list[dict[str, Any]]]] = server.kept.setdefault("recent", {})
+    who, now = (request.tenant, request.principal), server.app.services.wall() / 1e6
+    known = kept.get(who)
+    if known is not None and now - known[0] < _FRESH_SECONDS:
+        return known[1]
+    try:
+        rows = await server.app.store.rows_before(None, _ROWS_LOOKED_AT, kinds=("call", "ended"))
+    except FerruleError:
+        return []
+    listed = [one for row in rows for one in _of_row(row, who, hidden, now)][:_MOST_LISTED]
+    kept[who] = (now, listed)
+    if len(kept) > _KEPT_LISTS:
+        del kept[next(iter(kept))]
+    return listed
+
+
+def _of_row(row: StoredEntry, who: tuple[str, str], hidden: frozenset[str], now: float) -> list[dict[str, Any]]:
+    if row.tool in hidden:
+        return []
+    segment = row.segment()
+    records = segment.notes.get("persistence", ())
+    if not records:
+        return []
+    header = header_of(segment)
+    if (header.tenant, header.principal) != who:
+        return []
+    return [
+        _resource(ref, header.tool_name) for record in records if _is_listed(ref := record.get("persisted_ref"), now)
+    ]
+
+
+def _is_listed(ref: Any, now: float) -> bool:
+    if not isinstance(ref, dict) or ref.get("access") != "owner":
+        return False
+    expires = ref.get("expires_at")
+    return expires is None or parse_iso(expires) / 1e6 > now
+
+
+def _resource(ref: dict[str, Any], tool: str) -> dict[str, Any]:
+    uri = str(ref["uri"])
+    return {
+        "uri": uri,
+        "name": str(ref.get("name") or uri.removeprefix(SCHEME)),
+        "description": f"What {tool} gave.",
+        "mimeType": str(ref.get("media_type")),
+        "size": ref.get("size"),
+    }
+
 
 RESOURCES = Kind("resources/list", "resources", longest_ms=1000)  # any call may add a stored result
 TEMPLATES = Kind("resources/templates/list", "resourceTemplates")
 _STORED = {
-    "uriTemplate": stored.TEMPLATE,
+    "uriTemplate": TEMPLATE,
     "name": "stored_result",
     "description": "What a call of yours gave, where it was too large for its result: whole, or a range of its bytes.",
 }
@@ -44,7 +181,7 @@ async def list_resources(server: McpServer, exchange: Exchange, params: bytes) -
     key, items = resources_of(server, exchange)
     view = views.of(exchange, server.settings)
     own = [entry.tool.tool_id for entry in (*view.resources.values(), *view.templates.values(), *view.prompts.values())]
-    recent = await stored.recent(server, exchange, frozenset(own))
+    recent = await list_recent(server, exchange, frozenset(own))
     results: list[Item] = [(one["uri"], encode(_of_revision(one, exchange.revision))) for one in recent]
     if not results:
         return lists_of(server).page(exchange, RESOURCES, key, items, params)
@@ -67,7 +204,7 @@ def templates_of(server: McpServer, exchange: Exchange) -> tuple[bytes, Callable
     """The same of templates."""
     view = views.of(exchange, server.settings)
     is_kept = server.app.services.payloads is not None
-    own: list[Item] = [(stored.TEMPLATE, encode(_STORED))] if is_kept else []
+    own: list[Item] = [(TEMPLATE, encode(_STORED))] if is_kept else []
     return _keyed(view.templates) + bytes(is_kept), lambda: [
         *_items(view.templates, "uriTemplate", exchange.revision),
         *own,
@@ -115,9 +252,9 @@ async def read_resource(server: McpServer, exchange: Exchange, params: bytes) ->
     is_retry = asked.request_state is not None
     if not is_address(uri):
         raise not_found(exchange, uri)
-    if stored.is_stored(uri):
+    if is_stored(uri):
         try:
-            contents = [await stored.read_stored(server, exchange, uri)]
+            contents = [await read_stored(server, exchange, uri)]
         except (PayloadGone, ValueError):
             raise not_found(exchange, uri) from None
         return _read(server, exchange, contents, server.settings.ttl_ms)
@@ -174,9 +311,9 @@ async def is_readable(server: McpServer, exchange: Exchange, uri: str) -> bool:
     """True for an address where the caller may look: a declared resource it can see, or a stored result of its own."""
     if not is_address(uri):
         return False
-    if stored.is_stored(uri):
+    if is_stored(uri):
         try:
-            await stored.found(server, exchange, stored.range_of(uri).uri)
+            await find_stored(server, exchange, range_of(uri).uri)
         except (PayloadGone, RpcError):
             return False
         return True

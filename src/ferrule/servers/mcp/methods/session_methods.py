@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ferrule.servers.mcp.exchange import Exchange
 from ferrule.servers.mcp.methods.discovery import capabilities_of, instructions_of
-from ferrule.servers.mcp.methods.telling import level_named
-from ferrule.servers.mcp.server import McpServer, params_of
+from ferrule.servers.mcp.methods.progress import level_named
+from ferrule.servers.mcp.server import Exchange, McpServer, params_of
 from ferrule.servers.mcp.wire.messages import (
     SESSIONED,
     SUPPORTED,

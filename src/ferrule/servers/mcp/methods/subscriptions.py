@@ -14,12 +14,11 @@ import msgspec
 
 from ferrule.errors import FerruleError
 from ferrule.infra.tasks import own_task
-from ferrule.servers.mcp.exchange import Exchange
 from ferrule.servers.mcp.methods.changes import Change, hub_of
 from ferrule.servers.mcp.methods.discovery import has_prompts, has_resources
 from ferrule.servers.mcp.methods.resources import is_readable, not_found
-from ferrule.servers.mcp.server import McpServer, params_of
-from ferrule.servers.mcp.tasks.news import follow_tasks, own_tasks
+from ferrule.servers.mcp.server import Exchange, McpServer, params_of
+from ferrule.servers.mcp.tasks.state import follow_tasks, own_tasks
 from ferrule.servers.mcp.wire.messages import (
     INVALID_PARAMS,
     META_SUBSCRIPTION,

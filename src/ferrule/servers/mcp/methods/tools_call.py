@@ -15,18 +15,17 @@ import msgspec
 from ferrule.app.batches import BatchRun
 from ferrule.app.surface import SurfaceHandle
 from ferrule.model.result import Pending, Result
-from ferrule.runtime.functions.running import InlineRun
+from ferrule.runtime.functions.runs import InlineRun
 from ferrule.runtime.pipeline.call import CallOptions
 from ferrule.runtime.pipeline.session import Prepared
 from ferrule.schema.mirrored_headers import Mirrored, mirrored
 from ferrule.servers.auth.callers import Caller
-from ferrule.servers.mcp.exchange import Exchange
-from ferrule.servers.mcp.methods import approving, asking
+from ferrule.servers.mcp.methods import client_input
 from ferrule.servers.mcp.methods.deferred import Misdirected, Target, misdirected, target_of
-from ferrule.servers.mcp.methods.lookup import LOOKUP, how_to_look_up, look_up
-from ferrule.servers.mcp.methods.state import salient
-from ferrule.servers.mcp.methods.telling import Teller
-from ferrule.servers.mcp.server import McpServer, failure, params_of
+from ferrule.servers.mcp.methods.progress import Teller
+from ferrule.servers.mcp.methods.request_state import salient
+from ferrule.servers.mcp.methods.result_lookup import LOOKUP, how_to_look_up, look_up
+from ferrule.servers.mcp.server import Exchange, McpServer, failure, params_of
 from ferrule.servers.mcp.tasks.tasks import handle, knows_tasks, use_of, waited
 from ferrule.servers.mcp.transports.time_limits import limits_of
 from ferrule.servers.mcp.wire.headers import agree_on_parameters
@@ -48,7 +47,7 @@ _NOBODY: frozenset[str] = frozenset()
 NO_ARGUMENTS = msgspec.Raw(b"{}")
 
 
-class CallParams(asking.Retry, gc=False):
+class CallParams(client_input.Retry, gc=False):
     """Parameters of `tools/call`; others are ignored (MCP-25, MCP-140)."""
 
     name: str = ""
@@ -237,7 +236,7 @@ async def _carried(
         outcome = await waited(server, exchange, run.invocation_ids[0], _followed(exchange, run), use)
     else:
         outcome = await _followed(exchange, run)
-    return await asking.foreseen(server, exchange, METHOD, given, outcome)
+    return await client_input.foreseen(server, exchange, METHOD, given, outcome)
 
 
 async def _retried(
@@ -245,16 +244,16 @@ async def _retried(
 ) -> Result | Pending | dict[str, Any]:
     """Go on with a call whose client was asked something. Raises RpcError."""
     about = salient(asked.name, arguments)
-    state = asking.state_of(server, exchange, METHOD, about, asked.request_state)
+    state = client_input.state_of(server, exchange, METHOD, about, asked.request_state)
     if state.purpose == "input":
-        return await asking.gone_on(server, exchange, METHOD, about, asked, state)
-    pending = await asking.round_of(exchange, state)
-    given = asked.responses().get(approving.KEY)
+        return await client_input.gone_on(server, exchange, METHOD, about, asked, state)
+    pending = await client_input.round_of(exchange, state)
+    given = asked.responses().get(client_input.KEY)
     if given is None:
         return pending  # asked once more
     if not isinstance(given, dict):
-        raise RpcError(INVALID_PARAMS, f"params.inputResponses.{approving.KEY} is an object")
-    outcome = await approving.answered(server, exchange, pending, state.seen, given)
+        raise RpcError(INVALID_PARAMS, f"params.inputResponses.{client_input.KEY} is an object")
+    outcome = await client_input.answered(server, exchange, pending, state.seen, given)
     return msgspec.structs.replace(outcome, channels=()) if isinstance(outcome, Pending) else outcome
 
 
@@ -285,7 +284,7 @@ async def _told(
 ) -> bytes | dict[str, Any]:
     """What the client is told of an outcome. Raises RpcError for the few that are errors of the protocol (MCP-150)."""
     about = b"" if isinstance(outcome, Result) else salient(asked.name, arguments)
-    outcome = await asking.asked(server, exchange, METHOD, about, outcome)
+    outcome = await client_input.asked(server, exchange, METHOD, about, outcome)
     if isinstance(outcome, Pending):
         outcome = await _settled(server, exchange, about, outcome)
     if isinstance(outcome, dict):
@@ -311,14 +310,14 @@ async def _settled(
 ) -> Result | Pending | dict[str, Any]:
     """What comes of a call that waits for a person: their answer through the client where the policy allows that, a task, or
     their answer from elsewhere, for as long as somebody waits here."""
-    if approving.may_be_asked(exchange, pending):
+    if client_input.may_be_asked(exchange, pending):
         if not exchange.is_modern:
-            outcome = await approving.over_stream(server, exchange, pending)
+            outcome = await client_input.over_stream(server, exchange, pending)
             if isinstance(outcome, Result):
                 return outcome
-        elif (question := await approving.question(server, exchange, pending)) is not None:
-            state = asking.state_for(server, exchange, METHOD, about, pending, question.seen)
-            requests = {approving.KEY: question.request}
+        elif (question := await client_input.question(server, exchange, pending)) is not None:
+            state = client_input.state_for(server, exchange, METHOD, about, pending, question.seen)
+            requests = {client_input.KEY: question.request}
             return {"resultType": "input_required", "inputRequests": requests, "requestState": state}
     if knows_tasks(exchange):
         return handle(server, exchange, pending.invocation_id)

@@ -1,26 +1,145 @@
-"""What one caller can see over MCP, worked out from its surface once: tools under their names on the wire, resources, prompts.
+"""The view of one caller over MCP, worked out once from its surface: tools under their wire names, resources, prompts.
 
-In the revision without sessions a list must not depend on what was asked before (MCP-128), so tools that a search loaded are
-shown there as if nothing had been loaded; a session shows them.
+In the revision without sessions a list must not depend on earlier requests (MCP-128), so it shows tools that a search
+loaded as if nothing had been loaded; a session shows them. A wire name has 1 to 128 characters of `A-Za-z0-9_.-`
+(MCP-132), and many models want 64 without dots: a tool keeps a legal name, any other gets one that depends on its own
+name and id alone. An agent's file gives a prompt: the sections of an AML agent, or `spec.agent.systemPrompt` of an ADL
+manifest.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import lru_cache
 from hashlib import sha256
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
 from ferrule.app.surface import SurfaceHandle
-from ferrule.model.exposure import CompletionExposure, PromptExposure, ResourceExposure
+from ferrule.contracts.surface import CatalogView
+from ferrule.definitions.formats.legal_names import NameRule
 from ferrule.model.serving import McpSettings
 from ferrule.model.surface import Surface, SurfaceEntry
+from ferrule.model.tool import CompletionExposure, PromptExposure, Record, ResourceExposure
+from ferrule.model.value import dig
 from ferrule.runtime.functions.uri_template import uri_template
-from ferrule.servers.mcp.exchange import Exchange
-from ferrule.servers.mcp.methods.agent_prompts import AgentPrompt
-from ferrule.servers.mcp.methods.lookup import LOOKUP, is_needed
+from ferrule.servers.mcp.methods.result_lookup import LOOKUP, is_needed
+from ferrule.servers.mcp.server import Exchange
 from ferrule.servers.mcp.wire.cursors import scope_of
-from ferrule.servers.mcp.wire.names import Names
+
+_SECTIONS = ("purpose", "system behavior", "rules", "escalation", "examples", "non-goals", "output style notes")
+_UNUSABLE = ("disabled", "draft", "retired")
+
+
+class AgentPrompt(NamedTuple):
+    """What one agent is told."""
+
+    name: str
+    title: str
+    description: str
+    text: str
+
+
+def agent_prompts(catalog: CatalogView, agent: str | None) -> dict[str, AgentPrompt]:
+    """The prompts of one agent, or of all, by their names."""
+    if agent is not None:
+        found = [catalog.record(kind, agent) for kind in ("agent", "manifest")]
+        records = [record for record in found if record is not None]
+    else:
+        records = [record for kind in ("agent", "manifest") for record in catalog.records(kind)]
+    prompts = [prompt for record in records if (prompt := _prompt(record)) is not None]
+    return {prompt.name: prompt for prompt in prompts}
+
+
+def _prompt(record: Record) -> AgentPrompt | None:
+    return _made(record.kind, record.record_id, bytes(record.payload))
+
+
+@lru_cache(maxsize=512)
+def _made(kind: str, agent: str, payload: bytes) -> AgentPrompt | None:
+    written = msgspec.json.decode(payload)
+    if not isinstance(written, dict):
+        return None
+    text, description = _of_agent(written) if kind == "agent" else _of_manifest(written)
+    if not text:
+        return None
+    return AgentPrompt(f"agent-{agent}", agent, description or f"What the agent {agent!r} is told.", text)
+
+
+def _of_agent(written: dict[str, Any]) -> tuple[str, str]:
+    if dig(written, ("definition", "status")) in _UNUSABLE:
+        return "", ""
+    body = written.get("body")
+    sections = body if isinstance(body, dict) else {}
+    known = [(name, sections[name]) for name in _SECTIONS if isinstance(sections.get(name), str)]
+    text = "\n\n".join(f"# {name.capitalize()}\n\n{part.strip()}" for name, part in known if part.strip())
+    return text, _line(dig(written, ("definition", "meta", "description")))
+
+
+def _of_manifest(written: dict[str, Any]) -> tuple[str, str]:
+    text = dig(written, ("spec", "agent", "systemPrompt"))
+    return (text.strip() if isinstance(text, str) else ""), _line(dig(written, ("metadata", "description")))
+
+
+def _line(text: Any) -> str:
+    return " ".join(text.split()) if isinstance(text, str) else ""
+
+
+LONGEST, LONGEST_SAFE = 128, 64
+_LEGAL = NameRule("A-Za-z0-9_.-", LONGEST)
+_SAFE = NameRule("A-Za-z0-9_-", LONGEST_SAFE)
+
+
+class Names:
+    """The names of one surface's tools on the wire."""
+
+    __slots__ = ("_given", "_meant", "_surface")
+
+    def __init__(self, surface: Surface, *, is_safe: bool = False, reserved: Iterable[str] = ()) -> None:
+        """`is_safe`: names of 64 characters without dots. `reserved`: names that no tool gets, unless it is its own."""
+        self._surface = surface
+        self._given: dict[str, str] = {}
+        self._meant: dict[str, str] = {}
+        rule = _SAFE if is_safe else _LEGAL
+        for entry in surface.entries.values():
+            if is_tool(entry) and not rule.is_legal(shown := surface.shown_name(entry)):
+                tool_id = entry.tool.tool_id
+                name = self._free(shown, tool_id, rule, frozenset(reserved))
+                self._given[tool_id] = name
+                self._meant[name] = shown
+
+    def of(self, entry: SurfaceEntry) -> str:
+        """The name a tool is listed under."""
+        return self._given.get(entry.tool.tool_id) or self._surface.shown_name(entry)
+
+    def meant(self, name: str) -> str | None:
+        """The name by which the surface knows what a client means; None for what it may not know of, or does not exist."""
+        entry = self._surface.find(name)
+        if entry is not None and is_tool(entry):
+            return name
+        return self._meant.get(name)
+
+    def entry(self, name: str) -> SurfaceEntry | None:
+        """The tool that a client means."""
+        meant = self.meant(name)
+        return None if meant is None else self._surface.find(meant)
+
+    def is_free(self, name: str) -> bool:
+        """True when a name leads to none of the caller's tools."""
+        return self.meant(name) is None
+
+    def _free(self, shown: str, tool_id: str, rule: NameRule, reserved: frozenset[str]) -> str:
+        stem = rule.stem(shown)
+        if len(stem) <= rule.longest and self.is_free(stem) and stem not in reserved:
+            return stem
+        return next(name for name in rule.marked(shown, tool_id) if self.is_free(name))
+
+
+def is_tool(entry: SurfaceEntry) -> bool:
+    """True for a tool that the caller may know of: not held back, and not a resource or a prompt."""
+    return entry.is_visible and entry.tool.exposed_as is None
+
 
 CALL_TOOL_NAMES = ("call_tool", "ferrule_call_tool", "ferrule_call_deferred_tool")
 DEFER_EXTENSION = "dev.ferrule/defer-loading"

@@ -14,7 +14,7 @@ from ferrule.contracts.store import Condition
 from ferrule.model.client_requests import feature_of
 from ferrule.model.journal import Entry, NewsBody, Payload, StoredEntry, header_of
 from ferrule.runtime.pipeline.services import Services
-from ferrule.schema.validation.compiled import compiled_schema, first_error
+from ferrule.schema.validation.validators import compiled_schema, first_error
 
 _GIVEN = "input_given"
 _ACTIONS = ("accept", "decline", "cancel")

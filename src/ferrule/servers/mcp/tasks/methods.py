@@ -6,12 +6,10 @@ from typing import Any
 
 import msgspec
 
-from ferrule.servers.mcp.exchange import Exchange
-from ferrule.servers.mcp.server import McpServer, params_of
-from ferrule.servers.mcp.tasks.ids import TaskRef, task_named
+from ferrule.servers.mcp.server import Exchange, McpServer, params_of
 from ferrule.servers.mcp.tasks.inputs import asked_in, given_so_far, go_on, keep, problem_with
 from ferrule.servers.mcp.tasks.state import shown
-from ferrule.servers.mcp.tasks.tasks import NEEDED, knows_tasks, secret_of
+from ferrule.servers.mcp.tasks.tasks import NEEDED, TaskRef, knows_tasks, secret_of, task_named
 from ferrule.servers.mcp.wire.messages import INVALID_PARAMS, MISSING_CAPABILITY, RpcError
 
 _UNKNOWN = "there is no such task"

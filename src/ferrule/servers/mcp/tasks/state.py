@@ -1,17 +1,21 @@
-"""A task as a client sees it: worked out from the ledger, whatever process the call runs in (MCP-246 to MCP-248)."""
+"""The state of a task as its client sees it, worked out from the ledger in any process (MCP-246 to MCP-248).
+
+Clients that listen for tasks by id get each change of the ledger that concerns one, as `tasks/get` would tell it
+(MCP-257).
+"""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ferrule.model.journal import header_of
 from ferrule.model.result import Result
 from ferrule.model.timestamps import iso
-from ferrule.servers.mcp.exchange import Exchange
-from ferrule.servers.mcp.server import McpServer
-from ferrule.servers.mcp.tasks.ids import TaskRef
+from ferrule.servers.mcp.server import Exchange, McpServer
 from ferrule.servers.mcp.tasks.inputs import Asked, asked_in, given_so_far, go_on
-from ferrule.servers.mcp.tasks.tasks import POLL_RUNNING_MS
+from ferrule.servers.mcp.tasks.tasks import POLL_RUNNING_MS, TaskRef, secret_of, task_named
 from ferrule.servers.mcp.wire.messages import RpcError
 from ferrule.servers.mcp.wire.results import told
 
@@ -61,3 +65,53 @@ async def _open(server: McpServer, exchange: Exchange, call: str, asked: Asked) 
     if not still_open:
         await go_on(exchange.surface, server.app, call, asked, given)
     return still_open
+
+
+_LOOK_SECONDS = 5.0
+_AT_MOST_EVERY = 0.1
+_ROWS = 500
+_OVER = frozenset({"completed", "failed", "cancelled"})
+
+Heard = Callable[[str, dict[str, Any]], None]
+"""Told a task's id, and all there is to say of it."""
+
+
+async def own_tasks(server: McpServer, exchange: Exchange, task_ids: Iterable[str]) -> list[str]:
+    """Those of these tasks that are the caller's; of others nobody learns whether they exist (MCP-239)."""
+    found = []
+    for task_id in dict.fromkeys(task_ids):
+        ref = _named(server, exchange, task_id)
+        if ref is not None and await exchange.surface.result(ref.invocation_id) is not None:
+            found.append(task_id)
+    return found
+
+
+async def follow_tasks(server: McpServer, exchange: Exchange, task_ids: Iterable[str], heard: Heard) -> None:
+    """Tell how each task stands now, and again whenever that changes, until all of them are over."""
+    store = server.app.store
+    following = {ref.invocation_id: ref for name in task_ids if (ref := _named(server, exchange, name)) is not None}
+    told: dict[str, dict[str, Any]] = {}
+    newest = await store.rows_before(None, 1)
+    seen = newest[0].seq if newest else 0
+    concerned = list(following)
+    while following:
+        for call in concerned:
+            task = await shown(server, exchange, following[call])
+            if task is not None and task != told.get(call):
+                told[call] = task
+                heard(task["taskId"], task)
+            if task is None or task["status"] in _OVER:
+                del following[call]
+        concerned = []
+        while following and not concerned:
+            await asyncio.sleep(_AT_MOST_EVERY)
+            if await store.wait_after(seen, _LOOK_SECONDS):
+                rows = await store.rows_after(seen, _ROWS)
+                seen = rows[-1].seq if rows else seen
+                concerned = list(dict.fromkeys(row.call for row in rows if row.call in following))
+            else:
+                concerned = list(following)  # its process may have died without a word
+
+
+def _named(server: McpServer, exchange: Exchange, task_id: str) -> TaskRef | None:
+    return task_named(secret_of(server), exchange.caller, task_id, server.app.services.wall())

@@ -15,7 +15,7 @@ from ferrule.servers.mcp.methods.table import METHODS
 from ferrule.servers.mcp.server import McpServer
 from ferrule.servers.mcp.transports.modern import answer_modern, called_at_once
 from ferrule.servers.mcp.transports.session_http import SessionEndpoint
-from ferrule.servers.mcp.wire.accepting import accepted_by, is_json
+from ferrule.servers.mcp.wire.answer_forms import Accepted, accepted_by, is_json
 from ferrule.servers.mcp.wire.headers import METHOD, VERSION, doubled, mismatch
 from ferrule.servers.mcp.wire.messages import (
     INTERNAL_ERROR,
@@ -27,7 +27,6 @@ from ferrule.servers.mcp.wire.messages import (
     decoded,
     error_text,
 )
-from ferrule.servers.mcp.wire.sse import Accepted
 
 _CODES = {400: INVALID_REQUEST, 413: INVALID_REQUEST, 500: INTERNAL_ERROR}
 """Of what is refused before it is looked at. Other codes are the status: outside of what JSON-RPC and MCP reserve (MCP-126)."""

@@ -11,8 +11,8 @@ import msgspec
 
 from ferrule.servers.asgi import JSON, Answer, Request, Send
 from ferrule.servers.mcp.server import Answered, McpServer
+from ferrule.servers.mcp.wire.answer_forms import HEADERS, KEEP_ALIVE, KEEP_ALIVE_SECONDS, Accepted, event
 from ferrule.servers.mcp.wire.messages import INVALID_REQUEST, Params, RpcError
-from ferrule.servers.mcp.wire.sse import HEADERS, KEEP_ALIVE, KEEP_ALIVE_SECONDS, Accepted, event
 
 _QUIET_SECONDS = 0.02
 """So long, and at most twice as long, nobody looks whether the client is still there: most requests are answered by then."""

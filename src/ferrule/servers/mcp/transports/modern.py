@@ -17,11 +17,12 @@ from ferrule.app.surface import SurfaceHandle
 from ferrule.errors import FerruleError
 from ferrule.servers.asgi import JSON, Answer, ClientGone, Request
 from ferrule.servers.auth.callers import Caller
-from ferrule.servers.mcp.exchange import IDEMPOTENCY_KEY, RUN, Back, Exchange
-from ferrule.servers.mcp.methods.telling import level_named
+from ferrule.servers.mcp.methods.progress import level_named
 from ferrule.servers.mcp.methods.tools_call import Begun, answered_at_once, finished
-from ferrule.servers.mcp.server import Answered, McpServer
+from ferrule.servers.mcp.server import IDEMPOTENCY_KEY, RUN, Answered, Back, Exchange, McpServer
 from ferrule.servers.mcp.transports.http_back import HttpBack, patience_of
+from ferrule.servers.mcp.transports.plain_calls import LONGEST_RUN, Call, PlainMeta, plain_call
+from ferrule.servers.mcp.wire.answer_forms import Accepted
 from ferrule.servers.mcp.wire.headers import METHOD, NAME, NAMED_BY, VERSION, agree_on, plain_text_of
 from ferrule.servers.mcp.wire.messages import (
     INTERNAL_ERROR,
@@ -42,8 +43,6 @@ from ferrule.servers.mcp.wire.messages import (
     id_of,
     refuse_doubled_params,
 )
-from ferrule.servers.mcp.wire.plain_calls import LONGEST_RUN, Call, PlainMeta, plain_call
-from ferrule.servers.mcp.wire.sse import Accepted
 
 _log = logging.getLogger("ferrule.mcp")
 _WITHOUT_META = f"params._meta has to say {META_VERSION} and {META_CAPABILITIES}"

@@ -12,31 +12,30 @@ from typing import Any
 from ferrule.app.surface import SurfaceHandle
 from ferrule.servers.asgi import JSON, Answer, Request, Stream
 from ferrule.servers.auth.callers import Caller
-from ferrule.servers.mcp.exchange import Exchange, Silent
 from ferrule.servers.mcp.methods.changes import hub_of
 from ferrule.servers.mcp.methods.session_methods import agreed, initialized
 from ferrule.servers.mcp.methods.subscriptions import follow_changes
 from ferrule.servers.mcp.methods.tools_call import Begun, answered_at_once
-from ferrule.servers.mcp.server import McpServer
+from ferrule.servers.mcp.server import Exchange, McpServer, Silent
+from ferrule.servers.mcp.transports.plain_calls import PlainCall, answer_plain, exchange_of, plain_session_call
 from ferrule.servers.mcp.transports.session_ids import SessionIds
 from ferrule.servers.mcp.transports.session_post import Post
 from ferrule.servers.mcp.transports.session_store import HttpSession, SessionStore
 from ferrule.servers.mcp.transports.streams import FROM_THE_BEGINNING, Carried, EventStream
-from ferrule.servers.mcp.wire.accepting import accepted_by
-from ferrule.servers.mcp.wire.batch_bodies import batch_of, is_batch
+from ferrule.servers.mcp.wire.answer_forms import HEADERS, accepted_by
 from ferrule.servers.mcp.wire.messages import (
     INVALID_REQUEST,
     Message,
     RequestId,
     RpcError,
+    batch_of,
     decoded,
     encode,
     error_text,
     id_of,
+    is_batch,
     result_text,
 )
-from ferrule.servers.mcp.wire.session_calls import PlainCall, answer_plain, exchange_of, plain_call
-from ferrule.servers.mcp.wire.sse import HEADERS
 
 SESSION = b"mcp-session-id"
 _COMES_BACK_SECONDS = 10.0
@@ -71,7 +70,7 @@ class SessionEndpoint:
     async def _posted(self, request: Request, caller: Caller) -> Answer | Stream:
         limits = self.server.edge.settings.limits
         body = await request.body(limits.body_bytes)
-        call = plain_call(body)
+        call = plain_session_call(body)
         if call is not None:
             session = self._session(request, caller, call.id)
             if isinstance(session, Answer):
@@ -100,7 +99,7 @@ class SessionEndpoint:
     def at_once(self, request: Request, caller: Caller, body: bytes) -> Answer | Awaitable[Answer | Stream] | None:
         """Answer a plain call whose client takes JSON: gives the answer, or what is left to be awaited for it. None when nothing
         was done."""
-        call = plain_call(body)
+        call = plain_session_call(body)
         session = None if call is None else self._session(request, caller)
         if call is None or session is None or isinstance(session, Answer) or session.log_level is not None:
             return None

@@ -12,9 +12,9 @@ from ferrule.servers.mcp.server import Answered
 from ferrule.servers.mcp.transports.session_store import HttpSession
 from ferrule.servers.mcp.transports.sessions import set_off
 from ferrule.servers.mcp.transports.streams import EventStream
-from ferrule.servers.mcp.wire import sse
+from ferrule.servers.mcp.wire import answer_forms
+from ferrule.servers.mcp.wire.answer_forms import Accepted
 from ferrule.servers.mcp.wire.messages import INVALID_REQUEST, Params, RequestId, RpcError
-from ferrule.servers.mcp.wire.sse import Accepted
 
 _STREAMS_AFTER_SECONDS = 2.0
 """After how long an answer becomes a stream even though nothing was told: it shows that the connection lives, and the client can
@@ -88,10 +88,10 @@ class Post:
         """The answer, where nothing had to be told before: one JSON text, unless the client takes no JSON, or prefers a stream.
         A request that was cancelled has no response (MCP-173), so nothing follows the status."""
         if not self.texts:
-            return Answer(200, b"", sse.HEADERS)
+            return Answer(200, b"", answer_forms.HEADERS)
         body = b"[%b]" % b",".join(self.texts) if self._is_batch else self.texts[0]
         is_json = self._accepted.json and (self._is_batch or not self._accepted.prefers_events)
-        return Answer(200, body, [JSON]) if is_json else Answer(200, sse.event(body), sse.HEADERS)
+        return Answer(200, body, [JSON]) if is_json else Answer(200, answer_forms.event(body), answer_forms.HEADERS)
 
     def _begin(self) -> EventStream:
         """From here on it is a stream."""

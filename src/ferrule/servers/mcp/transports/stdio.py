@@ -16,17 +16,23 @@ import msgspec
 
 from ferrule.app.surface import SurfaceHandle
 from ferrule.servers.auth.callers import Caller, Refused
-from ferrule.servers.mcp.exchange import Exchange, Silent
 from ferrule.servers.mcp.methods.session_methods import agreed, initialized, sessionless
 from ferrule.servers.mcp.methods.subscriptions import follow_changes
 from ferrule.servers.mcp.methods.tools_call import METHOD, Begun, answered_at_once, finished
-from ferrule.servers.mcp.server import McpServer
+from ferrule.servers.mcp.server import Exchange, McpServer, Silent
 from ferrule.servers.mcp.transports.modern import checked
 from ferrule.servers.mcp.transports.modern import exchange_of as modern_exchange_of
-from ferrule.servers.mcp.transports.pipe import Pipe
-from ferrule.servers.mcp.transports.relay import Answer, Job, Relay
+from ferrule.servers.mcp.transports.pipe import Answer, Job, Pipe, Relay
+from ferrule.servers.mcp.transports.plain_calls import (
+    Call,
+    PlainCall,
+    PlainMeta,
+    answer_plain,
+    exchange_of,
+    plain_line,
+    plain_session_call,
+)
 from ferrule.servers.mcp.transports.sessions import Session, Underway, cancelled_id
-from ferrule.servers.mcp.wire.batch_bodies import batch_of, is_batch
 from ferrule.servers.mcp.wire.messages import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
@@ -36,14 +42,14 @@ from ferrule.servers.mcp.wire.messages import (
     Params,
     RequestId,
     RpcError,
+    batch_of,
     decoded,
     encode,
     error_text,
     id_of,
+    is_batch,
     result_text,
 )
-from ferrule.servers.mcp.wire.plain_calls import Call, PlainMeta, plain_line
-from ferrule.servers.mcp.wire.session_calls import PlainCall, answer_plain, exchange_of, plain_call
 
 _log = logging.getLogger("ferrule.mcp")
 _MODERN_MARK = META_VERSION.encode()
@@ -82,7 +88,7 @@ class StdioConversation:
             if line is not None and _MODERN_MARK in line and (plain := plain_line(line, self._depth)) is not None:
                 self._refuse_in_use(plain[0].id)
                 return self._called_plainly(*plain)
-            if line is not None and session is not None and (call := plain_call(line)) is not None:
+            if line is not None and session is not None and (call := plain_session_call(line)) is not None:
                 self._refuse_in_use(call.id)
                 return self._called(session, call)
             if line is None:

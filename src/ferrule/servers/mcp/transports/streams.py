@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Callable
 from typing import NamedTuple
 
 from ferrule.servers.asgi import Request
-from ferrule.servers.mcp.wire.sse import KEEP_ALIVE, KEEP_ALIVE_SECONDS, event
+from ferrule.servers.mcp.wire.answer_forms import KEEP_ALIVE, KEEP_ALIVE_SECONDS, event
 
 RETRY_MS = 500
 """After how long a client comes back whose connection was closed on purpose."""

@@ -1,4 +1,8 @@
-"""JSON-RPC as MCP speaks it: messages in, messages out, and the errors between."""
+"""JSON-RPC as MCP speaks it: messages in, messages out, and the errors between.
+
+Revision 2025-03-26 takes several messages in one body or line, and no other revision does (MCP-21, MCP-22). The module
+does not know methods, or how messages travel.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from ferrule.model.nesting import is_deeper
-from ferrule.servers.nesting import no_garbage
+from ferrule.model.value import is_deeper
+from ferrule.servers.asgi import no_garbage
 
 MODERN = "2026-07-28"
 SESSIONED = ("2025-11-25", "2025-06-18", "2025-03-26")
@@ -307,3 +311,32 @@ def client_of(capabilities: bytes) -> frozenset[str]:
         if len(capabilities) <= 4096:
             _features[capabilities] = client
     return client
+
+
+BATCHES = "2025-03-26"
+_MOST_MESSAGES = 100
+
+
+def is_batch(body: bytes) -> bool:
+    """True for what begins as an array."""
+    return body[:1] == b"[" or body.lstrip(b" \t\r\n")[:1] == b"["
+
+
+def batch_of(body: bytes, revision: str | None, depth: int) -> list[Message]:
+    """The messages of a batch, each well-formed. Raises RpcError: for the first that is not, and where there are no batches."""
+    try:
+        raws = msgspec.json.decode(body, type=list[msgspec.Raw])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        decoded(body, depth)  # says what is wrong with it
+        raise RpcError(INVALID_REQUEST, "a message is one JSON object") from None
+    if revision != BATCHES:
+        raise RpcError(INVALID_REQUEST, "a message is one JSON object")
+    if not 0 < len(raws) <= _MOST_MESSAGES:
+        raise RpcError(INVALID_REQUEST, f"a batch has 1 to {_MOST_MESSAGES} messages")
+    messages = [decoded(bytes(raw), depth) for raw in raws]
+    asked = [message for message in messages if message.kind == "request"]
+    if any(message.method == "initialize" for message in asked):
+        raise RpcError(INVALID_REQUEST, "initialize stands alone")
+    if len({(type(message.id), message.id) for message in asked}) < len(asked):
+        raise RpcError(INVALID_REQUEST, "two requests have the same id")
+    return messages

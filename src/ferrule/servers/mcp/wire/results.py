@@ -15,8 +15,7 @@ from ferrule.model.client_requests import MISSING
 from ferrule.model.failure import Recoverability, ToolError
 from ferrule.model.result import Pending, Result
 from ferrule.runtime.pipeline.session import Prepared
-from ferrule.servers.mcp.exchange import Exchange
-from ferrule.servers.mcp.server import McpServer
+from ferrule.servers.mcp.server import Exchange, McpServer
 from ferrule.servers.mcp.wire.blocks import OLDEST, STORED, Block, is_plain, projected
 from ferrule.servers.mcp.wire.messages import (
     INVALID_PARAMS,
@@ -27,7 +26,7 @@ from ferrule.servers.mcp.wire.messages import (
     encode,
     is_reserved,
 )
-from ferrule.servers.mcp.wire.output_schemas import MEMBER, wraps_output
+from ferrule.servers.mcp.wire.projection import MEMBER, wraps_output
 
 INVOCATION = OWN + "invocation"
 """In `_meta` of a result: the call, as the ledger and its people know it."""

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from ferrule.schema.validation.compiled import compiled_schema
+from ferrule.schema.validation.validators import compiled_schema
 from tests.definitions.stubs.languages.go.workbench import Workbench
 from tests.definitions.stubs.languages.sampling import schema_of as keyword_schema
 from tests.definitions.stubs.languages.sampling import value_of as keyword_value

@@ -16,7 +16,7 @@ from ferrule.definitions.stubs.languages.python.support.checking import Schema
 from ferrule.definitions.stubs.languages.python.support.json_text import DecodeError, parsed, written
 from ferrule.definitions.stubs.languages.python.support.machines import BeyondError, Machine, Reader
 from ferrule.definitions.stubs.languages.python.support.patterns import Translation, matches
-from ferrule.schema.validation.compiled import compiled_schema
+from ferrule.schema.validation.validators import compiled_schema
 from tests.schema.fitting.schemas import arguments, is_circular, schema_of
 
 _VALUES: tuple[Any, ...] = (

@@ -11,12 +11,11 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ferrule.definitions.carried import differences
 from ferrule.definitions.compiler.read import read
-from ferrule.definitions.guidance import described
-from ferrule.definitions.stubs.languages.python.copies import definition_files
+from ferrule.definitions.content.extension import differences
+from ferrule.definitions.content.guidance import described
+from ferrule.definitions.stubs.languages.python.copies import definition_files, yaml_text
 from ferrule.definitions.stubs.languages.python.language import LANGUAGE
-from ferrule.definitions.stubs.languages.python.yaml_values import yaml_text
 from ferrule.definitions.stubs.plan import Choice, plan
 from ferrule.model.document import Source
 from ferrule.model.tool import Tool, raw

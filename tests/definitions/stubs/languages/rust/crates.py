@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ferrule.contracts.language import Injected, Plan, Project, SourceFile, StubKind, ToolPlan
-from ferrule.definitions.stubs.contract import contract_of
 from ferrule.definitions.stubs.identifiers import ACRONYMS, Style, identifiers, pascal, snake
 from ferrule.definitions.stubs.languages.rust.language import LANGUAGE
 from ferrule.definitions.stubs.placeholder import placeholder_of
+from ferrule.definitions.stubs.plan import contract_of
 from ferrule.definitions.stubs.tree import type_tree
 from tests.definitions.stubs.languages.toolchains import cargo, rustfmt
 

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from ferrule.schema.validation.compiled import compiled_schema
+from ferrule.schema.validation.validators import compiled_schema
 from tests.definitions.stubs.languages.nasty import CASES
 from tests.definitions.stubs.languages.rust.conftest import Tried
 from tests.schema.fitting.schemas import arguments, schema_of

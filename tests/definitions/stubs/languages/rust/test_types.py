@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from ferrule.definitions.stubs.languages.rust.language import LANGUAGE
-from ferrule.schema.validation.compiled import compiled_schema
+from ferrule.schema.validation.validators import compiled_schema
 from tests.definitions.stubs.languages.nasty import CASES, Case
 from tests.definitions.stubs.languages.rust.conftest import RANDOM, Tried
 from tests.definitions.stubs.languages.rust.crates import Given, planned

@@ -6,7 +6,7 @@ import json
 from random import Random
 from typing import Any
 
-from ferrule.schema.validation.compiled import compiled_schema
+from ferrule.schema.validation.validators import compiled_schema
 from tests.definitions.stubs.languages.sampling import schema_of, value_of
 from tests.definitions.stubs.languages.typescript.workshop import Workshop
 

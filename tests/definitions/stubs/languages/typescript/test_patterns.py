@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-from ferrule.schema.validation.compiled import compiled_schema
+from ferrule.schema.validation.validators import compiled_schema
 from tests.definitions.stubs.languages.toolchains import node
 from tests.definitions.stubs.languages.typescript.workshop import HERE, Workshop
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ferrule.contracts.language import Plan, SourceFile, ToolPlan
-from ferrule.definitions.stubs.languages.go.files import header, shared_file, source
 from ferrule.definitions.stubs.languages.go.names import CALLING, VALUES, Scope, safe_stem
 from ferrule.definitions.stubs.languages.go.project import module_file
 from ferrule.definitions.stubs.languages.go.surroundings import module_of
+from ferrule.definitions.stubs.languages.go.text import header, shared_file, source
 from ferrule.definitions.stubs.languages.go.tools import method, types
 
 PACKAGE = "ferruleclient"

@@ -1,17 +1,17 @@
 """The language `go`: implementation stubs in ADL's shape, a project that serves them over MCP, and client stubs.
 
-A package of stubs has everything it needs within itself: the files of `support/` are copied into it. So stubs can be put into
-any module, and use nothing but the standard library of Go.
+A package of stubs has everything it needs within itself: the files of `support/` are copied into it. So stubs can be put
+into any module, and use nothing but the standard library of Go. Where a type in Go is looser than the tree, a note says so:
+what no integer of Go holds is a `json.Number`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
-from ferrule.contracts.language import Plan, SourceFile, Step, Written
+from ferrule.contracts.language import Plan, SourceFile, Step, ToolNote, Written
+from ferrule.contracts.type_tree import Alias, Declaration, Enumeration, Integer, Note, Record, Type, Union
 from ferrule.definitions.stubs.languages.go.client import client_files
-from ferrule.definitions.stubs.languages.go.files import shared_file
-from ferrule.definitions.stubs.languages.go.loose import notes
 from ferrule.definitions.stubs.languages.go.names import (
     BUILTIN,
     CALLING,
@@ -22,11 +22,11 @@ from ferrule.definitions.stubs.languages.go.names import (
     Scope,
     support_names,
 )
-from ferrule.definitions.stubs.languages.go.project import module_in, project_files
-from ferrule.definitions.stubs.languages.go.registry import registry_file
-from ferrule.definitions.stubs.languages.go.services import service_file
+from ferrule.definitions.stubs.languages.go.project import module_in, project_files, registry_file, service_file
 from ferrule.definitions.stubs.languages.go.settings import config_files
+from ferrule.definitions.stubs.languages.go.shapes import integer, whole_numbers
 from ferrule.definitions.stubs.languages.go.surroundings import Surroundings
+from ferrule.definitions.stubs.languages.go.text import shared_file
 from ferrule.definitions.stubs.languages.go.tools import (
     PACKAGE,
     builtin_file,
@@ -35,6 +35,45 @@ from ferrule.definitions.stubs.languages.go.tools import (
     implementation_file,
     test_file,
 )
+
+_MESSAGE = "its bounds go beyond 64 bits, so it is a json.Number in Go"
+
+
+def notes(plan: Plan) -> tuple[ToolNote, ...]:
+    """What the stubs of a plan cannot say exactly."""
+    return tuple(
+        ToolNote(tool.tool_id, Note(pointer, _MESSAGE))
+        for tool in plan.tools
+        for tree in (tool.input, tool.output)
+        if tree is not None
+        for declared in tree.declarations
+        for pointer in _loose(declared)
+    )
+
+
+def _loose(declared: Declaration) -> Iterator[str]:
+    match declared:
+        case Record():
+            for member in declared.members:
+                if _has_loose(member.type):
+                    step = member.name.replace("~", "~0").replace("/", "~1")
+                    yield f"{declared.pointer}/properties/{step}"
+        case Union():
+            yield from (each.pointer for each in declared.variants if _has_loose(each.type))
+        case Alias():
+            if _has_loose(declared.type):
+                yield declared.pointer
+        case Enumeration():
+            if declared.kind == "integer" and not whole_numbers(declared):
+                yield declared.pointer
+
+
+def _has_loose(type_: Type) -> bool:
+    if isinstance(type_, Integer):
+        return integer(type_).go == "json.Number"
+    inner = [getattr(type_, name, None) for name in ("item", "value", "inner", "rest")]
+    parts = [*getattr(type_, "items", ()), *(each for each in inner if hasattr(each, "__struct_fields__"))]
+    return any(map(_has_loose, parts))
 
 
 class Go:

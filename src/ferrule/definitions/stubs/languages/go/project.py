@@ -1,14 +1,16 @@
-"""What makes the tools a program: its module, `main.go`, and a page about it."""
+"""Writes what makes the tools a program: their registration, their services, the module, `main.go` and a page about it.
+
+Tools are registered in the order of the definitions (ADL-43); each service is a package of its own.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
 
-from ferrule.contracts.language import Plan, SourceFile
-from ferrule.definitions.stubs.languages.go.files import SHARED, source
-from ferrule.definitions.stubs.languages.go.surroundings import Surroundings
-from ferrule.definitions.stubs.languages.go.text import one_line, quoted
+from ferrule.contracts.language import Plan, SourceFile, ToolPlan
+from ferrule.definitions.stubs.languages.go.surroundings import Package, Surroundings
+from ferrule.definitions.stubs.languages.go.text import SHARED, aligned, comment, one_line, quoted, source
 from ferrule.definitions.stubs.languages.go.tools import PACKAGE
 
 GO = "1.21"
@@ -95,3 +97,63 @@ the tools with it:
 def _prose(text: str) -> str:
     """A text as one line of Markdown that means nothing but itself."""
     return "".join(f"\\{one}" if one in "\\`*_{}[]<>#|!&~" else one for one in one_line(text))
+
+
+def registry_file(plan: Plan, around: Surroundings) -> SourceFile:
+    """What makes every tool, and each service that one of them needs once."""
+    takes = "logger *slog.Logger, cfg *config.Config" if around.needs_config else "logger *slog.Logger"
+    lines = [
+        "// Tools makes all tools, in the order of the definitions.",
+        f"func Tools({takes}) ([]Tool, error) {{",
+        *(line for package in around.used for line in _service(package, around)),
+        "\treturn []Tool{",
+        *(f"\t\t{_made(tool, around)}," for tool in plan.tools),
+        "\t}, nil",
+        "}",
+    ]
+    standard = ["log/slog", *(["fmt"] if around.used else [])]
+    imports = [around.service_import(each) for each in around.used]
+    if around.needs_config:
+        imports.append(around.config_import)
+    return SourceFile(f"{PACKAGE}/registry_gen.go", source(SHARED, PACKAGE, lines, standard, imports), "generated")
+
+
+def _service(package: Package, around: Surroundings) -> list[str]:
+    variable = around.variables[package.service.name]
+    problem = quoted(f"the service {package.service.name} cannot be made: ".replace("%", "%%") + "%w")
+    return [
+        f"\t{variable}, err := {package.name}.{package.factory}(logger, cfg)",
+        "\tif err != nil {",
+        f"\t\treturn nil, fmt.Errorf({problem}, err)",
+        "\t}",
+    ]
+
+
+def _made(tool: ToolPlan, around: Surroundings) -> str:
+    if tool.builtin:
+        return f"New{tool.type_name}Tool()"
+    return f"New{tool.type_name}Tool({', '.join(each.argument for each in around.dependencies(tool))})"
+
+
+def service_file(package: Package, around: Surroundings) -> SourceFile:
+    """The stub of a service (ADL-44)."""
+    interface, impl = package.interface, f"{package.name}Impl"
+    told = package.service.description or f"{interface} is the service {package.service.name}."
+    lines = [
+        *comment([told]),
+        f"type {interface} interface {{",
+        "\t// TODO: say what tools may ask of it.",
+        "}",
+        "",
+        f"type {impl} struct {{",
+        *(f"\t{line}" for line in aligned([["logger", "*slog.Logger"], ["config", "*config.Config"]])),
+        "}",
+        "",
+        f"// {package.factory} makes the service.",
+        f"func {package.factory}(logger *slog.Logger, cfg *config.Config) ({interface}, error) {{",
+        "\t// TODO: open what it needs.",
+        f"\treturn &{impl}{{logger: logger, config: cfg}}, nil",
+        "}",
+    ]
+    path = f"internal/{package.folder}/{package.folder}.go"
+    return SourceFile(path, source("", package.name, lines, ["log/slog"], [around.config_import]), "yours")

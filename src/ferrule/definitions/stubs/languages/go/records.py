@@ -1,16 +1,62 @@
-"""Records as structs, with what reads and writes them."""
+"""Writes records as structs, tuples as structs that are lists in JSON, and what reads and writes them.
+
+The comments on types and fields are made here, for all kinds of declarations.
+"""
 
 from __future__ import annotations
 
 import re
 from typing import NamedTuple
 
+import msgspec
+
+from ferrule.contracts.type_tree import SILENT, Constant, Member, Nullable, Record, Text, Type, Words
 from ferrule.definitions.stubs.identifiers import identifiers
-from ferrule.definitions.stubs.languages.go.documented import field_comment, type_comment
-from ferrule.definitions.stubs.languages.go.names import EXTRA, METHODS, exported
-from ferrule.definitions.stubs.languages.go.shapes import Shape, Shapes
+from ferrule.definitions.stubs.languages.go.names import EXTRA, METHODS, REST, exported
+from ferrule.definitions.stubs.languages.go.shapes import Shape, Shapes, TupleStruct
 from ferrule.definitions.stubs.languages.go.text import aligned, comment, one_line, quoted
-from ferrule.model.type_tree import Member, Nullable, Record
+from ferrule.model.value import JsonValue
+
+_LONGEST = 400
+
+
+def type_comment(first: str, words: Words) -> list[str]:
+    """The comment of a type. `first` is a sentence of its own."""
+    return comment((first, *_told(words)))
+
+
+def field_comment(words: Words, type_: Type | None = None, first: str = "") -> list[str]:
+    """The comment of a field; no lines where there is nothing to tell."""
+    parts = [first] if first else []
+    parts += _told(words)
+    if isinstance(type_, Constant):
+        parts.append(f"It is always {_json(type_.value)}: that is written whatever stands here.")
+    if isinstance(type_, Text) and type_.format:
+        parts.append(_text_kind(type_.format))
+    return comment(parts, "\t")
+
+
+def _text_kind(form: str) -> str:
+    return "Base64." if form == "binary" else f"Format: {form}."
+
+
+def _told(words: Words) -> list[str]:
+    parts = [words.description] if words.description.strip() else []
+    if words.limits:
+        parts.append(f"Checked: {'; '.join(words.limits)}.")
+    if words.has_default:
+        parts.append(f"Default, which is not filled in: {_json(words.default)}.")
+    if words.examples:
+        parts.append(f"Examples: {', '.join(map(_json, words.examples))}.")
+    if words.is_deprecated:
+        parts.append("Deprecated: the definition says so.")
+    return parts
+
+
+def _json(value: JsonValue) -> str:
+    text = msgspec.json.encode(value).decode()
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
 
 _TAGGABLE = re.compile(r"[A-Za-z0-9!#$%&()*+./:;<=>?@\[\]^_{|}~ -]+")
 """What encoding/json takes in a tag; other names are in the comment."""
@@ -174,6 +220,75 @@ def codec(name: str, fields: list[Field]) -> list[str]:
         "\tout.open('{')",
         *(f"\t{each.write}" for each in fields),
         "\tout.close('}')",
+        "}",
+        "",
+    ]
+
+
+def tuple_struct(
+    made: TupleStruct, shapes: Shapes, first: str = "", words: Words = SILENT, read: str = ""
+) -> list[str]:
+    """The declarations of a tuple. `read`: what reads JSON and checks it; a tuple whose schema has no place of its own is held to
+    its types."""
+    told = type_comment(first or f"{made.name} is a list whose items differ by their place.", words)
+    count = len(made.type.items)
+    fields = [_item(made, place, each, shapes) for place, each in enumerate(made.type.items)]
+    end = f"from.noMore({count})"
+    if made.type.rest is not None:
+        fields.append(_rest(made, made.type.rest, shapes))
+        end = ""
+    name = made.name
+    return [
+        *struct(name, told, fields),
+        *marshal(name, "as a list"),
+        *unmarshal(name, "reads a list", read or f"readList(data, decode{name})"),
+        *_codec(name, fields, end),
+    ]
+
+
+def _item(made: TupleStruct, place: int, type_: Type, shapes: Shapes) -> Field:
+    name = f"Item{place}"
+    hint, owner = f"{made.name}{name}", made.owner
+    into, out = f"(from, {place}, &made.{name}, ", f"(out, {place}, value.{name}, "
+    if place < made.type.required:
+        shape = shapes.held(type_, hint, owner)
+        return Field(name, shape.go, "", [], f"readItem{into}{shape.read})", f"writeItem{out}{shape.write})")
+    inner = type_.inner if isinstance(type_, Nullable) else None
+    shape = shapes.held(inner or type_, hint, owner)
+    if inner or shape.takes_null:
+        read, write = f"readOptionalItem{into}{shape.read})", f"writeOptionalItem{out}{shape.write})"
+        return Field(name, f"Optional[{shape.go}]", "", [], read, write)
+    read = f"readItemIfAny{into}pointerReader({shape.read}))"
+    return Field(name, f"*{shape.go}", "", [], read, f"writeItemIfAny{out}{shape.write})")
+
+
+def _rest(made: TupleStruct, type_: Type, shapes: Shapes) -> Field:
+    shape = shapes.of(type_, f"{made.name}{REST}", made.owner)
+    count = len(made.type.items)
+    return Field(
+        REST,
+        f"[]{shape.go}",
+        "",
+        ["\t// Rest has the items that follow."],
+        f"readRest(from, {count}, &made.{REST}, {shape.read})",
+        f"writeRest(out, {count}, value.{REST}, {shape.write})",
+    )
+
+
+def _codec(name: str, fields: list[Field], end: str) -> list[str]:
+    return [
+        f"func decode{name}(value any) ({name}, error) {{",
+        f"\tvar made {name}",
+        "\tfrom := listParts(value)",
+        *(f"\t{each.read}" for each in fields),
+        *([f"\t{end}"] if end else []),
+        "\treturn made, from.err",
+        "}",
+        "",
+        f"func encode{name}(out *jsonText, {'value' if fields else '_'} {name}) {{",
+        "\touter := out.openTuple()",
+        *(f"\t{each.write}" for each in fields),
+        "\tout.closeTuple(outer)",
         "}",
         "",
     ]

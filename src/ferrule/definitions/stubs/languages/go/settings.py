@@ -9,11 +9,10 @@ import msgspec
 
 from ferrule.contracts.language import SourceFile
 from ferrule.definitions.stubs.identifiers import identifiers
-from ferrule.definitions.stubs.languages.go.files import SHARED, shared_file, source
 from ferrule.definitions.stubs.languages.go.names import exported
 from ferrule.definitions.stubs.languages.go.shapes import INT
 from ferrule.definitions.stubs.languages.go.surroundings import Surroundings, free
-from ferrule.definitions.stubs.languages.go.text import aligned, json_literal, quoted
+from ferrule.definitions.stubs.languages.go.text import SHARED, aligned, json_literal, quoted, shared_file, source
 from ferrule.model.value import JsonValue
 
 PACKAGE = "config"

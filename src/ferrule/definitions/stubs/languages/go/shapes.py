@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from ferrule.definitions.stubs.languages.go.names import Scope
-from ferrule.definitions.stubs.languages.go.text import quoted
-from ferrule.model.type_tree import (
+from ferrule.contracts.type_tree import (
     Alias,
     Anything,
     Boolean,
@@ -29,6 +27,8 @@ from ferrule.model.type_tree import (
     Type,
     TypeTree,
 )
+from ferrule.definitions.stubs.languages.go.names import Scope
+from ferrule.definitions.stubs.languages.go.text import quoted
 
 INT = range(-(2**63), 2**63)
 UINT = range(2**64)

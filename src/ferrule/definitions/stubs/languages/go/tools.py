@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from ferrule.contracts.language import SourceFile, ToolPlan
-from ferrule.definitions.stubs.languages.go.files import header, source
+from ferrule.definitions.stubs.languages.go.declarations import anything_lines, tree_lines
 from ferrule.definitions.stubs.languages.go.names import Scope, safe_stem
 from ferrule.definitions.stubs.languages.go.surroundings import LOGGER, Dependency, Surroundings
-from ferrule.definitions.stubs.languages.go.text import aligned, comment, json_literal, one_line, quoted
-from ferrule.definitions.stubs.languages.go.trees import anything_lines, tree_lines
+from ferrule.definitions.stubs.languages.go.text import aligned, comment, header, json_literal, one_line, quoted, source
 
 PACKAGE = "tools"
 

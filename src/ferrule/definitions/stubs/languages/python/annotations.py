@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ferrule.definitions.stubs.languages.python.source_text import literal
-from ferrule.model.type_tree import (
+from ferrule.contracts.type_tree import (
     Alias,
     Anything,
     Boolean,
@@ -29,6 +28,7 @@ from ferrule.model.type_tree import (
     TypeTree,
     Union,
 )
+from ferrule.definitions.stubs.languages.python.source_text import literal
 
 _TOKENS = re.compile(r""" \| |[\[\]]|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'""")
 _MOST_LENGTHS = 4

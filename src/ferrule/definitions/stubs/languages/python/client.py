@@ -15,8 +15,7 @@ from ferrule.definitions.stubs.languages.python.source_text import (
     plain_lines,
     quoted,
 )
-from ferrule.definitions.stubs.languages.python.support_files import support_files
-from ferrule.definitions.stubs.languages.python.type_module import GENERATED, type_module
+from ferrule.definitions.stubs.languages.python.type_module import GENERATED, support_files, type_module
 from ferrule.model.failure import ERROR_CLASSES
 
 _INDENT = " " * 4

@@ -1,23 +1,69 @@
-"""Copies of definitions for projects that are workspaces of their own: all that a definition says, but for how it was executed.
+"""Copies definitions for projects that are workspaces of their own: all that a definition says, but for how it was executed.
 
 What an agent file says stays in an agent file, since settings and services stand there; everything else is a declaration of
-Agent Tool, as conversions write it. What that has no words for stands under our key.
+Agent Tool, as conversions write it. What that has no words for stands under our key. Values are YAML that looks like JSON
+and that every reader takes for the same values. JSON alone is not enough: YAML has no escapes of half characters, ends
+lines elsewhere, wants a point in numbers with an exponent, and takes long keys only if they are announced.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable
 from typing import Any
 
 from ferrule.contracts.language import Plan, Project, SourceFile
-from ferrule.definitions.carried import as_json, decoded
-from ferrule.definitions.linkage import EMBEDDED_AS, REFERRED_BY
+from ferrule.definitions.content.extension import as_json, decoded
+from ferrule.definitions.content.linkage import EMBEDDED_AS, REFERRED_BY
 from ferrule.definitions.stubs.identifiers import words
 from ferrule.definitions.stubs.languages.python.type_module import GENERATED, header
-from ferrule.definitions.stubs.languages.python.yaml_values import yaml_text
 from ferrule.model.credentials import BadCredentials, read_credentials
 from ferrule.model.loss import EXTENSION
 from ferrule.model.tool import CLOSED_WORLD_KINDS, FACT_NAMES, SafetyFacts, Tool
+
+_STEP = "  "
+_LONGEST_KEY = 100
+"""YAML takes up to 1,024 characters, and an escape makes ten of one."""
+_ESCAPED = re.compile("[^\\x20-\\x7e]")
+
+
+def yaml_text(value: Any) -> str:
+    """A value as a document, without a line end."""
+    return _written(value, "")
+
+
+def _written(value: Any, indent: str) -> str:
+    inner = indent + _STEP
+    if isinstance(value, dict) and value:
+        members = (f"{inner}{_key(key, inner)}: {_written(member, inner)}" for key, member in value.items())
+        return "{\n" + ",\n".join(members) + f"\n{indent}}}"
+    if isinstance(value, list) and value:
+        return "[\n" + ",\n".join(f"{inner}{_written(item, inner)}" for item in value) + f"\n{indent}]"
+    if isinstance(value, str):
+        return _quoted(value)
+    if isinstance(value, float):
+        text = repr(value)
+        return text if "e" not in text or "." in text else text.replace("e", ".0e")
+    return json.dumps(value)
+
+
+def _key(key: str, indent: str) -> str:
+    return _quoted(key) if len(key) <= _LONGEST_KEY else f"? {_quoted(key)}\n{indent}"
+
+
+def _quoted(text: str) -> str:
+    """A text on one line. Escapes of YAML are those of JSON, and one more for characters that JSON writes in halves."""
+    return _ESCAPED.sub(_escape, json.dumps(text, ensure_ascii=False))
+
+
+def _escape(found: re.Match[str]) -> str:
+    one = found[0]
+    if one.isprintable():
+        return one
+    code = ord(one)
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
 
 _PLACEHOLDER_LANGUAGE = {"typescript": {"packageName": "unused", "nodeVersion": "20"}}
 """An agent file has to name a language, and Python is none that it knows."""
@@ -25,7 +71,7 @@ _TEXTS = ("tool_id", "namespace", "name", "description", "lifecycle", "tool_kind
 _LISTS = ("aliases", "capability_refs")
 _BESIDE = ("tags", "owner", "max_calls_per_run")
 _GUIDANCE = "use_guidance"
-"""A word of AML, which models are told in whatever dialect it stands (`definitions/guidance.py`)."""
+"""A word of AML, which models are told in whatever dialect it stands (`definitions/content/guidance.py`)."""
 _DEFAULTS = SafetyFacts()
 
 

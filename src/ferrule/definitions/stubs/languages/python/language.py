@@ -7,9 +7,9 @@ from msgspec.structs import replace
 from ferrule.contracts.language import Plan, Written
 from ferrule.definitions.stubs.languages.python.client import client_files
 from ferrule.definitions.stubs.languages.python.implementation import implementation_files
-from ferrule.definitions.stubs.languages.python.member_names import KEYWORDS
 from ferrule.definitions.stubs.languages.python.notes import notes_of
 from ferrule.definitions.stubs.languages.python.project import next_steps, project_files
+from ferrule.definitions.stubs.languages.python.records import KEYWORDS
 
 _IMPORTED = """
     Any TYPE_CHECKING Literal NotRequired TypeAlias TypedDict Union UNSET UnsetType BaseModel ConfigDict Field TypeAliasType

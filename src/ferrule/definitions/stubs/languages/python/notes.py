@@ -6,12 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ferrule.contracts.language import ToolNote, ToolPlan
-from ferrule.definitions.carried import decoded
-from ferrule.definitions.stubs.languages.python.annotations import Annotations
-from ferrule.definitions.stubs.languages.python.support.patterns import is_known
-from ferrule.definitions.stubs.languages.python.tags import is_plain_name, native_tags
-from ferrule.definitions.stubs.languages.python.type_module import sides
-from ferrule.model.type_tree import (
+from ferrule.contracts.type_tree import (
     Constant,
     Declaration,
     Enumeration,
@@ -24,6 +19,11 @@ from ferrule.model.type_tree import (
     Type,
     Union,
 )
+from ferrule.definitions.content.extension import decoded
+from ferrule.definitions.stubs.languages.python.annotations import Annotations
+from ferrule.definitions.stubs.languages.python.records import is_plain_name, native_tags
+from ferrule.definitions.stubs.languages.python.support.patterns import is_known
+from ferrule.definitions.stubs.languages.python.type_module import sides
 
 
 def notes_of(tool: ToolPlan, flavour: str) -> list[ToolNote]:

@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterator
 
 from ferrule.contracts.language import Plan, SourceFile, Step, ToolPlan
+from ferrule.contracts.type_tree import Record
 from ferrule.definitions.stubs.identifiers import words
 from ferrule.definitions.stubs.languages.python.copies import definition_files
-from ferrule.definitions.stubs.languages.python.member_names import KEYWORDS, member_names
+from ferrule.definitions.stubs.languages.python.records import KEYWORDS, member_names
 from ferrule.definitions.stubs.languages.python.source_text import plain_lines, quoted
-from ferrule.model.type_tree import Record
 
 REGISTRY = "tools.registry"
 """The module that binds the functions to their definitions."""

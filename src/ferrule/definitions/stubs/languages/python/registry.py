@@ -8,13 +8,17 @@ from collections import Counter
 import msgspec
 
 from ferrule.contracts.language import Plan, ToolPlan
-from ferrule.definitions.stubs.languages.python.function_text import (
+from ferrule.contracts.type_tree import Record
+from ferrule.definitions.stubs.languages.python.injection import (
+    Parameter,
+    ServiceText,
     gives_null,
     joined_lines,
     name_of,
     parameter_imports,
+    parameters,
+    services_of,
 )
-from ferrule.definitions.stubs.languages.python.injecting import Parameter, ServiceText, parameters, services_of
 from ferrule.definitions.stubs.languages.python.source_text import (
     aliased,
     call,
@@ -25,7 +29,6 @@ from ferrule.definitions.stubs.languages.python.source_text import (
     quoted,
 )
 from ferrule.definitions.stubs.languages.python.type_module import GENERATED
-from ferrule.model.type_tree import Record
 
 _INDENT = " " * 4
 

@@ -1,14 +1,19 @@
 """Python source as ruff would leave it, with any text in it: literals, comments, docstrings, lines that fit.
 
-Nothing that stands in a definition can end a literal or a comment: what is no plain character is escaped.
+Nothing that stands in a definition can end a literal or a comment: what is no plain character is escaped. `told` gives what
+readers of generated code learn about types and members.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from textwrap import dedent, wrap
+
+from ferrule.contracts.type_tree import Text, Type, Words
+from ferrule.model.value import JsonValue
 
 WIDTH = 88
 """What ruff's formatter keeps to if nobody says otherwise."""
@@ -176,3 +181,39 @@ def _json_escape(one: str) -> str:
         return f"\\u{code:04x}"
     code -= 0x10000
     return f"\\u{0xD800 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
+
+
+_LONGEST_VALUE = 200
+_MOST_EXAMPLES = 3
+
+
+def told(words: Words, made: Type | None = None) -> list[str]:
+    """The lines about a type or a member."""
+    lines = plain_lines(words.description)
+    notes = _notes(words, made)
+    return [*lines, *([""] if lines and notes else []), *notes]
+
+
+def _notes(words: Words, made: Type | None) -> list[str]:
+    notes = []
+    if words.is_deprecated:
+        notes.append("Deprecated.")
+    if isinstance(made, Text) and made.format:
+        notes.append(f"Format: {_one_line(made.format)}.")
+    if words.limits:
+        notes.append(f"Limits: {'; '.join(_one_line(limit) for limit in words.limits)}.")
+    if words.has_default:
+        notes.append(f"Default, which is not filled in: {_shown(words.default)}.")
+    if words.examples:
+        shown = ", ".join(_shown(each) for each in words.examples[:_MOST_EXAMPLES])
+        notes.append(f"Examples: {shown}.")
+    return notes
+
+
+def _shown(value: JsonValue) -> str:
+    text = _one_line(json.dumps(value, ensure_ascii=False))
+    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(line.strip() for line in plain_lines(text)).strip()

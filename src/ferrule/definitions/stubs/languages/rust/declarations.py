@@ -6,11 +6,7 @@ it is read and written.
 
 from __future__ import annotations
 
-from ferrule.definitions.stubs.languages.rust.layout import Shape, attribute, braced, typed, variant, wrapper
-from ferrule.definitions.stubs.languages.rust.names import member_names, rest_name, variant_names
-from ferrule.definitions.stubs.languages.rust.shapes import I64, Shapes, value_literal
-from ferrule.definitions.stubs.languages.rust.text import documentation, lines, literal, shown
-from ferrule.model.type_tree import (
+from ferrule.contracts.type_tree import (
     Alias,
     Anything,
     Constant,
@@ -25,6 +21,17 @@ from ferrule.model.type_tree import (
     Type,
     Union,
     Words,
+)
+from ferrule.definitions.stubs.languages.rust.layout import Shape, attribute, braced, typed, variant, wrapper
+from ferrule.definitions.stubs.languages.rust.shapes import I64, Shapes, value_literal
+from ferrule.definitions.stubs.languages.rust.text import (
+    documentation,
+    lines,
+    literal,
+    member_names,
+    rest_name,
+    shown,
+    variant_names,
 )
 
 _DERIVED = "#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]\n"

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ferrule.contracts.language import Injected, Project, Service, ToolPlan
 from ferrule.definitions.stubs.identifiers import pascal, words
-from ferrule.definitions.stubs.languages.rust.names import DEVICES, KEYWORDS, RESERVED_TYPES, member_names, type_names
+from ferrule.definitions.stubs.languages.rust.text import DEVICES, KEYWORDS, RESERVED_TYPES, member_names, type_names
 
 _TYPE = re.compile(r"[A-Z][A-Za-z0-9]*")
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ferrule.contracts.language import Plan, SourceFile, Step, ToolNote, Written
-from ferrule.definitions.stubs.languages.rust.calling import client_files
-from ferrule.definitions.stubs.languages.rust.names import RESERVED_STEMS, RESERVED_TYPES
+from ferrule.definitions.stubs.languages.rust.client import client_files
 from ferrule.definitions.stubs.languages.rust.project import shared_files
+from ferrule.definitions.stubs.languages.rust.text import RESERVED_STEMS, RESERVED_TYPES
 from ferrule.definitions.stubs.languages.rust.tools import generated_file, handler_file
 
 

@@ -30,9 +30,17 @@ from ferrule.definitions.stubs.languages.rust.layout import (
     signature,
     typed,
 )
-from ferrule.definitions.stubs.languages.rust.names import KEYWORDS, member_names
 from ferrule.definitions.stubs.languages.rust.readmes import client_readme, readme
-from ferrule.definitions.stubs.languages.rust.text import documentation, json_text, lines, literal, one_line, raw
+from ferrule.definitions.stubs.languages.rust.text import (
+    KEYWORDS,
+    documentation,
+    json_text,
+    lines,
+    literal,
+    member_names,
+    one_line,
+    raw,
+)
 from ferrule.model.value import JsonValue
 
 ALLOWED = "#![allow(dead_code, unused_imports, clippy::all)]\n"

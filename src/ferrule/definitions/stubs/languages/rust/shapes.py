@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ferrule.definitions.stubs.languages.rust.layout import Shape
-from ferrule.definitions.stubs.languages.rust.names import variant_names
-from ferrule.definitions.stubs.languages.rust.text import literal
-from ferrule.model.type_tree import (
+from ferrule.contracts.type_tree import (
     Alias,
     Anything,
     Boolean,
@@ -27,6 +24,8 @@ from ferrule.model.type_tree import (
     TypeTree,
     Union,
 )
+from ferrule.definitions.stubs.languages.rust.layout import Shape
+from ferrule.definitions.stubs.languages.rust.text import literal, variant_names
 
 I64 = (-(2**63), 2**63 - 1)
 _U64 = 2**64 - 1

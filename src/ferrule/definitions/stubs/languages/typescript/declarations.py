@@ -4,6 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ferrule.contracts.type_tree import (
+    Alias,
+    Anything,
+    Constant,
+    Declaration,
+    Enumeration,
+    Integer,
+    ListOf,
+    MapOf,
+    Member,
+    Named,
+    Note,
+    Nullable,
+    Record,
+    Text,
+    TupleOf,
+    Type,
+    TypeTree,
+    Union,
+    Words,
+)
 from ferrule.definitions.stubs.languages.typescript.layout import (
     LINE,
     WIDTH,
@@ -35,27 +56,6 @@ from ferrule.definitions.stubs.languages.typescript.types import (
     signature,
 )
 from ferrule.definitions.stubs.languages.typescript.types import union as union_of
-from ferrule.model.type_tree import (
-    Alias,
-    Anything,
-    Constant,
-    Declaration,
-    Enumeration,
-    Integer,
-    ListOf,
-    MapOf,
-    Member,
-    Named,
-    Note,
-    Nullable,
-    Record,
-    Text,
-    TupleOf,
-    Type,
-    TypeTree,
-    Union,
-    Words,
-)
 
 _SAFE = 2**53 - 1
 _INHERITED = frozenset(

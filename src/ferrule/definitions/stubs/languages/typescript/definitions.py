@@ -8,9 +8,8 @@ import msgspec
 
 from ferrule.contracts.language import ToolNote, ToolPlan
 from ferrule.definitions.stubs.languages.typescript.declarations import Declarations
-from ferrule.definitions.stubs.languages.typescript.naming import KEYWORDS
 from ferrule.definitions.stubs.languages.typescript.parts import header, imported, signature, text_member, texts_member
-from ferrule.definitions.stubs.languages.typescript.text import comment, said, string
+from ferrule.definitions.stubs.languages.typescript.text import KEYWORDS, comment, said, string
 
 _CONTRACT = "Changes when the input or the output of the tool does."
 

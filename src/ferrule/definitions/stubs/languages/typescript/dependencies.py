@@ -7,8 +7,14 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from ferrule.contracts.language import Injected, Plan, Section, Service, ToolPlan
-from ferrule.definitions.stubs.languages.typescript.naming import Names, camel_style, pascal_style, symbol
-from ferrule.definitions.stubs.languages.typescript.text import member_name, string
+from ferrule.definitions.stubs.languages.typescript.text import (
+    Names,
+    camel_style,
+    member_name,
+    pascal_style,
+    string,
+    symbol,
+)
 
 _NOT_TYPES = ("NotImplementedError", "Promise", "Tool", "ToolCall", "contract", "createTool", "definition")
 _FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,80}")

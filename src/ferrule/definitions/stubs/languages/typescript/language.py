@@ -1,17 +1,47 @@
-"""TypeScript: what `ferrule gen typescript` writes."""
+"""The language `typescript`: what `ferrule gen typescript` writes.
+
+The support files are hand-written TypeScript in `support/`, copied with a header.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
+from importlib.resources import files
 
 from ferrule.contracts.language import Plan, SourceFile, Step, ToolPlan, Written
-from ferrule.definitions.stubs.languages.typescript.clients import client_index
+from ferrule.definitions.stubs.languages.typescript.client import client_index
 from ferrule.definitions.stubs.languages.typescript.definitions import Defined, defined
 from ferrule.definitions.stubs.languages.typescript.dependencies import Dependencies
 from ferrule.definitions.stubs.languages.typescript.implementations import implementation, test_skeleton
-from ferrule.definitions.stubs.languages.typescript.projects import generated_files, project_files
-from ferrule.definitions.stubs.languages.typescript.support_files import support_names, support_text
+from ferrule.definitions.stubs.languages.typescript.parts import SHARED
+from ferrule.definitions.stubs.languages.typescript.project import generated_files, project_files
 from ferrule.definitions.stubs.languages.typescript.wiring import config, service, setting_notes, tool_box
+
+_CHECKING = """
+    alternatives arrays checker definition document equality json numbers objects patternMachine patternTree patterns scalars
+    schema
+"""
+_CALLING = ("answers", "client", "errors", "events", "following", "host")
+_TOOLS = ("host", "logger", "settings", "tool")
+
+
+def support_names(*, is_client: bool, is_served: bool, is_remote: bool) -> list[str]:
+    """Which files a plan needs: a client, tools, tools that are served, tools that are done elsewhere."""
+    names = {*_CHECKING.split()}
+    names.update(_CALLING if is_client else _TOOLS)
+    if is_served:
+        names.add("mcp")
+    if is_remote:
+        names.update((*_CALLING, "remote"))
+    return sorted(names)
+
+
+@cache
+def support_text(name: str) -> str:
+    """One of them."""
+    return f"{SHARED}\n{(files(__package__) / 'support' / f'{name}.ts').read_text(encoding='utf-8')}"
+
 
 _TYPES = """
     CallOptions CallProgress Client ClientOptions Config Definition FerruleClient Logger NotImplementedError Promise Tool

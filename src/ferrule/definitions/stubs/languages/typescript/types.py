@@ -5,18 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from ferrule.definitions.stubs.languages.typescript.layout import (
-    LINE,
-    SOFT,
-    Doc,
-    Group,
-    IfBroken,
-    Indent,
-    joined,
-    listed,
-)
-from ferrule.definitions.stubs.languages.typescript.text import number, string
-from ferrule.model.type_tree import (
+from ferrule.contracts.type_tree import (
     Anything,
     Boolean,
     Constant,
@@ -31,6 +20,17 @@ from ferrule.model.type_tree import (
     TupleOf,
     Type,
 )
+from ferrule.definitions.stubs.languages.typescript.layout import (
+    LINE,
+    SOFT,
+    Doc,
+    Group,
+    IfBroken,
+    Indent,
+    joined,
+    listed,
+)
+from ferrule.definitions.stubs.languages.typescript.text import number, string
 
 Place = Literal["alone", "operand", "only item", "item"]
 """Where a type stands: by itself, before `[]` or `?`, or among the items of a tuple."""

@@ -7,11 +7,14 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from ferrule.contracts.language import Injected, Plan, ToolNote
+from ferrule.contracts.type_tree import Note
 from ferrule.definitions.stubs.languages.typescript.dependencies import Dependencies, ServiceFile
 from ferrule.definitions.stubs.languages.typescript.layout import LINE, After, Doc, Group, Indent, laid_out
-from ferrule.definitions.stubs.languages.typescript.naming import KEYWORDS, Names, camel_style
 from ferrule.definitions.stubs.languages.typescript.parts import SHARED, call, imported, signature, statement, unused
 from ferrule.definitions.stubs.languages.typescript.text import (
+    KEYWORDS,
+    Names,
+    camel_style,
     clause,
     comment,
     is_held,
@@ -20,7 +23,6 @@ from ferrule.definitions.stubs.languages.typescript.text import (
     said,
     string,
 )
-from ferrule.model.type_tree import Note
 from ferrule.model.value import JsonValue
 
 _BOX = "All tools, ready to be run. Services are made once."

@@ -1,0 +1,156 @@
+"""`ferrule check --fix`: shows what would change, asks, writes, and checks again. `definitions/compiler` decides what is safe."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from difflib import unified_diff
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+from ferrule.cli.check import Request, check, examine, exit_code
+from ferrule.cli.show.output import has_colour, write_report
+from ferrule.contracts.fix import Fixers
+from ferrule.contracts.registry import Registry
+from ferrule.definitions.compiler.check import check_file, merge
+from ferrule.definitions.compiler.discover import load
+from ferrule.definitions.compiler.filter import Filter
+from ferrule.definitions.compiler.fix import Mended, mend_text
+from ferrule.definitions.reporters.excerpt import cleaned
+from ferrule.definitions.rules.builtin import FIXERS
+from ferrule.errors import WorkspaceError
+from ferrule.model.diagnostic import Diagnostic, FileReport, Report
+from ferrule.model.document import Source
+from ferrule.workspace.parts import dialects, parts, rule_pages
+from ferrule.workspace.workspace import Workspace
+
+_fixers: Registry[Fixers] = Registry("dialect with fixes", FIXERS)
+_COLOURS = {"-": "\x1b[31m", "+": "\x1b[32m", "@": "\x1b[36m"}
+
+
+class Plan(NamedTuple):
+    """One file to change."""
+
+    file: str
+    """As shown to people; also where it is, seen from here."""
+    original: bytes
+    mended: Mended
+
+
+def fixers() -> dict[str, Fixers]:
+    """The fixers of each dialect that has some."""
+    return {name: _fixers.get(name) for name in _fixers.names()}
+
+
+def fixable_rules() -> frozenset[str]:
+    """Every rule that some fix answers."""
+    return frozenset(rule for fixers in _fixers for rule in fixers.rules)
+
+
+def mend(workspace: Workspace, request: Request, *, only_diff: bool, is_sure: bool) -> int:
+    """Mend a workspace and check it again; gives the exit code of the last check."""
+    report = examine(workspace, request)
+    plans = list(_plans(workspace, request, report))
+    stream = sys.stdout if only_diff else sys.stderr
+    for plan in plans:
+        stream.writelines(_diff(plan, has_colour(stream)))
+    stream.flush()
+    if not plans or only_diff:
+        sys.stderr.write(_counted(plans, "can be mended") + "\n")
+        if not only_diff:
+            write_report(report, format=request.format, output=request.output, is_strict=request.is_strict)
+        return exit_code(report, request)
+    if not is_sure and not _agreed(plans):
+        sys.stderr.write("nothing was changed\n")
+        return exit_code(report, request)
+    for plan in plans:
+        _write(plan)
+    sys.stderr.write(_counted(plans, "mended") + "\n\n")
+    return check(workspace, request)
+
+
+def _plans(workspace: Workspace, request: Request, report: Report) -> Iterator[Plan]:
+    fixable = fixable_rules()
+    judge = _judge(workspace, request)
+    for file in dict.fromkeys(found.file for found in report.diagnostics if found.rule in fixable):
+        relative = os.path.relpath(os.path.abspath(file), workspace.root).replace(os.sep, "/")
+        source = load(os.path.abspath(file), relative)
+        dialect = judge.report_of(source).dialect
+        if dialect is None or dialect not in _fixers.names():
+            continue
+        mended = mend_text(source, dialects.get(dialect), _fixers.get(dialect), judge.diagnostics_of)
+        if mended is not None:
+            yield Plan(file, source.data, mended)
+
+
+class Judge(NamedTuple):
+    """How a changed text is judged before it is written: by the same rules, and the same filter, as the check."""
+
+    report_of: Callable[[Source], FileReport]
+    diagnostics_of: Callable[[Source], list[Diagnostic]]
+
+
+def _judge(workspace: Workspace, request: Request) -> Judge:
+    settings = workspace.rule_settings(request.options["now"], request.options["compat"])
+    wishes = workspace.settings.check
+    select = (*wishes.select, *request.options["select"])
+    ignore = (*wishes.ignore, *request.options["ignore"])
+    chosen = Filter.of(select, ignore, wishes.suppress, rule_pages)
+
+    def report_of(source: Source) -> FileReport:
+        return check_file(source, parts(), settings)
+
+    def diagnostics_of(source: Source) -> list[Diagnostic]:
+        return chosen.of_file(source.file, merge(report_of(source), [], chosen.active))
+
+    return Judge(report_of, diagnostics_of)
+
+
+def _diff(plan: Plan, in_colour: bool) -> Iterator[str]:
+    before, after = (text.split("\n") for text in (plan.mended.before, plan.mended.after))
+    name = cleaned(plan.file)
+    for line in unified_diff(before, after, name, name, lineterm=""):
+        text = cleaned(line.rstrip("\r"))
+        colour = _COLOURS.get(line[:1]) if in_colour else None
+        yield f"{colour}{text}\x1b[0m\n" if colour else f"{text}\n"
+
+
+def _agreed(plans: list[Plan]) -> bool:
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise WorkspaceError("--fix asks before it changes files and nobody is here to answer; add --yes, or --diff")
+    return click.confirm(f"Change {_files(plans)}?", err=True)
+
+
+def _counted(plans: list[Plan], verb: str) -> str:
+    count = sum(len(plan.mended.rules) for plan in plans)
+    if not count:
+        return f"nothing {verb}"
+    return f"{count} problem{'' if count == 1 else 's'} in {_files(plans)} {verb}"
+
+
+def _files(plans: list[Plan]) -> str:
+    return f"{len(plans)} file{'' if len(plans) == 1 else 's'}"
+
+
+def _write(plan: Plan) -> None:
+    """Replace a file whole, or not at all; a file that changed meanwhile is left alone."""
+    target = Path(os.path.realpath(plan.file))
+    try:
+        if target.read_bytes() != plan.original:
+            raise WorkspaceError(f"{plan.file} was changed by someone else meanwhile; run the command again")
+        with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:
+            try:
+                file.write(plan.mended.data)
+                file.flush()
+                os.fsync(file.fileno())
+                os.chmod(file.name, target.stat().st_mode)
+                os.replace(file.name, target)
+            except BaseException:
+                os.unlink(file.name)
+                raise
+    except OSError as error:
+        raise WorkspaceError(f"cannot write {plan.file}: {error.strerror}") from None

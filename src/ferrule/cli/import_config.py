@@ -1,0 +1,77 @@
+"""`ferrule serve --import-config FILE`: the servers of a desktop client become servers of the workspace, pinned and governed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from ferrule.access.keys import Access
+from ferrule.app.imports.mcp import with_server
+from ferrule.app.imports.secret_file import keep_secrets, variables
+from ferrule.app.lock.pinning import accept, review
+from ferrule.app.lock.reviews import Review
+from ferrule.cli.loop import run_command
+from ferrule.definitions.compiler.seal import KEY_FILE, PUBLIC_FILE, make_key, trust
+from ferrule.definitions.reporters.excerpt import cleaned
+from ferrule.infra.atomic_files import write_whole
+from ferrule.infra.lockfile.file import shown, write_lock
+from ferrule.settings import FILE_NAME, load_settings
+from ferrule.workspace.client_config import Taken, servers_in
+from ferrule.workspace.workspace import Workspace
+
+
+def take_over(path: str, file: str) -> None:
+    """Write the servers of a client into the workspace's settings, keep their secrets in its file of secrets, and pin what they
+    say about their tools. What is there already stays. Raises FerruleError."""
+    root = Workspace.open(path).root
+    taken = servers_in(Path(file).expanduser(), variables(root), lambda problem: click.echo(problem, err=True))
+    known = load_settings(root).mcp.servers
+    added = [one for one in taken if one.name not in known]
+    _write_settings(root, added)
+    keep_secrets(root, {name: value for one in added for name, value in one.secrets.items()})
+    if not (root / KEY_FILE).exists():
+        trust(root / PUBLIC_FILE, make_key(root / KEY_FILE))
+    for one in taken:
+        state = "taken over" if one in added else "is in ferrule.toml already, and stays as it is"
+        kept = f"; {', '.join(one.secrets)} went into .env" if one in added and one.secrets else ""
+        click.echo(f"{one.name}: {state}{kept}", err=True)
+        for note in one.notes if one in added else ():
+            click.echo(f"{one.name}: note: {cleaned(note)}", err=True)
+    _pin(root)
+    click.echo(
+        f"Now take these servers out of {file} and give the client Ferrule instead: ferrule serve --snippet …\n",
+        err=True,
+    )
+
+
+def _pin(root: Path) -> None:
+    """Pin what is new; whatever changed since it was pinned stays blocked, as always."""
+    click.echo("looking at what they offer …", err=True)
+    found = run_command(review(Workspace.open(root)))
+    at = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    if any(one.is_first and not one.problem for one in found.servers):
+        write_lock(root, accept(found, Access(root).local_owner().principal, at, None, firsts=True))
+    for one in found.servers:
+        for line in _about(one):
+            click.echo(cleaned(line), err=True)
+
+
+def _about(one: Review) -> Iterator[str]:
+    if one.problem:
+        yield f"{one.key}: cannot be looked at: {one.problem}; mend it, then 'ferrule lock'"
+        return
+    yield f"{one.key}: {len(one.offered)} tool{'s' * (len(one.offered) != 1)}"
+    for name, why in one.unfit.items():
+        yield f"  ! {shown(name)} cannot become a tool: {why}"
+
+
+def _write_settings(root: Path, added: Iterable[Taken]) -> None:
+    file = root / FILE_NAME
+    text = before = file.read_text(encoding="utf-8") if file.exists() else ""
+    for one in added:
+        text = with_server(text, one.name, one.server)
+    if text != before:
+        write_whole(file, text.encode())

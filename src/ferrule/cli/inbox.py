@@ -1,0 +1,58 @@
+"""The workspace opened for the person who runs a command: its inbox as theirs, and the tools that they may name.
+
+Used by commands that answer (`pending`, `approve`, `settle`, …) and by `disable` and `enable`. It recovers what a crash left
+behind before anybody looks. It does not print.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import NamedTuple
+
+from ferrule.access.keys import Access
+from ferrule.app.app import App
+from ferrule.app.assembly import open_app
+from ferrule.errors import AccessError, WorkspaceError
+from ferrule.model.approval import ADMIN, Identity
+from ferrule.model.hints import nearest
+from ferrule.runtime.approval.inbox import Inbox
+
+
+class Desk(NamedTuple):
+    """Who sits there, and what they have in front of them."""
+
+    app: App
+    inbox: Inbox
+    identity: Identity
+
+
+@asynccontextmanager
+async def sit_down(path: str) -> AsyncIterator[Desk]:
+    """The desk of whoever runs a command: FERRULE_TOKEN, else the owner of the workspace."""
+    async with open_app(path, tends=False) as app:
+        identity = Access(app.root).local_owner()
+        await app.calls.recover()  # so that what a crash left behind is in the inbox, whoever looks first
+        await app.calls.sweep()
+        yield Desk(app, app.inbox(identity), identity)
+
+
+def demand_admin(identity: Identity) -> None:
+    """Raises AccessError unless this identity may change switches, rules and keys."""
+    if ADMIN not in identity.scopes:
+        raise AccessError(f"{identity.principal} came by {identity.channel}, which does not hold the admin scope")
+
+
+async def tool_named(app: App, name: str) -> tuple[str, str]:
+    """The id of a tool, and a note about it. A tool that is gone from the catalog can be switched by its id."""
+    ids = list(dict.fromkeys(app.catalog.named(name)))
+    off = {switch.tool_id for switch in await app.store.switched_off()}
+    if name in ids or name in off:
+        return name, ""
+    if len(ids) == 1:
+        return ids[0], ""
+    if ids:
+        raise WorkspaceError(f"{name!r} means several tools: {', '.join(ids)}; name one of them")
+    hint = nearest(name, [listed.tool.tool_id for listed in app.catalog.preferred()])
+    note = f"there is no tool {name!r} in the catalog" + (f" ({hint})" if hint else "")
+    return name, f"{note}; should it come, this holds for it"

@@ -1,0 +1,216 @@
+"""Describes the types of a schema's values, as the languages of stubs see them.
+
+`definitions/stubs` makes a tree from each schema; a language (`contracts/language.py`) writes it as source text.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from ferrule.model.value import JsonValue
+
+
+class Anything(msgspec.Struct, frozen=True):
+    """Any JSON value."""
+
+
+class Null(msgspec.Struct, frozen=True):
+    """`null` and nothing else."""
+
+
+class Boolean(msgspec.Struct, frozen=True):
+    """`true` or `false`."""
+
+
+class Integer(msgspec.Struct, frozen=True):
+    """A number without a fraction; `2.0` is one. The bounds are inclusive and None where the schema states none."""
+
+    minimum: int | None = None
+    maximum: int | None = None
+
+
+class Number(msgspec.Struct, frozen=True):
+    """Any number."""
+
+
+class Text(msgspec.Struct, frozen=True):
+    """A string."""
+
+    format: str = ""
+    """`date-time`, `uuid`, `uri`, …: told to the reader, never checked (as calls do not check it); `binary` where the schema says
+    `contentEncoding: base64`."""
+
+
+class Constant(msgspec.Struct, frozen=True):
+    """One value: text, a number or a boolean."""
+
+    value: str | int | float | bool
+
+
+class ListOf(msgspec.Struct, frozen=True):
+    """Any number of values of one type."""
+
+    item: Type
+
+
+class TupleOf(msgspec.Struct, frozen=True):
+    """Values by position. Fewer than all of them may be there: `required` says how many must be."""
+
+    items: tuple[Type, ...]
+    required: int
+    rest: Type | None
+    """What may follow them; None when nothing may."""
+
+
+class MapOf(msgspec.Struct, frozen=True):
+    """An object with any names."""
+
+    value: Type
+
+
+class Nullable(msgspec.Struct, frozen=True):
+    """`null` or the type inside, which is not nullable itself."""
+
+    inner: Type
+
+
+class Named(msgspec.Struct, frozen=True):
+    """A type that the tree declares. Types may refer to themselves through these."""
+
+    name: str
+
+
+Type = Anything | Null | Boolean | Integer | Number | Text | Constant | ListOf | TupleOf | MapOf | Nullable | Named
+
+
+class Words(msgspec.Struct, frozen=True, kw_only=True):
+    """What a reader is told beside a type."""
+
+    description: str = ""
+    """As in the schema: it may have lines, and any characters at all."""
+    limits: tuple[str, ...] = ()
+    """What the type cannot say and the schema checks, a short clause each: `at most 40 characters`, `matches ^[a-z]+$`."""
+    default: JsonValue = None
+    """Documented, never filled in (AML-31)."""
+    has_default: bool = False
+    examples: tuple[JsonValue, ...] = ()
+    is_deprecated: bool = False
+
+
+SILENT = Words()
+
+
+class Member(msgspec.Struct, frozen=True, kw_only=True):
+    """A member of a record."""
+
+    name: str
+    """On the wire: any text, also an empty one."""
+    type: Type
+    is_required: bool
+    words: Words = SILENT
+
+
+Openness = Literal["closed", "silent", "open"]
+"""Whether a record takes members that it does not name: none; any, because nothing was said; or it says which."""
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """An object with members. Required, optional and nullable are three different things: see `Member` and `Nullable`."""
+
+    name: str
+    members: tuple[Member, ...]
+    openness: Openness
+    extra: Type | None
+    """The type of members that it does not name; None when closed. Those of an `open` record are kept when a value is decoded and
+    encoded again; those of a `silent` one may be dropped."""
+    pointer: str
+    words: Words = SILENT
+
+
+EnumerationKind = Literal["string", "integer"]
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """One value of an enumeration."""
+
+    value: str | int
+    word: str
+    """What to make its identifier of: never empty, and different from every other of the enumeration."""
+
+
+class Enumeration(msgspec.Struct, frozen=True, kw_only=True):
+    """A closed set of texts or of integers. (Sets of other and of mixed values are unions of constants.)"""
+
+    name: str
+    kind: EnumerationKind
+    choices: tuple[Choice, ...]
+    pointer: str
+    words: Words = SILENT
+
+
+JsonKind = Literal["object", "array", "string", "number", "boolean"]
+"""What a JSON parser sees of a value. Integers are numbers."""
+
+
+class Variant(msgspec.Struct, frozen=True, kw_only=True):
+    """One of the types of a union."""
+
+    word: str
+    """What to make its identifier of: different from every other of the union."""
+    type: Type
+    tags: tuple[str | int | bool, ...]
+    """The values of the union's tag that mean this variant; empty in a union without a tag."""
+    pointer: str
+    """Where its schema stands, as a `$ref` would write it (`#/$defs/Pet/oneOf/0`; `~` and `/` in names are `~0` and `~1`, `%` is
+    `%25`, anything else stands as it is)."""
+    kinds: tuple[JsonKind, ...] = ()
+    """The kinds of its values. Without a tag, a value is of the first variant that has its kind among these and whose schema
+    accepts it: several variants may stand at one place (`type: [string, object]`) and are told apart by their kinds then."""
+
+
+class Union(msgspec.Struct, frozen=True, kw_only=True):
+    """A value of one of several types. No variant is nullable, and no two have the same type."""
+
+    name: str
+    variants: tuple[Variant, ...]
+    tag: str | None
+    """The member whose value says which variant it is: required in every variant, which are records all. None where there is
+    none, and the schemas decide."""
+    pointer: str
+    words: Words = SILENT
+
+
+class Alias(msgspec.Struct, frozen=True, kw_only=True):
+    """Another name of a type: of a root that is no object, or of a shared definition that is none."""
+
+    name: str
+    type: Type
+    pointer: str
+    words: Words = SILENT
+
+
+Declaration = Record | Enumeration | Union | Alias
+
+
+class Note(msgspec.Struct, frozen=True):
+    """Where a type is looser than a reader of the schema would expect."""
+
+    pointer: str
+    """A JSON pointer into the schema: `#/properties/when`."""
+    message: str
+
+
+class TypeTree(msgspec.Struct, frozen=True):
+    """The types of one schema."""
+
+    root: Named
+    """Always declared: `GetWeatherInput`, `GetWeatherOutput`."""
+    declarations: tuple[Declaration, ...]
+    """The root first, then in the order in which a reader meets them."""
+    notes: tuple[Note, ...] = ()
+
+    def declared(self, name: str) -> Declaration:
+        """The declaration of a name."""
+        return next(each for each in self.declarations if each.name == name)

@@ -1,0 +1,102 @@
+"""Names the native fields of a tool: those of its own definition that no canonical field holds, such as `transport` and
+`permission_profile.risk_level`.
+
+A conversion into another format has no words for them and reports them by these names; the way back looks for them by the
+same names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ferrule.definitions.content.extension import decoded
+from ferrule.model.loss import EXTENSION
+from ferrule.model.tool import FACT_NAMES, Tool
+
+Block = dict[str, Any]
+
+_AML = frozenset(
+    {"spec_version", "tool_id", "version", "status", "type", "approval_required", "max_calls_per_run", EXTENSION}
+)
+_AML_BLOCKS = {"meta": frozenset({"name", "description", "owner", "tags"}), "interface": frozenset({"input", "output"})}
+_OXP = frozenset({"id", "name", "description", "version", "output_schema", "requirements"})
+_OXP_INPUT = frozenset({"parameters", EXTENSION})
+_ADL_ITEM = frozenset({"id", "name", "description", "tags", "schema"})
+_AGENT_TOOL = frozenset(
+    {"schema_version", "tool_id", "namespace", "name", "description", "lifecycle", "tool_kind", "title", "search_hint",
+     "version", "aliases", "capability_refs", EXTENSION}
+)  # fmt: skip
+_AGENT_TOOL_BLOCKS = {
+    "input_contract": frozenset({"schema", "model_input_schema", "runtime_input_schema", "strict"}),
+    "output_contract": frozenset({"structured_schema"}),
+    "tool_interface": frozenset(
+        {"schema_version", "interface_id", "tool_id", "inferred_facts", "model_input_schema", "runtime_input_schema",
+         "output_schema", "required_credentials", *FACT_NAMES}
+    ),
+    "execution_profile": frozenset({"schema_version", "execution_profile_id"}),
+    "permission_profile": frozenset({"schema_version", "permission_profile_id", "approval_required", "credential_refs"}),
+}  # fmt: skip
+_PYTHON = frozenset({"input_contract", "tool_interface", "permission_profile", "execution_profile"})
+_LISTED = frozenset(
+    {"type", "name", "title", "description", "parameters", "parametersJsonSchema", "parameters_json_schema",
+     "input_schema", "inputSchema", "outputSchema", "function", "toolSpec"}
+)  # fmt: skip
+"""Members of an entry in the list of a server or provider that fields of the tool repeat."""
+
+
+def beyond(tool: Tool) -> Block:
+    """By dotted name, with what is said."""
+    payload = decoded(tool.payload)
+    if not isinstance(payload, dict):
+        return {}
+    return dict(_READERS.get(tool.dialect, _listed)(payload))
+
+
+def _aml(payload: Block) -> Iterator[tuple[str, Any]]:
+    return _members(payload, _AML, _AML_BLOCKS)
+
+
+def _agent_tool(payload: Block) -> Iterator[tuple[str, Any]]:
+    return _members(payload, _AGENT_TOOL, _AGENT_TOOL_BLOCKS)
+
+
+def _oxp(payload: Block) -> Iterator[tuple[str, Any]]:
+    wrapper = payload.get("input_schema")
+    is_wrapped = isinstance(wrapper, dict) and "parameters" in wrapper  # a later draft has the schema itself there
+    return _members(payload, _OXP if is_wrapped else _OXP | {"input_schema"}, {"input_schema": _OXP_INPUT})
+
+
+def _adl(payload: Block) -> Iterator[tuple[str, Any]]:
+    return _members(payload, frozenset({EXTENSION}), {"tool": _ADL_ITEM})
+
+
+def _python(payload: Block) -> Iterator[tuple[str, Any]]:
+    return _members(payload, _PYTHON, {})
+
+
+def _listed(payload: Block) -> Iterator[tuple[str, Any]]:
+    definition = payload.get("definition", payload)
+    for members in (definition, _block(definition, "function"), _block(definition, "toolSpec")):
+        yield from _members(members, _LISTED, {}) if isinstance(members, dict) else ()
+
+
+def _members(value: Block, known: frozenset[str], blocks: dict[str, frozenset[str]]) -> Iterator[tuple[str, Any]]:
+    for key, member in value.items():
+        if key in blocks and isinstance(member, dict):
+            yield from ((f"{key}.{name}", one) for name, one in member.items() if name not in blocks[key])
+        elif key not in known and key not in blocks:
+            yield key, member
+
+
+def _block(value: Any, key: str) -> Any:
+    return value.get(key) if isinstance(value, dict) else None
+
+
+_READERS: dict[str, Callable[[Block], Iterator[tuple[str, Any]]]] = {
+    "aml": _aml,
+    "adl": _adl,
+    "oxp": _oxp,
+    "agent_tool": _agent_tool,
+    "python": _python,
+}

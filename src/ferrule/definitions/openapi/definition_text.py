@@ -1,0 +1,165 @@
+"""Writes the definition file of a tool: what its operation says, and placeholders for what OpenAPI does not say and AML asks
+(when to use it, what it does to the world, who owns it).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, NamedTuple
+
+from ferrule.definitions.openapi.drafts import KIND, SOURCE, Draft, facts_as_json
+from ferrule.definitions.openapi.front_matter import Memo, flow_of, line_of, mapping_lines, remembered, text_of, whole
+from ferrule.definitions.openapi.wording import bounded, shown
+from ferrule.model.tool import FACT_NAMES
+
+_RELEASE = re.compile(r"(?:0|[1-9][0-9]{0,8})(?:\.(?:0|[1-9][0-9]{0,8})){2}")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_EFFECTS = {
+    "POST": "Sends data to {api}, which may create or change something there.",
+    "PUT": "Replaces data in {api}.",
+    "PATCH": "Changes data in {api}.",
+    "DELETE": "Deletes data in {api}, which may not be undone.",
+}
+_MOST_EXAMPLE = 2_000
+_INFERRED = ", ".join(FACT_NAMES)
+"""Nobody stated any of them."""
+
+
+class Surroundings(NamedTuple):
+    """What all tools of a document share."""
+
+    api: str
+    """Its title."""
+    api_version: str
+    owner: str
+    date: str
+    """When deprecated tools were last updated; empty when nobody says."""
+
+
+def definition_text(draft: Draft, around: Surroundings, memo: Memo) -> str:
+    """The file of a tool."""
+    operation, heading = draft.operation, draft.operation.heading
+    version = around.api_version if _RELEASE.fullmatch(around.api_version) else "1.0.0"
+    status = "deprecated" if operation.is_deprecated else "active" if draft.is_ready else "draft"
+    lines = [
+        f'spec_version: "1.2"\ntool_id: {line_of(draft.name)}\nversion: "{version}"\nstatus: {status}\nmeta:\n'
+        f"  name: {line_of(draft.title)}\n  description: {text_of(draft.description, 1)}\n  owner: {line_of(around.owner)}"
+    ]
+    if heading.tags:
+        lines.append(f"  tags: [{', '.join(map(flow_of, dict.fromkeys(heading.tags)))}]")
+    if around.date and operation.is_deprecated:
+        lines.append(f"  last_updated: {line_of(around.date)}")
+    lines.append(f"type: {'retrieval' if draft.is_reading else 'action'}\ninterface:\n  input:")
+    mapping_lines(draft.sending.schema, 2, lines, memo)
+    lines.append("  output:")
+    remembered(draft.answering.schema, 2, lines, memo)
+    if draft.answering.errors:
+        lines.append("error_codes:")
+        mapping_lines(draft.answering.errors, 1, lines, memo)
+    lines.append("transport:")
+    _transport(draft.transport, lines, memo)
+    lines.append(_guidance(draft, around.api))
+    _extension(draft, lines, memo)
+    return whole(lines, _body(draft, around))
+
+
+def _transport(transport: dict[str, Any], lines: list[str], memo: Memo) -> None:
+    credentials = transport["credentials"]
+    mapping_lines({key: value for key, value in transport.items() if key != "credentials"}, 1, lines, memo)
+    lines.append("  credentials:")
+    remembered(credentials, 2, lines, memo)
+
+
+def _extension(draft: Draft, lines: list[str], memo: Memo) -> None:
+    """What the canonical model knows of an operation and AML has no words for."""
+    lines.append(f"x-ferrule:\n  tool_kind: {KIND}")
+    if not draft.is_reading:
+        facts = facts_as_json(draft.facts)
+        if facts:
+            lines.append("  facts:")
+            mapping_lines(facts, 2, lines, memo)
+    heading, access = draft.operation.heading, draft.access
+    named = f"operation_id: {line_of(heading.operation_id)}\n      " if heading.operation_id else ""
+    lines.append(
+        f"  inferred_facts: [{_INFERRED}]\n  external_mappings:\n    - source: {SOURCE}\n      {named}"
+        f"method: {line_of(heading.method)}\n      path: {line_of(heading.template)}\n"
+        f"      server_url: {line_of(draft.address.url)}\n"
+        f"      security_scheme_refs: [{', '.join(map(flow_of, access.refs))}]"
+    )
+    if draft.paging:
+        lines.append("      pagination:")
+        mapping_lines({**draft.paging, "inferred": True}, 4, lines, memo)
+
+
+def _guidance(draft: Draft, api: str) -> str:
+    wanted = draft.title[:1].lower() + draft.title[1:] if not draft.title[:2].isupper() else draft.title
+    where = api or "the service"
+    if draft.is_reading:
+        use, avoid = (
+            f"The task needs what {where} gives for: {wanted}",
+            "The answer is known already from an earlier call",
+        )
+    else:
+        use, avoid = (
+            f"The user wants this done in {where}: {wanted}",
+            "Nobody asked for it, or the arguments are guessed",
+        )
+    made = f"use_guidance:\n  use_when:\n    - {line_of(use)}\n  avoid_when:\n    - {line_of(avoid)}"
+    if draft.is_reading:
+        return made
+    effects = _EFFECTS.get(draft.operation.heading.method, _EFFECTS["POST"]).format(api=where)
+    return f"{made}\n  side_effects: {line_of(effects)}"
+
+
+def _body(draft: Draft, around: Surroundings) -> str:
+    """The Markdown below the front matter: the whole description, and an example."""
+    operation = draft.operation
+    heading = operation.heading
+    parts: list[str] = []
+    whole = operation.description.strip()
+    if whole and (len(whole) > len(draft.description) or "\n" in whole):
+        parts += ["# Purpose", bounded(whole, 8_000)]
+    of = " ".join(filter(None, (around.api, around.api_version)))
+    notes = [f"From `{heading.method} {heading.template}`{f' of {of}' if of else ''}."]
+    if operation.docs_url:
+        notes.append(f"More: {operation.docs_url}")
+    example = _example(draft)
+    if example:
+        notes.append(f"An example of what is sent:\n\n```json\n{example}\n```")
+    parts += ["# Notes", "\n\n".join(notes)]
+    return _CONTROL.sub("", "\n\n".join(parts))
+
+
+def _example(draft: Draft) -> str:
+    body = draft.operation.body
+    if body is None:
+        return ""
+    for media in body.media:
+        if media.media_type == draft.sending.media_type:
+            for example in media.examples:
+                written = shown_whole(example)
+                if written:
+                    return written
+    return ""
+
+
+def shown_whole(value: Any) -> str:
+    """A value as JSON, where it is not long."""
+    short = shown(value)
+    if short or not isinstance(value, dict | list):
+        return short
+    try:
+        written = json.dumps(value, ensure_ascii=False, indent=2)
+    except (TypeError, ValueError, RecursionError):
+        return ""
+    return written if len(written) <= _MOST_EXAMPLE else ""
+
+
+def owner_of(info: dict[str, Any], namespace: str) -> str:
+    """Who owns the tools: whom the document names, else the namespace."""
+    contact = info.get("contact")
+    name = contact.get("name") if isinstance(contact, dict) else None
+    if isinstance(name, str) and name.strip():
+        return bounded(" ".join(name.split()), 80)
+    return namespace

@@ -1,0 +1,260 @@
+"""Turns an operation of any version into a 3.1 document of its own: the operation, and the schemas and schemes it needs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ferrule.definitions.openapi.read import METHODS, OpenApi
+from ferrule.definitions.openapi.shape import Answer, Body, Media, Operation, Parameter, mapping
+from ferrule.model.value import Path
+from ferrule.schema.references import Broken, refs_in
+
+VERSION = "3.1.1"
+PREFIX = "#/components/schemas/"
+_MOST_SCHEMAS = 150
+"""More than these are left out of a tool's own document; each tool has its own."""
+_MAPS = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
+_LISTS = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
+_SINGLE = frozenset(
+    ["items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames", "unevaluatedItems",
+     "unevaluatedProperties", "contentSchema"]
+)  # fmt: skip
+_USUAL_STYLE = {"query": "form", "cookie": "form"}
+
+
+def escaped(step: str) -> str:
+    """A step of a JSON pointer in a reference, which takes percent signs for the beginning of an escape."""
+    return step.replace("~", "~0").replace("/", "~1").replace("%", "%25")
+
+
+def place_of(path: str, method: str) -> Path:
+    """Where an operation stands in a document."""
+    if method.lower() in (*METHODS, "query"):
+        return ("paths", path, method.lower())
+    return ("paths", path, "additionalOperations", method)
+
+
+def put_into(item: dict[str, Any], method: str, operation: dict[str, Any]) -> None:
+    """Put an operation into a path item."""
+    if method.lower() in (*METHODS, "query"):
+        item[method.lower()] = operation
+    else:
+        item.setdefault("additionalOperations", {})[method] = operation
+
+
+def version_for(method: str, operation: dict[str, Any]) -> str:
+    """The version of OpenAPI that has words for an operation: 3.1, unless it needs those of 3.2."""
+    parameters = operation.get("parameters", ())
+    is_newer = method.lower() not in METHODS or any(each.get("in") == "querystring" for each in parameters)
+    return "3.2.0" if is_newer else VERSION
+
+
+class Modern:
+    """Writes operations of one document anew."""
+
+    def __init__(self, document: OpenApi) -> None:
+        self._document = document
+        self._is_old = document.version in ("2.0", "3.0")
+        self._names: dict[str, str] = {}
+        self._schemas: dict[str, Any] = {}
+        self._needs: dict[str, tuple[str, ...]] = {}
+        self._within: tuple[str, ...] = ()
+
+    def document_of(self, operation: Operation, server: str, schemes: tuple[str, ...]) -> dict[str, Any]:
+        """The operation, alone in a document."""
+        heading = operation.heading
+        own = f"#/paths/{escaped(heading.template)}/{heading.method.lower()}"
+        self._within = () if self._is_old else (f"{own}/requestBody/", f"{own}/responses/")
+        written = self._operation(operation)
+        made: dict[str, Any] = {"openapi": version_for(heading.method, written)}
+        info = {"title": self._document.title or "API", "version": self._document.api_version or "1.0.0"}
+        made["info"] = info
+        if server:
+            made["servers"] = [{"url": server}]
+        item: dict[str, Any] = {}
+        put_into(item, heading.method, written)
+        made["paths"] = {heading.template: item}
+        components: dict[str, Any] = {}
+        schemas = self._closure(written)
+        if schemas:
+            components["schemas"] = schemas
+        known, _ = self._document.security_schemes
+        security = {name: self._scheme(known[name]) for name in schemes if isinstance(known.get(name), dict)}
+        if security:
+            components["securitySchemes"] = security
+        if components:
+            made["components"] = components
+        return made
+
+    def _operation(self, operation: Operation) -> dict[str, Any]:
+        heading = operation.heading
+        made: dict[str, Any] = {}
+        for key, value in (
+            ("operationId", heading.operation_id),
+            ("summary", operation.summary),
+            ("description", operation.description),
+            ("tags", list(heading.tags)),
+        ):
+            if value:
+                made[key] = value
+        if operation.is_deprecated:
+            made["deprecated"] = True
+        if operation.docs_url:
+            made["externalDocs"] = {"url": operation.docs_url}
+        if operation.parameters:
+            made["parameters"] = [self._parameter(each) for each in operation.parameters]
+        if operation.body is not None:
+            made["requestBody"] = self._body(operation.body)
+        made["responses"] = {answer.status: self._answer(answer) for answer in operation.answers} or {
+            "default": {"description": "What the service answers."}
+        }
+        if operation.security is not None:
+            made["security"] = [dict(each) for each in operation.security]
+        made |= {key: value for key, value in heading.value.items() if str(key).startswith("x-") and key != "x-ferrule"}
+        return made
+
+    def _parameter(self, parameter: Parameter) -> dict[str, Any]:
+        made: dict[str, Any] = {"name": parameter.name, "in": parameter.place}
+        if parameter.is_required:
+            made["required"] = True
+        if parameter.description:
+            made["description"] = parameter.description
+        if parameter.is_deprecated:
+            made["deprecated"] = True
+        if parameter.media_type:
+            made["content"] = {parameter.media_type: {"schema": self.schema(parameter.schema)}}
+            return made
+        if parameter.style != _USUAL_STYLE.get(parameter.place, "simple") and parameter.style != "tabDelimited":
+            made["style"] = parameter.style
+        if parameter.explode != (parameter.style == "form"):
+            made["explode"] = parameter.explode
+        if parameter.is_reserved:
+            made["allowReserved"] = True
+        made["schema"] = self.schema(parameter.schema)
+        if parameter.examples:
+            made["example"] = parameter.examples[0]
+        return made
+
+    def _body(self, body: Body) -> dict[str, Any]:
+        made: dict[str, Any] = {"description": body.description} if body.description else {}
+        made["content"] = {media.media_type: self._media(media) for media in body.media}
+        return {**made, "required": True} if body.is_required else made
+
+    def _media(self, media: Media) -> dict[str, Any]:
+        made: dict[str, Any] = {}
+        if media.schema is not None:
+            made["schema"] = self.schema(
+                {"type": "array", "items": media.schema} if media.is_sequence else media.schema
+            )
+        if media.encoding:
+            made["encoding"] = media.encoding
+        if media.examples:
+            made["example"] = media.examples[0]
+        return made
+
+    def _answer(self, answer: Answer) -> dict[str, Any]:
+        made: dict[str, Any] = {"description": answer.description or "The answer."}
+        if answer.media:
+            made["content"] = {media.media_type: self._media(media) for media in answer.media}
+        if answer.headers:
+            made["headers"] = {name: {"schema": {"type": "string"}} for name in answer.headers}
+        return made
+
+    def _scheme(self, scheme: dict[str, Any]) -> dict[str, Any]:
+        if scheme.get("type") == "basic":
+            return {"type": "http", "scheme": "basic"}
+        if scheme.get("type") == "oauth2" and "flow" in scheme:
+            flow = {"accessCode": "authorizationCode", "application": "clientCredentials"}.get(
+                str(scheme["flow"]), str(scheme["flow"])
+            )
+            urls = {key: scheme[key] for key in ("authorizationUrl", "tokenUrl") if key in scheme}
+            return {"type": "oauth2", "flows": {flow: {**urls, "scopes": mapping(scheme, "scopes")}}}
+        return scheme
+
+    def _closure(self, written: Any) -> dict[str, Any]:
+        """The schemas that something refers to, and those they refer to."""
+        wanted = [ref.removeprefix(PREFIX) for ref in refs_in(written)]
+        found: dict[str, Any] = {}
+        for name in wanted:  # grows while it is walked
+            plain = name.replace("~1", "/").replace("~0", "~")
+            if plain in found or plain not in self._schemas:
+                continue
+            if len(found) >= _MOST_SCHEMAS:
+                found[plain] = {"description": "Left out here: there would be too many."}
+                continue
+            found[plain] = self._schemas[plain]
+            wanted += self._needs[plain]
+        return dict(sorted(found.items()))
+
+    def schema(self, written: Any) -> Any:
+        """A schema in the words of 3.1, with references to components only."""
+        if not isinstance(written, dict):
+            return written if isinstance(written, bool) else {}
+        made: dict[str, Any] = {}
+        for key, value in written.items():
+            if key == "$ref":
+                made["$ref"] = self._referred(value)
+            elif key in _MAPS and isinstance(value, dict):
+                made[key] = {name: self.schema(member) for name, member in value.items()}
+            elif key in _LISTS and isinstance(value, list):
+                made[key] = [self.schema(member) for member in value]
+            elif key in _SINGLE and isinstance(value, dict):
+                made[key] = self.schema(value)
+            elif key == "discriminator":
+                made[key] = self._discriminator(value)
+            else:
+                made[key] = value
+        if made.get("$ref") == "":
+            del made["$ref"]
+        return _renewed(made) if self._is_old else made
+
+    def _discriminator(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return {"propertyName": value}
+        known = mapping(value, "mapping") if isinstance(value, dict) else {}
+        if not known:
+            return value
+        return {
+            **value,
+            "mapping": {word: self._referred(ref) if isinstance(ref, str) and "/" in ref else ref for word, ref in known.items()},
+        }  # fmt: skip
+
+    def _referred(self, ref: Any) -> str:
+        """A reference to a component, or within the operation; nothing for one that leads nowhere."""
+        if isinstance(ref, str) and ref.startswith(self._within):
+            return ref
+        try:
+            target = self._document.references.follow(ref, ())
+        except Broken:
+            return ""
+        name = self._names.get(target.key)
+        if name is None:
+            name, number = target.name or "Schema", 1
+            while name in self._schemas:
+                number += 1
+                name = f"{target.name}{number}"
+            self._names[target.key] = name
+            self._schemas[name] = {}
+            self._schemas[name] = made = self.schema(target.value)
+            self._needs[name] = tuple(each.removeprefix(PREFIX) for each in refs_in(made))
+        return PREFIX + escaped(name)
+
+
+def _renewed(schema: dict[str, Any]) -> dict[str, Any]:
+    """Words of 3.0 and 2.0 that 3.1 has others for."""
+    is_nullable = schema.pop("nullable", False) is True or schema.pop("x-nullable", False) is True
+    for key, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
+        if isinstance(schema.get(key), bool) and schema.pop(key) and bound in schema:
+            schema[key] = schema.pop(bound)
+    if "example" in schema and "examples" not in schema:
+        schema["examples"] = [schema.pop("example")]
+    if schema.get("type") == "file":
+        schema["type"], schema["format"] = "string", "binary"
+    if not is_nullable:
+        return schema
+    if isinstance(schema.get("type"), str):
+        schema["type"] = [schema["type"], "null"]
+        if isinstance(schema.get("enum"), list) and None not in schema["enum"]:
+            schema["enum"] = [*schema["enum"], None]
+        return schema
+    return {"anyOf": [schema, {"type": "null"}]}

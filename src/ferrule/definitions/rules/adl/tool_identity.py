@@ -1,0 +1,60 @@
+"""Two rules about what a tool of a manifest is called: two tools with one id, and one tool that goes by two names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from ferrule.contracts.rule import Subject
+from ferrule.definitions.rules.adl.tools import tool_items, user_tools
+from ferrule.model.diagnostic import Finding, Severity
+
+
+class DuplicateToolId:
+    """Every tool of a manifest has an id of its own.
+
+    Why: the id becomes a file and a symbol; the second would overwrite the first.
+    Bad:  tools: [{id: search, …}, {id: search, …}]
+    Good: tools: [{id: search_orders, …}, {id: search_customers, …}]
+    """
+
+    code: ClassVar = "ADL-9"
+    name: ClassVar = "duplicate-tool-id"
+    severity: ClassVar = Severity.ERROR
+    since: ClassVar = "0.1"
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """Each id that was used before, at its later place."""
+        seen: set[str] = set()
+        for tool in tool_items(subject):
+            if tool.id is None:
+                continue
+            if tool.id in seen:
+                message = f"another tool of this manifest has the id {tool.id!r}"
+                yield Finding(self.code, (*tool.path, "id"), message, hint="give it an id of its own, or remove it")
+            seen.add(tool.id)
+
+
+class DifferingToolName:
+    """A user-defined tool's `name` is its `id`.
+
+    Why: some targets call the function by its name, others by its id; where the two agree it makes no difference.
+    Bad:  {id: search_orders, name: Search orders}
+    Good: {id: search_orders, name: search_orders}
+    """
+
+    code: ClassVar = "ADL-16"
+    name: ClassVar = "differing-tool-name"
+    severity: ClassVar = Severity.WARNING
+    since: ClassVar = "0.1"
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """Each name that is not the id; not asked when either is in error."""
+        for tool in user_tools(subject):
+            written = tool.value.get("name")
+            if tool.id is None or written == tool.id or not isinstance(written, str):
+                continue
+            if subject.is_reported((*tool.path, "id")) or subject.is_reported((*tool.path, "name")):
+                continue
+            message = f"the name {written[:60]!r} differs from the id {tool.id!r}"
+            yield Finding(self.code, (*tool.path, "name"), message, self.severity, "use one name for both")

@@ -1,0 +1,96 @@
+"""Three rules about schemas outside AML's subset: they point elsewhere, are no objects at their root, or name formats that the
+runtime does not enforce.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from ferrule.contracts.expect import show
+from ferrule.contracts.rule import Subject
+from ferrule.definitions.rules.aml.interface import REFUSED, SIDES, keywords, schemas
+from ferrule.definitions.rules.aml.unremarkable import FORMATS
+from ferrule.model.diagnostic import Finding, Severity
+from ferrule.model.hints import nearest
+
+
+class RefusedReference:
+    """Interface schemas stand on their own: no `$ref`, `$id`, `definitions`, `$defs`, `$anchor`, `$recursiveRef` or
+    `$dynamicRef`, and no alias that makes a schema contain itself.
+
+    Why: a schema is handed to the model as it stands, and models do not follow references.
+    Bad:  items: {$ref: "#/definitions/address"}
+    Good: items: {type: string, format: email}
+    """
+
+    code: ClassVar[str] = "AML-26"
+    name: ClassVar[str] = "refused-reference"
+    severity: ClassVar[Severity] = Severity.ERROR
+    since: ClassVar[str] = "0.1"
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """One finding per refused keyword."""
+        if REFUSED.isdisjoint(keywords(subject)):
+            return
+        for path, schema, _ in schemas(subject):
+            if REFUSED.isdisjoint(schema):
+                continue
+            for keyword in schema:
+                if keyword in REFUSED:
+                    hint = "write the schema out where it is used"
+                    message = f"`{keyword}` is not part of AML's JSON Schema"
+                    yield Finding(self.code, (*path, keyword), message, hint=hint, on_key=True)
+
+
+class UntypedRoot:
+    """`interface.input` and `interface.output` have `type: object` at their root.
+
+    Why: arguments and results travel as JSON objects.
+    Bad:  output: {type: array, items: {type: string}}
+    Good: output: {type: object, properties: {names: {type: array, items: {type: string}}}}
+    """
+
+    code: ClassVar[str] = "AML-25"
+    name: ClassVar[str] = "untyped-interface-root"
+    severity: ClassVar[Severity] = Severity.ERROR
+    since: ClassVar[str] = "0.1"
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """A finding at the root's `type`, or at the side when it has none."""
+        for side in SIDES:
+            schema = subject.get("interface", side)
+            if not isinstance(schema, dict) or schema.get("type") == "object":
+                continue
+            path = ("interface", side, "type")
+            if "type" not in schema:
+                yield Finding(self.code, path, f"`interface.{side}` has no `type: object`", hint="add it at the root")
+            elif not subject.has_error_below(path):
+                message = f"the root of `interface.{side}` must have `type: object`, that word alone"
+                yield Finding(self.code, path, message, hint="make any other value a property of an object")
+
+
+class UnsupportedFormat:
+    """`format` is one of those the runtime enforces: date, date-time, time, email, uri, uuid, ipv4, ipv6.
+
+    Why: any other format is a remark that nobody checks.
+    Bad:  format: hostname
+    Good: format: uri
+    """
+
+    code: ClassVar[str] = "AML-30"
+    name: ClassVar[str] = "unsupported-format"
+    severity: ClassVar[Severity] = Severity.WARNING
+    since: ClassVar[str] = "0.1"
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """A finding at each other format."""
+        if "format" not in keywords(subject):
+            return
+        for path, schema, _ in schemas(subject):
+            if "format" in schema:
+                value = schema["format"]
+                if isinstance(value, str) and value not in FORMATS:
+                    message = f"the format {show(value)} is not enforced"
+                    hint = nearest(value, FORMATS) or "say in `description` what is expected, or give a `pattern`"
+                    yield Finding(self.code, (*path, "format"), message, Severity.WARNING, hint)

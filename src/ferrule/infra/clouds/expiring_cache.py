@@ -1,0 +1,108 @@
+"""Keeps values that cost a question until they expire. Several callers that want one at the same moment share one question.
+
+A caller that stops waiting does not take the answer away from the others; when nobody waits any more, the question is
+dropped. A failure is never kept. One event loop does not wait for another's question.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Hashable
+from typing import Generic, NamedTuple, TypeVar
+
+T = TypeVar("T")
+
+_MOST = 4_096
+
+
+class Fresh(NamedTuple, Generic[T]):
+    """A value, and for how many seconds it may be kept."""
+
+    value: T
+    seconds: float
+
+    def __repr__(self) -> str:
+        return f"Fresh(…, {self.seconds})"  # a finished task prints its result, and asyncio prints tasks
+
+
+class _Flight(Generic[T]):
+    __slots__ = ("task", "waiters")
+
+    def __init__(self, task: asyncio.Task[Fresh[T]]) -> None:
+        self.task = task
+        self.waiters = 0
+
+
+class Kept(Generic[T]):
+    """Values by key, at most `most` of them; the one kept longest makes way."""
+
+    def __init__(self, tick: Callable[[], float] | None = None, *, most: int = _MOST) -> None:
+        """`tick` gives seconds and never goes back; the event loop's clock when not given."""
+        self._tick = tick or _loop_time
+        self._most = most
+        self._values: OrderedDict[Hashable, tuple[T, float]] = OrderedDict()
+        self._flights: dict[Hashable, _Flight[T]] = {}
+
+    async def get(self, key: Hashable, ask: Callable[[], Awaitable[Fresh[T]]]) -> T:
+        """The value kept under a key, or what `ask` gives. Raises what `ask` raises."""
+        found = self._values.get(key)
+        if found is not None and self._tick() < found[1]:
+            return found[0]
+        flight = self._flights.get(key)
+        if flight is None or not _can_be_joined(flight.task):
+            flight = self._flights[key] = _Flight(asyncio.ensure_future(_asked(ask)))
+            flight.task.add_done_callback(lambda task: self._landed(key, task))
+        return (await self._wait(key, flight)).value
+
+    def forget(self, is_meant: Callable[[Hashable], bool]) -> None:
+        """Drop what is kept under such keys. An answer that is still on its way goes to those who wait, and is not kept."""
+        for shelf in (self._values, self._flights):
+            for key in [key for key in shelf if is_meant(key)]:
+                del shelf[key]
+
+    async def _wait(self, key: Hashable, flight: _Flight[T]) -> Fresh[T]:
+        flight.waiters += 1
+        try:
+            return await asyncio.shield(flight.task)
+        finally:
+            flight.waiters -= 1
+            if not flight.waiters and not flight.task.done():
+                if self._flights.get(key) is flight:
+                    del self._flights[key]
+                flight.task.cancel()
+
+    def _landed(self, key: Hashable, task: asyncio.Task[Fresh[T]]) -> None:
+        flight = self._flights.get(key)
+        failed = task.cancelled() or task.exception() is not None
+        if flight is None or flight.task is not task:
+            return
+        del self._flights[key]
+        if failed:
+            return
+        value, seconds = task.result()
+        if seconds > 0:
+            self._values[key] = (value, self._tick() + seconds)
+            self._values.move_to_end(key)
+            self._trim()
+
+    def _trim(self) -> None:
+        """Let go of what has run out, as far as it stands first, and of what is too much."""
+        now = self._tick()
+        while self._values:
+            first = next(iter(self._values))
+            if len(self._values) <= self._most and now < self._values[first][1]:
+                return
+            del self._values[first]
+
+
+async def _asked(ask: Callable[[], Awaitable[Fresh[T]]]) -> Fresh[T]:
+    return await ask()
+
+
+def _can_be_joined(task: asyncio.Task[Fresh[T]]) -> bool:
+    return not task.done() and task.get_loop() is asyncio.get_running_loop()
+
+
+def _loop_time() -> float:
+    return asyncio.get_running_loop().time()

@@ -1,0 +1,223 @@
+"""Recent activity of a ledger: what calls did in the last hour, how systems do, and since when calls wait for a person.
+
+It follows the ledger only while somebody asks. The first look begins at the row from an hour ago; each further one reads
+what is new, rows of other processes too. Reading goes in small steps, so that calls are not kept waiting, and one reading
+serves all who ask meanwhile. A system's health is judged by what its latest calls met. No calls, no verdict.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from statistics import median
+from typing import Literal, NamedTuple
+
+from ferrule.contracts.store import Store
+from ferrule.errors import LedgerDamaged
+from ferrule.ledger.history.activity import MINUTE, MINUTES, Activity, Reached, Scope, Seen
+from ferrule.ledger.history.histogram import together
+from ferrule.model.journal import OpenCall, StoredEntry
+
+_STEP = 250
+"""Rows at once: a few milliseconds of work."""
+
+
+class Lately:
+    """What calls did in the last hour, for one process."""
+
+    def __init__(
+        self, store: Store, now: Callable[[], int], system_of: Callable[[str], str | None] = lambda tool_id: None
+    ) -> None:
+        """`now`: microseconds since 1970, never before the ledger's latest row. `system_of`: as in `Activity`."""
+        self._store = store
+        self._now = now
+        self._activity = Activity(system_of)
+        self._seq = 0
+        """The last row that was read."""
+        self._hash = b""
+        """Its hash; empty while none was read."""
+        self._at = 0
+        self._reading: asyncio.Task[None] | None = None
+
+    async def caught_up(self, within: float) -> bool:
+        """Read what is new, for so many seconds at most; the rest is read behind. True when nothing is left. Raises
+        LedgerError."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + within
+        if self._reading is not None and not self._reading.done():
+            await asyncio.wait({self._reading}, timeout=within)  # it began before whoever asks now: look once more
+            if not self._reading.done():
+                return False
+        if self._reading is None or self._reading.done():
+            self._reading = asyncio.create_task(self._read(), name="ferrule counts what calls did")
+        reading = self._reading
+        await asyncio.wait({reading}, timeout=max(0.0, until - loop.time()))
+        if not reading.done():
+            return False
+        reading.result()
+        return True
+
+    def seen(self, scope: Scope) -> Seen:
+        """What calls of a scope did, as far as it was read."""
+        return self._activity.seen(scope, self._now())
+
+    def systems(self) -> dict[str, list[tuple[int, Reached]]]:
+        """What calls of each system did, as far as it was read."""
+        return self._activity.systems(self._now())
+
+    @property
+    def read_until(self) -> int:
+        """The time of the last row that was read: microseconds since 1970."""
+        return self._at
+
+    async def aclose(self) -> None:
+        """Stop reading."""
+        reading, self._reading = self._reading, None
+        if reading is not None:
+            reading.cancel()
+            with suppress(asyncio.CancelledError):
+                await reading
+
+    async def _read(self) -> None:
+        await self._store.flush()
+        since = (self._now() // MINUTE - MINUTES + 1) * MINUTE
+        if self._at < since:  # nobody asked for long: what is between is too old to count
+            self._begin(await self._store.seq_at(since) - 1)
+        while rows := await self._next():
+            for row in rows:
+                if self._activity.lacks(row):
+                    earlier = await self._store.rows_of(row.call)
+                    self._activity.learn(one for one in earlier if one.seq < row.seq)
+                self._activity.take(row)
+            self._seq, self._hash, self._at = rows[-1].seq, rows[-1].hash, rows[-1].at
+            await asyncio.sleep(0)
+        self._activity.trim(self._now())
+
+    async def _next(self) -> list[StoredEntry]:
+        """The next rows. The last one that was read comes once more: when it is another now, the ledger was put back to an
+        earlier state meanwhile, and everything is read again."""
+        if not self._hash:
+            return await self._store.rows_after(self._seq, _STEP)
+        rows = await self._store.rows_after(self._seq - 1, _STEP + 1)
+        if rows and (rows[0].seq, rows[0].hash) == (self._seq, self._hash):
+            return rows[1:]
+        self._activity.forget()
+        since = (self._now() // MINUTE - MINUTES + 1) * MINUTE
+        self._begin(await self._store.seq_at(since) - 1)
+        return await self._store.rows_after(self._seq, _STEP)
+
+    def _begin(self, seq: int) -> None:
+        """Go on after a row; what is between it and the last one is not counted."""
+        if seq != self._seq:
+            self._activity.forget_open()
+        self._seq, self._hash, self._at = seq, b"", 0
+
+
+class Wait(NamedTuple):
+    """A question to a person."""
+
+    seq: int
+    """The call's last row when it was read."""
+    asked_at: int
+    """Microseconds since 1970."""
+    is_for_people: bool
+    """False for what waits for a reply queue, or for the client that called."""
+
+
+class Waits:
+    """The waits of one ledger."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._known: dict[str, Wait] = {}
+
+    async def of(self, opened: Sequence[OpenCall]) -> dict[str, Wait]:
+        """Those of these open calls that wait for a person. They are all that are open: others are forgotten."""
+        new = [one for one in opened if one.call not in self._known or self._known[one.call].seq != one.seq]
+        rows = await self._store.rows_of_calls([one.call for one in new]) if new else {}
+        fresh = {one.call: wait_in(rows.get(one.call, ()), one.seq) for one in new}
+        self._known = {one.call: fresh.get(one.call) or self._known[one.call] for one in opened}
+        return {call: wait for call, wait in self._known.items() if wait.is_for_people}
+
+
+def wait_in(rows: Sequence[StoredEntry], seq: int) -> Wait:
+    """What a call's rows say it waits for. Of one that was answered, nobody is waited for any more."""
+    asking = next((row for row in reversed(rows) if row.kind in ("parked", "unknown")), None)
+    if asking is None:
+        return Wait(seq, 0, False)
+    try:
+        segment = asking.segment()
+    except LedgerDamaged:  # the inbox cannot show it either; an audit tells what is wrong
+        return Wait(seq, asking.at, False)
+    request = segment.request
+    is_reply = request is not None and request.requirement.is_reply_only
+    is_answered = request is not None and request.purpose == "input" and rows[-1].kind == "answered"
+    is_for_people = not (is_reply or is_answered or "client_requests" in segment.notes)
+    return Wait(seq, request.requested_at if request is not None else asking.at, is_for_people)
+
+
+Health = Literal["healthy", "slow", "failing", "quiet"]
+LATELY = 5 * MINUTE
+_FAILING_SHARE = 0.2
+_SLOWER = 2.0
+_SLOWER_MICROSECONDS = 100_000
+"""By so much, and so many times what is usual, before anybody is told."""
+
+Minutes = Sequence[tuple[int, Reached]]
+
+
+class Verdict(NamedTuple):
+    """How a system does."""
+
+    health: Health
+    calls: int
+    """In the last hour."""
+    unreached: int
+    p95: float | None
+    """Of its latest calls, in microseconds."""
+    since: int | None
+    """When it began to be slow or to fail: microseconds since 1970."""
+    last_at: int | None
+    """The last minute with calls."""
+
+
+def verdict_of(minutes: Minutes, now: int) -> Verdict:
+    """How a system does, by its minutes of the last hour that have calls, the oldest first."""
+    if not minutes:
+        return Verdict("quiet", 0, 0, None, None, None)
+    latest = [pair for pair in minutes if pair[0] > now - LATELY - MINUTE] or [minutes[-1]]
+    p95 = together(reached.latency for _, reached in latest).percentile(0.95)
+    usual = median(reached.latency.percentile(0.95) or 0.0 for _, reached in minutes)
+    health: Health = "healthy"
+    since = None
+    if _fails(latest):
+        health, since = "failing", _since(minutes, [_fails([pair]) for pair in minutes])
+    elif _is_slow(p95, usual):
+        health = "slow"
+        since = _since(minutes, [_is_slow(reached.latency.percentile(0.95), usual) for _, reached in minutes])
+    return Verdict(
+        health,
+        sum(reached.calls for _, reached in minutes),
+        sum(reached.unreached for _, reached in minutes),
+        p95,
+        since,
+        minutes[-1][0],
+    )
+
+
+def _fails(minutes: Minutes) -> bool:
+    calls = sum(reached.calls for _, reached in minutes)
+    return sum(reached.unreached for _, reached in minutes) >= max(1, calls * _FAILING_SHARE)
+
+
+def _is_slow(p95: float | None, usual: float) -> bool:
+    return p95 is not None and p95 >= max(usual * _SLOWER, usual + _SLOWER_MICROSECONDS)
+
+
+def _since(minutes: Minutes, is_bad: list[bool]) -> int:
+    """The first minute of the last stretch that is bad throughout."""
+    first = len(minutes) - 1
+    while first > 0 and is_bad[first - 1]:
+        first -= 1
+    return minutes[first][0]

@@ -1,0 +1,176 @@
+"""Parts of a call's story: how long each phase took, how one input differs from another, and records as JSON.
+
+`story` puts them together. Pure functions over segments and JSON values; they do not know rows of other calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from ferrule.ledger.history.details import milliseconds
+from ferrule.model.approval import Answer, ApprovalRequest
+from ferrule.model.journal import Header, HookRun, Mutation, Segment, StoredEntry, phase_times
+from ferrule.model.lifecycle import PHASES, Phase
+from ferrule.model.result import SCHEMA_VERSION
+from ferrule.model.retry import Attempt
+from ferrule.model.timestamps import iso
+
+
+def who_and_what(header: Header) -> dict[str, Any]:
+    """For whom which tool was called, through what."""
+    names = (
+        "tool_id", "tool_name", "tool_version", "tool_digest", "namespace", "dialect", "is_read_only", "principal",
+        "agent", "channel", "tenant", "run_id", "surface_id", "catalog_digest", "policy_digest",
+    )  # fmt: skip
+    return {name: getattr(header, name) for name in names}
+
+
+def mutation_records(mutations: Sequence[Mutation], invocation_id: str, created_at: int) -> list[dict[str, Any]]:
+    """The changes of an input as the standard's records, each referring to what the one before made of it (AT-150, AT-151)."""
+    stem, records = invocation_id.replace("inv_", "mut_", 1), []
+    names = _inputs_between(mutations)
+    for number, mutation in enumerate(mutations):
+        record = msgspec.structs.asdict(mutation)
+        at = record.pop("at")
+        records.append(
+            {
+                "schema_version": SCHEMA_VERSION,
+                "mutation_id": f"{stem}.{number}",
+                "invocation_id": invocation_id,
+                **record,
+                "changed_fields": list(mutation.changed_fields),
+                "from_input_ref": f"{invocation_id}/{names[number]}",
+                "to_input_ref": f"{invocation_id}/{names[number + 1]}",
+                "created_at": iso(created_at + at // 1000),
+                "after_ms": milliseconds(at),
+            }
+        )
+    return records
+
+
+def _inputs_between(mutations: Sequence[Mutation]) -> list[str]:
+    """What the input is called before, between and after its changes: what a person was asked about has a name of its own,
+    what one hook left to the next has a number."""
+    names: list[str] = []
+    for number, mutation in enumerate(mutations):
+        is_own = number == 0 or (mutation.from_input == "permission_input" and mutation.from_input not in names)
+        names.append(mutation.from_input if is_own else f"input.{number}")
+    return [*names, "call_input"]
+
+
+def attempt_record(attempt: Attempt) -> dict[str, Any]:
+    """An attempt that failed and was followed by another."""
+    record = attempt.to_record()
+    started, ended = record.pop("started"), record.pop("ended")
+    return {**record, "after_ms": milliseconds(started), "duration_ms": milliseconds(ended - started)}
+
+
+def hook_record(run: HookRun, invocation_id: str, tool_id: str, created_at: int) -> dict[str, Any]:
+    """A run of a hook."""
+    return {
+        **run.to_record(invocation_id, tool_id, created_at),
+        "after_ms": milliseconds(run.started),
+        "duration_ms": milliseconds(run.ended - run.started),
+    }
+
+
+def request_record(request: ApprovalRequest) -> dict[str, Any]:
+    """A question to a person."""
+    record: dict[str, Any] = msgspec.to_builtins(request)
+    for name in ("binding", "seal"):  # proofs for the inbox, of no use to a reader
+        record.pop(name, None)
+    return {**record, "requested_at": iso(request.requested_at), "expires_at": iso(request.expires_at)}
+
+
+def answer_record(answer: Answer) -> dict[str, Any]:
+    """A person's answer."""
+    return {
+        "verdict": answer.verdict,
+        "by": answer.by,
+        "channel": answer.channel,
+        "answered_at": iso(answer.answered_at),
+        "reason": answer.reason,
+    }
+
+
+class PhaseRun(msgspec.Struct, frozen=True):
+    """One run of a phase; a call that waited goes through some phases twice."""
+
+    phase: Phase
+    is_run: bool
+    end: int = 0
+    """Nanoseconds since the call was planned."""
+    duration: int | None = None
+    """Nanoseconds; None for the first phase after a wait, whose beginning nobody recorded."""
+
+    def to_record(self) -> dict[str, Any]:
+        """As JSON."""
+        record: dict[str, Any] = {"phase": self.phase, "ran": self.is_run}
+        if self.is_run:
+            record["ended_after_ms"] = milliseconds(self.end)
+            record["duration_ms"] = None if self.duration is None else milliseconds(self.duration)
+        return record
+
+
+def phase_runs(rows: Sequence[StoredEntry], segments: Sequence[Segment]) -> tuple[PhaseRun, ...]:
+    """Every run of a phase in order; those that did not run stand where they would have."""
+    runs: list[PhaseRun] = []
+    before: int | None = 0
+    for row, segment in zip(rows, segments, strict=True):
+        for phase, end in phase_times(segment):
+            runs.append(PhaseRun(phase, True, end, None if before is None else max(0, end - before)))
+            before = end
+        if row.kind != "started":  # after any other row the call waited for somebody
+            before = None
+    return tuple(_with_gaps(runs))
+
+
+def _with_gaps(runs: list[PhaseRun]) -> list[PhaseRun]:
+    done = {run.phase for run in runs}
+    for number, phase in enumerate(PHASES):
+        if phase not in done:
+            later = {*PHASES[number + 1 :]}
+            place = next((at for at, run in enumerate(runs) if run.phase in later), len(runs))
+            runs.insert(place, PhaseRun(phase, False))
+    return runs
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """One field that differs."""
+
+    path: str
+    """Dotted, from the top; `$` is the whole value."""
+    kind: str
+    """`added`, `removed` or `changed`."""
+    before: Any = None
+    after: Any = None
+
+
+def differences(before: Any, after: Any) -> tuple[Difference, ...]:
+    """Every field that differs, in the order of `before`, added ones last."""
+    return tuple(_walk(before, after, ""))
+
+
+def _walk(before: Any, after: Any, path: str) -> Iterator[Difference]:
+    if isinstance(before, dict) and isinstance(after, dict):
+        yield from _members(before, after, path)
+    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        for number, (old, new) in enumerate(zip(before, after, strict=True)):
+            yield from _walk(old, new, f"{path}[{number}]")
+    elif before != after or type(before) is not type(after):
+        yield Difference(path or "$", "changed", before, after)
+
+
+def _members(before: dict[str, Any], after: dict[str, Any], path: str) -> Iterator[Difference]:
+    for name, old in before.items():
+        place = f"{path}.{name}" if path else name
+        if name in after:
+            yield from _walk(old, after[name], place)
+        else:
+            yield Difference(place, "removed", before=old)
+    for name, new in after.items():
+        if name not in before:
+            yield Difference(f"{path}.{name}" if path else name, "added", after=new)

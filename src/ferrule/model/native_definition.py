@@ -1,0 +1,81 @@
+"""Reads from a tool's native payload what the canonical tool has no field for.
+
+Native references are the ids that a deferred reference carries for the system where the tool really lives (AT-180).
+Injected entries are what an ADL definition asks to be given besides its input (`inject`): the logger, the agent's
+config, its services. Stubs and `runtime/functions` use them; who makes the services is not known here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from ferrule.model.loss import EXTENSION
+from ferrule.model.tool import Tool
+
+
+class _Interface(msgspec.Struct):
+    native_ids: Any = None
+
+
+class _Transport(msgspec.Struct):
+    tool_name: Any = None
+
+
+class _Payload(msgspec.Struct):
+    external_mappings: Any = None
+    tool_interface: _Interface = msgspec.field(default_factory=_Interface)
+    transport: _Transport = msgspec.field(default_factory=_Transport)
+    extension: Any = msgspec.field(default=None, name=EXTENSION)
+    input_schema: Any = None
+
+
+_decode = msgspec.json.Decoder(_Payload).decode
+
+
+def native_ref(tool: Tool) -> dict[str, Any]:
+    """The first of `native_refs`; empty when none is known."""
+    return next(iter(native_refs(tool)), {})
+
+
+def native_refs(tool: Tool) -> tuple[dict[str, Any], ...]:
+    """The external mappings, its own or those under our key, else the interface's native ids, else the name at an MCP server.
+
+    An address of ours is never part of it: it may hold a credential, and nobody who searches needs it.
+    """
+    try:
+        payload = _decode(tool.payload)
+    except msgspec.DecodeError:  # no mapping, or something else where a mapping is usual
+        return ()
+    mappings = payload.external_mappings
+    if mappings is None:
+        mappings = _carried(payload.extension) or _carried(_member(payload.input_schema, EXTENSION))
+    found = tuple(each for each in mappings if isinstance(each, dict)) if isinstance(mappings, list) else ()
+    if found:
+        return found
+    if isinstance(payload.tool_interface.native_ids, dict):
+        return (payload.tool_interface.native_ids,)
+    named = payload.transport.tool_name
+    return ({"source": "mcp", "tool_name": named},) if isinstance(named, str) else ()
+
+
+def _carried(extension: Any) -> Any:
+    return _member(extension, "external_mappings")
+
+
+def _member(value: Any, key: str) -> Any:
+    return value.get(key) if isinstance(value, dict) else None
+
+
+LOGGER, CONFIG = "logger", "config"
+
+
+def entries_of(tool: Tool) -> tuple[str, ...] | None:
+    """What a tool's definition injects; None when its dialect knows no such thing."""
+    if tool.dialect != "adl":
+        return None
+    payload = msgspec.json.decode(tool.payload)
+    item = payload.get("tool") if isinstance(payload, dict) else None
+    inject = item.get("inject") if isinstance(item, dict) else None
+    return tuple(entry for entry in inject if isinstance(entry, str)) if isinstance(inject, list) else ()

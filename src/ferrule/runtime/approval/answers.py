@@ -1,0 +1,172 @@
+"""Answers and delegations: how each is sealed, and written as a row of the call's ledger. Pure.
+
+An answer is bound to one input. A delegation gives somebody else the right to answer and takes it from nobody; one that
+is not sealed, or was made by somebody who could not have answered, gives nothing. The call itself stays where it is.
+`inbox` stands above; nothing here commits a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
+
+import msgspec
+from msgspec.structs import replace
+
+from ferrule.model.approval import Answer, ApprovalRequest, Delegation, Identity, is_sealed, sealed
+from ferrule.model.failure import Stop
+from ferrule.model.journal import Entry, Mark, NewsBody, Payload, Segment, StoredEntry
+from ferrule.model.lifecycle import STATES
+from ferrule.model.news import facts_in
+from ferrule.runtime.approval.check import objection
+from ferrule.runtime.approval.key import ApprovalKey
+from ferrule.runtime.approval.story import Question
+
+_APPROVED = STATES.index("approved")
+
+
+def answer_of(
+    identity: Identity,
+    question: Question,
+    key: ApprovalKey,
+    *,
+    verdict: Literal["approve", "reject"],
+    binding: bytes,
+    reason: str | None,
+    now: int,
+) -> Answer:
+    """One identity's answer, sealed."""
+    answer = Answer(
+        invocation_id=question.request.invocation_id,
+        verdict=verdict,
+        by=identity.principal,
+        channel=identity.channel,
+        answered_at=now,
+        binding=binding,
+        groups=tuple(sorted(identity.groups)),
+        reason=reason or None,
+    )
+    return sealed(key.secret, answer)
+
+
+def answered_row(question: Question, answer: Answer, *, is_enough: bool, payload: Payload | None) -> Entry:
+    """The row of an approval. The edited input is personal, so it stands in the payload alone."""
+    state = "approved" if is_enough else "awaiting_approval"
+    # The wall clock may have been set back since the call was planned; its states go on in order all the same.
+    since_planned = max((answer.answered_at - question.created_at) * 1000, question.entered)
+    states = [since_planned << 5 | _APPROVED] if is_enough else []
+    segment = Segment(question.header, question.created_at, [], states, answer=answer)
+    mark = Mark(
+        state=state,
+        expires_at=question.request.expires_at,
+        tool_id=question.open.tool_id,
+        principal=question.open.principal,
+        agent=question.open.agent,
+        tenant=question.open.tenant,
+    )
+    call = question.request.invocation_id
+    return Entry("answered", call, answer.answered_at, question.tool, state, segment, payload, mark)
+
+
+def input_row(question: Question, answer: Answer, payload: Payload) -> Entry:
+    """The row of an answer to a tool that waits. What was answered is personal, so it stands in the payload alone."""
+    segment = Segment(question.header, question.created_at, [], [], answer=answer)
+    opened = question.open
+    mark = Mark(
+        state=opened.state,
+        expires_at=question.request.expires_at,
+        tool_id=opened.tool_id,
+        principal=opened.principal,
+        agent=opened.agent,
+        tenant=opened.tenant,
+    )
+    call = question.request.invocation_id
+    return Entry("answered", call, answer.answered_at, question.tool, opened.state, segment, payload, mark)
+
+
+def rejection(by: str, reason: str) -> Stop:
+    """How a rejected call ends."""
+    return Stop("approval_rejected", f"{by} rejected it: {reason}" if reason else f"{by} rejected it")
+
+
+def settlement(by: str, note: str, *, happened: bool) -> Stop:
+    """How a call ends whose outcome a person found out."""
+    because = f": {note}" if note else ""
+    if happened:
+        message = f"the tool acted, says {by}{because}; its output was lost when the process ended"
+        return Stop("partial_failure", message, "outcome_settled", state="succeeded")
+    message = f"the tool did not act, says {by}{because}; the call can be made again"
+    return Stop("execution_failed", message, "outcome_settled", recoverability="retry")
+
+
+DELEGATED = "delegated"
+_EVENT = f"tool.invocation.{DELEGATED}"
+_LONGEST = 200
+
+
+def delegation_of(
+    identity: Identity, call: str, key: ApprovalKey, *, to: str, reason: str | None, now: int
+) -> Delegation:
+    """One identity hands a call on, sealed."""
+    delegation = Delegation(
+        invocation_id=call,
+        by=identity.principal,
+        channel=identity.channel,
+        to=to,
+        delegated_at=now,
+        groups=tuple(sorted(identity.groups)),
+        reason=reason or None,
+    )
+    return sealed(key.secret, delegation)
+
+
+def delegation_row(delegation: Delegation, tool: str, audit_level: str) -> Entry:
+    """The row of a delegation. It moves nothing, so it is news of the call."""
+    happened = {"at": delegation.delegated_at, "event": _EVENT, "data": msgspec.to_builtins(delegation)}
+    body = NewsBody([happened], audit_level=audit_level)
+    return Entry("news", delegation.invocation_id, delegation.delegated_at, tool, DELEGATED, body)
+
+
+def delegations_in(news: Iterable[StoredEntry], request: ApprovalRequest, key: ApprovalKey) -> tuple[Delegation, ...]:
+    """The delegations of one request that count, oldest first. Raises LedgerDamaged."""
+    found: list[Delegation] = []
+    for fact in (fact for row in news if row.outcome == DELEGATED for fact in facts_in(row)):
+        delegation = _read(fact.data)
+        if delegation is not None and _counts(delegation, request, found, key):
+            found.append(delegation)
+    return tuple(found)
+
+
+def handed_on(request: ApprovalRequest, delegations: Sequence[Delegation]) -> ApprovalRequest:
+    """The request as it stands after these: with everybody who may answer it. A request to anybody stays one to anybody."""
+    demanded = request.requirement
+    if not demanded.approvers or not delegations:
+        return request
+    named = dict.fromkeys((*demanded.approvers, *(delegation.to for delegation in delegations)))
+    return replace(request, requirement=replace(demanded, approvers=tuple(named)))
+
+
+def name_problem(to: str) -> str | None:
+    """Why nobody can be called that; None when somebody can."""
+    if not to.strip() or to != to.strip() or to == "group:":
+        return "name the person, or the group as 'group:NAME'"
+    if len(to) > _LONGEST or not to.isprintable():
+        return "nobody has a name like that: it is too long, or holds characters that no name has"
+    return None
+
+
+def _read(data: dict[str, Any]) -> Delegation | None:
+    try:
+        return msgspec.convert(data, Delegation)
+    except msgspec.ValidationError:
+        return None
+
+
+def _counts(delegation: Delegation, request: ApprovalRequest, before: Sequence[Delegation], key: ApprovalKey) -> bool:
+    """True for one that was made here, of this request, by somebody who could answer it at that moment."""
+    if delegation.invocation_id != request.invocation_id or not is_sealed(key.secret, delegation):
+        return False
+    if not request.requested_at <= delegation.delegated_at < request.expires_at:
+        return False
+    standing = handed_on(request, before)
+    return objection(standing, name=delegation.by, channel=delegation.channel, groups=delegation.groups) is None

@@ -1,0 +1,43 @@
+"""Credentials in a request: where they stand, and putting them there. They are in no plan, no reference and no record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ferrule.contracts.credentials import Shown
+from ferrule.contracts.executor import ExecutionFailed
+from ferrule.model.credentials import Credentials
+from ferrule.runtime.executors.rest.mapping import Own
+from ferrule.runtime.executors.rest.values import is_cookie_value, quote
+
+NOTHING_SHOWN = Shown({})
+_COOKIE = "Cookie"
+
+
+def own_of(credentials: Credentials) -> Own:
+    """The places that credentials take for themselves."""
+    keys = [each for each in (credentials, *credentials.others) if each.scheme == "api-key"]
+    return Own(
+        frozenset(key.header.lower() for key in keys if key.place == "header"),
+        frozenset(key.place_name for key in keys if key.place == "query"),
+        frozenset(key.place_name for key in keys if key.place == "cookie"),
+    )
+
+
+def with_shown(path: str, headers: Sequence[tuple[str, str]], shown: Shown) -> tuple[str, list[tuple[str, str]]]:
+    """A path and headers with the credentials that stand in the query and in cookies. Raises ExecutionFailed."""
+    if shown.query:
+        pairs = "&".join(f"{quote(name)}={quote(value)}" for name, value in shown.query.items())
+        path = f"{path}{'&' if '?' in path else '?'}{pairs}"
+    if not shown.cookies:
+        return path, list(headers)
+    for name, value in shown.cookies.items():
+        if not (is_cookie_value(value) and is_cookie_value(name) and "=" not in name):
+            raise ExecutionFailed(
+                "credential_missing",
+                f"the secret for the cookie {name!r} has characters that no cookie can hold",
+                code="credential_shape",
+            )
+    written = [value for name, value in headers if name.lower() == "cookie"]
+    cookies = "; ".join([*written, *(f"{name}={value}" for name, value in shown.cookies.items())])
+    return path, [*(pair for pair in headers if pair[0].lower() != "cookie"), (_COOKIE, cookies)]

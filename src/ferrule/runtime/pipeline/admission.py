@@ -1,0 +1,90 @@
+"""Says whether a call may begin: idempotency keys, and how often a run may call (AML-102).
+
+One key, one effect, one answer; a key is scoped to tenant, principal and tool. A run that is a surface's life is counted
+by its session, when a call is about to run or to wait for a person, so that nobody is asked about a call that could not
+run. A run that several surfaces share is counted in the ledger, as calls start. Turns and locks are the scheduler's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import msgspec
+
+from ferrule.contracts.store import KeyHolder
+from ferrule.model.failure import Stop
+from ferrule.runtime.pipeline.call import Call, Replay
+
+KEY_CONFLICT = "idempotency_conflict"
+"""The error code of a call whose key was used for something else."""
+
+
+def scoped_key(call: Call) -> tuple[bytes, bytes]:
+    """The key as the ledger knows it, and the digest of the input it stands for."""
+    request = call.session.surface.request
+    state = hashlib.sha256(b"ferrule idempotency 1")
+    for part in (request.tenant, request.principal, call.prepared.tool_id, call.options.idempotency_key or ""):
+        text = part.encode("utf-8", "surrogatepass")
+        state.update(len(text).to_bytes(8, "big") + text)
+    return state.digest(), hashlib.sha256(_canonical(call.model_input)).digest()
+
+
+def _canonical(written: bytes) -> bytes:
+    """The same bytes for the same input, in whatever order and spacing its members were sent."""
+    try:
+        return msgspec.json.encode(msgspec.json.decode(written), order="deterministic")
+    except (msgspec.MsgspecError, RecursionError, UnicodeEncodeError):  # no input of any tool; refused where it is read
+        return written
+
+
+def held_by(holder: KeyHolder | None, key: tuple[bytes, bytes]) -> Stop | Replay | None:
+    """What a key that is taken means for a call: the first answer for the same input, a refusal for another."""
+    if holder is None:
+        return None
+    return Replay(holder.call) if holder.input_digest == key[1] else key_conflict(holder.call)
+
+
+def key_conflict(holder: str) -> Stop:
+    """An idempotency key that was used for something else."""
+    return Stop(
+        "invalid_arguments",
+        f"this idempotency key was used with other arguments, by {holder}; use a new key for a new request",
+        KEY_CONFLICT,
+    )
+
+
+def take(call: Call) -> Stop | None:
+    """Count a call in its session's run that neither ran nor waited for a person; gives the stop when that is used up."""
+    entry, surface = call.prepared.entry, call.session.surface
+    assert entry is not None  # resolve_tool stopped the call otherwise
+    is_counted = call.recorded is not None and call.recorded.mark_state != "queued"
+    if is_counted or surface.request.is_shared_run:
+        return None
+    limit, total = entry.max_calls_per_run, surface.max_tool_calls
+    if limit is None and total is None:
+        return None
+    used_up = call.session.take(call.prepared.tool_id, limit, total)
+    return limit_reached(call, used_up) if used_up is not None else None
+
+
+def shared_limits(call: Call) -> tuple[tuple[str, int], ...]:
+    """The limits of a run that several surfaces share: (tool id or `*`, calls allowed)."""
+    entry, surface = call.prepared.entry, call.session.surface
+    assert entry is not None
+    if not surface.request.is_shared_run:
+        return ()
+    limits = ((call.prepared.tool_id, entry.max_calls_per_run), ("*", surface.max_tool_calls))
+    return tuple((name, most) for name, most in limits if most is not None)
+
+
+def limit_reached(call: Call, what: str) -> Stop:
+    """The stop of a call whose run has used up a tool's calls, or (`*`) all of its own."""
+    entry = call.prepared.entry
+    assert entry is not None
+    if what == "*":
+        most = call.session.surface.max_tool_calls
+        message = f"this run may make at most {most} calls, and they are used up; end the run or raise max_tool_calls"
+    else:
+        most = entry.max_calls_per_run
+        message = f"tool {what!r} may be called at most {most} times in one run, and that is used up"
+    return Stop("policy_blocked", message, "call_limit_reached")

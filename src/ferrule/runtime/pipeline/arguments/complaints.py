@@ -1,0 +1,235 @@
+"""Says what is wrong with arguments, for the model that sent them: which field, what about it, what to change.
+
+Never a sensitive value and never the name of an internal field. The words are ours; the validator only says where and
+why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ferrule.model.hints import nearest
+from ferrule.model.value import Path, dig, dotted
+from ferrule.runtime.redaction.sensitive_input import Mask
+from ferrule.schema.internal_fields import InternalFields
+from ferrule.schema.schema_view import SchemaView, json_type
+
+if TYPE_CHECKING:
+    from jsonschema_rs import ValidationError
+
+
+SHOWN = 5
+"""How many problems are told."""
+_LISTED = 12
+_CUT = 60
+_A = {
+    "integer": "a whole number",
+    "number": "a number",
+    "string": "text",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "an object",
+    "null": "null",
+}
+_LIMITS = {
+    "minimum": "must be {limit} or more",
+    "maximum": "must be {limit} or less",
+    "exclusiveMinimum": "must be more than {limit}",
+    "exclusiveMaximum": "must be less than {limit}",
+    "minLength": "must have at least {limit} characters",
+    "maxLength": "must have at most {limit} characters",
+    "minItems": "must have at least {limit} members",
+    "maxItems": "must have at most {limit} members",
+    "minProperties": "must have at least {limit} fields",
+    "maxProperties": "must have at most {limit} fields",
+    "multipleOf": "must be a multiple of {multiple_of}",
+}
+_PLAIN = {
+    "uniqueItems": "must not have the same member twice",
+    "contains": "lacks a member that has to be in it",
+    "not": "has a form that is not allowed",
+    "falseSchema": "is not allowed; leave it out",
+    "propertyNames": "has a field whose name is not allowed",
+}
+
+
+class Complaint(NamedTuple):
+    """One thing that is wrong."""
+
+    path: Path
+    """Where, from the root of the arguments: of what is missing, where it would be."""
+    text: str
+
+
+class Complaints:
+    """How to speak about the arguments of one tool."""
+
+    __slots__ = ("_internal", "_mask", "_name", "_view")
+
+    def __init__(self, name: str, view: SchemaView, mask: Mask | None, internal: InternalFields) -> None:
+        self._name = name
+        self._view = view
+        self._mask = mask
+        self._internal = internal
+
+    def about(self, problem: str) -> str:
+        """One problem of the arguments as a whole: the end of a sentence that begins with "they"."""
+        return f"the arguments of {self._name!r} cannot be used: {problem}"
+
+    def of(self, errors: Iterable[ValidationError]) -> str:
+        """The first few of a validator's errors, as one message."""
+        told: dict[str, None] = {}
+        more = 0
+        for error in errors:
+            if len(told) >= SHOWN:
+                more += 1
+            else:
+                told.update((complaint.text, None) for complaint in self._complaints(error))
+        lines = list(told)[:SHOWN] or ["they do not fit"]
+        if len(told) + more > SHOWN:
+            lines.append(f"and {len(told) + more - SHOWN} more")
+        head = f"the arguments of {self._name!r} do not fit its schema"
+        return f"{head}: {lines[0]}" if len(lines) == 1 else "\n- ".join([f"{head}:", *lines])
+
+    def each(self, errors: Iterable[ValidationError], most: int) -> list[Complaint]:
+        """The first of a validator's errors by themselves, each with its place."""
+        told: dict[Complaint, None] = {}
+        for error in errors:
+            told.update(dict.fromkeys(self._complaints(error)))
+            if len(told) >= most:
+                break
+        return list(told)[:most]
+
+    def internal(self) -> str:
+        """The arguments hold a field that is not the model's to send. Its name is not told (AT-56)."""
+        known = self._known((self._view.root,))
+        fields = f"the fields are {_enumerated(known)}" if known else "it takes no fields"
+        return self.about(f"they hold a field that is not part of the tool's schema; {fields}")
+
+    def _complaints(self, error: ValidationError) -> list[Complaint]:
+        path: Path = tuple(error.instance_path)
+        kind = error.kind
+        facts = kind.as_dict()
+        if self._is_within_internal(path):
+            what = "what the runtime filled in does not fit; the definition or a hook has to change, not the arguments"
+            return [Complaint((), what)]
+        match kind.name:
+            case "required" | "dependentRequired":
+                return [] if self._is_secret_name(path, facts["property"]) else [_missing(path, facts["property"])]
+            case "additionalProperties" | "unevaluatedProperties":
+                return [self._unknown(path, name, error) for name in facts["unexpected"][:SHOWN]]
+            case "anyOf" | "oneOf" if "context" in facts:
+                return self._alternatives(path, facts["context"], error)
+        told = f"{self._complaint(kind.name, facts, path)}{self._given(path, error.instance)}"
+        return [Complaint(path, f"{_field(path)} {told}")]
+
+    def _complaint(self, keyword: str, facts: dict[str, Any], path: Path) -> str:
+        if keyword == "type":
+            return f"must be {_either(facts['types'])}"
+        is_hidden = self._mask is not None and self._mask.hides(path)
+        if keyword == "enum":
+            return "has to be one of its allowed values" if is_hidden else f"must be {_options(facts['options'])}"
+        if keyword == "const":
+            return "has to be its one allowed value" if is_hidden else f"must be {_shown(facts['expected_value'])}"
+        if keyword == "pattern":
+            pattern = str(facts["pattern"])
+            return f"must match the pattern {pattern}" if len(pattern) <= 2 * _CUT else "does not match its pattern"
+        if keyword in _LIMITS:
+            return _LIMITS[keyword].format(**facts)
+        return _PLAIN.get(keyword, f"does not satisfy `{keyword}`")
+
+    def _given(self, path: Path, value: Any) -> str:
+        """What was sent, where it may be repeated. A tool with fields to hide gets types alone: values stray."""
+        if self._mask is not None or self._internal or not isinstance(value, str | int | float | bool | None):
+            return f"; it is {_A[json_type(value)]}"
+        return f"; it is {_shown(value)}"
+
+    def _unknown(self, path: Path, name: str, error: ValidationError) -> Complaint:
+        around = dig(self._view.root, tuple(error.schema_path[:-1]))
+        known = self._known((around,)) if isinstance(around, dict) else []
+        hint = nearest(name, known)
+        if hint is None:
+            hint = f"the fields are {_enumerated(known)}" if known else "leave it out"
+        return Complaint((*path, name), f"{_field((*path, name))} is not a field of this tool; {hint}")
+
+    def _alternatives(
+        self, path: Path, context: list[list[ValidationError]], error: ValidationError
+    ) -> list[Complaint]:
+        """What is wrong with a value that fits none of several forms: with the form it is nearest to."""
+        if not context:
+            return [Complaint(path, f"{_field(path)} fits more than one of its forms; make it fit one")]
+        types = [_wanted_type(branch, path) for branch in context]
+        if all(types):
+            wanted = [word for branch in types for word in branch]
+            return [Complaint(path, f"{_field(path)} must be {_either(wanted)}{self._given(path, error.instance)}")]
+        near = [branch for branch, wanted in zip(context, types, strict=True) if not wanted and branch]
+        if not near:
+            none = f"{_field(path)} fits none of its allowed forms{self._given(path, error.instance)}"
+            return [Complaint(path, none)]
+        best = min(near, key=lambda branch: (_is_other_kind(branch), len(branch)))
+        return [complaint for one in best for complaint in self._complaints(one)]
+
+    def _known(self, schemas: Iterable[Any]) -> list[str]:
+        """The property names a model may know of."""
+        names: dict[str, None] = {}
+        for schema in self._view.about(schemas, negated=False):
+            properties = schema.get("properties")
+            if isinstance(properties, dict):
+                names.update(dict.fromkeys(properties))
+        return [name for name in names if not self._is_secret_name((), name)]
+
+    def _is_within_internal(self, path: Path) -> bool:
+        trail = tuple(step for step in path if isinstance(step, str))
+        return any(self._internal.covers(trail[: end + 1]) for end in range(len(trail)))
+
+    def _is_secret_name(self, path: Path, name: str) -> bool:
+        return self._internal.covers((*(step for step in path if isinstance(step, str)), name))
+
+
+def _field(path: Path) -> str:
+    text = dotted(path)
+    return repr(text if len(text) <= 2 * _CUT else text[: 2 * _CUT] + "…") if path else "the whole"
+
+
+def _missing(path: Path, name: str) -> Complaint:
+    return Complaint((*path, name), f"{_field((*path, name))} is missing; add it")
+
+
+def _either(types: Iterable[str]) -> str:
+    words = list(dict.fromkeys(_A.get(word, word) for word in types))
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+def _options(options: list[Any]) -> str:
+    return "one of " + _enumerated(options) if len(options) > 1 else _shown(options[0]) if options else "nothing"
+
+
+def _enumerated(values: list[Any]) -> str:
+    text = ", ".join(map(_shown, values[:_LISTED]))
+    return text if len(values) <= _LISTED else f"{text} and {len(values) - _LISTED} more"
+
+
+def _shown(value: Any) -> str:
+    """A value as JSON has it, cut short."""
+    match value:
+        case None | True | False:
+            return {None: "null", True: "true", False: "false"}[value]
+        case str():
+            return repr(value if len(value) <= _CUT else value[:_CUT] + "…")
+        case dict() | list():
+            return _A[json_type(value)]
+        case _:
+            return str(value)[:_CUT]
+
+
+def _wanted_type(branch: list[ValidationError], path: Path) -> list[str]:
+    """The types a form asks for, when the value's type is all that is wrong with it."""
+    if len(branch) == 1 and branch[0].kind.name == "type" and tuple(branch[0].instance_path) == path:
+        return list(branch[0].kind.as_dict()["types"])
+    return []
+
+
+def _is_other_kind(branch: list[ValidationError]) -> bool:
+    """True when a form is told apart by a constant that the value does not have."""
+    return any(error.kind.name in ("const", "enum") for error in branch)

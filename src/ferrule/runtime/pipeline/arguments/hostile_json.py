@@ -1,0 +1,111 @@
+"""Finds input that is JSON and yet not to be trusted: nested without end, numbers no system can hold, one name twice.
+
+The limits are those of the definitions' reader, so that every later step may walk a value without fear. Results and the
+servers use it too; it knows neither schemas nor tools.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+
+MAX_DEPTH = 100
+MAX_BYTES = 1_000_000
+"""How long arguments may be, unless somebody says otherwise."""
+TINY = 20
+"""Shorter texts hold no number past 64 bits and nothing nested that matters."""
+_NESTING = (dict, list)
+_SHALLOW = 2 * MAX_DEPTH
+"""Shorter texts cannot be nested too deep."""
+
+_encode = msgspec.json.Encoder().encode
+_pack = msgspec.msgpack.Encoder().encode  # refuses what the ledger could not hold
+
+
+def is_tame(raw: bytes, value: Any) -> bool:
+    """True when a decoded text is certainly harmless; False when it has to be looked at more closely.
+
+    The decoder keeps the last of two members with one name. A text has at least as many colons as members, and one
+    without escapes has exactly as many as its value written again: fewer in the value means that a member was lost.
+    """
+    size = len(raw)
+    colons = raw.count(b":")
+    if size > _SHALLOW and raw.count(b"{") + raw.count(b"[") > MAX_DEPTH:
+        return False
+    try:
+        if size >= TINY:
+            _pack(value)
+        return (type(value) is dict and colons == len(value)) or _keeps_members(raw, value)
+    except (OverflowError, RecursionError):
+        return False
+
+
+def what_is_wrong(raw: bytes | str, value: Any) -> str | None:
+    """Why a decoded text is refused, for whoever sent it; None when it is harmless after all."""
+    if is_deep(value):
+        return f"they are nested more than {MAX_DEPTH} levels deep; send less nested ones"
+    try:
+        _pack(value)
+    except OverflowError:
+        return "they hold a whole number past 64 bits; send it as text, if the schema allows that, or a smaller one"
+    name = None if _keeps_members(raw, value) else repeated_name(raw)
+    return None if name is None else f"they give the name {name[:60]!r} twice in one object; give it once"
+
+
+def _keeps_members(raw: bytes | str, value: Any) -> bool:
+    """True when a text certainly gives no name twice; False when it has to be read again."""
+    text = raw if isinstance(raw, bytes) else raw.encode()
+    return text.find(b"\\") < 0 and text.count(b":") == _encode(value).count(b":")
+
+
+def is_deep(value: Any) -> bool:
+    """True when a value is nested deeper than we follow."""
+    level = [value] if isinstance(value, _NESTING) else []
+    for _ in range(MAX_DEPTH):
+        level = [
+            member
+            for item in level
+            for member in (item.values() if isinstance(item, dict) else item)
+            if isinstance(member, _NESTING)
+        ]
+        if not level:
+            return False
+    return any(level)
+
+
+def holds_more(value: Any, most: int) -> bool:
+    """True when there are more values than this within a value."""
+    left, open_ones = most, [value]
+    while open_ones:
+        one = open_ones.pop()
+        members = one.values() if isinstance(one, dict) else one if isinstance(one, list) else ()
+        left -= len(members)
+        if left < 0:
+            return True
+        open_ones += [member for member in members if isinstance(member, _NESTING)]
+    return False
+
+
+class _RepeatedError(Exception):
+    """Unwinds the reading."""
+
+
+def repeated_name(raw: bytes | str) -> str | None:
+    """A name that some object of a JSON text gives twice; None when there is none."""
+    try:
+        json.loads(raw, object_pairs_hook=_distinct)
+    except _RepeatedError as repeated:
+        return str(repeated)
+    except (ValueError, RecursionError):  # the other reader took it, so this is about the reading, not about names
+        return None
+    return None
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> None:
+    seen: set[str] = set()
+    for name, _ in pairs:
+        if name in seen:
+            raise _RepeatedError(name)
+        seen.add(name)

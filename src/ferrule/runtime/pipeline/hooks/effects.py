@@ -1,0 +1,97 @@
+"""Applies what hooks do to a result: add to it, replace what the model sees of it, withhold it, or spoil it by failing.
+
+The tool's own output stays in `content`, and in `native_output` where it was structured: for the record, not for the
+model. `runs` and `phases/post_hooks` stand above, `results/` below.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from ferrule.contracts.executor import Output
+from ferrule.contracts.hook import Hook
+from ferrule.model.failure import ResultStatus, Stop, tool_error
+from ferrule.model.result import Result
+from ferrule.runtime.pipeline.call import Call
+from ferrule.runtime.pipeline.results.mapping import Blocks, Unmappable
+from ferrule.runtime.pipeline.results.outcome import attach_context, mapped
+from ferrule.runtime.pipeline.services import Services
+
+OUTPUT_UPDATES = "output_updates"
+"""The note of a call whose output hooks replaced: their ids, one for each time it was mapped again (AT-116)."""
+
+
+def spoiled(call: Call, hook: Hook, how: str) -> None:
+    """A hook failed after the tool ran: the output is kept, and the result says so. A failure stays the failure it is."""
+    if call.stop is not None:
+        return
+    message = f"the tool did its work, but the hook {hook.hook_id!r} after it failed ({how})"
+    call.result = _ended(call, Stop("partial_failure", message, "post_hook_failed"), "partial_succeeded")
+
+
+def withheld(call: Call, stop: Stop) -> Stop:
+    """A hook stopped the call after the tool ran: the model gets the reason, the output stays on record (AT-155)."""
+    result = _ended(call, stop, "failed")
+    call.result = replace(
+        result,
+        structured_content=None,
+        native_output=_native(result),
+        model_facing_content=({"type": "text", "text": stop.message},),
+        additional_context=(),
+    )
+    attach_context(call)
+    return stop
+
+
+def update_output(call: Call, services: Services, hook: Hook, updated: Any) -> Stop | None:
+    """Show the model another output; the mapper runs once more for it, and the original is kept (AT-116, AT-157)."""
+    result = call.result
+    if updated is msgspec.UNSET or result is None:
+        return None
+    call.is_plain_result = False
+    call.notes = {**call.notes, OUTPUT_UPDATES: [*call.notes.get(OUTPUT_UPDATES, ()), hook.hook_id]}
+    try:
+        content, structured = _mapped_again(call, services, updated)
+    except Unmappable as error:
+        message = f"the output of {call.prepared.tool_id!r} as the hook {hook.hook_id!r} changed it {error}"
+        return withheld(call, Stop("execution_failed", message, "result_mapping_failed"))
+    call.result = replace(
+        result,
+        structured_content=structured,
+        native_output=_native(result),
+        model_facing_content=content,
+        additional_context=(),
+    )
+    attach_context(call)
+    return None
+
+
+def _mapped_again(call: Call, services: Services, updated: Any) -> tuple[Blocks, Any]:
+    validator = call.prepared.validates_output
+    if validator is not None and services.results.mismatch == "fail" and not validator.is_valid(updated):
+        raise Unmappable("does not fit its output schema; the hook's owner must mend it")
+    return mapped(_output(call, updated))
+
+
+def _native(result: Result) -> Any:
+    return result.structured_content if result.native_output is None else result.native_output
+
+
+def _output(call: Call, updated: Any) -> Output:
+    """In the form in which the tool gave it: content blocks for content blocks, a value for a value."""
+    gave_blocks = call.output is not None and call.output.content is not None
+    if gave_blocks and isinstance(updated, list) and all(isinstance(one, dict) and "type" in one for one in updated):
+        return Output(content=tuple(updated))
+    return Output(updated)
+
+
+def _ended(call: Call, stop: Stop, status: ResultStatus) -> Result:
+    """The result of a call that ran and ends with an error all the same."""
+    assert call.result is not None
+    call.stop = stop
+    call.is_plain_result = False
+    error = tool_error(stop, has_run=call.has_run, is_repeatable=call.prepared.is_repeatable)
+    return replace(call.result, status=status, error=error, policy_refs=stop.policy_refs)

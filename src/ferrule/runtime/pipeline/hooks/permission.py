@@ -1,0 +1,125 @@
+"""Asks hooks about permission: before the decision, about it, and when a person is about to be asked; and denies a call.
+
+A hook can tighten a ruling, never loosen it (AT-152), except where the policy makes it authoritative: then its allow
+settles an ask that the policy leaves to it (AT-153, `Ruling.authoritative_hooks`). Phases 4 (deny before IO) and 7 both
+end a denied call with `denied`: a decision on record and a stop. It does not know the policy's rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from functools import partial
+from typing import Any
+
+from msgspec.structs import replace
+
+from ferrule.contracts.hook import Hook, HookOutput
+from ferrule.model.approval import ApprovalRequest
+from ferrule.model.decision import Decision, Requirement, Ruling
+from ferrule.model.failure import Stop
+from ferrule.model.timestamps import iso
+from ferrule.runtime.pipeline.call import Call, Park
+from ferrule.runtime.pipeline.hooks.runs import Moment, blocked, chosen, run_hooks, stopped_by
+from ferrule.runtime.pipeline.redaction import without_secrets
+from ferrule.runtime.pipeline.services import Services
+
+
+def denied(call: Call, ruling: Ruling, services: Services) -> Stop:
+    """The stop of a ruling that says no."""
+    call.decisions += (Decision(ruling, services.now()),)
+    if call.permission_input is None:
+        call.permission_input = call.input
+    kind: Any = "policy_blocked" if ruling.is_policy_block else "permission_denied"
+    return Stop(kind, ruling.message, policy_refs=ruling.policy_refs)
+
+
+def with_hook_words(call: Call, ruling: Ruling) -> Ruling:
+    """The ruling after what hooks said before it: the strictest word counts."""
+    word, _, message = call.hook_permission.partition(":")
+    if word == "deny" and ruling.behavior != "deny":
+        return _by_hook(ruling, "deny", message)
+    if word == "ask" and ruling.behavior == "allow":
+        if call.session.surface.request.is_interactive:
+            return _by_hook(ruling, "ask", message)
+        return _by_hook(ruling, "deny", f"{message}; nobody can be asked here, so it is refused")
+    if call.hook_allows and not word and ruling.authoritative_hooks:
+        return _allowed(call, ruling)
+    return ruling
+
+
+def _by_hook(ruling: Ruling, behavior: Any, message: str) -> Ruling:
+    """A ruling that a hook made stricter. The rules that would have allowed it are no reason for it."""
+    return replace(
+        ruling,
+        behavior=behavior,
+        message=message,
+        reason_type="hook",
+        source=None,
+        rule_refs=(),
+        suggested_updates=(),
+        is_policy_block=False,
+    )
+
+
+def _allowed(call: Call, ruling: Ruling) -> Ruling:
+    hook = next((hook for hook in call.hook_allows if hook in ruling.authoritative_hooks), None)
+    if hook is None:
+        return ruling
+    ref = ruling.authoritative_hooks[hook]
+    return replace(
+        ruling,
+        behavior="allow",
+        message=f"the hook {hook!r} allows it, and {ref} makes its word count; otherwise: {ruling.message}",
+        reason_type="hook",
+        source="policy_settings",
+        rule_refs=(),
+        policy_refs=tuple(dict.fromkeys((ref, *ruling.policy_refs))),
+        requirement=Requirement(),
+        suggested_updates=(),
+        authoritative_hooks={},
+    )
+
+
+def decision_hooks(call: Call, services: Services, step: Stop | Park | None) -> Stop | Awaitable[Stop | None] | None:
+    """Tell hooks of the decision that was just made. Gives a stop when one of them objects."""
+    hooks = chosen(call, services, "permission_decision")
+    if not hooks:
+        return None
+    about = {"decision": _decision(call.decisions[-1])}
+    if isinstance(step, Stop):  # the answer is no already, whatever hooks make of it
+        return run_hooks(Moment(call, services, lambda hook, output: None, lambda hook, how: None, about), hooks)
+    return run_hooks(Moment(call, services, partial(_objected, call, services), blocked, about), hooks)
+
+
+def request_hooks(call: Call, services: Services, request: ApprovalRequest) -> Stop | Awaitable[Stop | None] | None:
+    """Tell hooks that a person is about to be asked. Gives a stop when one of them would not have it."""
+    hooks = chosen(call, services, "permission_request")
+    if not hooks:
+        return None
+    about = {
+        "message": request.message,
+        "risk": request.risk,
+        "expires_at": iso(request.expires_at),
+        "rule_refs": list(request.rule_refs),
+    }
+    return run_hooks(Moment(call, services, partial(_objected, call, services), blocked, {"request": about}), hooks)
+
+
+def _objected(call: Call, services: Services, hook: Hook, output: HookOutput) -> Stop | None:
+    stop = stopped_by(call, services, hook, output)
+    if stop is not None or output.permission != "deny":
+        return stop
+    reason = without_secrets(call, services, output.permission_reason)
+    why = f": {reason}" if reason else ""
+    refs = call.decisions[-1].ruling.policy_refs
+    return denied(call, Ruling("deny", f"the hook {hook.hook_id!r} says deny{why}", "hook", policy_refs=refs), services)
+
+
+def _decision(decision: Decision) -> dict[str, Any]:
+    ruling = decision.ruling
+    return {
+        "behavior": ruling.behavior,
+        "reason": {"type": ruling.reason_type, "message": ruling.message},
+        "by": decision.by,
+        "rule_refs": list(ruling.rule_refs),
+    }

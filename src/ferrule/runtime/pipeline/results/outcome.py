@@ -1,0 +1,153 @@
+"""Builds the result of a call: from a native output, from a stop, and with what hooks add to it.
+
+Hooks add context for the model and the word that the turn ends here. `phases/map_result` and the runner stand above,
+`mapping` below. It knows neither the payload store nor the ledger's row of the result.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from ferrule.contracts.executor import EMPTY, Output
+from ferrule.model.failure import MEANINGS, ResultStatus, Stop, tool_error
+from ferrule.model.result import MutationNote, Result
+from ferrule.runtime.pipeline.arguments.hostile_json import MAX_DEPTH
+from ferrule.runtime.pipeline.call import Call
+from ferrule.runtime.pipeline.redaction import without_secrets
+from ferrule.runtime.pipeline.results.mapping import (
+    Blocks,
+    Unmappable,
+    artifact_refs,
+    as_json,
+    looked_at,
+    normalised,
+    resource_refs,
+    written,
+)
+from ferrule.runtime.pipeline.results.output_contract import NO_KEEPING
+from ferrule.runtime.pipeline.services import Services
+
+
+def attach_context(call: Call) -> None:
+    """Put what hooks said so far into the result: context after the tool's own content, and a stop beside it."""
+    result = call.result
+    if result is None or (not call.hook_context and call.hook_stop is None):
+        return
+    call.is_plain_result = False
+    call.result = with_hooks(result, call)
+
+
+def with_hooks(result: Result, call: Call) -> Result:
+    """The result with the context and the stop of its call's hooks. Done again, it stays the same."""
+    context = call.hook_context
+    if not context:
+        return result if call.hook_stop is None else replace(result, hook_stop=call.hook_stop)
+    seen = result.content if result.model_facing_content is None else result.model_facing_content
+    known = len(result.additional_context)
+    own = seen[:-known] if known and seen[-known:] == result.additional_context else seen
+    return replace(result, model_facing_content=own + context, additional_context=context, hook_stop=call.hook_stop)
+
+
+_encode = msgspec.json.encode
+_SMALL = 2 * MAX_DEPTH
+"""Shorter texts cannot be nested too deep."""
+_LONGEST_MESSAGE = 8_000
+_EMPTY_TEXT = "The tool finished and gave no output."
+EMPTY_CONTENT: Blocks = ({"type": "text", "text": _EMPTY_TEXT, "empty": True},)
+"""What a result says of a tool that gave nothing on purpose."""
+
+
+def stopped_result(call: Call, services: Services, output: Output | None = None) -> Result:
+    """The result of a call that was stopped, with whatever it achieved before."""
+    stop = call.stop
+    assert stop is not None
+    if call.prepared.mask is not None or len(stop.message) > _LONGEST_MESSAGE:
+        # A tool's own words may repeat what it was given; and what is cut off would be half a secret, which nobody finds.
+        stop = call.stop = replace(stop, message=without_secrets(call, services, stop.message))
+    if len(stop.message) > _LONGEST_MESSAGE:
+        stop = call.stop = replace(stop, message=f"{stop.message[:_LONGEST_MESSAGE]}… (cut off)")
+    error = tool_error(stop, has_run=call.has_run, is_repeatable=call.prepared.is_repeatable)
+    content, structured = _achieved(output) if output is not None else ((), None)
+    result = Result(
+        invocation_id=call.invocation_id,
+        status=stop.status or _status(stop, call),
+        created_at=services.now(),
+        content=content or ({"type": "text", "text": stop.message},),
+        structured_content=structured,
+        error=error,
+        input_mutations=mutation_notes(call) if call.mutations else (),
+        native_call_id=call.options.native_call_id,
+        policy_refs=stop.policy_refs,
+        abort_reason=call.notes.get("abort_reason"),
+        synthetic="abort_reason" in call.notes,  # not the tool's own words (AT-174)
+    )
+    return with_hooks(result, call)
+
+
+def _achieved(output: Output) -> tuple[Blocks, Any]:
+    """What a call gave before it failed; nothing where that cannot be told."""
+    try:
+        return mapped(output)
+    except Unmappable:
+        return (), None
+
+
+def with_references(result: Result, call: Call, output: Output) -> Result:
+    """The result with what its output refers to, and the hints of output and definition for people and for search.
+    Raises Unmappable."""
+    keeping = call.prepared.traits.keeping or NO_KEEPING
+    content = result.content if output.content is not None else ()
+    refs = (*call.notes.get("native_refs", ()), *map(as_json, output.native_refs))
+    if refs:
+        call.notes = {**call.notes, "native_refs": list(refs)}
+    return replace(
+        result,
+        artifact_refs=artifact_refs(output.artifact_refs, content, call.invocation_id),
+        resource_refs=resource_refs(output.resource_refs, content),
+        ui_facing_summary=output.ui_summary or keeping.ui_summary,
+        transcript_search_text=output.search_text or keeping.search_text,
+        native_meta=_native_meta(output),
+    )
+
+
+def _native_meta(output: Output) -> dict[str, Any] | None:
+    said = (ref.get("_meta") for ref in output.native_refs if ref.get("source") == "mcp")
+    return next((as_json(meta) for meta in said if isinstance(meta, dict)), None)
+
+
+def mutation_notes(call: Call) -> tuple[MutationNote, ...]:
+    """What the result says about changes of its input (AT-78)."""
+    stem = call.invocation_id.replace("inv_", "mut_", 1)
+    return tuple(
+        MutationNote(f"{stem}.{number}", mutation.source_type, mutation.source_ref, mutation.changed_fields)
+        for number, mutation in enumerate(call.mutations)
+    )
+
+
+def _status(stop: Stop, call: Call) -> ResultStatus:
+    from_table = MEANINGS[stop.error_class].status
+    return "failed" if from_table == "denied" and call.has_run else from_table
+
+
+def mapped(output: Output) -> tuple[Blocks, Any]:
+    """Content blocks and structured content of a native output; empty output says so (AT-230). Raises Unmappable."""
+    value = output.value
+    if output.content is not None:
+        return normalised(output.content), None if value is EMPTY or value is None else written(value)[1]
+    if type(value) is str:
+        return ({"type": "text", "text": value},), None
+    if value is EMPTY or value is None:
+        if output.stream is not None:
+            raise Unmappable("gave a stream that was not read to its end, so its output is lost")
+        return EMPTY_CONTENT, None
+    try:
+        text = _encode(value).decode()
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        text, value = written(value)
+        return ({"type": "text", "text": text},), value
+    if len(text) > _SMALL or "null" in text:
+        value = looked_at(text, value)
+    return ({"type": "text", "text": text},), value

@@ -1,0 +1,258 @@
+"""Reads what a tool's definition says about its results: their size, how they are kept, what is private, what is redacted.
+
+The standard names the fields and leaves most of their contents open; docs/guide/results.md lists what is understood here.
+A rule of `output_contract.redaction_rules` is the name of a member (at any depth), a path (`customer.email`,
+`/customer/email`, `*` for any step), or an object with a `field`, a `path` or a `pattern` (a regular expression over
+texts). An unreadable rule withholds the whole output. It knows no call; `tool_facts` reads it once per tool.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import msgspec
+
+from ferrule.contracts.payloads import Scope
+from ferrule.model.persistence import STRATEGIES, ResultSettings, Strategy
+from ferrule.model.tool import Tool
+from ferrule.runtime.redaction.sensitive_input import REDACTED, scrub
+
+Steps = tuple[str, ...]
+
+
+class OutputRules(msgspec.Struct, frozen=True):
+    """The rules of one tool."""
+
+    names: frozenset[str] = frozenset()
+    paths: tuple[Steps, ...] = ()
+    patterns: tuple[str, ...] = ()
+    is_unreadable: bool = False
+    """True when a rule cannot be understood: then nothing of the output is shown."""
+
+    @classmethod
+    def of(cls, stated: Any) -> OutputRules | None:
+        """The rules as a definition states them; None without any."""
+        rules = [stated] if isinstance(stated, str | dict) else stated
+        if not rules:
+            return None
+        if not isinstance(rules, list):
+            return cls(is_unreadable=True)
+        read = [_read(rule) for rule in rules]
+        return cls(
+            frozenset(steps[0] for kind, steps in read if kind == "name"),
+            tuple(steps for kind, steps in read if kind == "path"),
+            tuple(steps[0] for kind, steps in read if kind == "pattern"),
+            any(kind == "unreadable" for kind, _ in read),
+        )
+
+    def apply(self, value: Any) -> tuple[Any, frozenset[str]]:
+        """A JSON value with what the rules name masked, and the texts that were masked, to be scrubbed elsewhere."""
+        found: set[str] = set()
+        return self._masked(value, self.paths, found), frozenset(found)
+
+    def texts(self, value: Any) -> Any:
+        """Any value with what the patterns match taken out of its texts."""
+        if not self.patterns:
+            return value
+        if isinstance(value, str):
+            for pattern in self.patterns:
+                value = _compiled(pattern).sub(REDACTED, value)
+            return value
+        if isinstance(value, dict):
+            return {name: self.texts(member) for name, member in value.items()}
+        if isinstance(value, list | tuple):
+            return type(value)(self.texts(member) for member in value)
+        return value
+
+    def _masked(self, value: Any, paths: tuple[Steps, ...], found: set[str]) -> Any:
+        if isinstance(value, dict):
+            return {name: self._member(str(name), member, paths, found) for name, member in value.items()}
+        if isinstance(value, list | tuple):
+            return [self._member(str(number), member, paths, found) for number, member in enumerate(value)]
+        return value
+
+    def _member(self, name: str, member: Any, paths: tuple[Steps, ...], found: set[str]) -> Any:
+        left = tuple(path[1:] for path in paths if path[0] in (name, "*"))
+        if name in self.names or () in left:
+            found.update(_leaves(member))
+            return REDACTED
+        return self._masked(member, left, found)
+
+
+def scrubbed(value: Any, secrets: frozenset[str]) -> Any:
+    """A value without these texts; short ones only where they stand alone."""
+    return scrub(value, secrets) if secrets else value
+
+
+def _read(rule: Any) -> tuple[str, Steps]:
+    if isinstance(rule, dict):
+        pattern = rule.get("pattern")
+        if isinstance(pattern, str):
+            return ("pattern", (pattern,)) if _is_pattern(pattern) else ("unreadable", ())
+        rule = rule.get("path", rule.get("field"))
+    if not isinstance(rule, str) or not rule.strip("/.$"):
+        return "unreadable", ()
+    if rule.startswith("/"):
+        return "path", tuple(step.replace("~1", "/").replace("~0", "~") for step in rule[1:].split("/"))
+    steps = tuple(step for step in rule.removeprefix("$").replace("[*]", ".*").split(".") if step)
+    return ("path", steps) if len(steps) > 1 or rule.startswith("$") else ("name", steps)
+
+
+def _is_pattern(pattern: str) -> bool:
+    try:
+        _compiled(pattern)
+    except re.error:
+        return False
+    return True
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)  # `re` keeps those it met last
+
+
+def _leaves(value: Any) -> Iterator[str]:
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, dict):
+            stack += item.values()
+        elif isinstance(item, list | tuple):
+            stack += item
+        elif isinstance(item, str) and item:
+            yield item
+        elif isinstance(item, int | float) and not isinstance(item, bool):
+            yield str(item)
+
+
+EmptyPolicy = Literal["marker", "structured", "error"]
+
+
+class Keeping(msgspec.Struct, frozen=True, kw_only=True):
+    """What one tool says about its results."""
+
+    strategy: Strategy | None = None
+    max_inline_chars: int | None = None
+    """The smallest of those it states (AT-88)."""
+    max_inline_bytes: int | None = None
+    preview_chars: int | None = None
+    scope: Scope = "durable"
+    expires_seconds: int | None = None
+    is_private: bool = False
+    reason: str = ""
+    """Why its output is dropped or withheld."""
+    fallback_summary: str = ""
+    """What stands in the place of output that is withheld or dropped (AT-89)."""
+    empty: EmptyPolicy = "marker"
+    ui_summary: str | None = None
+    search_text: str | None = None
+    rules: OutputRules | None = None
+    """What is always taken out of its output."""
+
+
+NO_KEEPING = Keeping()
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """How much of one result is shown."""
+
+    chars: int
+    bytes: int | None
+    preview: int
+
+    def to_record(self) -> dict[str, int]:
+        """The `threshold` of a persistence record."""
+        threshold = {"max_inline_chars": self.chars}
+        return threshold if self.bytes is None else {**threshold, "max_inline_bytes": self.bytes}
+
+    def allows(self, text: str) -> bool:
+        """True when a text may be shown whole."""
+        return len(text) <= self.chars and (self.bytes is None or _bytes(text) <= self.bytes)
+
+
+def _bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode(errors="replace"))
+
+
+def limits_of(keeping: Keeping, settings: ResultSettings) -> Limits:
+    """The smallest limits anybody states (AT-88)."""
+    chars = min(settings.max_inline_chars, keeping.max_inline_chars or settings.max_inline_chars)
+    stated = [limit for limit in (settings.max_inline_bytes, keeping.max_inline_bytes) if limit is not None]
+    most = min(stated) if stated else None
+    preview = settings.preview_chars if keeping.preview_chars is None else keeping.preview_chars
+    return Limits(chars, most, min(preview, chars, chars if most is None else most))
+
+
+def keeping_of(tool: Tool, payload: dict[str, Any]) -> Keeping | None:
+    """What a tool's definition says; None when it says nothing."""
+    contract = _part(payload, "output_contract")
+    interface = _part(payload, "tool_interface") or _part(payload, "interface")
+    rendering = {**_part(interface, "rendering"), **interface}
+    homes = (contract, interface, payload)
+    policy = _policy(homes)
+    keeping = Keeping(
+        strategy=_strategy(policy) or ("never_persist" if _is_file_reader(tool, payload) else None),
+        max_inline_chars=_smallest("max_inline_chars", (*homes, policy, _part(policy, "threshold"))),
+        max_inline_bytes=_smallest("max_inline_bytes", (*homes, policy, _part(policy, "threshold"))),
+        preview_chars=_number(policy.get("preview_chars")),
+        scope="session" if policy.get("scope") == "session" else "durable",
+        expires_seconds=_number(policy.get("expires_seconds")) or None,
+        is_private=_is_private(contract) or _is_private(policy),
+        reason=_text(policy.get("reason")) or "",
+        fallback_summary=_text(contract.get("fallback_summary")) or "",
+        empty=_empty(interface.get("empty_result_policy", payload.get("empty_result_policy"))),
+        ui_summary=_text(rendering.get("ui_summary")),
+        search_text=_text(rendering.get("transcript_search_text")),
+        rules=OutputRules.of(contract.get("redaction_rules")),
+    )
+    return None if keeping == NO_KEEPING else keeping
+
+
+def _policy(homes: tuple[dict[str, Any], ...]) -> dict[str, Any]:
+    """The persistence policy: an object, or the name of a strategy, also where a reference is expected."""
+    for home in homes:
+        for key in ("persistence_policy", "persistence_policy_ref"):
+            stated = home.get(key)
+            if isinstance(stated, dict):
+                return stated
+            if isinstance(stated, str) and stated in STRATEGIES:
+                return {"strategy": stated}
+    return {}
+
+
+def _strategy(policy: dict[str, Any]) -> Strategy | None:
+    return next((known for known in STRATEGIES if known == policy.get("strategy")), None)
+
+
+def _is_file_reader(tool: Tool, payload: dict[str, Any]) -> bool:
+    """The built-in that reads files: what it gives is in a file already (AT-231)."""
+    return tool.dialect == "adl" and tool.tool_kind == "file_operation" and _part(payload, "tool").get("id") == "read"
+
+
+def _is_private(part: dict[str, Any]) -> bool:
+    return part.get("is_private") is True or part.get("private") is True or part.get("visibility") == "private"
+
+
+def _empty(policy: Any) -> EmptyPolicy:
+    if isinstance(policy, dict):
+        policy = policy.get("policy")
+    return policy if policy in ("structured", "error") else "marker"
+
+
+def _smallest(key: str, parts: tuple[dict[str, Any], ...]) -> int | None:
+    stated = [number for part in parts if (number := _number(part.get(key)))]
+    return min(stated) if stated else None
+
+
+def _number(value: Any) -> int | None:
+    return value if isinstance(value, int) and value is not True and value is not False and value >= 0 else None
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _part(payload: dict[str, Any], key: str) -> dict[str, Any]:
+    part = payload.get(key)
+    return part if isinstance(part, dict) else {}

@@ -1,0 +1,111 @@
+"""Reads stored payloads back: who may, and what is told when the bytes cannot be had.
+
+A payload of somebody else is answered exactly like one that does not exist. For the caller's own the ledger knows why bytes
+are missing, also after the store has forgotten them: records outlive bytes (AT-236, AT-274). `ferrule result` starts with
+this module, so it stays apart from `payload_store` and imports little.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from ferrule.contracts.payloads import Kept, PayloadGone, address_of, uri_of
+from ferrule.model.journal import StoredEntry, header_of
+from ferrule.model.timestamps import iso, parse_iso
+from ferrule.runtime.pipeline.services import Services
+
+
+def _may_read(owner: str, owned_in: str, principal: str | None, tenant: str) -> bool:
+    """True for whoever the call was made for, for whoever runs its tenant, and for whoever owns the workspace."""
+    if principal is None:
+        return tenant in ("", owned_in)
+    return (owner, owned_in) == (principal, tenant)
+
+
+async def find_payload(
+    services: Services, uri: str, *, principal: str | None, tenant: str = "", is_person: bool = False
+) -> Kept:
+    """What is known of a payload. Raises PayloadGone.
+
+    `principal` None: whoever owns the workspace, who may read everything; with a `tenant`, everything of that.
+    `is_person`: True where no model reads along; private output is given to nobody else.
+    """
+    store = services.payloads
+    if store is None:
+        await _gone(services, uri, PayloadGone("unknown", "there is no payload store"), principal, tenant)
+    try:
+        kept = await store.describe(uri)
+    except PayloadGone as gone:
+        await _gone(services, uri, gone, principal, tenant)
+    if not _may_read(kept.owner.principal, kept.owner.tenant, principal, tenant):
+        raise _unknown(uri)
+    if kept.access == "protected" and not (is_person or principal is None):
+        raise PayloadGone(
+            "denied",
+            f"{uri} is private output: it is not given out through a surface;"
+            f" a person can save it with 'ferrule result {kept.owner.invocation_id} --save FILE'",
+        )
+    return kept
+
+
+async def read_payload(
+    services: Services,
+    uri: str,
+    principal: str | None,
+    tenant: str = "",
+    offset: int = 0,
+    limit: int | None = None,
+    *,
+    is_person: bool = False,
+) -> bytes:
+    """Bytes of a payload from `offset` on, at most `limit` of them. Raises PayloadGone, and ValueError for numbers below 0."""
+    kept = await find_payload(services, uri, principal=principal, tenant=tenant, is_person=is_person)
+    assert services.payloads is not None  # what was found is there
+    return await services.payloads.read(kept.uri, offset, limit)
+
+
+def payloads_of(rows: Sequence[StoredEntry]) -> tuple[str, ...]:
+    """The addresses of everything that was stored for a call: what has to be removed when the call is erased."""
+    records = [record for row in rows for record in row.segment().notes.get("persistence", ())]
+    named = [record["persisted_ref"]["uri"] for record in records if record.get("persisted_ref")]
+    # What a tool stored itself is named inside of what was stored later; a call's payloads are numbered as they are made.
+    last = max((address.number for uri in named if (address := address_of(uri)) is not None), default=-1)
+    return tuple(dict.fromkeys((*(uri_of(rows[0].call, number) for number in range(last + 1)), *named)))
+
+
+async def _gone(services: Services, uri: str, gone: PayloadGone, principal: str | None, tenant: str) -> NoReturn:
+    """Say why the bytes cannot be had, to whom that concerns."""
+    address = address_of(uri)
+    rows = [] if address is None else await services.store.rows_of(address.invocation_id)
+    if not rows:
+        raise _unknown(uri)
+    header = header_of(rows[0].segment())
+    if not _may_read(header.principal, header.tenant, principal, tenant):
+        raise _unknown(uri)
+    raise why_gone(rows, uri, gone, services.wall())
+
+
+def why_gone(rows: Sequence[StoredEntry], uri: str, gone: PayloadGone, now: int) -> PayloadGone:
+    """Why the bytes of a call's payload cannot be had, as its rows tell it: a store forgets what it has removed."""
+    ref = _ref(rows, uri)
+    expires = ref.get("expires_at")
+    if gone.reason == "unknown" and expires is not None and parse_iso(expires) <= now:
+        at = iso(parse_iso(expires))
+        return PayloadGone("expired", f"the payload {uri} expired at {at}; the record of its call is still there")
+    if gone.reason == "unknown" and ref:
+        return PayloadGone("unknown", f"the bytes of {uri} were removed; the record of its call is still there")
+    return gone if gone.reason != "unknown" else _unknown(uri)
+
+
+def _ref(rows: Sequence[StoredEntry], uri: str) -> dict[str, Any]:
+    for row in rows:
+        for record in row.segment().notes.get("persistence", ()):
+            ref: dict[str, Any] = record.get("persisted_ref") or {}
+            if ref.get("uri") == uri:
+                return ref
+    return {}
+
+
+def _unknown(uri: str) -> PayloadGone:
+    return PayloadGone("unknown", f"there is no payload {uri[:160]!a} for you to read")

@@ -1,0 +1,82 @@
+"""Puts bytes of a result into the payload store, and gives the words that lead to them.
+
+`persistence` stands above and decides what is stored. Bytes as a tool gave them are redacted on the way; texts are clean
+already.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from ferrule.contracts.payloads import Access, Kept, PayloadOwner
+from ferrule.runtime.pipeline.call import Call
+from ferrule.runtime.pipeline.results.output_contract import NO_KEEPING
+from ferrule.runtime.pipeline.results.redaction import redacting
+from ferrule.runtime.pipeline.results.views import Full
+from ferrule.runtime.pipeline.services import Services
+from ferrule.runtime.redaction.stream import RedactingWriter
+
+_SLICE = 1024 * 1024
+
+
+class Unkept(Exception):
+    """Something could not be stored; the message says why."""
+
+
+async def put(call: Call, services: Services, full: Full, access: Access) -> Kept:
+    """Store bytes for a call, as its tool and the settings want it. Raises Unkept."""
+    settings, store = services.results, services.payloads
+    keeping = call.prepared.traits.keeping or NO_KEEPING
+    if store is None:
+        raise Unkept("there is no payload store (see [results] store)")
+    if full.size > settings.max_stored_bytes:
+        raise Unkept(f"more than {settings.max_stored_bytes:,} bytes are not stored")
+    request = call.session.surface.request
+    owner = PayloadOwner(call.invocation_id, request.principal, request.tenant, call.prepared.tool_id)
+    seconds = keeping.expires_seconds or settings.expires_seconds
+    expires = None if seconds is None else services.now() + seconds * 1_000_000
+    filtering = redacting(call, services) if full.is_raw else None  # texts are clean already
+
+    def written() -> Kept:
+        writer: Any = store.begin(
+            owner, media_type=full.media_type, name=full.name, scope=keeping.scope, expires_at=expires, access=access
+        )
+        try:
+            if filtering is not None:
+                writer = RedactingWriter(writer, filtering)
+            for start in range(0, full.size, _SLICE):
+                writer.write(full.data[start : start + _SLICE])
+            kept: Kept = writer.close()
+            return kept
+        finally:
+            writer.discard()
+
+    try:
+        kept = await asyncio.to_thread(written)
+    except OSError as error:
+        raise Unkept(f"it could not be stored ({error.strerror or type(error).__name__})") from error
+    if filtering is not None and filtering.found:
+        taken = {*call.notes.get("redactions", ()), *filtering.found}
+        call.notes = {**call.notes, "redaction_state": "partial", "redactions": sorted(taken)}
+    return kept
+
+
+def with_rest(preview: str, kept: Kept, chars: int | None, invocation_id: str) -> str:
+    """The beginning of an output, how much is missing, and where the rest is."""
+    missing = "The rest" if chars is None else f"{chars - len(preview):,} of {chars:,} characters"
+    until = f", until {kept.ref['expires_at']}" if kept.expires_at is not None else ""
+    return (
+        f"{preview}\n\n[{missing} left out. The whole output is kept as {kept.uri} ({kept.media_type}, {kept.size:,}"
+        f" bytes{until}). Read parts of it by this address, or save it: ferrule result {invocation_id} --save FILE]"
+    )
+
+
+def kept_line(kept: Kept, invocation_id: str) -> str:
+    """What stands in the place of an output of which nothing is shown."""
+    what = "private output" if kept.access == "protected" else "output"
+    how = "A person can save it" if kept.access == "protected" else "Read parts of it by this address, or save it"
+    return (
+        f"The tool did its work. Its {what} ({kept.size:,} bytes, {kept.media_type}) is kept as {kept.uri}."
+        f" {how}: ferrule result {invocation_id} --save FILE"
+    )

@@ -1,0 +1,354 @@
+"""Decides how one result is kept: shown whole, in part with the whole in the payload store, by reference alone, or not at
+all.
+
+The limit is counted in characters of what the model sees (AT-227). All of it happens after redaction, so no preview and
+no stored payload holds what the result must not have. It says what cannot be kept, and never cuts in silence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import Any
+
+from msgspec.structs import replace
+
+from ferrule.contracts.payloads import SCHEME, Access, Kept, kept_block
+from ferrule.infra.tasks import uncancelled
+from ferrule.model.failure import Stop
+from ferrule.model.persistence import Persistence, RedactionState, Strategy, persistence_id
+from ferrule.model.result import Result
+from ferrule.runtime.pipeline.call import Call
+from ferrule.runtime.pipeline.hooks.runs import persistence_hooks, wants
+from ferrule.runtime.pipeline.results.mapping import Blocks
+from ferrule.runtime.pipeline.results.outcome import stopped_result
+from ferrule.runtime.pipeline.results.output_contract import NO_KEEPING, limits_of
+from ferrule.runtime.pipeline.results.payload_store import Unkept, kept_line, put, with_rest
+from ferrule.runtime.pipeline.results.views import Full, View, dropped_block, full_form, view_of
+from ferrule.runtime.pipeline.services import Services
+
+EXCEEDED = "result_exceeded_inline_limit"
+
+
+def keep_result(call: Call, services: Services) -> Awaitable[None] | None:
+    """Decide how the call's result is kept and make it so. Nothing is awaited unless something is stored, or hooks are asked."""
+    keeper = _Keeper(call, services)
+    strategy, reason = keeper.decide()
+    is_hooked = bool(services.hooks) and call.has_run and wants(services, "result_persistence")
+    if not is_hooked and not keeper.stores(strategy):
+        keeper.end_at_once(strategy, reason)
+        return None
+    return uncancelled(keeper.end(strategy, reason, is_hooked=is_hooked))
+
+
+class _Keeper:
+    """One result on its way to being kept."""
+
+    def __init__(self, call: Call, services: Services) -> None:
+        assert call.result is not None
+        self.call = call
+        self.services = services
+        self.keeping = call.prepared.traits.keeping or NO_KEEPING
+        self.limits = limits_of(self.keeping, services.results)
+        self.records: list[Persistence] = []
+        self.stored: Kept | None = call.notes.get("stored")
+        self.preview: str | None = call.notes.get("preview")
+        if self.stored is not None:
+            call.notes = {name: note for name, note in call.notes.items() if name not in ("stored", "preview")}
+        self.view: View = view_of(call.result)
+
+    # Deciding
+
+    @property
+    def result(self) -> Result:
+        """The result as it stands."""
+        assert self.call.result is not None
+        return self.call.result
+
+    def decide(self) -> tuple[Strategy, str]:
+        """The strategy, and why it is not `inline`."""
+        call, keeping = self.call, self.keeping
+        if call.output is None:  # refused, failed or lost: there is only a message, and that is short
+            return "inline", ""
+        if keeping.strategy == "redact":
+            return "redact", keeping.reason or "its tool's policy withholds it"
+        if keeping.rules is not None and keeping.rules.is_unreadable:
+            return "redact", "the tool's redaction_rules cannot be read"
+        if self.stored is not None:
+            is_shown = self.stored.access == "owner" and self.preview
+            return ("preview_and_persist", EXCEEDED) if is_shown else ("ref_only", keeping.reason or "streamed_output")
+        if self.is_private:
+            return "ref_only", "private_output"
+        if keeping.strategy == "ref_only":
+            return "ref_only", keeping.reason or "its tool's policy"
+        if self.view.fits(self.limits):
+            return "inline", ""
+        if keeping.strategy in ("inline", "drop_with_reason"):
+            return "drop_with_reason", keeping.reason or EXCEEDED
+        if keeping.strategy == "never_persist" or SCHEME.encode() in call.input:  # reading back what is stored (AT-232)
+            return "never_persist", keeping.reason or EXCEEDED
+        return "preview_and_persist", EXCEEDED
+
+    @property
+    def is_private(self) -> bool:
+        """True when the model gets a summary and a protected reference (AT-234)."""
+        return self.keeping.is_private or self.call.output.is_private
+
+    def stores(self, strategy: Strategy) -> bool:
+        """True when bytes go to the payload store, which has to be waited for."""
+        return strategy in ("preview_and_persist", "ref_only") and self.stored is None
+
+    # Ending
+
+    def end_at_once(self, strategy: Strategy, reason: str) -> None:
+        """What needs no waiting."""
+        match strategy:
+            case "redact":
+                self._withhold(reason)
+            case "drop_with_reason":
+                self._drop(reason)
+            case "never_persist":
+                self._cut_off(reason)
+            case "inline":
+                self._note_references()
+            case _:
+                assert self.stored is not None
+                self._refer(self.stored, strategy, reason)
+        self.settle()
+
+    async def end(self, strategy: Strategy, reason: str, *, is_hooked: bool) -> None:
+        """The same, after hooks had their say and the bytes are on disk."""
+        if is_hooked:
+            about = self._record(strategy, reason, size=self.view.size).to_record(self.call.invocation_id)
+            if await persistence_hooks(self.call, self.services, about) is not None:
+                await self._end_held_back()
+                return
+            self.view = view_of(self.result)
+        if not self.stores(strategy):
+            self.end_at_once(strategy, reason)
+            return
+        try:
+            await self._store(strategy, reason)
+        except Unkept as why:
+            await self._forget()
+            self._withhold(str(why)) if self.is_private else self._drop(str(why))
+        self.settle()
+
+    async def _end_held_back(self) -> None:
+        """A hook withheld the result: what the tool gave stays on record, where no surface can fetch it."""
+        if not view_of(self.result).is_small_record(self.limits):
+            try:
+                kept = await self._put(full_form(self.result, self.call.output), "protected")
+                self.records.append(self._record("ref_only", "held_back_by_hook", kept))
+                self.call.result = replace(
+                    self.result, content=(kept_block(kept),), native_output=None, native_output_ref=kept.uri
+                )
+            except Unkept as why:
+                self.records.append(self._record("drop_with_reason", str(why), size=self.view.size))
+                self.call.result = replace(
+                    self.result, content=self.result.model_facing_content or (), native_output=None
+                )
+        self.settle()
+
+    async def _store(self, strategy: Strategy, reason: str) -> None:
+        if self.view.is_changed:
+            await self._store_both(reason)
+            return
+        if strategy == "preview_and_persist":
+            await self._store_loose()
+            if self.view.fits(self.limits):
+                return
+            self.preview = self.view.text[: self.limits.preview]
+        kept = await self._put(full_form(self.result, self.call.output), "protected" if self.is_private else "owner")
+        self._refer(kept, strategy, reason, chars=len(self.view.text))
+
+    async def _store_both(self, reason: str) -> None:
+        """Hooks gave the model another view: what the tool gave is kept beside, for the record, where no surface reaches."""
+        view = self.view
+        if self.is_private or not view.is_small_record(self.limits):
+            kept = await self._put(full_form(self.result, self.call.output), "protected")
+            self.records.append(self._record("ref_only", "replaced_by_hook", kept))
+            self.call.result = replace(
+                self.result, content=(kept_block(kept),), native_output=None, native_output_ref=kept.uri
+            )
+        if not view.is_short(self.limits):
+            kept = await self._put(view.full(), "owner")
+            self._show(kept, view.text, "preview_and_persist", reason)
+
+    async def _store_loose(self) -> None:
+        """Pictures and other bytes that are too large to embed get references of their own (AT-217)."""
+        blocks = list(self.result.content)
+        for number in self.view.loose(self.limits):
+            full = full_form(replace(self.result, content=(blocks[number],), structured_content=None), self.call.output)
+            kept = await self._put(full, "owner")
+            self.records.append(self._record("ref_only", EXCEEDED, kept))
+            blocks[number] = {**kept_block(kept), "content_type": blocks[number]["type"]}
+        self.call.result = replace(self.result, content=tuple(blocks))
+        self.view = view_of(self.result)
+
+    async def _put(self, full: Full, access: Access) -> Kept:
+        """Bytes into the store. Raises Unkept."""
+        return await put(self.call, self.services, full, access)
+
+    async def _forget(self) -> None:
+        """Remove what was stored of a result that cannot be stored whole."""
+        assert self.services.payloads is not None or not self.records
+        for record in self.records:
+            if record.persisted_ref is not None and self.services.payloads is not None:
+                await self.services.payloads.remove(record.persisted_ref["uri"])
+        self.records = []
+
+    # What becomes of the result
+
+    def _refer(self, kept: Kept, strategy: Strategy, reason: str, chars: int | None = None) -> None:
+        """The whole is stored: the result refers to it, and shows the beginning where it may."""
+        block = kept_block(kept)
+        summary = None
+        if self.preview:
+            shown = with_rest(self.preview, kept, chars, self.call.invocation_id)
+            searched = self.preview
+        else:
+            summary = self.keeping.fallback_summary if self.is_private else ""
+            shown = summary = summary or kept_line(kept, self.call.invocation_id)
+            searched = shown
+        self.records.append(self._record(strategy, reason, kept, preview=len((self.preview or "").encode())))
+        self.call.result = replace(
+            self.result,
+            content=(block,),
+            structured_content=None,
+            model_facing_content=({"type": "text", "text": shown}, block, *self.result.additional_context),
+            summary=self.result.summary or summary,
+            native_output_ref=kept.uri,
+            transcript_search_text=self.result.transcript_search_text or searched,
+        )
+
+    def _show(self, kept: Kept, text: str, strategy: Strategy, reason: str) -> None:
+        """A view that hooks made, too long itself."""
+        preview = text[: self.limits.preview]
+        shown = with_rest(preview, kept, len(text), self.call.invocation_id)
+        self.records.append(self._record(strategy, reason, kept, preview=len(preview.encode())))
+        blocks = ({"type": "text", "text": shown}, kept_block(kept), *self.result.additional_context)
+        searched = self.result.transcript_search_text or preview
+        self.call.result = replace(
+            self.result, model_facing_content=blocks, structured_content=None, transcript_search_text=searched
+        )
+
+    def _withhold(self, reason: str) -> None:
+        """Nothing of the output is told (AT-233, AT-89)."""
+        summary = self.keeping.fallback_summary or f"The tool did its work; its output is withheld: {reason}."
+        self.records.append(self._record("redact", reason, size=self.view.size, state="full"))
+        self._instead(Stop("result_redacted", summary), summary)
+        self.call.result = replace(self.result, redaction_state="full")
+        self.call.notes = {**self.call.notes, "redaction_state": "full"}
+
+    def _drop(self, reason: str) -> None:
+        """Too large to show and not stored: sizes and reason stay (AT-226, AT-235)."""
+        size, chars = self.view.size, len(self.view.text)
+        message = (
+            f"the tool did its work, but its output has {chars:,} characters ({size:,} bytes), more than the"
+            f" {self.limits.chars:,} that are shown, and was not kept: {reason}; ask for less of it"
+        )
+        self.records.append(self._record("drop_with_reason", reason, size=size))
+        self._instead(Stop("result_too_large", message), self.keeping.fallback_summary or message)
+
+    def _instead(self, stop: Stop, summary: str) -> None:
+        """A message in the place of the output. A call that failed already stays the failure it is; references stay too."""
+        call, before = self.call, self.result
+        if call.stop is None:
+            call.stop = stop
+            after = stopped_result(call, self.services)
+        else:
+            lines = ({"type": "text", "text": call.stop.message}, {"type": "text", "text": summary})
+            after = replace(
+                before, content=lines, model_facing_content=None, structured_content=None, native_output=None
+            )
+        call.result = replace(
+            after,
+            summary=summary,
+            artifact_refs=before.artifact_refs,
+            resource_refs=before.resource_refs,
+            ui_facing_summary=before.ui_facing_summary,
+            transcript_search_text=before.transcript_search_text,
+            redaction_state=before.redaction_state,
+        )
+
+    def _cut_off(self, reason: str) -> None:
+        """The tool opted out of storage: its output is bounded, and says so (AT-231)."""
+        whole = self.view.text
+        shown = whole[: self.limits.chars]
+        if self.limits.bytes is not None:
+            shown = shown.encode()[: self.limits.bytes].decode(errors="ignore")
+        note = (
+            f"\n\n[Cut off: {len(whole) - len(shown):,} of {len(whole):,} characters are missing, and are kept nowhere;"
+            " ask for a smaller part.]"
+        )
+        record = self._record("never_persist", reason, size=self.view.size, preview=len(shown.encode()))
+        self.records.append(record)
+        blocks: Blocks = ({"type": "text", "text": shown + note, "truncated": True}, *self.result.additional_context)
+        if self.view.is_changed:
+            self.call.result = replace(self.result, model_facing_content=blocks, structured_content=None)
+        kept = tuple(dropped_block(block, reason) for block in self.view.others)
+        self.call.result = replace(
+            self.result,
+            content=blocks[:1] + kept,
+            model_facing_content=blocks if len(blocks) > 1 or self.view.is_changed else None,
+            structured_content=None,
+            native_output=None,
+            transcript_search_text=self.result.transcript_search_text or shown[: self.limits.preview],
+        )
+
+    def _note_references(self) -> None:
+        """Payloads a tool wrote itself leave a record like any other (AT-223)."""
+        own = f"{SCHEME}{self.call.invocation_id}/"
+        for block in self.result.content:
+            if block.get("type") == "persisted_output_ref" and str(block.get("uri", "")).startswith(own):
+                ref = {name: member for name, member in block.items() if name != "type"}
+                size = block.get("size")
+                record = self._record("ref_only", "written_by_tool", size=size if isinstance(size, int) else 0)
+                self.records.append(replace(record, persisted_ref=ref))
+                if self.result.native_output_ref is None:
+                    self.call.result = replace(self.result, native_output_ref=block["uri"])
+
+    def _record(
+        self, strategy: Strategy, reason: str, kept: Kept | None = None, *, size: int = 0, preview: int = 0,
+        state: RedactionState | None = None,
+    ) -> Persistence:  # fmt: skip
+        found: Any = self.call.notes.get("redaction_state", "none")
+        return Persistence(
+            strategy=strategy,
+            created_at=self.services.now(),
+            threshold=self.limits.to_record(),
+            original_size_bytes=size if kept is None else kept.size,
+            preview_size_bytes=preview,
+            persisted_ref=None if kept is None else kept.ref,
+            redaction_state=state or found,
+            reason=reason,
+        )
+
+    def settle(self) -> None:
+        """Put the records where the ledger, the events and the result have them."""
+        call = self.call
+        if not self.records:
+            return
+        call.is_plain_result = False
+        ids = tuple(persistence_id(call.invocation_id, number) for number in range(len(self.records)))
+        call.result = replace(self.result, persistence_refs=ids)
+        if call.result.redaction_state == "none" and call.notes.get("redaction_state"):
+            call.result = replace(call.result, redaction_state=call.notes["redaction_state"])
+        call.result = _references_told(call.result)
+        told = [record.to_record(call.invocation_id, number) for number, record in enumerate(self.records)]
+        call.notes = {**call.notes, "persistence": told, "persistence_refs": list(ids)}
+
+
+def _references_told(result: Result) -> Result:
+    """References that stand in the place of bytes say whether something was taken out of these (AT-217)."""
+
+    def told(block: dict[str, Any]) -> dict[str, Any]:
+        is_reference = block.get("type") == "persisted_output_ref"
+        return {"redaction_state": result.redaction_state, **block} if is_reference else block
+
+    shown = result.model_facing_content
+    return replace(
+        result,
+        content=tuple(map(told, result.content)),
+        model_facing_content=None if shown is None else tuple(map(told, shown)),
+    )

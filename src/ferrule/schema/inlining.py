@@ -1,0 +1,259 @@
+"""Writes JSON Schemas without references: puts what a `$ref` points at in its place, within bounds (OXP-11).
+
+A schema that refers to itself, to another document or to something that is not there cannot be inlined. `unfolded` writes
+recursive parts out to a bounded depth, since AML takes no references; `plain_schema` leaves a part open where inlining has
+no end. Dialects, imports and the OXP server stand above.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from copy import deepcopy
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+from ferrule.schema.walk import LIST_KEYWORDS, MAP_KEYWORDS, SCHEMA_KEYWORDS, positions
+
+DROPPED = frozenset({"$defs", "definitions", "$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "schemas"})
+"""Keywords that say nothing once there are no references. `id` is one of draft 4."""
+_REFUSED = frozenset({"$dynamicRef", "$recursiveRef"})
+_BESIDE = frozenset({"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment"})
+"""Keywords that judge nothing, so that they may stand beside what a reference was."""
+_MOST_SCHEMAS = 5_000
+DEEPEST = 64
+
+
+class NotInlinable(Exception):
+    """A schema that cannot be said without references; the message says why."""
+
+
+def inlined(schema: Any, depth: int = DEEPEST) -> dict[str, Any]:
+    """The schema without references, at most `depth` levels deep. Raises NotInlinable."""
+    if schema is True:
+        return {}
+    if schema is False:
+        return {"not": {}}
+    if not isinstance(schema, dict):
+        raise NotInlinable("it is no schema")
+    found: dict[str, Any] = _Inlining(schema, depth).schema(schema, ())
+    return found
+
+
+class _Inlining:
+    """One schema being walked."""
+
+    def __init__(self, root: dict[str, Any], deepest: int) -> None:
+        self._root = root
+        self._deepest = deepest
+        self._left = _MOST_SCHEMAS
+
+    def schema(self, schema: Any, open_refs: tuple[str, ...], depth: int = 0) -> Any:
+        if not isinstance(schema, dict):
+            return schema
+        self._left -= 1
+        if self._left < 0:
+            raise NotInlinable(f"it would have more than {_MOST_SCHEMAS:,} parts")
+        if depth > self._deepest:
+            raise NotInlinable(f"it would be nested more than {self._deepest} levels deep")
+        refused = _REFUSED & schema.keys()
+        if refused:
+            raise NotInlinable(f"it has a {min(refused)}, which depends on where it is read")
+        kept = {
+            keyword: self._operand(keyword, operand, open_refs, depth)
+            for keyword, operand in schema.items()
+            if keyword != "$ref" and not _is_dropped(keyword, operand)
+        }
+        return self._resolved(schema["$ref"], kept, open_refs, depth) if "$ref" in schema else kept
+
+    def _resolved(self, ref: Any, beside: dict[str, Any], open_refs: tuple[str, ...], depth: int) -> dict[str, Any]:
+        if not isinstance(ref, str):
+            raise NotInlinable("it has a $ref that is no text")
+        if ref in open_refs:
+            raise NotInlinable(f"it refers to itself ({ref[:60]})")
+        target = self.schema(self._target(ref), (*open_refs, ref), depth + 1)
+        if target is True:
+            target = {}
+        if target is False:
+            target = {"not": {}}
+        if not isinstance(target, dict):
+            raise NotInlinable(f"its {ref[:60]} leads to something that is no schema")
+        if beside.keys() <= _BESIDE:
+            return {**target, **beside}
+        return {**beside, "allOf": [*beside.get("allOf", ()), target]} if target else beside
+
+    def _target(self, ref: str) -> Any:
+        """What a reference within the document points at: a JSON Pointer, or the name of an anchor."""
+        if ref == "#":
+            return self._root
+        if not ref.startswith("#"):
+            raise NotInlinable(f"it refers to another document ({ref[:60]})")
+        if not ref.startswith("#/"):
+            return self._anchored(ref[1:])
+        found: Any = self._root
+        for step in unquote(ref[2:]).split("/"):
+            name = step.replace("~1", "/").replace("~0", "~")
+            if isinstance(found, dict) and name in found:
+                found = found[name]
+            elif isinstance(found, list) and name.isascii() and name.isdecimal() and int(name[:9]) < len(found):
+                found = found[int(name)]
+            else:
+                raise NotInlinable(f"it refers to {ref[:60]}, which is not there")
+        return found
+
+    def _anchored(self, name: str) -> Any:
+        for home in ("$defs", "definitions"):
+            members = self._root.get(home)
+            for member in members.values() if isinstance(members, dict) else ():
+                if isinstance(member, dict) and name in (member.get("$anchor"), str(member.get("$id", ""))[1:]):
+                    return member
+        raise NotInlinable(f"it refers to #{name[:60]}, which is not there")
+
+    def _operand(self, keyword: str, operand: Any, open_refs: tuple[str, ...], depth: int) -> Any:
+        if keyword in MAP_KEYWORDS and isinstance(operand, dict):
+            return {name: self.schema(member, open_refs, depth + 1) for name, member in operand.items()}
+        is_list = keyword in LIST_KEYWORDS or keyword == "items"
+        if is_list and isinstance(operand, list):
+            return [self.schema(member, open_refs, depth + 1) for member in operand]
+        return self.schema(operand, open_refs, depth + 1) if keyword in SCHEMA_KEYWORDS else operand
+
+
+def _is_dropped(keyword: str, operand: Any) -> bool:
+    return keyword in DROPPED and (keyword != "id" or isinstance(operand, str))
+
+
+_START = "#/$defs/"
+_DEPTHS = (3, 2, 1)
+"""How many levels of a part inside itself are written out: fewer where that would be too many."""
+
+
+class Unfolded(NamedTuple):
+    """A schema without references."""
+
+    schema: dict[str, Any]
+    cut: tuple[str, ...]
+    """Parts that contain themselves, and are open below the last level that is written out."""
+    levels: int = 0
+
+
+def unfolded(schema: dict[str, Any]) -> Unfolded:
+    """The schema with what it refers to in place. Raises NotInlinable."""
+    recursive = sorted(_recursive(schema.get("$defs") or {}))
+    if not recursive:
+        return Unfolded(_untitled(inlined(schema)), ())
+    for levels in _DEPTHS:
+        try:
+            return Unfolded(_untitled(inlined(_levelled(schema, set(recursive), levels))), tuple(recursive), levels)
+        except NotInlinable:
+            if levels == _DEPTHS[-1]:
+                raise
+    raise AssertionError("the last depth gives a schema or an error")
+
+
+def _recursive(parts: dict[str, Any]) -> Iterator[str]:
+    """The names of parts that lead back to themselves."""
+    leads = {name: set(_named(part)) & parts.keys() for name, part in parts.items()}
+    for name in parts:
+        seen: set[str] = set()
+        waiting = list(leads[name])
+        while waiting:
+            other = waiting.pop()
+            if other not in seen:
+                seen.add(other)
+                waiting += leads[other]
+        if name in seen:
+            yield name
+
+
+def _named(schema: Any) -> Iterator[str]:
+    for position in positions(schema):
+        ref = position.schema.get("$ref")
+        if isinstance(ref, str) and ref.startswith(_START):
+            yield ref.removeprefix(_START)
+
+
+def _levelled(schema: dict[str, Any], recursive: set[str], levels: int) -> dict[str, Any]:
+    """The schema with a copy of each such part per level, each of which leads one level down."""
+    parts: dict[str, Any] = schema["$defs"]
+    copies: dict[str, Any] = {}
+    for name, part in parts.items():
+        for level in range(levels) if name in recursive else (-1,):
+            copy = _pointed(part, recursive, level + 1)
+            copies[_called(name, level) if name in recursive else name] = copy
+        if name in recursive:
+            copies[_called(name, levels)] = _open(part)
+    whole = _pointed({key: value for key, value in schema.items() if key != "$defs"}, recursive, 0)
+    return {**whole, "$defs": copies}
+
+
+def _pointed(schema: Any, recursive: set[str], level: int) -> Any:
+    copy = deepcopy(schema)
+    for position in positions(copy):
+        ref = position.schema.get("$ref")
+        if isinstance(ref, str) and (name := ref.removeprefix(_START)) in recursive:
+            position.schema["$ref"] = _START + _called(name, level)
+    return copy
+
+
+def _called(name: str, level: int) -> str:
+    return f"{name}.{level}"
+
+
+def _open(part: Any) -> dict[str, Any]:
+    """What stands where a part is not written out any more."""
+    kind = part.get("type") if isinstance(part, dict) else None
+    return {"type": "object", "description": "As above, nested further."} if kind == "object" else {}
+
+
+def _untitled(schema: dict[str, Any]) -> dict[str, Any]:
+    """Without the names of classes, which say nothing to a model."""
+    for position in positions(schema):
+        if isinstance(position.schema.get("title"), str):
+            del position.schema["title"]
+    return schema
+
+
+_ANNOTATIONS = ("title", "description")
+
+
+class PlainSchema(NamedTuple):
+    """A schema without references."""
+
+    schema: dict[str, Any]
+    why: str = ""
+    """Why it is not the one that was given; empty when it is."""
+    put: str = ""
+
+
+def plain_schema(schema: Any, excluded: Collection[str]) -> PlainSchema:
+    """The schema without the excluded keywords, with the same meaning where that can be."""
+    if not isinstance(schema, dict):
+        return PlainSchema({} if schema is not False else {"not": {}}, "a schema must be an object", "an object")
+    if all(position.schema.keys().isdisjoint(excluded) for position in positions(schema)):
+        return PlainSchema(schema)
+    named = ", ".join(f"`{key}`" for key in sorted(excluded) if _has(schema, key))
+    try:
+        return PlainSchema(inlined(schema), f"schemas have no {named}", "what it points at, written out in its place")
+    except NotInlinable as error:
+        put = "a part that takes anything"
+        return PlainSchema(_opened(schema, excluded), f"schemas have no {named}, and {error}", put)
+
+
+def _has(schema: dict[str, Any], keyword: str) -> bool:
+    return any(keyword in position.schema for position in positions(schema))
+
+
+def _opened(schema: Any, excluded: Collection[str]) -> Any:
+    """The schema with every part that refers to something left open."""
+    if not isinstance(schema, dict):
+        return schema
+    if any(key in schema for key in ("$ref", "$dynamicRef", "$recursiveRef")):
+        return {key: schema[key] for key in _ANNOTATIONS if key in schema}
+    return {key: _operand(key, value, excluded) for key, value in schema.items() if key not in excluded}
+
+
+def _operand(keyword: str, operand: Any, excluded: Collection[str]) -> Any:
+    if keyword in MAP_KEYWORDS and isinstance(operand, dict):
+        return {name: _opened(member, excluded) for name, member in operand.items()}
+    if (keyword in LIST_KEYWORDS or keyword == "items") and isinstance(operand, list):
+        return [_opened(member, excluded) for member in operand]
+    return _opened(operand, excluded) if keyword in SCHEMA_KEYWORDS else operand

@@ -1,0 +1,86 @@
+"""Compiles validators of tool schemas on first use, in a bounded cache: a validator weighs ten times its schema.
+
+`brief_schema` gives a schema that takes the same values and says less of those it refuses: that no alternative fits,
+not why each does not. jsonschema-rs tells everything that is wrong with every alternative, even where one error is
+asked for; a long list under `anyOf` gives hundreds of thousands of errors.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import jsonschema_rs
+import msgspec
+
+from ferrule.schema.walk import LIST_KEYWORDS, MAP_KEYWORDS, SCHEMA_KEYWORDS
+
+KEPT = 4096
+"""How many validators are kept; the least used go first."""
+_PATTERNS = jsonschema_rs.FancyRegexOptions(backtrack_limit=100_000)
+"""A pattern that has to look back gives up after so many steps, and what it looked at does not fit."""
+
+
+@lru_cache(maxsize=KEPT)
+def compiled_schema(schema: bytes) -> jsonschema_rs.Validator:
+    """The validator of a JSON Schema. Formats are not asserted and nothing is fetched. Raises what jsonschema-rs raises."""
+    return validator_of(msgspec.json.decode(schema))
+
+
+def validator_of(value: Any) -> jsonschema_rs.Validator:
+    """The same for a schema that is read already, and not kept."""
+    try:
+        return jsonschema_rs.validator_for(value, validate_formats=False, offline=True, pattern_options=_PATTERNS)
+    except jsonschema_rs.ValidationError:
+        if not isinstance(value, dict) or "$schema" in value:
+            raise
+        # Without a `$schema`, what either draft accepts is accepted: draft-07 has lists under `items`.
+        return jsonschema_rs.Draft7Validator(value, validate_formats=False, offline=True, pattern_options=_PATTERNS)
+
+
+def first_error(validator: jsonschema_rs.Validator, value: Any) -> jsonschema_rs.ValidationError | None:
+    """The first thing that is wrong with a value; None when it fits."""
+    try:
+        validator.validate(value)
+    except jsonschema_rs.ValidationError as error:
+        return error
+    return None
+
+
+_ALTERNATIVES = ("anyOf", "oneOf")
+_WORDS = frozenset({"type", "title", "description"})
+"""What a schema has that asks for a type and nothing else."""
+
+
+def brief_schema(schema: Any) -> Any:
+    """The schema, with its alternatives as conditions. Not for a draft without `if`, nor where a `$ref` leads into one."""
+    if not isinstance(schema, dict):
+        return schema
+    brief = {keyword: _operand(keyword, operand) for keyword, operand in schema.items()}
+    conditions = [
+        _condition(keyword, brief.pop(keyword), schema[keyword])
+        for keyword in _ALTERNATIVES
+        if isinstance(brief.get(keyword), list) and not all(map(_is_mere_type, schema[keyword]))
+    ]
+    return {**brief, "allOf": [*brief.get("allOf", ()), *conditions]} if conditions else brief
+
+
+def _condition(keyword: str, brief: list[Any], alternatives: list[Any]) -> dict[str, Any]:
+    """One of these fits, or the value is refused: for what the only one with more than a type says, if there is one such."""
+    types = [one for one in alternatives if _is_mere_type(one)]
+    told = [one for one, whole in zip(brief, alternatives, strict=True) if not _is_mere_type(whole)]
+    if keyword == "anyOf" and types and len(told) == 1:
+        return {"if": {"anyOf": types}, "else": told[0]}
+    return {"if": {keyword: alternatives}, "else": {"not": {}}}
+
+
+def _is_mere_type(schema: Any) -> bool:
+    return isinstance(schema, dict) and "type" in schema and schema.keys() <= _WORDS
+
+
+def _operand(keyword: str, operand: Any) -> Any:
+    if keyword in MAP_KEYWORDS and isinstance(operand, dict):
+        return {name: brief_schema(member) for name, member in operand.items()}
+    if (keyword in LIST_KEYWORDS or keyword == "items") and isinstance(operand, list):
+        return [brief_schema(member) for member in operand]
+    return brief_schema(operand) if keyword in SCHEMA_KEYWORDS else operand

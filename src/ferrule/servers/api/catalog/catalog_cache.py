@@ -1,0 +1,71 @@
+"""The cache behind catalog pages: sorted once for each catalog, checked once for each state of the files.
+
+Search, diagnostics and tool history stand above it. It holds one entry per app and knows no requests.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from weakref import WeakKeyDictionary
+
+from ferrule.app.app import App
+from ferrule.app.views.browsing import Shelf
+from ferrule.definitions.compiler.release import FOLDER
+from ferrule.runtime.redaction.redactor import ONLY_GIVEN
+from ferrule.workspace.check_cache import Checks
+from ferrule.workspace.tool_history import ToolHistory, history_of
+
+_HISTORIES_KEPT = 256
+
+
+class Bookcase:
+    """One app's."""
+
+    def __init__(self, app: App) -> None:
+        services = app.services
+        self._root = app.root
+        self.checks = Checks(app.root, self._told, services.now, services.tick)
+        self._redactor = services.redactor or ONLY_GIVEN
+        self._shelf: Shelf | None = None
+        self._making: tuple[str, asyncio.Task[Shelf]] | None = None
+        self._histories: dict[tuple[str, str, int], ToolHistory] = {}
+
+    def _told(self, text: str) -> str:
+        return str(self._redactor.value(text, ())[0])
+
+    async def shelf(self, app: App) -> Shelf:
+        """The catalog in force, ready to be looked through."""
+        catalog = app.catalog
+        if self._shelf is not None and self._shelf.digest == catalog.digest:
+            return self._shelf
+        if self._making is None or self._making[0] != catalog.digest:
+            task = asyncio.create_task(asyncio.to_thread(Shelf, catalog), name="ferrule sorts the catalog")
+            self._making = (catalog.digest, task)
+        self._shelf = await asyncio.shield(self._making[1])
+        return self._shelf
+
+    async def history(self, app: App, tool_id: str) -> ToolHistory:
+        """What became of a tool."""
+        try:
+            stamp = (self._root / FOLDER).stat().st_mtime_ns
+        except OSError:
+            stamp = 0
+        key = (tool_id, app.catalog.digest, stamp)
+        known = self._histories.get(key)
+        if known is None:
+            known = await asyncio.to_thread(history_of, self._root, app.catalog, tool_id)
+            while len(self._histories) >= _HISTORIES_KEPT:
+                del self._histories[next(iter(self._histories))]
+            self._histories[key] = known
+        return known
+
+
+_BOOKCASES: WeakKeyDictionary[App, Bookcase] = WeakKeyDictionary()
+
+
+def bookcase(app: App) -> Bookcase:
+    """What is kept for an app."""
+    found = _BOOKCASES.get(app)
+    if found is None:
+        found = _BOOKCASES[app] = Bookcase(app)
+    return found

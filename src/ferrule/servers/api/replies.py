@@ -1,0 +1,176 @@
+"""The replies of the HTTP API: a JSON value with its ETag and links, or problem details (RFC 9457).
+
+A problem has one status and one stable code. A route returns the one and raises the other; `endpoint` writes both.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from typing import Any, TypeAlias
+from urllib.parse import quote
+
+import msgspec
+
+from ferrule.errors import (
+    AccessError,
+    BatchError,
+    FerruleError,
+    InboxError,
+    LedgerUnavailable,
+    OutcomeUnrecorded,
+    SurfaceError,
+    UnfitAnswer,
+)
+from ferrule.model.failure import ErrorClass
+from ferrule.servers.asgi import JSON, Answer, Header, Request, Stream
+from ferrule.servers.root import problem
+
+_encode = msgspec.json.Encoder().encode
+NO_STORE: Header = (b"cache-control", b"no-store")
+CHECKED: Header = (b"cache-control", b"private, no-cache")
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """A JSON value, and what is said about it."""
+
+    value: Any
+    status: int = 200
+    headers: tuple[Header, ...] = ()
+    is_final: bool = True
+    """False for what will be something else soon: it gets no ETag."""
+
+
+Replied: TypeAlias = Reply | Answer | Stream
+
+
+def written(reply: Reply, request: Request, *, is_tagged: bool) -> Answer:
+    """A reply as bytes; 304 for a client that has them already."""
+    body = _encode(reply.value)
+    if not (is_tagged and reply.is_final and reply.status == 200):
+        return Answer(reply.status, body, (JSON, NO_STORE, *reply.headers))
+    tag = etag_of(body)
+    if has_tag(request, tag):
+        return Answer(304, b"", ((b"etag", tag), CHECKED))
+    return Answer(200, body, (JSON, CHECKED, (b"etag", tag), *reply.headers))
+
+
+def etag_of(body: bytes) -> bytes:
+    """Equal for equal bytes."""
+    return b'"%s"' % hashlib.sha256(body).hexdigest()[:32].encode()
+
+
+def has_tag(request: Request, tag: bytes) -> bool:
+    """True when the client names a tag among those it has (`If-None-Match`, compared weakly)."""
+    for header in request.all_headers(b"if-none-match"):
+        for one in header.split(b","):
+            name = one.strip().removeprefix(b"W/")
+            if name in (b"*", tag):
+                return True
+    return False
+
+
+def next_link(path: str, query: Iterable[tuple[str, str]], cursor: str) -> str:
+    """The address of the next page."""
+    kept = [(name, value) for name, value in query if name != "cursor"]
+    return f"{path}?" + "&".join(
+        f"{quote(name)}={quote(value, safe='')}" for name, value in [*kept, ("cursor", cursor)]
+    )
+
+
+def link_header(address: str) -> Header:
+    """`Link: <…>; rel="next"`."""
+    return (b"link", f'<{address}>; rel="next"'.encode("ascii"))
+
+
+STATUSES: dict[ErrorClass, int] = {
+    "unknown_tool": 404,
+    "schema_not_loaded": 409,
+    "schema_validation_failed": 422,
+    "invalid_arguments": 422,
+    "setup_required": 409,
+    "credential_missing": 409,
+    "capability_gap": 409,
+    "hook_blocked": 403,
+    "permission_denied": 403,
+    "approval_rejected": 403,
+    "policy_blocked": 403,
+}
+"""The statuses of calls that were refused. Any other class is how a call ended that was made: that is a 200."""
+CONFLICT_CODES = frozenset({"idempotency_conflict"})
+"""Codes of refused calls that are a 409 whatever their class."""
+
+
+class Member(msgspec.Struct, frozen=True):
+    """One member of a request that is wrong."""
+
+    pointer: str
+    """Where it is in the body: a JSON pointer (RFC 6901). Empty for the body itself."""
+    detail: str
+
+
+class ProblemDetails(msgspec.Struct, frozen=True, kw_only=True):
+    """A problem, as clients get it."""
+
+    type: str
+    title: str
+    status: int
+    code: str
+    """Stable; what a program decides by."""
+    detail: str
+    """For a person."""
+    request_id: str | msgspec.UnsetType = msgspec.UNSET
+    errors: list[Member] | msgspec.UnsetType = msgspec.UNSET
+    error_class: str | msgspec.UnsetType = msgspec.UNSET
+    invocation_id: str | msgspec.UnsetType = msgspec.UNSET
+    result: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
+
+
+class Problem(Exception):
+    """Ends the work on a request."""
+
+    def __init__(
+        self, status: int, code: str, detail: str, *, headers: Iterable[Header] = (), **more: Any
+    ) -> None:  # fmt: skip
+        super().__init__(detail)
+        self.status = status
+        self.code = code
+        self.detail = detail
+        self.headers = tuple(headers)
+        self.more = more
+
+    def answer(self, request_id: str) -> Answer:
+        """As it is sent."""
+        answer = problem(self.status, self.code, self.detail, request_id=request_id, **self.more)
+        answer.headers += self.headers
+        return answer
+
+
+def not_found(what: str = "nothing of yours is at this path") -> Problem:
+    """What is not there, and what is somebody else's: told alike."""
+    return Problem(404, "not_found", what)
+
+
+def escaped(step: str | int) -> str:
+    """One step of a JSON pointer."""
+    return str(step).replace("~", "~0").replace("/", "~1")
+
+
+def problem_of(error: FerruleError) -> Problem | None:
+    """What a client is told of an error of ours; None for one it is told nothing about."""
+    match error:
+        case UnfitAnswer():
+            return Problem(422, "unfit_answer", str(error))
+        case InboxError():
+            return Problem(409, "cannot_be_answered", str(error))
+        case AccessError():
+            return Problem(403, "forbidden", str(error))
+        case BatchError():
+            return Problem(409, "batch_refused", str(error))
+        case SurfaceError():
+            return Problem(403, "no_surface", "there is no surface for this credential; ask whoever made it")
+        case LedgerUnavailable() | OutcomeUnrecorded():
+            retry = [(b"retry-after", b"5")]
+            return Problem(503, "ledger_unavailable", "the ledger cannot be written or read now", headers=retry)
+        case _:
+            return None

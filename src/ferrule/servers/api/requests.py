@@ -1,0 +1,296 @@
+"""Reads requests strictly: queries, bodies and headers are as the OpenAPI document says, or they are refused.
+
+A body that does not have its shape is explained in our words: which member, and what to write instead. `endpoint`
+stands above it. It knows no routes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+from urllib.parse import parse_qsl
+
+import msgspec
+from msgspec import inspect
+
+from ferrule.model.hints import nearest
+from ferrule.model.value import is_deeper
+from ferrule.runtime.pipeline.arguments.hostile_json import repeated_name
+from ferrule.servers.api.replies import Member, Problem, escaped
+from ferrule.servers.asgi import Request, no_garbage
+
+_TOLD = re.compile(r"(?P<text>.*?)(?: - at `\$(?P<place>[^`]*)`)?", re.DOTALL)
+_UNKNOWN = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
+_MISSING = re.compile(r"Object missing required field `(.*)`", re.DOTALL)
+_EXPECTED = re.compile(r"Expected `([\w |]+)`, got `(\w+)`")
+_STEP = re.compile(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]")
+_KIND_WORDS = {
+    "object": "an object",
+    "array": "a list",
+    "str": "a text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "null": "null",
+}
+_LONGEST_NAME = 60
+
+
+def explain_misshapen_body(error: msgspec.ValidationError, shape: type[msgspec.Struct]) -> Problem:
+    """The problem that such a body is."""
+    told = _TOLD.fullmatch(str(error))
+    assert told is not None  # whatever it is has a text
+    steps = [name or number for name, number in _STEP.findall(told["place"] or "")]
+    name, text = _explain_member(told["text"], shape, steps)
+    pointer = "".join(f"/{escaped(step)}" for step in (*steps, *name))
+    return Problem(400, "invalid_request", f"the body is not as it must be: {text}", errors=[Member(pointer, text)])
+
+
+def _explain_member(text: str, shape: type[msgspec.Struct], steps: list[str]) -> tuple[tuple[str, ...], str]:
+    """The member of the object at a place that is meant, if one is, and what is to be said."""
+    if unknown := _UNKNOWN.fullmatch(text):
+        name = unknown[1]
+        known = _members_at(inspect.type_info(shape), steps)
+        hint = nearest(name, known) or (f"known: {', '.join(known)}" if known else "leave it out")
+        if len(name) > _LONGEST_NAME:  # nobody needs to be told all of it
+            return (), f"there is no member {name[:_LONGEST_NAME] + '…'!r} here; {hint}"
+        return (name,), f"there is no member {name!r} here; {hint}"
+    if missing := _MISSING.fullmatch(text):
+        return (missing[1],), f"the member {missing[1]!r} is missing; add it"
+    if expected := _EXPECTED.fullmatch(text):
+        wanted = " or ".join(_KIND_WORDS.get(kind, kind) for kind in expected[1].split(" | "))
+        what = repr(steps[-1]) if steps and not steps[-1].isdecimal() else "this" if steps else "it"
+        return (), f"{what} must be {wanted}, and is {_KIND_WORDS.get(expected[2], expected[2])}"
+    return (), text
+
+
+def _members_at(kind: inspect.Type, steps: Iterable[str]) -> list[str]:
+    """The members of the object at a place of a shape; none where that cannot be told."""
+    found = [kind]
+    for step in steps:
+        found = [inner for outer in found for one in _unwrap_type(outer) for inner in _inside(one, step)]
+    structs = [one for outer in found for one in _unwrap_type(outer) if isinstance(one, inspect.StructType)]
+    return [field.encode_name for struct in structs for field in struct.fields]
+
+
+def _inside(kind: inspect.Type, step: str) -> list[inspect.Type]:
+    match kind:
+        case inspect.StructType():
+            return [field.type for field in kind.fields if field.encode_name == step]
+        case inspect.ListType():
+            return [kind.item_type]
+        case inspect.DictType():
+            return [kind.value_type]
+        case _:
+            return []
+
+
+def _unwrap_type(kind: Any) -> list[inspect.Type]:
+    """A type without what is said of it; each of several."""
+    if isinstance(kind, inspect.Metadata):
+        return _unwrap_type(kind.type)
+    return (
+        [one for inner in kind.types for one in _unwrap_type(inner)] if isinstance(kind, inspect.UnionType) else [kind]
+    )
+
+
+_INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
+_MOST_PARAMETERS = 50
+_TAKEN = {"int": "a whole number", "str": "a text", "bool": "true or false"}
+_decode = msgspec.json.Decoder().decode
+_encode = msgspec.json.Encoder().encode
+Shape = TypeVar("Shape", bound=msgspec.Struct)
+
+
+def pairs_of(query: bytes) -> list[tuple[str, str]]:
+    """The names and values of a query, in order. Raises Problem."""
+    try:
+        return parse_qsl(
+            query.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=_MOST_PARAMETERS
+        )
+    except ValueError:
+        raise Problem(400, "invalid_query", "the query cannot be read: it is no text, or much too long") from None
+
+
+def query_of(pairs: list[tuple[str, str]], shape: type[Shape] | None) -> Shape | None:
+    """A query as a record. Names nobody knows, and names given twice, are refused. Raises Problem."""
+    kinds = {} if shape is None else _kinds(shape)
+    found: dict[str, Any] = {}
+    for name, text in pairs:
+        if name not in kinds:
+            hint = nearest(name, kinds) or (f"known: {', '.join(kinds)}" if kinds else "leave it out")
+            raise Problem(400, "unknown_parameter", f"there is no parameter {name[:60]!r} here; {hint}")
+        if name in found:
+            raise Problem(400, "invalid_query", f"the parameter {name!r} is given twice")
+        found[name] = _value(name, text, kinds[name])
+    if shape is None:
+        return None
+    try:
+        return msgspec.convert(found, shape)
+    except msgspec.ValidationError as error:
+        raise _wrong_parameter(error) from None
+
+
+def _wrong_parameter(error: msgspec.ValidationError) -> Problem:
+    text, _, place = str(error).partition(" - at ")
+    name = place.strip("`").removeprefix("$.") or "query"
+    wanted = re.fullmatch(r"Expected `(int|str|bool)`(.*)", text, re.DOTALL)
+    told = f"takes {_TAKEN[wanted[1]]}{wanted[2]}" if wanted else f"is not as it must be: {text}"
+    return Problem(400, "invalid_query", f"the parameter {name!r} {told}")
+
+
+def _value(name: str, text: str, kind: type) -> Any:
+    if kind is bool and text in ("true", "false"):
+        return text == "true"
+    if kind is int and _INTEGER.fullmatch(text):
+        return int(text)
+    if kind is str:
+        return text
+    raise Problem(400, "invalid_query", f"the parameter {name!r} takes {_TAKEN[kind.__name__]}")
+
+
+def _kinds(shape: type[msgspec.Struct]) -> dict[str, type]:
+    """The plain type of each field, by its name on the wire."""
+    kinds = _KINDS_KNOWN.get(shape)
+    if kinds is None:
+        hints = get_type_hints(shape, include_extras=True)
+        names = zip(shape.__struct_encode_fields__, shape.__struct_fields__, strict=True)
+        kinds = _KINDS_KNOWN[shape] = {wire: _unwrap_hint(hints[name]) for wire, name in names}
+    return kinds
+
+
+_KINDS_KNOWN: dict[type, dict[str, type]] = {}
+
+
+def _unwrap_hint(hint: Any) -> type:
+    if get_origin(hint) is Annotated:
+        return _unwrap_hint(get_args(hint)[0])
+    for kind in (bool, int):
+        if kind is hint or kind in get_args(hint):
+            return kind
+    for inner in get_args(hint):
+        if get_origin(inner) is Annotated:
+            return _unwrap_hint(inner)
+    return str
+
+
+async def body_of(request: Request, shape: type[Shape], *, limit: int, depth: int, is_optional: bool) -> Shape:
+    """A body as a record. Raises Problem, TooLarge and ClientGone."""
+    body = await request.body(limit)
+    if not body and is_optional:
+        return shape()
+    _demand_json(request, has_body=bool(body))
+    try:
+        if not body.isascii():
+            body.decode()  # what is kept as it is was not looked at yet
+        with no_garbage(body):
+            found = msgspec.json.decode(body, type=shape)
+            if is_deeper(body, depth):
+                raise _too_deep(depth)
+            refuse_doubles(body)
+        return found
+    except msgspec.ValidationError as error:
+        raise explain_misshapen_body(error, shape) from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise Problem(400, "invalid_json", f"the body is not JSON: {error}") from None
+    except RecursionError:
+        raise _too_deep(depth) from None
+
+
+def _demand_json(request: Request, *, has_body: bool) -> None:
+    types = request.all_headers(b"content-type")
+    essence, _, parameters = (types[0].decode("latin-1") if len(types) == 1 else "").partition(";")
+    charset = re.fullmatch(r'\s*charset="?([\w-]+)"?\s*', parameters, re.IGNORECASE)
+    is_text = not parameters.strip() or (charset is not None and charset[1].lower() in ("utf-8", "utf8", "us-ascii"))
+    if has_body and (essence.strip().lower() != "application/json" or not is_text):
+        accept = (b"accept", b"application/json")
+        raise Problem(415, "unsupported_media_type", "send application/json, in UTF-8", headers=[accept])
+    if (request.header(b"content-encoding") or "identity").lower() != "identity":
+        raise Problem(415, "unsupported_media_type", "send the body as it is, without a content encoding")
+
+
+def refuse_doubles(body: bytes) -> None:
+    """Raises Problem for JSON that gives one name twice: two readers would see two requests."""
+    name = None if _is_plain(body) else repeated_name(body)
+    if name is not None:
+        detail = f"one object gives the name {name[:60]!r} twice"
+        raise Problem(400, "repeated_member", detail, errors=[Member("", detail)])
+
+
+def _is_plain(body: bytes) -> bool:
+    """True when a text certainly gives no name twice. The decoder keeps the last of two: then a colon is missing when it is
+    written again."""
+    if b"\\" in body:
+        return False
+    try:
+        return body.count(b":") == _encode(_decode(body)).count(b":")
+    except (msgspec.MsgspecError, OverflowError, RecursionError):
+        return False
+
+
+def _too_deep(depth: int) -> Problem:
+    return Problem(400, "too_deep", f"the body is nested more than {depth} levels deep")
+
+
+def accepted(request: Request, offered: tuple[str, ...]) -> str | None:
+    """Which of these media types the client likes best (`Accept`); None when it takes none of them.
+
+    Of equal ones the first counts, unless another is named and not just covered by a wildcard.
+    """
+    headers = request.all_headers(b"accept")
+    if not headers:
+        return offered[0]
+    ranges = [_range(one) for one in b",".join(headers).decode("latin-1").lower().split(",") if one.strip()]
+    best: tuple[float, int, str] | None = None
+    for kind in offered:
+        fits = [
+            (rank, quality) for name, rank, quality in ranges if name in (kind, f"{kind.partition('/')[0]}/*", "*/*")
+        ]
+        rank, quality = max(fits, default=(0, 0.0))
+        if quality > 0 and (best is None or (quality, rank) > best[:2]):
+            best = (quality, rank, kind)
+    return best[2] if best is not None else (offered[0] if not ranges else None)
+
+
+def _range(text: str) -> tuple[str, int, float]:
+    name, *parameters = (part.strip() for part in text.split(";"))
+    quality = 1.0
+    for parameter in parameters:
+        if parameter.startswith("q="):
+            quality = float(parameter[2:]) if re.fullmatch(r"[01](\.\d{0,3})?", parameter[2:]) else 0.0
+    return name, 0 if name == "*/*" else 1 if name.endswith("/*") else 2, quality
+
+
+class Preference(msgspec.Struct, frozen=True):
+    """What a client would like (RFC 7240); what nobody knows is ignored."""
+
+    is_async: bool = False
+    wait: float | None = None
+    """Seconds."""
+
+    @property
+    def applied(self) -> str:
+        """For `Preference-Applied`."""
+        said = ["respond-async"] if self.is_async else []
+        return ", ".join([*said, *([f"wait={self.wait:g}"] if self.wait is not None else [])])
+
+
+UNSAID = Preference()
+"""Nothing in particular."""
+
+
+def preference_of(request: Request) -> Preference:
+    """The preferences of a request; of one that is given twice the first counts."""
+    headers = request.all_headers(b"prefer")
+    if not headers:
+        return UNSAID
+    is_async, wait = False, None
+    for header in headers:
+        for part in header.decode("latin-1").lower().split(","):
+            name, _, value = (word.strip() for word in part.partition(";")[0].partition("="))
+            if name == "respond-async":
+                is_async = True
+            elif name == "wait" and wait is None and re.fullmatch(r"[0-9]{1,9}", value.strip('"')):
+                wait = float(value.strip('"'))
+    return Preference(is_async, wait)

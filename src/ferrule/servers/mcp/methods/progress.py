@@ -1,0 +1,145 @@
+"""Progress and log messages of a running call, as notifications on its request's stream (sections 14 and 16).
+
+A tool may say more than anybody reads. Messages that come too fast are left out; the last progress is always sent
+(MCP-171).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from math import inf, nextafter
+from typing import Any
+
+from ferrule.model.progress import Progress
+from ferrule.servers.mcp.server import Exchange
+from ferrule.servers.mcp.wire.messages import INVALID_PARAMS, RpcError, notification_text
+
+LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+_BURST, _PER_SECOND = 20.0, 10.0
+_LOG_BURST, _LOGS_PER_SECOND = 100.0, 20.0
+_ENDED = frozenset({"completed", "failed", "canceled"})
+
+
+def level_named(level: Any) -> str:
+    """A level of log messages. Raises RpcError (MCP-182, MCP-184)."""
+    if type(level) is not str or level not in LEVELS:
+        raise RpcError(INVALID_PARAMS, f"a log level is one of {', '.join(LEVELS)}")
+    return level
+
+
+class _Allowance:
+    """So many at once, and so many a second after that."""
+
+    def __init__(self, burst: float, per_second: float, now: float) -> None:
+        self._burst, self._rate = burst, per_second
+        self._left, self._at = burst, now
+
+    def take(self, now: float) -> bool:
+        self._left = min(self._burst, self._left + (now - self._at) * self._rate)
+        self._at = now
+        if self._left < 1:
+            return False
+        self._left -= 1
+        return True
+
+
+class Teller:
+    """Tells the client of one call."""
+
+    def __init__(self, exchange: Exchange) -> None:
+        self._exchange = exchange
+        self._loop = asyncio.get_running_loop()
+        self._least = LEVELS.index(exchange.log_level) if exchange.log_level in LEVELS else len(LEVELS)
+        self._progress = _Allowance(_BURST, _PER_SECOND, self._loop.time())
+        self._logs = _Allowance(_LOG_BURST, _LOGS_PER_SECOND, self._loop.time())
+        self._held: Progress | None = None
+        """The newest progress that came too fast."""
+        self._last = -inf
+        self._total: float | None = None
+        self._dropped = 0
+        self._timer: asyncio.TimerHandle | None = None
+        self._telling: asyncio.Task[None] | None = None
+
+    async def say(self, said: Progress) -> None:
+        """Something a call said."""
+        log = said.extra.get("log")
+        if isinstance(log, dict):
+            await self._log(log)
+        elif self._exchange.progress_token is not None and said.status not in _ENDED:
+            if self._progress.take(self._loop.time()):
+                self._held = None
+                await self._tell(said)
+            else:
+                self._held = said
+                if self._timer is None:
+                    self._timer = self._loop.call_later(1 / _PER_SECOND, self._later)
+
+    async def finish(self) -> None:
+        """The call has ended: what was held back comes before its result (MCP-169)."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._telling is not None:
+            await self._telling
+        if self._held is not None:
+            await self._tell(self._held)
+        if self._dropped and LEVELS.index("warning") >= self._least:
+            data = f"{self._dropped} log messages were left out: they came too fast"
+            await self._back({"level": "warning", "logger": "ferrule", "data": data})
+
+    def close(self) -> None:
+        """Nobody listens any more."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _later(self) -> None:
+        self._timer = None
+        held, self._held = self._held, None
+        if held is not None:
+            self._telling = self._loop.create_task(self._tell(held))
+
+    async def _log(self, log: dict[str, Any]) -> None:
+        level = log.get("level")
+        number = LEVELS.index(level) if level in LEVELS else LEVELS.index("info")
+        if number < self._least:
+            return
+        if not self._logs.take(self._loop.time()):
+            self._dropped += 1
+            return
+        message = {"level": LEVELS[number], "data": log.get("data")}
+        if isinstance(log.get("logger"), str):
+            message["logger"] = log["logger"]
+        await self._back(message)
+
+    async def _back(self, message: dict[str, Any]) -> None:
+        await self._exchange.back.tell(notification_text("notifications/message", message))
+
+    async def _tell(self, said: Progress) -> None:
+        progress, total = _counted(said)
+        if progress is None:  # only words, or a part of the result: no step further of those that are counted
+            total = self._total
+            progress = self._last if total is not None else self._last + 1 if self._last > -inf else 1.0
+        if progress <= self._last:  # it has to grow, also when only the words changed (MCP-170)
+            progress = nextafter(self._last, inf)
+        self._last, self._total = progress, total
+        params: dict[str, Any] = {"progressToken": self._exchange.progress_token, "progress": _short(progress)}
+        if total is not None:
+            params["total"] = _short(total)
+        if said.message:
+            params["message"] = said.message
+        await self._exchange.back.tell(notification_text("notifications/progress", params))
+
+
+def _counted(said: Progress) -> tuple[float | None, float | None]:
+    """How far, of how much, where a record says so."""
+    if said.percent is not None:
+        return float(said.percent), 100.0
+    if said.current_step is not None and said.total_steps is not None and said.current_step.isdecimal():
+        return float(said.current_step), float(said.total_steps)
+    for count in (said.bytes_written, said.bytes_read, said.line_count):
+        if count is not None:
+            return float(count), None
+    return None, None
+
+
+def _short(number: float) -> float | int:
+    return int(number) if number.is_integer() and abs(number) < 2**53 else number

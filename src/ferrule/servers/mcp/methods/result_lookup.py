@@ -1,0 +1,85 @@
+"""`ferrule_result`: the tool by which a model gets the result of a call that it did not wait for.
+
+The tool is the server's own, reads only, and knows nothing but the caller's own calls. It is listed where something may
+have to wait.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+
+from ferrule.model.result import Pending
+from ferrule.model.surface import SurfaceEntry
+from ferrule.runtime.pipeline.session import Session
+from ferrule.servers.mcp.server import Exchange, McpServer
+from ferrule.servers.mcp.wire.results import BARE, call_result, text_result, waiting_result
+
+LOOKUP = "ferrule_result"
+_MOST_SECONDS = 60.0
+_FEW = 200
+"""So many tools are held against the rules; of more it counts that they may act at all."""
+_DESCRIPTION = (
+    "Gives the result of a call of yours that had not ended when you were told so: it waited for a person, or took long. Give"
+    " the invocation id you were told. Nothing is called again."
+)
+_SCHEMA = {
+    "type": "object",
+    "properties": {
+        "invocation_id": {"type": "string", "minLength": 1, "maxLength": 200, "description": "Such as inv_…"},
+        "wait_seconds": {
+            "type": "number",
+            "minimum": 0,
+            "maximum": _MOST_SECONDS,
+            "description": "How long to wait for it, if it has not ended yet.",
+        },
+    },
+    "required": ["invocation_id"],
+    "additionalProperties": False,
+}
+
+
+class _Asked(msgspec.Struct, forbid_unknown_fields=True):
+    invocation_id: Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+    wait_seconds: Annotated[float, msgspec.Meta(ge=0, le=_MOST_SECONDS)] = 0.0
+
+
+def is_needed(session: Session) -> bool:
+    """True when calls of a surface's tools may have to wait for somebody."""
+    visible = [entry for entry in session.surface.entries.values() if entry.is_visible]
+    return any(map(session.may_ask, visible[:_FEW])) or any(map(_may_act, visible[_FEW:]))
+
+
+def _may_act(entry: SurfaceEntry) -> bool:
+    facts = entry.tool.facts
+    return bool(entry.approval_from) or facts.requires_user_interaction or facts.is_read_only is not True
+
+
+def lookup_shown(revision: str) -> dict[str, Any]:
+    """The tool, as it is listed."""
+    shown: dict[str, Any] = {"name": LOOKUP, "description": _DESCRIPTION, "inputSchema": _SCHEMA}
+    shown["annotations"] = {"readOnlyHint": True, "openWorldHint": False}
+    return shown if revision == "2025-03-26" else {**shown, "title": "Result of a call"}
+
+
+async def look_up(server: McpServer, exchange: Exchange, arguments: bytes) -> bytes:
+    """The result of one of the caller's own calls, or what it still waits for."""
+    try:
+        asked = msgspec.json.decode(arguments, type=_Asked)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        return text_result(server, exchange, f"the arguments do not fit: {error}", is_error=True)
+    found = await exchange.surface.result(asked.invocation_id, asked.wait_seconds or None)
+    if found is None:
+        return text_result(server, exchange, "there is no such call of yours", is_error=True)
+    if isinstance(found, Pending):
+        return waiting_result(server, exchange, found, how_to_look_up(exchange, found))
+    return call_result(server, exchange.revision, found, BARE)
+
+
+def how_to_look_up(exchange: Exchange, pending: Pending) -> str:
+    """What a model is told to do for a result that is not there yet."""
+    call = pending.invocation_id
+    if is_needed(exchange.surface.session):
+        return f'call {LOOKUP} with {{"invocation_id": "{call}"}}, or have a person run \'ferrule result {call}\'.'
+    return f"have a person run 'ferrule result {call}'."

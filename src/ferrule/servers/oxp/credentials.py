@@ -1,0 +1,208 @@
+"""Credentials of OXP: an API key, a token signed with a shared secret, a token of the other servers, or none.
+
+Several ways may be open at once (OXP-46). Whatever is wrong with a credential, the answer is 401 and gives nothing away
+(OXP-47); the log tells why.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import jwt
+
+from ferrule.access.tokens import Limits, is_token
+from ferrule.errors import SettingsError
+from ferrule.model.approval import CALL, Identity
+from ferrule.model.serving import OxpSettings
+from ferrule.servers.asgi import Request
+from ferrule.servers.auth.callers import LOCAL, SIGNED, Caller, Refused, caller_of, granted, holds
+from ferrule.servers.auth.jwt_gate import NotTaken
+from ferrule.servers.auth.refusals import reason_of
+from ferrule.servers.edge import Edge
+
+API_KEY = b"oxp-api-key"
+BEARER = 'Bearer realm="oxp"'
+ANYBODY = Caller(Identity("local", "oxp:open", frozenset({CALL})))
+_SHORTEST_SECRET = 32
+_PASSED_ON = (429, 503)
+"""Refusals that are not about the credential."""
+_OPTIONS: Any = {"require": ["exp"], "verify_aud": False, "verify_iat": False, "verify_sub": False}
+_SIGNER = "oxp"
+"""The principal of tokens that name no subject."""
+_log = logging.getLogger("ferrule.oxp")
+
+
+class Door:
+    """Lets callers in, in the ways that `[serve.oxp] auth` names."""
+
+    def __init__(self, edge: Edge, environment: Mapping[str, str] | None = None) -> None:
+        """Raises SettingsError for a secret that is named and not there, or has to be named for anybody to come in."""
+        settings = edge.settings.oxp
+        self._edge = edge
+        self._settings = settings
+        self._is_open = "none" in settings.auth or not edge.settings.auth
+        self._secret = "" if self._is_open or "jwt" not in settings.auth else _shared_secret(
+            settings, os.environ if environment is None else environment
+        )  # fmt: skip
+        self._takes_keys = "api-key" in settings.auth
+        self._takes_tokens = "bearer" in settings.auth or bool(self._secret)
+
+    async def caller(self, request: Request) -> Caller:
+        """Who calls. Raises Refused (401)."""
+        if self._is_open:  # a header is not even looked at (OXP-43)
+            return ANYBODY
+        try:
+            return await self._known(request)
+        except NotTaken as why:
+            raise self._refused(str(why), is_shown=self._shows_one(request)) from None
+
+    def _shows_one(self, request: Request) -> bool:
+        """True when a request has a header that could let somebody in here."""
+        if self._takes_keys and request.header(API_KEY) is not None:
+            return True
+        return self._takes_tokens and (request.header(b"authorization") or "").lower().startswith("bearer ")
+
+    def _refused(self, why: str, *, is_shown: bool) -> Refused:
+        """What somebody is told who does not come in: the headers that count here, and never what is wrong with theirs. `why` is
+        for the log."""
+        ways = ["OXP-API-Key: …"] if self._takes_keys else []
+        ways += ["Authorization: Bearer …"] if self._takes_tokens else []
+        wanted = " or ".join(ways)
+        reason = (
+            f"the credential is not valid here; this takes {wanted}"
+            if is_shown
+            else f"a credential is needed: {wanted}"
+        )
+        challenges = [BEARER] if self._takes_tokens else []
+        challenges += ['OXP-API-Key realm="oxp"'] if self._takes_keys else []
+        return refused_credential(reason, ", ".join(challenges), detail=why)
+
+    async def _known(self, request: Request) -> Caller:
+        """Who shows a credential. Raises NotTaken, and Refused for what is not about the credential."""
+        key = request.header(API_KEY) if self._takes_keys else None
+        if key is not None:
+            return await self._with_token(_bearing(request, key))
+        scheme, _, token = (request.header(b"authorization") or "").partition(" ")
+        token = token.strip()
+        if scheme.lower() != "bearer" or not token:
+            raise NotTaken
+        takes_others, wrong = "bearer" in self._settings.auth, list[str]()
+        if self._secret and not (takes_others and is_token(token)):
+            try:
+                return self._signed(token)
+            except NotTaken as why:
+                wrong.append(f"a token of the shared secret: {why}")
+        if takes_others:
+            try:
+                return await self._with_token(request)
+            except NotTaken as why:
+                wrong.append(str(why))
+        raise NotTaken("; ".join(wrong))
+
+    async def _with_token(self, request: Request) -> Caller:
+        """The caller with a token that the other servers take, too. Raises NotTaken, and Refused."""
+        try:
+            caller = await self._edge.gate.caller(request)
+        except Refused as refused:
+            if refused.status in _PASSED_ON:
+                raise
+            raise NotTaken(refused.detail) from None
+        if not holds(caller, CALL):
+            raise NotTaken(f"{caller.identity.principal} by {caller.identity.channel}, which has no scope to call")
+        return caller
+
+    def _signed(self, token: str) -> Caller:
+        """The caller with a token of the shared secret (OXP-45). Raises NotTaken when it is not one, or not a valid one."""
+        try:
+            claims = self._claims(token)
+        except (jwt.InvalidTokenError, ValueError, TypeError, OverflowError, RecursionError) as error:
+            raise NotTaken(reason_of(error)) from None
+        if (
+            not isinstance(claims.get("exp"), int | float)
+            or claims["exp"] - time.time() > self._settings.jwt_max_seconds
+        ):
+            raise NotTaken("it ends later than [serve.oxp] jwt_max_seconds allows")
+        if not _is_for(claims.get("aud"), self._settings.jwt_audiences):
+            raise NotTaken("its aud is none of [serve.oxp] jwt_audiences")
+        subject = claims.get("sub", _SIGNER)
+        if not isinstance(subject, str) or not is_principal(subject):
+            raise NotTaken("its sub is no name")
+        return self._granted(subject)
+
+    def _granted(self, principal: str) -> Caller:
+        """What whoever signed a token becomes here. Raises NotTaken when a grant refuses them."""
+        groups: frozenset[str] = frozenset()
+        try:
+            bound = granted(self._edge.settings.grants, principal, groups, Limits(), (SIGNED, LOCAL))
+        except Refused as refused:
+            raise NotTaken(refused.detail) from None
+        return caller_of(principal, "oxp:jwt", frozenset({CALL}), groups, bound, is_local=False)
+
+    def _claims(self, token: str) -> dict[str, Any]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", jwt.InsecureKeyLengthWarning)  # told once, when the server starts
+            claims: dict[str, Any] = jwt.decode(token, self._secret, algorithms=["HS256"], options=_OPTIONS)
+        return claims
+
+
+def refused_credential(reason: str, challenge: str = BEARER, detail: str = "") -> Refused:
+    """The refusal of whoever may not call with what they showed. `detail`: why, for the log alone."""
+    return Refused(401, reason, challenge=challenge, detail=detail)
+
+
+def is_principal(text: str) -> bool:
+    """True for a text that may name somebody on a record."""
+    return 0 < len(text) <= 256 and text.isprintable() and text == text.strip() and not text.startswith("group:")
+
+
+def _is_for(audience: Any, allowed: tuple[str, ...]) -> bool:
+    """No audience is everybody's; one that is said has to be one of ours."""
+    if audience is None:
+        return True
+    said = audience if isinstance(audience, list) else [audience]
+    return any(isinstance(one, str) and one in allowed for one in said)
+
+
+def _shared_secret(settings: OxpSettings, environment: Mapping[str, str]) -> str:
+    if not settings.jwt_secret_env:
+        if set(settings.auth) == {"jwt"}:
+            raise SettingsError(
+                "[serve.oxp] auth takes tokens of a shared secret alone, and none is named, so nobody could come in; name the"
+                " environment variable that holds it in jwt_secret_env, or add api-key to auth"
+            )
+        if settings.auth != OxpSettings().auth:  # somebody wrote it
+            _log.warning(
+                "[serve.oxp] auth names jwt, and jwt_secret_env no secret, so that no such token comes in; name one"
+            )
+        return ""
+    secret = environment.get(settings.jwt_secret_env, "")
+    if not secret:
+        raise SettingsError(f"[serve.oxp] jwt_secret_env names {settings.jwt_secret_env}, which is not set; set it")
+    if len(secret.encode()) < _SHORTEST_SECRET:
+        _log.warning(
+            "the secret in %s has fewer than %d bytes; make a longer one", settings.jwt_secret_env, _SHORTEST_SECRET
+        )
+    return secret
+
+
+def _bearing(request: Request, key: str) -> Request:
+    """The request as it would be if its key came the way that tokens do."""
+    others = [header for header in request.headers if header[0] != b"authorization"]
+    shown = (b"authorization", b"Bearer " + key.encode("latin-1"))
+    scope = {
+        **request.scope,
+        "method": request.method,
+        "path": request.path,
+        "query_string": request.query,
+        "headers": [*others, shown],
+    }
+    return Request(scope, _nothing)
+
+
+async def _nothing() -> dict[str, Any]:
+    return {"type": "http.disconnect"}
