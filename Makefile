@@ -54,7 +54,7 @@ bench: $(VENV)/.ready bench/peers/.venv/.ready  ## compare with others (ONLY=che
 soak: $(VENV)/.ready-test  ## the randomised tests over and over (SOAK=50 seeds), long stories, hundreds of kills (KILLS=300), ten minutes of serving
 	@for seed in $$(seq 1 $(SOAK)); do echo "round $$seed of $(SOAK)"; \
 	  $(BIN)/pytest -q -n $(WORKERS) -m hypothesis --hypothesis-seed=$$seed $(ARGS) || exit 1; done
-	FERRULE_SOAK=$(KILLS) $(BIN)/pytest -q -n $(WORKERS) tests/journeys tests/faults tests/ledger/stores/test_faults.py $(ARGS)
+	FERRULE_SOAK=$(KILLS) $(BIN)/pytest -q -n $(WORKERS) tests/journeys tests/faults tests/ledger/stores/sqlite/store/test_faults.py $(ARGS)
 	FERRULE_SOAK=$(KILLS) $(BIN)/pytest -q tests/servers/soak tests/servers/test_fuzz.py tests/servers/test_rough_clients.py $(ARGS)
 	FERRULE_EXAMPLES=200 $(BIN)/pytest -q -n $(WORKERS) tests/servers/api/test_schemathesis.py $(ARGS)
 

@@ -10,8 +10,8 @@ import pytest
 
 import ferrule
 from ferrule.servers.reloading import Reloading
+from tests.cli.test_serve import TRANSPORT
 from tests.contracts.transports.stand import aml
-from tests.servers.test_serve import TRANSPORT
 
 WAIT_SECONDS = 30.0
 

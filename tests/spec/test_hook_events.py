@@ -164,7 +164,7 @@ async def test_at_116_a_hook_that_changes_the_output_has_it_mapped_once_more(
         counted.append(output.value)
         return mapped(output)
 
-    for module in ("hook_effects", "phases.map_result"):
+    for module in ("hooks.effects", "phases.map_result"):
         monkeypatch.setattr(f"ferrule.runtime.pipeline.{module}.mapped", counting)
     hook = TestHook(lambda told: HookOutput(updated_output={"found": "more"}), "post_tool_use")
     async with scene(default={"found": 1}, hooks=(hook,) * hooks) as on:

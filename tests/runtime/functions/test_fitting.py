@@ -11,7 +11,7 @@ from ferrule.errors import BindingError
 from ferrule.model.tool import Tool, raw
 from ferrule.runtime.executors.function import FunctionExecutor
 from ferrule.runtime.functions import functions_in, tool
-from tests.runtime.pipeline.contracts import fields
+from tests.runtime.pipeline.arguments.contracts import fields
 
 TEXT: dict[str, Any] = {"type": "string"}
 REFUND = fields("order-id", "amount", **{"order-id": TEXT, "amount": {"type": "integer"}, "class": TEXT})

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ferrule.runtime.redaction.sensitive_input import REDACTED, Mask, names_alone, scrub
-from tests.runtime.pipeline.contracts import fields, tool
+from tests.runtime.pipeline.arguments.contracts import fields, tool
 
 TEXT: dict[str, Any] = {"type": "string"}
 SECRET: dict[str, Any] = {"type": "string", "sensitive": True}

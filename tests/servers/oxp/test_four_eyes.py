@@ -11,7 +11,7 @@ from ferrule.access.keys import Access
 from ferrule.model.approval import APPROVE, CALL
 from ferrule.model.serving import OxpSettings, ServeSettings
 from tests.servers.oxp.desk import POLICY, Desk, desk
-from tests.servers.oxp.test_door import ENV, SECRET, signed, soon
+from tests.servers.oxp.test_credentials import ENV, SECRET, signed, soon
 from tests.servers.stand import Reply
 
 FOUR_EYES = POLICY.replace('tool = "Money_Send"', 'tool = "Money_Send"\nnot_requester = true')

@@ -16,7 +16,7 @@ from ferrule.access.tokens import Limits
 from ferrule.model.approval import CALL
 from ferrule.model.serving import GrantSettings, OxpSettings, ServeSettings
 from tests.servers.oxp.desk import LOGGED, Desk, desk
-from tests.servers.oxp.test_door import ENV, SECRET, signed, soon
+from tests.servers.oxp.test_credentials import ENV, SECRET, signed, soon
 
 GRANTS = (
     GrantSettings(principal="mallory", refuse=True),

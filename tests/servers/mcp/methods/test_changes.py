@@ -9,8 +9,8 @@ from pathlib import Path
 from ferrule.runtime.surface.catalogs import EmptyCatalog, JoinedCatalog
 from ferrule.servers.mcp.methods.changes import Change, hub_of
 from tests.servers.mcp.methods.test_deferred import TOML, search, shop
+from tests.servers.mcp.methods.views.test_names import tool
 from tests.servers.mcp.talking import WAIT_SECONDS, in_loop, talking
-from tests.servers.mcp.wire.test_names import tool
 
 
 @in_loop

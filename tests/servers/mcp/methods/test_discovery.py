@@ -8,8 +8,8 @@ import pytest
 
 import ferrule
 from ferrule.model.tool import raw
+from tests.servers.mcp.methods.views.test_names import tool
 from tests.servers.mcp.talking import Failed, in_loop, talking
-from tests.servers.mcp.wire.test_names import tool
 
 GUIDED = {"use_when": ["an order is asked for"], "avoid_when": ["it is paid"], "side_effects": ["Sends a mail"]}
 

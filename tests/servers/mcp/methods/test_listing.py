@@ -12,9 +12,9 @@ import ferrule
 from ferrule.model.tool import Tool
 from ferrule.runtime.surface.catalogs import EmptyCatalog, JoinedCatalog
 from ferrule.servers.mcp.methods.listing import list_tools, lists_of
+from tests.servers.mcp.methods.views.test_names import tool
 from tests.servers.mcp.published import check
 from tests.servers.mcp.talking import REVISIONS, Failed, in_loop, talking
-from tests.servers.mcp.wire.test_names import tool
 
 LISTS = {
     ("tools/list", "tools"): "ListToolsResult",

@@ -17,8 +17,8 @@ from ferrule.model.serving import McpSettings, ServeSettings
 from ferrule.servers.auth.callers import Caller
 from ferrule.servers.mcp.transports.session_ids import SessionIds
 from ferrule.servers.mcp.transports.session_store import SessionStore
+from tests.cli.test_serve import workspace
 from tests.servers.stand import WAIT_SECONDS, served
-from tests.servers.test_serve import workspace
 
 SECRET = b"s" * 32
 ADA = Caller(Identity("ada", "token:1"))

@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 from ferrule.access.keys import Access
+from tests.cli.test_serve import TRANSPORT
 from tests.contracts.transports.stand import aml
 from tests.servers.mcp.piping import META, WAIT_SECONDS, PipeClient, piped, workspace
 from tests.servers.mcp.sessioning import ALL, REVISIONS, initialize, message
-from tests.servers.test_serve import TRANSPORT
 
 SHUTDOWN_SECONDS = 2.0
 

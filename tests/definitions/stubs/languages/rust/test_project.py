@@ -16,7 +16,7 @@ from ferrule.contracts.language import Plan
 from ferrule.definitions.stubs.languages.rust.language import LANGUAGE
 from tests.definitions.stubs.languages.rust.crates import Given, planned, talked, write
 from tests.definitions.stubs.languages.rust.hostile import TEXTS
-from tests.definitions.stubs.languages.rust.test_formatting import _SECTIONS, _SERVICES, rich_plan_tools
+from tests.definitions.stubs.languages.rust.test_layout import _SECTIONS, _SERVICES, rich_plan_tools
 from tests.definitions.stubs.languages.toolchains import cargo
 
 _ORDER = {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"], "additionalProperties": False}

@@ -1,0 +1,203 @@
+"""Calls that are answered without waiting: on a connection whose heads are known they are told, and recorded, like any other."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Callable
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any
+
+import ferrule
+from ferrule.access.keys import Access
+from ferrule.model.approval import CALL
+from ferrule.servers.http1.connection import Connection
+from ferrule.servers.http1.server import HttpServer
+from tests.servers.http1.reader.test_remembered_heads import Wire
+from tests.servers.mcp.talking import in_loop
+from tests.servers.stand import Stand, serving
+
+FACTS: dict[str, Any] = {"read_only": True, "open_world": False, "concurrency_safe": True}
+META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
+LEFT: ContextVar[int] = ContextVar("LEFT", default=0)
+
+
+@ferrule.tool(inline=True, **FACTS)
+def add(a: int, b: int) -> int:
+    """Add two whole numbers."""
+    return a + b
+
+
+@ferrule.tool(**FACTS)
+async def add_later(a: int, b: int) -> int:
+    """Add two whole numbers, and take a moment."""
+    await asyncio.sleep(0)
+    return a + b
+
+
+@ferrule.tool(inline=True, **FACTS)
+def fail(a: int) -> int:
+    """Always fails."""
+    raise ValueError("no")
+
+
+@ferrule.tool(inline=True, **FACTS)
+def leave() -> int:
+    """How many calls before left something in this context."""
+    LEFT.set(LEFT.get() + 1)
+    return LEFT.get()
+
+
+@ferrule.tool(inline=True, **FACTS)
+def long() -> str:
+    """A long text."""
+    return "x" * 5_000
+
+
+TOOLS = (add, add_later, fail, leave, long)
+CALLS: tuple[tuple[str, Any], ...] = (
+    ("add", {"a": 1, "b": 2}),
+    ("add", {"a": "1", "b": 2}),
+    ("add", {"a": "one", "b": 2}),
+    ("add", {"a": 1}),
+    ("add", None),
+    ("add", [1]),
+    ("add_later", {"a": 1, "b": 2}),
+    ("fail", {"a": 1}),
+    ("leave", {}),
+    ("long", {}),
+    ("nothing", {}),
+)
+
+
+class Client:
+    """One connection, its heads known or not."""
+
+    def __init__(self, stand: Stand, *, is_quick: bool) -> None:
+        self.given = 0
+        """Requests that were answered at once."""
+        self.server = HttpServer(
+            stand.root.respond, asyncio.get_running_loop(), respond_now=self._counted(stand) if is_quick else None
+        )
+        self.connection, self.wire = Connection(self.server), Wire()
+        self.connection.connection_made(self.wire)  # type: ignore[arg-type]
+
+    def _counted(self, stand: Stand) -> Callable[[Any], Any]:
+        def respond_now(request: Any) -> Any:
+            given = stand.root.respond_now(request)
+            self.given += hasattr(given, "status")
+            return given
+
+        return respond_now
+
+    async def ask(self, body: Any, **headers: str) -> tuple[bytes, bytes]:
+        """The head and the body of the answer to a POST."""
+        data = json.dumps(body, separators=(",", ":")).encode()
+        said = {"Host": "localhost:8787", "Content-Type": "application/json",
+                "Accept": "application/json, text/event-stream", **headers}  # fmt: skip
+        lines = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in said.items())
+        self.wire.written = b""
+        loop, request = asyncio.get_running_loop(), f"POST /mcp HTTP/1.1\r\n{lines}Content-Length: {len(data)}\r\n\r\n"
+        loop.call_soon(self.connection.data_received, request.encode() + data)
+        async with asyncio.timeout(30):
+            while not self.wire.written or not self.connection.is_idle:
+                await asyncio.sleep(0.001)
+        head, _, answer = self.wire.written.partition(b"\r\n\r\n")
+        return head, answer
+
+    async def call(self, name: str, arguments: Any, number: Any, **headers: str) -> tuple[bytes, bytes]:
+        """The same for a call of the revision without sessions."""
+        asked = {"name": name, "arguments": arguments, "_meta": META}
+        said = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": asked}
+        return await self.ask(
+            said, MCP_Protocol_Version="2026-07-28", Mcp_Method="tools/call", Mcp_Name=name, **headers
+        )
+
+
+def anonymous(said: tuple[bytes, ...]) -> tuple[bytes, ...]:
+    """An answer without what is different every time."""
+    return tuple(re.sub(rb"[0-9a-f]{16,}|content-length: \d+", b"", part) for part in said)
+
+
+async def records(stand: Stand) -> list[tuple[Any, ...]]:
+    """What is on record of the calls, the oldest first, without ids and times."""
+    rows = await stand.app.store.calls_before(None, 200)
+    return [(row.kind, row.tool, row.outcome, anonymous((row.payload or b"",))) for row in reversed(rows)]
+
+
+@in_loop
+async def test_calls_of_a_known_head_are_answered_and_recorded_like_others(tmp_path: Path) -> None:
+    async with serving(tmp_path, tools=TOOLS) as stand:
+        quick, usual = Client(stand, is_quick=True), Client(stand, is_quick=False)
+        for number, (name, arguments) in enumerate([*CALLS, *CALLS, *CALLS]):
+            for request_id in (number, f"n{number}"):
+                told = await quick.call(name, arguments, request_id)
+                assert anonymous(told) == anonymous(await usual.call(name, arguments, request_id)), name
+        assert quick.given > 10
+        found = await records(stand)
+        assert len(found) % 2 == 0 and found
+        assert found[::2] == found[1::2]
+
+
+@in_loop
+async def test_calls_of_a_session_are_answered_at_once_too(tmp_path: Path) -> None:
+    start = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    async with serving(tmp_path, tools=TOOLS) as stand:
+        told = []
+        for is_quick in (True, False):
+            client = Client(stand, is_quick=is_quick)
+            head, _ = await client.ask({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": start})
+            found = re.search(rb"mcp-session-id: (\S+)", head)
+            assert found is not None
+            session = {"Mcp_Session_Id": found[1].decode(), "MCP_Protocol_Version": "2025-11-25"}
+            await client.ask({"jsonrpc": "2.0", "method": "notifications/initialized"}, **session)
+            said = [
+                {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {"name": name, "arguments": given}}
+                for number, (name, given) in enumerate([*CALLS, *CALLS])
+            ]
+            told.append([anonymous(await client.ask(one, **session)) for one in said])
+            assert (client.given > 1) is is_quick
+        assert told[0] == told[1]
+
+
+@in_loop
+async def test_a_call_leaves_nothing_in_the_context_of_the_next_one(tmp_path: Path) -> None:
+    async with serving(tmp_path, tools=TOOLS) as stand:
+        client = Client(stand, is_quick=True)
+        for number in range(4):
+            _, body = await client.call("leave", {}, number)
+            assert json.loads(body)["result"]["structuredContent"] == 1
+        assert client.given
+
+
+@in_loop
+async def test_a_credential_that_is_revoked_is_refused_on_a_connection_that_used_it(tmp_path: Path) -> None:
+    async with serving(tmp_path, tools=TOOLS, auth=True) as stand:
+        access = Access(stand.app.root)
+        token, secret = access.add(access.local_owner(), "bot", [CALL])
+        client, headers = Client(stand, is_quick=True), {"Authorization": f"Bearer {secret}"}
+        for number in range(3):
+            head, _ = await client.call("add", {"a": 1, "b": 2}, number, **headers)
+            assert head.startswith(b"HTTP/1.1 200 ")
+        assert client.given
+        access.revoke(access.local_owner(), token.id)
+        async with asyncio.timeout(30):
+            while not head.startswith(b"HTTP/1.1 401 "):
+                head, _ = await client.call("add", {"a": 1, "b": 2}, 9, **headers)
+
+
+@in_loop
+async def test_a_change_is_looked_at_before_the_next_call(tmp_path: Path) -> None:
+    async with serving(tmp_path, tools=TOOLS) as stand:
+        client = Client(stand, is_quick=True)
+        for number in range(3):
+            await client.call("add", {"a": 1, "b": 2}, number)
+        given = client.given
+        assert given
+        stand.app.store.bump()
+        _, body = await client.call("add", {"a": 1, "b": 2}, 9)
+        assert client.given == given and json.loads(body)["result"]["structuredContent"] == 3
+        await client.call("add", {"a": 1, "b": 2}, 10)
+        assert client.given == given + 1
