@@ -12,6 +12,11 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 _DAY = datetime.timedelta(days=1)
+_SIGNS_CERTIFICATES = x509.KeyUsage(
+    digital_signature=False, content_commitment=False, key_encipherment=False, data_encipherment=False,
+    key_agreement=False, key_cert_sign=True, crl_sign=True, encipher_only=False, decipher_only=False,
+)  # fmt: skip
+"""What the key of an authority is for. Python 3.13 and newer trust no authority that does not say so."""
 
 
 class Authority:
@@ -21,8 +26,10 @@ class Authority:
         self._folder = folder
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "an authority")])
-        made = self._builder(self._name, self._key, 1).add_extension(
-            x509.BasicConstraints(ca=True, path_length=None), True
+        made = (
+            self._builder(self._name, self._key, 1)
+            .add_extension(x509.BasicConstraints(ca=True, path_length=None), True)
+            .add_extension(_SIGNS_CERTIFICATES, True)
         )
         self.file = folder / "authority.pem"
         self.file.write_bytes(made.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM))

@@ -25,7 +25,7 @@ from ferrule.model.loss import Loss
 from ferrule.model.tool import EMPTY, FACT_NAMES, SafetyFacts, Tool, raw
 from ferrule.model.value import JsonValue
 from ferrule.schema.internal_fields import model_schema
-from ferrule.schema.validation.validators import compiled_schema
+from ferrule.schema.validation.validators import explain_refusal
 
 NO_ARGUMENTS: dict[str, Any] = {"type": "object", "properties": {}}
 _LONGEST_NAME = 256
@@ -227,13 +227,9 @@ def _check_schema(name: str, schema: JsonValue) -> None:
         return
     if not isinstance(schema, dict):
         raise Unreadable(f"the schema of {name!r} is no object", hint="write a JSON Schema of type object")
-    try:
-        compiled_schema(bytes(raw(schema)))
-    except RecursionError:
-        raise Unreadable(f"the schema of {name!r} is nested too deeply") from None
-    except Exception as error:  # whatever jsonschema-rs finds wrong with it
-        why = str(error).splitlines()[0][:120] if str(error) else "invalid"
-        raise Unreadable(f"the schema of {name!r} is no JSON Schema: {why}") from None
+    refusal = explain_refusal(schema)
+    if refusal is not None:
+        raise Unreadable(f"the schema of {name!r} is no JSON Schema: {refusal}")
 
 
 def _kept(before: dict[str, Any], now: dict[str, Any], schema_keys: Iterable[str]) -> dict[str, Any]:

@@ -113,10 +113,7 @@ def _tool(entry: Entry, namespace: str, names: Mapping[str, str]) -> Tool:
     definition = entry.value
     if not isinstance(definition, dict):
         raise Unreadable("a tool must be an object", hint="write it with a `name` and an `inputSchema`")
-    try:
-        why = unusable(definition)
-    except RecursionError:
-        why = "its schema is nested too deeply"
+    why = unusable(definition)
     if why is not None:
         raise Unreadable(f"the tool {_shown(definition.get('name'))} cannot be used: {why}")
     return _read(definition, namespace, names)

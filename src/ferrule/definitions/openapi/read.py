@@ -132,7 +132,7 @@ class OpenApi:
     ) -> Heading:
         tags = value.get("tags")
         named = tuple(tag for tag in tags if isinstance(tag, str)) if isinstance(tags, list) else ()
-        return Heading(method, template, text(value, "operationId").strip(), named, value, item, path, item_path)
+        return Heading(method, template, _operation_id(value), named, value, item, path, item_path)
 
     def operation(self, heading: Heading) -> Operation:
         """One operation, read. Raises Broken when no tool could be made of it."""
@@ -213,6 +213,12 @@ class OpenApi:
             else:
                 self.tell(SYNTAX, (*path, "servers", index), "a server needs a `url`; it is passed over")
         return tuple(found)
+
+
+def _operation_id(operation: dict[str, Any]) -> str:
+    """The id as it is written, spaces at its ends included; nothing for one that is blank."""
+    said = text(operation, "operationId")
+    return said if said.strip() else ""
 
 
 def _hosts(root: dict[str, Any], schemes: Any) -> tuple[Server, ...]:

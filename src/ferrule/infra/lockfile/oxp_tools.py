@@ -18,7 +18,7 @@ from ferrule.errors import SettingsError
 from ferrule.infra.lockfile.file import LOCK_FILE, Native, is_usable_name, read_lock
 from ferrule.model.tool import Tool, inferred, raw
 from ferrule.model.upstreams import OxpServer, OxpUpstreams
-from ferrule.schema.validation.validators import compiled_schema
+from ferrule.schema.validation.validators import explain_refusal
 
 SERVER_DIALECT = "oxp_server"
 """The dialect of tools that live on an OXP server; those of definition files are `oxp`."""
@@ -102,10 +102,9 @@ def unusable_oxp(definition: Native, *, is_compat: bool) -> str | None:
             " (compat = true takes definitions without one)" if "output_schema" not in definition else ""
         )
     for member, schema in (("input_schema", parameters), ("output_schema", output)):
-        try:
-            compiled_schema(bytes(raw({} if schema is None else schema)))
-        except Exception as error:  # whatever jsonschema-rs finds wrong with it
-            return f"its {member} is no JSON Schema ({str(error).splitlines()[0][:120] if str(error) else 'invalid'})"
+        refusal = explain_refusal({} if schema is None else schema)
+        if refusal is not None:
+            return f"its {member} is no JSON Schema ({refusal})"
     requirements = definition.get("requirements")
     return None if requirements is None or isinstance(requirements, dict) else "its requirements are no object"
 

@@ -17,7 +17,7 @@ from ferrule.errors import SettingsError
 from ferrule.infra.lockfile.file import LOCK_FILE, Native, is_usable_name, read_lock
 from ferrule.model.tool import Tool, inferred, raw
 from ferrule.model.upstreams import McpServer, McpUpstreams
-from ferrule.schema.validation.validators import compiled_schema
+from ferrule.schema.validation.validators import explain_refusal
 
 DIALECT = "mcp"
 _log = logging.getLogger("ferrule.mcp")
@@ -91,10 +91,9 @@ def unusable(definition: Native) -> str | None:
             continue
         if not isinstance(schema, dict):
             return f"its {member} is no object"
-        try:
-            compiled_schema(bytes(raw(schema)))
-        except Exception as error:  # whatever jsonschema-rs finds wrong with it
-            return f"its {member} is no JSON Schema ({str(error).splitlines()[0][:120] if str(error) else 'invalid'})"
+        refusal = explain_refusal(schema)
+        if refusal is not None:
+            return f"its {member} is no JSON Schema ({refusal})"
     return None
 
 

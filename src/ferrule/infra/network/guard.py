@@ -44,6 +44,7 @@ _NOT_PUBLIC_6 = tuple(
         (
             "2001::/23",  # protocol assignments, Teredo among them
             "2001:db8::/32",  # documentation
+            "2002::/16",  # 6to4, which is given up: an IPv4 address of anybody's may be inside
             "3fff::/20",  # documentation
         ),
     )
@@ -75,7 +76,7 @@ def _inner(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
     last = ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF)
     if address.ipv4_mapped is not None or address in _NAT64 or int(address) >> 32 & 0xFFFF_FFFF in _ISATAP:
         return last
-    return address.sixtofour
+    return None
 
 
 Resolve = Callable[[str, int], list[str]]

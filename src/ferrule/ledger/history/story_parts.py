@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -17,6 +17,7 @@ from ferrule.model.lifecycle import PHASES, Phase
 from ferrule.model.result import SCHEMA_VERSION
 from ferrule.model.retry import Attempt
 from ferrule.model.timestamps import iso
+from ferrule.model.value import MISSING
 
 
 def who_and_what(header: Header) -> dict[str, Any]:
@@ -150,27 +151,28 @@ class Difference(msgspec.Struct, frozen=True):
 
 
 def differences(before: Any, after: Any) -> tuple[Difference, ...]:
-    """Every field that differs, in the order of `before`, added ones last."""
-    return tuple(_walk(before, after, ""))
+    """Lists every field that differs, in the order of `before`, added ones after the others of their object.
+
+    It keeps a list of what is left to compare and does not call itself, so values may be nested as deep as they like.
+    """
+    found: list[Difference] = []
+    left: list[tuple[str, Any, Any]] = [("", before, after)]
+    while left:
+        path, old, new = left.pop()
+        if isinstance(old, dict) and isinstance(new, dict):
+            left.extend(reversed(_pairs_of_members(old, new, path)))
+        elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+            left.extend((f"{path}[{number}]", old[number], new[number]) for number in reversed(range(len(old))))
+        elif old is MISSING:
+            found.append(Difference(path, "added", after=new))
+        elif new is MISSING:
+            found.append(Difference(path, "removed", before=old))
+        elif old != new or type(old) is not type(new):
+            found.append(Difference(path or "$", "changed", old, new))
+    return tuple(found)
 
 
-def _walk(before: Any, after: Any, path: str) -> Iterator[Difference]:
-    if isinstance(before, dict) and isinstance(after, dict):
-        yield from _members(before, after, path)
-    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
-        for number, (old, new) in enumerate(zip(before, after, strict=True)):
-            yield from _walk(old, new, f"{path}[{number}]")
-    elif before != after or type(before) is not type(after):
-        yield Difference(path or "$", "changed", before, after)
-
-
-def _members(before: dict[str, Any], after: dict[str, Any], path: str) -> Iterator[Difference]:
-    for name, old in before.items():
-        place = f"{path}.{name}" if path else name
-        if name in after:
-            yield from _walk(old, after[name], place)
-        else:
-            yield Difference(place, "removed", before=old)
-    for name, new in after.items():
-        if name not in before:
-            yield Difference(f"{path}.{name}" if path else name, "added", after=new)
+def _pairs_of_members(before: dict[str, Any], after: dict[str, Any], path: str) -> list[tuple[str, Any, Any]]:
+    """The members of two objects side by side, each with its path; `MISSING` stands for one that an object lacks."""
+    names = [*before, *(name for name in after if name not in before)]
+    return [(f"{path}.{name}" if path else name, before.get(name, MISSING), after.get(name, MISSING)) for name in names]

@@ -13,6 +13,8 @@ from typing import Any
 import jsonschema_rs
 import msgspec
 
+from ferrule.model.tool import raw
+from ferrule.model.value import is_deeper
 from ferrule.schema.walk import LIST_KEYWORDS, MAP_KEYWORDS, SCHEMA_KEYWORDS
 
 KEPT = 4096
@@ -36,6 +38,24 @@ def validator_of(value: Any) -> jsonschema_rs.Validator:
             raise
         # Without a `$schema`, what either draft accepts is accepted: draft-07 has lists under `items`.
         return jsonschema_rs.Draft7Validator(value, validate_formats=False, offline=True, pattern_options=_PATTERNS)
+
+
+_DEEPEST = 255
+"""jsonschema-rs refuses a schema that is nested deeper, without saying why."""
+
+
+def explain_refusal(schema: Any) -> str | None:
+    """Says why no validator takes a value as a JSON Schema; None when one does."""
+    try:
+        text = bytes(raw(schema))
+        if is_deeper(text, _DEEPEST):
+            return "it is nested too deeply"
+        compiled_schema(text)
+    except RecursionError:  # encoders give up at depths of their own
+        return "it is nested too deeply"
+    except Exception as error:  # whatever jsonschema-rs finds wrong with it
+        return str(error).splitlines()[0][:120] if str(error) else "invalid"
+    return None
 
 
 def first_error(validator: jsonschema_rs.Validator, value: Any) -> jsonschema_rs.ValidationError | None:
