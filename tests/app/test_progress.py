@@ -229,7 +229,7 @@ async def test_numbers_go_on_where_somebody_answers_at_once_elsewhere() -> None:
         check_lives(await second.store.rows_after(0, 1000))
         heard = await _all(second, pending.invocation_id)
         assert [number for number, _ in heard] == list(range(1, len(heard) + 1)) and len(heard) > 4
-        assert {row.tool for row in await second.store.news_of(pending.invocation_id)} == {"test_following.ask"}
+        assert {row.tool for row in await second.store.news_of(pending.invocation_id)} == {"test_progress.ask"}
 
 
 async def _all(app: App, call: str) -> list[tuple[int, str]]:

@@ -37,7 +37,7 @@ from ferrule.model.progress import Progress
 from ferrule.model.result import Pending, Result
 from ferrule.model.surface import Standing, Surface, SurfaceRequest, SurfaceSettings, request_key
 from ferrule.model.tool import Tool
-from ferrule.runtime.approval.inbox import Accept, Inbox
+from ferrule.runtime.approval.inbox import Accept, Inbox, OnRecorded
 from ferrule.runtime.approval.key import CHANNEL, ApprovalKey, call_of
 from ferrule.runtime.approval.notices import Notices, Reminders
 from ferrule.runtime.executors.caching import Cache
@@ -338,16 +338,25 @@ class App:
 
         return accept_now
 
-    async def deliver(self, invocation_id: str, value: Any, channel: str, by: str = "", *, resume: bool = True) -> Fate:
+    async def deliver(
+        self,
+        invocation_id: str,
+        value: Any,
+        channel: str,
+        by: str = "",
+        *,
+        resume: bool = True,
+        on_recorded: OnRecorded = lambda: None,
+    ) -> Fate:
         """Give a waiting call what came for it from outside by a channel, and let it go on, unless `resume` is False: then it is
         for `calls.resume` to do that. `by`: who gave it, if known."""
-        return await self._deliveries.deliver(invocation_id, value, channel, by, resume=resume)
+        return await self._deliveries.deliver(invocation_id, value, channel, by, resume=resume, on_recorded=on_recorded)
 
-    async def answer_callback(self, token: str, value: Any) -> Fate:
+    async def answer_callback(self, token: str, value: Any, *, on_recorded: OnRecorded = lambda: None) -> Fate:
         """Take the answer to a task that was posted with this token. `refused` for a token that was not made here, was changed
         or is too old, and for an answer that does not fit: then another may still come."""
         call = call_of(self._parts.key, token, self.services.wall())
-        return "refused" if call is None else await self.deliver(call, value, CHANNEL)
+        return "refused" if call is None else await self.deliver(call, value, CHANNEL, on_recorded=on_recorded)
 
     async def result(self, invocation_id: str, *, wait: float | None = None) -> Result | Pending | None:
         """How a call ended, or what it waits for; None when there is no such call."""

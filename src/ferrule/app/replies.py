@@ -20,7 +20,7 @@ from ferrule.errors import AccessError, InboxError, UnfitAnswer
 from ferrule.model.approval import APPROVE, Identity
 from ferrule.model.journal import LAST_KINDS, OpenCall
 from ferrule.model.tool import Tool
-from ferrule.runtime.approval.inbox import Inbox
+from ferrule.runtime.approval.inbox import Inbox, OnRecorded
 from ferrule.runtime.approval.key import CHANNEL
 
 _BEFORE_PARKED = 5.0
@@ -44,7 +44,16 @@ class Deliveries:
         self._tool_of = tool_of
         self._executor_of = executor_of
 
-    async def deliver(self, invocation_id: str, value: Any, channel: str, by: str = "", *, resume: bool = True) -> Fate:
+    async def deliver(
+        self,
+        invocation_id: str,
+        value: Any,
+        channel: str,
+        by: str = "",
+        *,
+        resume: bool = True,
+        on_recorded: OnRecorded = lambda: None,
+    ) -> Fate:
         """Give a waiting call what came for it, and let it go on unless `resume` is False. A reply that is quicker than the
         call, which is only about to wait, is held for a moment; a second one is told apart from one that nobody waits for.
         `by`: who gave it, where that is known."""
@@ -58,7 +67,7 @@ class Deliveries:
         try:
             answer = value if channel == CHANNEL else self._answer_in(waiting.tool_id, value)
             inbox = self._inbox_of(Identity(by or channel, channel, frozenset({APPROVE})))
-            await inbox.answer(invocation_id, answer, resume=resume)
+            await inbox.answer(invocation_id, answer, resume=resume, on_recorded=on_recorded)
         except (AccessError, UnfitAnswer) as error:
             _log.info("a reply by %s was refused: %s", channel, error)
             return "refused"

@@ -17,6 +17,7 @@ from ferrule.model.progress import Progress
 from ferrule.model.result import Pending, Result
 from ferrule.model.scheduling import SchedulerPolicy
 from ferrule.model.surface import SearchResult, Surface, SurfaceRequest
+from ferrule.runtime.approval.inbox import OnRecorded
 from ferrule.runtime.pipeline.arguments.dry_check import Checked, check_call
 from ferrule.runtime.pipeline.at_once import at_once
 from ferrule.runtime.pipeline.call import NO_OPTIONS, RUNNING, Call, CallOptions, Replay
@@ -190,7 +191,13 @@ class SurfaceHandle:
                 yield said
 
     async def answer(
-        self, invocation_id: str, given: dict[str, Any], wait: float | None = None, *, resume: bool = True
+        self,
+        invocation_id: str,
+        given: dict[str, Any],
+        wait: float | None = None,
+        *,
+        resume: bool = True,
+        on_recorded: OnRecorded = lambda: None,
     ) -> Result | Pending | None:
         """Give a tool of this principal's call what it asked the calling client for: one member for each key of
         `client_requests`. It goes on at once, unless `resume` is False: then it does when somebody looks after it. None for a
@@ -198,7 +205,9 @@ class SurfaceHandle:
         app, request = self._app, self._request
         if not await app.calls.is_of(invocation_id, request):
             return None
-        fate = await app.deliver(invocation_id, given, CLIENT_CHANNEL, by=request.principal, resume=resume)
+        fate = await app.deliver(
+            invocation_id, given, CLIENT_CHANNEL, by=request.principal, resume=resume, on_recorded=on_recorded
+        )
         return None if fate in ("refused", "unknown") else await self.result(invocation_id, wait)
 
     async def cancel(self, invocation_id: str, reason: str = "", *, within: float = 1.0) -> Cancellation | None:

@@ -179,8 +179,11 @@ async def test_a_tool_asks_its_caller_and_goes_on_with_the_answer(tmp_path: Path
 async def test_an_answer_nobody_asked_for_is_refused(tmp_path: Path) -> None:
     async with api(tmp_path) as here:
         call = await here.called("ada", "pay", {"amount": 1})
-        reply = await here.ask("ada", "POST", f"/v1/calls/{call}/answers", {"answers": {"who": {"action": "accept"}}})
+        path, answer = f"/v1/calls/{call}/answers", {"answers": {"who": {"action": "accept"}}}
+        reply = await here.ask("ada", "POST", path, answer)
         assert (reply.status, reply.json()["code"]) == (409, "not_asked")
+        later = await here.ask("ada", "POST", path, answer, Prefer="respond-async")
+        assert (later.status, later.json()["code"]) == (409, "not_asked"), "not told as taken before anybody knows"
         assert (await here.ask("ada", "GET", f"/v1/calls/{call}")).json()["state"] == "awaiting_approval"
 
 

@@ -16,7 +16,7 @@ from ferrule.model.result import Result
 from ferrule.model.timestamps import iso
 from ferrule.runtime.approval.inbox import Answered, Inbox
 from ferrule.servers.api.ask import Ask
-from ferrule.servers.api.calls.outcomes import CallState, owner_in, state_of
+from ferrule.servers.api.calls.outcomes import CallState, demand_recorded, owner_in, state_of
 from ferrule.servers.api.replies import Problem, Replied, Reply, not_found
 from ferrule.servers.api.shapes import Reason, Record, says, whole
 
@@ -241,7 +241,7 @@ async def _went_on(ask: Ask, work: Coroutine[Any, Any, Answered], recorded: asyn
     later = ask.background.keep(work)
     loop, most, wait = asyncio.get_running_loop(), ask.edge.settings.limits.request_seconds, ask.preference.wait
     patience = loop.time() + (most if wait is None else min(most, wait))
-    await _demand_recorded(later, recorded, most)
+    await demand_recorded(later, recorded, most)
     await asyncio.wait({later}, timeout=max(0.0, patience - loop.time()))
     place = ((b"location", f"/v1/calls/{ask.invocation_id}".encode()),)
     if not later.done():
@@ -257,22 +257,6 @@ async def _went_on(ask: Ask, work: Coroutine[Any, Any, Answered], recorded: asyn
     )
     is_over = done.people_missing or isinstance(done.result, Result)
     return Reply(state) if is_over else Reply(state, 202, place)
-
-
-async def _demand_recorded(later: asyncio.Task[Answered], recorded: asyncio.Event, within: float) -> None:
-    """Waits until an answer stands in the ledger or was refused. Raises Problem (503) when neither is known in time.
-
-    `wait` of a request shortens only the time given to the call: who is told "accepted" while the answer is still on its way
-    to the ledger is told so wrongly when somebody else's gets there first.
-    """
-    known = asyncio.ensure_future(recorded.wait())
-    try:
-        done, _ = await asyncio.wait({later, known}, timeout=within, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        known.cancel()
-    if not done:
-        detail = "it is not known yet whether the answer counts; look at the call again"
-        raise Problem(503, "not_recorded", detail, headers=[(b"retry-after", b"5")])
 
 
 def _ended(result: Result) -> Reply:
@@ -299,8 +283,12 @@ async def take_answer(ask: Ask) -> Replied:
     """Answer a task that was posted with a token."""
     body = ask.body(CallbackBody)
     leave = await ask.edge.turnstile.enter(ask.caller)
-    taking: asyncio.Task[Fate] = ask.background.keep(ask.edge.app.answer_callback(body.token, body.value))
+    recorded = asyncio.Event()
+    taking: asyncio.Task[Fate] = ask.background.keep(
+        ask.edge.app.answer_callback(body.token, body.value, on_recorded=recorded.set)
+    )
     taking.add_done_callback(lambda _: leave())
+    await demand_recorded(taking, recorded, ask.edge.settings.limits.request_seconds)
     await asyncio.wait({taking}, timeout=_PATIENCE_SECONDS)
     if not taking.done():  # it was taken, and the call goes on for longer than anybody has to wait for
         return Reply(CallbackState(fate="taken"), 202)

@@ -15,7 +15,7 @@ from ferrule.runtime.functions.runs import InlineRun
 from ferrule.runtime.pipeline.live import Cancel
 from ferrule.servers.api.ask import KEY, LAST_EVENT, Ask
 from ferrule.servers.api.calls.events import END, bounded, call_events, event, first_event
-from ferrule.servers.api.calls.outcomes import as_seen, demand_sight, refused, seen, state_of
+from ferrule.servers.api.calls.outcomes import as_seen, demand_recorded, demand_sight, refused, seen, state_of
 from ferrule.servers.api.replies import NO_STORE, Problem, Replied, Reply, not_found
 from ferrule.servers.api.requests import UNSAID, Preference
 from ferrule.servers.api.shapes import Name, Reason, Record, says, whole
@@ -322,11 +322,16 @@ async def answer_call(ask: Ask) -> Replied:
     owner = await demand_sight(ask)
     surface, preference = await ask.surface(), ask.preference
     leave = await ask.edge.turnstile.enter(ask.caller)
-    later = ask.background.keep(surface.answer(ask.invocation_id, ask.body(AnswersBody).answers))
+    recorded = asyncio.Event()
+    later = ask.background.keep(
+        surface.answer(ask.invocation_id, ask.body(AnswersBody).answers, on_recorded=recorded.set)
+    )
     later.add_done_callback(lambda _: leave())
-    most = ask.edge.settings.limits.request_seconds
+    loop, most = asyncio.get_running_loop(), ask.edge.settings.limits.request_seconds
     patience = min(most, preference.wait) if preference.wait is not None else 0.0 if preference.is_async else most
-    await asyncio.wait({later}, timeout=patience)
+    until = loop.time() + patience
+    await demand_recorded(later, recorded, most)
+    await asyncio.wait({later}, timeout=max(0.0, until - loop.time()))
     if not later.done():
         return waiting_reply(
             Pending(invocation_id=ask.invocation_id, state="running", message="it goes on"), preference

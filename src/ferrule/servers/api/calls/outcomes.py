@@ -6,6 +6,7 @@ and whenever the call is looked at again.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, NamedTuple
 
@@ -173,3 +174,19 @@ async def as_seen(ask: Ask, owner: Owner, outcome: Result | Pending) -> Result |
     if ask.caller.oversees(owner.tenant) or not isinstance(outcome, Result) or outcome.error is None:
         return outcome
     return seen((await ask.surface()).surface, owner.tool_name, outcome)
+
+
+async def demand_recorded(later: asyncio.Task[Any], recorded: asyncio.Event, within: float) -> None:
+    """Waits until an answer stands in the ledger or was refused. Raises Problem (503) when neither is known in time.
+
+    `wait` of a request shortens only the time given to the call: who is told "accepted" while the answer is still on its way
+    to the ledger is told so wrongly when somebody else's gets there first.
+    """
+    known = asyncio.ensure_future(recorded.wait())
+    try:
+        done, _ = await asyncio.wait({later, known}, timeout=within, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        known.cancel()
+    if not done:
+        detail = "it is not known yet whether the answer counts; look at the call again"
+        raise Problem(503, "not_recorded", detail, headers=[(b"retry-after", b"5")])
