@@ -220,9 +220,7 @@ class _Reader:
         self.at = closed + 1 if closed >= 0 else len(self.text)
 
     def _redirect(self) -> None:
-        if self._letters is not None and not "".join(self._letters).isdigit():
-            self._end_word()
-        self._drop_word()
+        self._end_word_before_redirect()
         found = _REDIRECT.match(self.text, self.at)
         sign = found[0] if found else ">"
         self._met(f"the redirection {sign}")
@@ -230,6 +228,19 @@ class _Reader:
             self.is_certain = False
         self._awaits_target = True
         self.at += len(sign)
+
+    def _end_word_before_redirect(self) -> None:
+        """Drops the number of a descriptor (`2>`); everything else is a word, and so is a digit that is quoted or escaped.
+
+        Of a longer number shells think differently: bash takes most for a descriptor, dash takes all for words.
+        """
+        text = "".join(self._letters or ())
+        if self._is_quoted or self._is_open or not (text.isascii() and text.isdigit()):
+            self._end_word()
+        elif len(text) > 1:
+            self.is_certain = False
+            self._end_word()
+        self._drop_word()
 
     def _met(self, name: str, at: int | None = None) -> None:
         self.constructs.append(Construct(self.at if at is None else at, name))

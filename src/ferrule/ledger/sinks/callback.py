@@ -65,4 +65,6 @@ def make(options: Mapping[str, Any], folder: Path) -> CallbackSink:
         function: Receiver = getattr(import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
         raise SettingsError(f"the function {reference!r} of a sink cannot be loaded: {error}") from None
+    if not callable(function):
+        raise SettingsError(f"the function {reference!r} of a sink cannot be loaded: it is no function")
     return CallbackSink(function, name=f"callback:{reference}")

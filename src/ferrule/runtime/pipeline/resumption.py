@@ -69,7 +69,7 @@ def past_of(rows: Sequence[StoredEntry], services: Services, *, opens_inputs: bo
     states = [pair for segment in segments for pair in state_times(segment)]
     parked = max((number for number, segment in enumerate(segments) if segment.request is not None), default=-1)
     model_input, call_input = _inputs(rows, services) if opens_inputs else (b"null", b"null")
-    after = len(rows) if parked is None or not opens_inputs else parked + 1
+    after = parked + 1 if opens_inputs else len(rows)
     return Past(
         header=header,
         raw_header=msgspec.Raw(bytes(first.header)),

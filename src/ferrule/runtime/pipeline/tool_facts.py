@@ -91,10 +91,6 @@ def _part(payload: dict[str, Any], key: str) -> dict[str, Any]:
     return part if isinstance(part, dict) else {}
 
 
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) and value else None
-
-
 def _timeout(payload: dict[str, Any]) -> float | None:
     """The smallest limit that interface, execution profile or transport state (AT-210)."""
     stated = [payload.get("timeout_ms"), _part(payload, "tool_interface").get("timeout_ms")]
