@@ -12,8 +12,7 @@ import pytest
 
 from ferrule.contracts.executor import ExecutionFailed
 from ferrule.infra import drivers
-from ferrule.infra.clouds.aws import Aws, AwsKeys, aws_error, aws_failure
-from ferrule.infra.network.client import Fetched
+from ferrule.infra.clouds.aws import Aws, AwsKeys, aws_failure
 from tests.infra.clouds.amazon import KEYS, REGION, Amazon
 from tests.infra.clouds.far import Reply, far
 from tests.infra.clouds.fixtures import Learned, local_client, played
@@ -193,29 +192,6 @@ def test_a_login_token_of_a_database_is_what_amazons_own_client_makes(
     theirs = aws.client("rds").generate_db_auth_token("db.example", 5432, "app user", REGION)
     assert parse_qs(urlsplit(f"//{token}").query) == parse_qs(urlsplit(f"//{theirs}").query)
     assert token.startswith("db.example:5432/?Action=connect") and token in learned
-
-
-@pytest.mark.parametrize(
-    ("status", "headers", "body", "code", "error_class"),
-    [
-        (400, {}, b'{"__type":"com.amazonaws.x#ThrottlingException","message":"slow"}', "ThrottlingException", "rate_limited"),
-        (400, {"x-amzn-errortype": "ValidationException:http://x/"}, b"{}", "ValidationException", "invalid_arguments"),
-        (403, {}, b"<E><Error><Code>AccessDenied</Code></Error></E>", "AccessDenied", "permission_denied"),
-        (400, {}, b'{"__type":"ExpiredTokenException"}', "ExpiredTokenException", "credential_missing"),
-        (400, {}, b'{"__type":"AWS.SimpleQueueService.Throttling"}', "AWS.SimpleQueueService.Throttling", "rate_limited"),
-        (500, {}, b"not json", "http:500", "dependency_unavailable"),
-        (404, {}, b'{"__type":"ResourceNotFoundException"}', "ResourceNotFoundException", "execution_failed"),
-        (400, {}, b'{"__type":"has blanks and\\nlines"}', "http:400", "invalid_arguments"),
-        (503, {}, b"[" * 100_000, "http:503", "dependency_unavailable"),
-        (400, {}, b'{"__type": 7, "Error": [], "message": {}}', "http:400", "invalid_arguments"),
-    ],
-)  # fmt: skip
-def test_what_aws_says_went_wrong(
-    status: int, headers: dict[str, str], body: bytes, code: str, error_class: str
-) -> None:
-    fetched = Fetched(status, headers, body)
-    assert aws_error(fetched).code == code
-    assert aws_failure("it", fetched).error_class == error_class
 
 
 def test_keys_are_not_in_what_is_printed_of_them() -> None:

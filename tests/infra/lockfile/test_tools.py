@@ -1,4 +1,4 @@
-"""Tools made from the lock alone, and the lock file itself."""
+"""Tools made from the lock alone."""
 
 from __future__ import annotations
 
@@ -9,56 +9,14 @@ from typing import Any
 import pytest
 
 from ferrule.errors import SettingsError
-from ferrule.infra.lockfile.file import LOCK_FILE, Lock, LockedServer, locked_tool, read_lock, write_lock
+from ferrule.infra.lockfile.file import write_lock
 from ferrule.infra.lockfile.tools import emitted, imported_tools, tool_of, unusable
 from ferrule.model.native_definition import native_ref
 from ferrule.model.tool import FACT_NAMES
 from ferrule.model.upstreams import McpServer, McpUpstreams
+from tests.infra.lockfile.locks import NATIVE, lock_of
 
-NATIVE: dict[str, Any] = {
-    "name": "drop/table",
-    "title": "Drop",
-    "description": "Drops\u200b it.",
-    "inputSchema": {"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object", "x-order": 1},
-    "outputSchema": {"type": "object"},
-    "annotations": {"readOnlyHint": True, "destructiveHint": True, "idempotentHint": True},
-    "icons": [{"src": "data:,"}],
-    "_meta": {"a/b": {"c": [1, 2.5, None]}},
-    "later": "kept",
-}
 SERVER = McpServer(url="https://far.example/mcp")
-
-
-def lock_of(*definitions: dict[str, Any], server: str = "far") -> Lock:
-    tools = {tool["name"]: locked_tool(tool, "ada", "2026-01-02T03:04:05Z") for tool in definitions}
-    return Lock(servers={server: LockedServer(source="x", name="n", version="1", tools=tools)})
-
-
-def test_a_lock_comes_back_as_it_was_written_and_hides_nothing(tmp_path: Path) -> None:
-    lock = lock_of(NATIVE)
-    write_lock(tmp_path, lock)
-    assert read_lock(tmp_path) == lock
-    text = (tmp_path / LOCK_FILE).read_text()
-    assert "\u200b" not in text
-    assert "\\u200b" in text
-    assert text.count("\n") > 30
-    assert [file.name for file in tmp_path.iterdir()] == [LOCK_FILE]
-
-
-def test_an_edited_lock_is_not_trusted(tmp_path: Path) -> None:
-    write_lock(tmp_path, lock_of(NATIVE))
-    file = tmp_path / LOCK_FILE
-    edits = [
-        ('"later": "kept"', '"later": "lost"'),
-        ('"drop/table": {', '"other": {'),
-        ("{", ""),
-        ('"version": 1', '"version": 2'),
-    ]
-    for before, after in edits:
-        write_lock(tmp_path, lock_of(NATIVE))
-        file.write_text(file.read_text().replace(before, after, 1))
-        with pytest.raises(SettingsError):
-            read_lock(tmp_path)
 
 
 def test_an_imported_tool_keeps_its_definition_and_believes_no_hint(tmp_path: Path) -> None:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
 import random
 import subprocess
 import sys
-from collections.abc import AsyncIterator
 from typing import Any
 
 import h2.errors
@@ -17,43 +15,12 @@ import pytest
 from hyperframe.frame import ContinuationFrame, DataFrame, HeadersFrame, PingFrame, SettingsFrame
 
 from ferrule.infra.network.http2 import Http2Connection
-from ferrule.infra.network.request import BadRequest, BrokenAnswer, TooLong, Unreachable
+from ferrule.infra.network.request import BrokenAnswer, Unreachable
+from tests.infra.network.http2_answers import app, pieces, tls
 
 from .authority import Authority
 from .http2_servers import HOST, Wire, h2_client, h2_site, hypercorn_site
 from .servers import ok, run, site
-
-MEGABYTE = 1024**2
-
-
-async def app(scope: dict[str, Any], receive: Any, send: Any) -> None:
-    """Answers with what was asked, in several ways."""
-    if scope["type"] != "http":
-        return
-    path, body = scope["path"], b""
-    more = True
-    while more:
-        message = await receive()
-        body += message.get("body", b"")
-        more = message.get("more_body", False)
-    headers = [(b"x-version", scope["http_version"].encode()), (b"x-twice", b"1"), (b"x-twice", b"2")]
-    if path == "/gzip":
-        body = gzip.compress(b"packed " * 1000)
-        headers.append((b"content-encoding", b"gzip"))
-    elif path == "/large":
-        body = b"x" * (5 * MEGABYTE)
-    elif path == "/head":
-        headers.append((b"content-length", b"5"))
-    await send({"type": "http.response.start", "status": 200, "headers": headers})
-    if scope["method"] != "HEAD":
-        for start in range(0, len(body), 60_000):
-            await send({"type": "http.response.body", "body": body[start : start + 60_000], "more_body": True})
-    await send({"type": "http.response.body", "body": b"", "more_body": False})
-
-
-async def pieces(count: int, size: int) -> AsyncIterator[bytes]:
-    for _ in range(count):
-        yield b"y" * size
 
 
 def test_a_real_server_is_spoken_to_in_http2_on_one_connection(authority: Authority) -> None:
@@ -91,27 +58,6 @@ def test_many_first_requests_make_one_connection(authority: Authority) -> None:
     run(story())
 
 
-def test_large_bodies_go_both_ways(authority: Authority) -> None:
-    async def story() -> None:
-        async with hypercorn_site(app, authority) as target, h2_client(authority) as http:
-            large = await http.fetch("GET", target._replace(path="/large"), max_bytes=9 * MEGABYTE)
-            assert large.body == b"x" * (5 * MEGABYTE)
-            back = await http.fetch("POST", target, body=b"z" * (2 * MEGABYTE), max_bytes=9 * MEGABYTE)
-            assert back.body == b"z" * (2 * MEGABYTE)
-            back = await http.fetch("POST", target, body=pieces(30, 50_000), max_bytes=9 * MEGABYTE)
-            assert back.body == b"y" * 1_500_000
-            back = await http.fetch("POST", target, body=pieces(3, 50_000), length=150_000, max_bytes=9 * MEGABYTE)
-            assert back.body == b"y" * 150_000
-            with pytest.raises(TooLong):
-                await http.fetch("GET", target._replace(path="/large"), max_bytes=1000)
-            with pytest.raises(BadRequest):
-                await http.fetch("POST", target, body=pieces(3, 50_000), length=150_001)
-            assert (await http.fetch("POST", target, body=b"still there")).body == b"still there"
-            assert http.in_use(target) == 0
-
-    run(story(), 60)
-
-
 def test_servers_without_http2_and_clients_without_it_speak_http1(authority: Authority) -> None:
     async def story() -> None:
         async with site(ok(), authority.server(HOST, protocols=("http/1.1",))) as there, h2_client(authority) as http:
@@ -133,10 +79,6 @@ def test_nothing_of_http2_is_loaded_before_it_is_spoken() -> None:
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
         == "False False\n"
     )
-
-
-def tls(authority: Authority) -> Any:
-    return authority.server(HOST, protocols=("h2",))
 
 
 def echo() -> tuple[Any, list[int]]:
@@ -177,82 +119,6 @@ def test_no_more_streams_are_opened_than_the_server_takes(authority: Authority) 
             assert [task.cancelled() for task in tasks].count(True) == 1
             paths = [head[":path"] for head in there.wires[0].heads.values()]
             assert paths == [f"/{n}" for n in range(12) if n != 6]
-
-    run(story())
-
-
-def test_a_cancelled_or_closed_answer_resets_its_stream_and_no_other(authority: Authority) -> None:
-    async def story() -> None:
-        def act(wire: Wire, event: h2.events.Event) -> None:
-            if isinstance(event, h2.events.RequestReceived) and wire.heads[event.stream_id or 0][":path"] == "/slow":
-                wire.h2.send_headers(event.stream_id or 0, [(":status", "200")])
-                wire.h2.send_data(event.stream_id or 0, b"begin")
-            elif isinstance(event, h2.events.RequestReceived) and wire.heads[event.stream_id or 0][":path"] == "/":
-                wire.answer(event.stream_id or 0)
-            elif isinstance(event, h2.events.StreamReset):
-                reset.set()
-
-        reset = asyncio.Event()
-        async with h2_site(act, tls(authority)) as there, h2_client(authority) as http:
-            response = await http.send("GET", there.target._replace(path="/slow"))
-            task = asyncio.create_task(http.fetch("GET", there.target._replace(path="/never")))
-            assert (await http.fetch("GET", there.target)).body == b"hello"
-            while not there.wires or len(there.wires[0].heads) < 3:
-                await asyncio.sleep(0)
-            assert http.in_use(there.target) == 2
-            response.close()
-            task.cancel()
-            await asyncio.wait([task])
-            assert http.in_use(there.target) == 0
-            while len(there.wires[0].resets) < 2:
-                reset.clear()
-                await reset.wait()
-            assert sorted(there.wires[0].resets) == [1, 5] and len(there.wires) == 1
-            assert (await http.fetch("GET", there.target)).body == b"hello" and len(there.wires) == 1
-
-    run(story())
-
-
-def test_a_slow_reader_holds_up_its_own_stream_only(authority: Authority) -> None:
-    async def story() -> None:
-        sent: dict[int, int] = {}
-
-        def push(wire: Wire) -> None:
-            for stream in list(sent):
-                if stream not in wire.h2.streams or wire.h2.streams[stream].closed:
-                    continue
-                while (room := min(wire.h2.local_flow_control_window(stream), 16384)) > 0:
-                    wire.h2.send_data(stream, b"x" * room)
-                    sent[stream] += room
-
-        def act(wire: Wire, event: h2.events.Event) -> None:
-            if isinstance(event, h2.events.RequestReceived):
-                stream = event.stream_id or 0
-                if wire.heads[stream][":path"] == "/endless":
-                    wire.h2.send_headers(stream, [(":status", "200")])
-                    sent[stream] = 0
-                else:
-                    wire.answer(stream)
-            elif isinstance(event, h2.events.StreamReset):
-                sent.pop(event.stream_id or 0, None)
-            push(wire)
-
-        async with h2_site(act, tls(authority)) as there, h2_client(authority) as http:
-            slow = [await http.send("GET", there.target._replace(path="/endless")) for _ in range(8)]
-            for _ in range(5):
-                assert (await http.fetch("GET", there.target)).body == b"hello"
-            while any(size < 256 * 1024 for size in sent.values()):
-                await asyncio.sleep(0)
-            assert all(size == 256 * 1024 for size in sent.values())
-            size = 0
-            async for piece in slow[0].pieces():
-                size += len(piece)
-                if size > 2 * MEGABYTE:
-                    break
-            for response in slow:
-                response.close()
-            assert http.in_use(there.target) == 0
-            assert (await http.fetch("GET", there.target)).body == b"hello" and len(there.wires) == 1
 
     run(story())
 
@@ -330,48 +196,6 @@ def test_a_lost_connection_ends_all_its_answers_and_none_is_sent_twice(authority
             assert [type(result) for result in results] == [BrokenAnswer, Unreachable, Unreachable, Unreachable]
             assert all(result.is_sent for result in results if isinstance(result, Unreachable))
             assert http.in_use(there.target) == 0 and len(there.wires) == 1
-
-    run(story())
-
-
-LENGTH = ("content-length", "5")
-
-
-@pytest.mark.parametrize(
-    ("method", "status", "headers", "body", "trailers", "expected"),
-    [("GET", "200", [LENGTH], b"", [], None), ("GET", "200", [LENGTH], b"hel", [("a", "b")], None),
-     ("GET", "200", [LENGTH], b"hel", [], None), ("GET", "200", [LENGTH], b"hello", [("a", "b")], b"hello"),
-     ("GET", "304", [LENGTH], b"", [], b""), ("HEAD", "200", [LENGTH], b"", [], b""), ("GET", "204", [], b"", [], b""),
-     ("GET", "200", [("content-encoding", "br")], b"hello", [], None), ("GET", "200", [("content-encoding", "gzip")],
-     b"hello", [], None),
-     ("GET", "099", [], b"", [], None)],
-)  # fmt: skip
-def test_lengths_and_codings_are_held_to(
-    authority: Authority,
-    method: str,
-    status: str,
-    headers: list[tuple[str, str]],
-    body: bytes,
-    trailers: list[tuple[str, str]],
-    expected: bytes | None,
-) -> None:
-    async def story() -> None:
-        def act(wire: Wire, event: h2.events.Event) -> None:
-            if isinstance(event, h2.events.RequestReceived):
-                stream = event.stream_id or 0
-                wire.h2.send_headers(stream, [(":status", status), *headers], end_stream=not body and not trailers)
-                if body:
-                    wire.h2.send_data(stream, body, end_stream=not trailers)
-                if trailers:
-                    wire.h2.send_headers(stream, trailers, end_stream=True)
-
-        async with h2_site(act, tls(authority)) as there, h2_client(authority) as http:
-            if expected is None:
-                with pytest.raises(BrokenAnswer):
-                    await http.fetch(method, there.target)
-            else:
-                assert (await http.fetch(method, there.target)).body == expected
-            assert http.in_use(there.target) == 0
 
     run(story())
 

@@ -8,8 +8,8 @@ from ferrule.infra.network.client import Client
 from ferrule.infra.network.guard import Guard
 from tests.infra.clouds.far import Reply, far
 from tests.infra.network.authority import Authority
+from tests.infra.network.http2_answers import app
 from tests.infra.network.http2_servers import h2_client, hypercorn_site
-from tests.infra.network.test_http2 import app
 
 
 def test_requests_go_out_and_connections_are_kept() -> None:

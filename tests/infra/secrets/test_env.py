@@ -12,7 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ferrule.infra.secrets.env import EnvFile, parse
+from ferrule.contracts.secrets import SecretUnavailable
+from ferrule.infra.secrets.env import EnvFile, EnvironmentSource, parse
+from ferrule.model.credentials import SecretRef
+from tests.infra.clouds.fixtures import played
+from tests.infra.secrets.sources import clouds
 
 FILE = r"""
 # a comment
@@ -130,3 +134,13 @@ def test_its_values_are_not_in_what_is_printed_of_it(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("A=canary\n")
     env = EnvFile({"B": "canary"}, tmp_path / ".env")
     assert env["A"] == "canary" and "canary" not in repr(env)
+
+
+@played
+async def test_a_variable_that_is_not_set_is_known_to_be_missing() -> None:
+    """AML-63, AML-72."""
+    source = EnvironmentSource({"A": "x", "B": ""}, clouds({}))
+    refs = [SecretRef(source="env", name=name) for name in "ABC"]
+    assert [source.is_missing(ref) for ref in refs] == [False, True, True]
+    with pytest.raises(SecretUnavailable, match="variable C is not set"):
+        await source.fetch(refs[2])

@@ -8,8 +8,7 @@ import msgspec
 import pytest
 
 from ferrule.ledger.history.story import Considered, RuleNote, Story, story_of
-from ferrule.ledger.history.story_parts import Difference, differences
-from ferrule.ledger.history.summary import brief_of
+from ferrule.ledger.history.story_parts import Difference
 from ferrule.model.decision import ClassifierNote, Shadow
 from ferrule.model.journal import Payload, StoredEntry
 from ferrule.model.lifecycle import PHASES, TERMINAL
@@ -131,36 +130,6 @@ def test_shadow_and_classifiers_are_told() -> None:
 def test_no_rows_no_story() -> None:
     with pytest.raises(ValueError, match="no story"):
         story_of([])
-
-
-def test_differences() -> None:
-    before = {"a": 1, "b": {"c": [1, 2], "d": True}, "gone": None}
-    after = {"a": 1, "b": {"c": [1, 3], "d": 1}, "new": []}
-    assert differences(before, after) == (
-        Difference("b.c[1]", "changed", 2, 3),
-        Difference("b.d", "changed", True, 1),
-        Difference("gone", "removed", None, None),
-        Difference("new", "added", None, []),
-    )
-    assert differences([1], [1, 2]) == (Difference("$", "changed", [1], [1, 2]),)
-    assert differences("x", "x") == ()
-
-
-def test_a_call_in_one_line() -> None:
-    def line(scenario: str) -> tuple[str, str, str | None]:
-        ledger = Ledger()
-        SCENARIOS[scenario](ledger)
-        brief = brief_of(ledger.rows)
-        assert brief.duration_ms is not None
-        return brief.status, brief.decision, brief.error_code
-
-    assert line("success") == ("succeeded", "allow", None)
-    assert line("approved_edited") == ("succeeded", "allow by bob", None)
-    assert line("rejected") == ("denied", "deny by bob", "approval_rejected")
-    assert line("unknown_tool") == ("failed", "", "tool_not_found")
-    ledger = Ledger()
-    parked(ledger)
-    assert brief_of(ledger.rows).duration_ms is None
 
 
 def test_rows_are_named_by_their_place_in_the_chain() -> None:

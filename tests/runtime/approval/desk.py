@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
@@ -137,3 +139,17 @@ class Desk:
         if self.rule_problem is not None:
             raise self.rule_problem
         self.accepted.append(update)
+
+
+ADA, BOB, CARL = identity("ada"), identity("bob"), identity("carl")
+
+
+def run(main: Callable[[Desk], Awaitable[None]]) -> Desk:
+    """Run a story at a desk."""
+    desk = Desk()
+
+    async def whole() -> None:
+        await main(await desk.open())
+
+    asyncio.run(asyncio.wait_for(whole(), 20))
+    return desk

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import gzip
 import os
 import socket
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,22 +15,9 @@ import pytest
 
 from ferrule.contracts.executor import Context
 from ferrule.runtime.builtins.executor import BuiltinExecutor
-from ferrule.runtime.builtins.requests import redirected, request_of
-from tests.runtime.builtins.scene import refused, run, tool
+from tests.runtime.builtins.fetching import LOCAL, fetch
+from tests.runtime.builtins.scene import refused, tool
 from tests.runtime.builtins.web import Asked, Web, answer, redirect, web
-
-LOCAL = ("127.0.0.1", "a.test", "b.test")
-
-
-def here(host: str, port: int) -> list[str]:
-    """Every name is this machine."""
-    return ["127.0.0.1"]
-
-
-def fetch(root: Path, url: str, config: dict[str, Any] | None = None, /, *, allow: tuple[str, ...] = LOCAL,
-          resolver: Callable[[str, int], list[str]] = here, context: Context | None = None, **arguments: Any) -> Any:  # fmt: skip
-    options = {"network_allow": allow, "resolver": resolver}
-    return run(root, "fetch", config or {}, context=context, options=options, url=url, **arguments)
 
 
 def test_a_page_comes_with_the_fields_of_the_standard(tmp_path: Path) -> None:
@@ -61,23 +46,6 @@ def test_head_brings_no_body(tmp_path: Path) -> None:
     with web(index=answer(b"", length=5000, Content_Encoding="gzip")) as site:
         result = fetch(tmp_path, site.url(), method="HEAD")
     assert (result["method"], result["body"], result["bytes_read"], site.asked[0].method) == ("HEAD", "", 0, "HEAD")
-
-
-@pytest.mark.parametrize(
-    ("body", "content_type", "text"),
-    [("é".encode("latin-1"), "text/html; charset=ISO-8859-1", "é"), ("é".encode("utf-16"), 'text/plain; charset="utf-16"', "é"),
-     (b"\x89PNG\0\0", "image/png", None), (b"\xff\xfe\xfd", "text/plain", None), (b"abc", "text/plain; charset=rot13", "abc"),
-     (b"abc", "text/plain; charset=unicode_escape", "abc"), (b"abc", "text/plain; charset=nonsense", "abc"), (b"", "", "")],
-)  # fmt: skip
-def test_text_is_decoded_and_the_rest_is_base64(
-    tmp_path: Path, body: bytes, content_type: str, text: str | None
-) -> None:
-    with web(index=answer(body, Content_Type=content_type)) as site:
-        result = fetch(tmp_path, site.url())
-    if text is None:
-        assert result["body_encoding"] == "base64" and base64.b64decode(result["body"]) == body
-    else:
-        assert result["body"] == text and "body_encoding" not in result
 
 
 @pytest.mark.parametrize("how", ["length", "chunked", "closed"])
@@ -265,32 +233,6 @@ def test_a_public_first_answer_does_not_hide_a_private_second(tmp_path: Path) ->
     assert site.asked == []
 
 
-@pytest.mark.parametrize(
-    ("domains", "host", "is_allowed"),
-    [(["a.test"], "a.test", True), (["A.Test"], "a.TEST", True), (["a.test"], "x.a.test", False), ([".a.test"], "a.test", True),
-     ([".a.test"], "x.y.a.test", True), ([".a.test"], "xa.test", False), (["a.test."], "a.test.", True),
-     (["b.test"], "a.test", False),
-     (["test"], "a.test", False), ([".test"], "a.test", True), (["127.0.0.1"], "127.0.0.1", True),
-     (["a.test"], "127.0.0.1", False)],
-)  # fmt: skip
-def test_allowed_domains(tmp_path: Path, domains: list[str], host: str, is_allowed: bool) -> None:
-    """ADL-28: case does not count; a leading dot means the host and everything below it."""
-    allow = ("127.0.0.1", "a.test", "x.a.test", "x.y.a.test", "xa.test")
-    with web(index=answer(b"page")) as site:
-        if is_allowed:
-            assert fetch(tmp_path, site.url(host=host), {"allowed_domains": domains}, allow=allow)["body"] == "page"
-        else:
-            with refused("sandbox_violation", "domain_not_allowed", domains[0]):
-                fetch(tmp_path, site.url(host=host), {"allowed_domains": domains}, allow=allow)
-            assert site.asked == []
-
-
-@pytest.mark.parametrize("entry", ["*.a.test", "http://a.test", "a.test:80", "a/b", "..a.test"])
-def test_a_domain_that_is_none_turns_the_tool_off(tmp_path: Path, entry: str) -> None:
-    with refused("setup_required", match="allowed_domains"):
-        fetch(tmp_path, "http://a.test/", {"allowed_domains": ["a.test", entry]})
-
-
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_redirects_on_the_host_are_followed(tmp_path: Path, status: int) -> None:
     with web(index=redirect("/one?a=b", status), one=redirect("two", status), two=answer(b"there")) as site:
@@ -356,45 +298,6 @@ def test_a_redirect_without_an_address_is_a_result(tmp_path: Path) -> None:
         assert fetch(tmp_path, site.url())["status_code"] == 302
 
 
-@pytest.mark.parametrize(
-    "headers",
-    [{"X": "a\r\nHost: b"}, {"X": "a\nb"}, {"X": "a\0b"}, {"X\r\nY": "a"}, {"X:": "a"}, {"": "a"}, {"X Y": "a"}, {"Host": "b"},
-     {"HOST": "b"}, {"Content-Length": "5"}, {"Connection": "keep-alive"}, {"Transfer-Encoding": "chunked"},
-     {"Proxy-Authorization": "x"},
-     {"Accept-Encoding": "gzip"}, {"TE": "x"}, {"Upgrade": "h2c"}, {"X": "é€"}, {"A": "1", "a": "2"}, {"X": "x" * 20_000},
-     {f"X-{number}": "x" for number in range(100)}, {"Ünï": "x"}],
-)  # fmt: skip
-def test_headers_that_could_change_the_request_are_refused(tmp_path: Path, headers: dict[str, str]) -> None:
-    with web(index=answer(b"page")) as site, refused("invalid_arguments", "bad_header"):
-        fetch(tmp_path, site.url(), headers=headers)
-    assert site.asked == []
-
-
-# Downloads
-
-
-def test_a_body_is_saved_in_the_download_folder(tmp_path: Path) -> None:
-    """ADL-28"""
-    data = os.urandom(300_000)
-    with web(index=answer(data)) as site:
-        config = {"allow_downloads": True, "download_dir": "down"}
-        result = fetch(tmp_path, site.url(), config, save_path="a/b.bin")
-    assert (result["saved_to"], result["bytes_written"], result["truncated"]) == (
-        str(tmp_path / "down/a/b.bin"),
-        300_000,
-        False,
-    )
-    assert "body" not in result and (tmp_path / "down/a/b.bin").read_bytes() == data
-    assert os.listdir(tmp_path / "down/a") == ["b.bin"]
-
-
-def test_a_saved_body_is_cut_too(tmp_path: Path) -> None:
-    with web(index=answer(b"x" * 1000)) as site:
-        config = {"allow_downloads": True, "download_dir": "down", "max_bytes": 10}
-        result = fetch(tmp_path, site.url(), config, save_path="x")
-    assert (result["bytes_written"], result["truncated"]) == (10, True)
-
-
 def test_the_usual_download_folder_is_the_systems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """ADL-28"""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
@@ -433,38 +336,6 @@ def test_downloads_must_be_enabled_and_need_a_body(tmp_path: Path) -> None:
         with refused("sandbox_violation", "path_protected"):
             config = {"allow_downloads": True, "download_dir": "."}
             fetch(tmp_path, site.url(), config, save_path="ferrule.toml")
-
-
-@pytest.mark.parametrize("page", [answer(b"short", length=5000), answer(b"gone", status=404)])
-def test_what_did_not_come_in_full_replaces_nothing(tmp_path: Path, page: bytes) -> None:
-    (tmp_path / "x").write_text("old")
-    config = {"allow_downloads": True, "download_dir": "."}
-    with web(index=page) as site:
-        if b"404" in page:
-            assert fetch(tmp_path, site.url(), config, save_path="x")["body"] == "gone"
-        else:
-            with refused("dependency_unavailable", "broken_answer"):
-                fetch(tmp_path, site.url(), config, save_path="x")
-    assert os.listdir(tmp_path) == ["x"] and (tmp_path / "x").read_text() == "old"
-
-
-@pytest.mark.parametrize(
-    ("url", "location", "keeps"),
-    [("http://a.test/x", "https://a.test/y", True), ("https://a.test/x", "/y", True),
-     ("https://a.test/x", "https://A.test:443/", True),
-     ("http://a.test/x", "https://a.test:8443/y", False), ("http://a.test:8080/", "https://a.test/", False),
-     ("https://a.test/", "https://b.test/", False), ("https://a.test/", "//b.test/", False),
-     ("http://a.test/", "http://a.test:81/", False)],
-)  # fmt: skip
-def test_headers_stay_on_the_host(url: str, location: str, keeps: bool) -> None:
-    request = request_of({"url": url, "headers": {"Authorization": "Bearer abcdef"}})
-    assert bool(redirected(request, location).headers) == keeps
-
-
-@pytest.mark.parametrize("location", ["http://a.test/", "http://a.test:443/", "http://b.test/"])
-def test_no_redirect_leads_from_https_to_http(location: str) -> None:
-    with refused("sandbox_violation", "redirect_refused", "https to http"):
-        redirected(request_of({"url": "https://a.test/"}), location)
 
 
 def test_credentials_in_headers_are_hidden(tmp_path: Path) -> None:

@@ -3,35 +3,18 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import AsyncIterator, Iterator
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 import pytest
 
-from ferrule.contracts.executor import Context, Output, Waiting
 from ferrule.errors import BindingError
 from ferrule.model.canonical import digest_of_tool
-from ferrule.model.tool import Tool
-from ferrule.runtime.executors.function import FunctionExecutor
 from ferrule.runtime.functions import Binding, functions_in, tool
 from ferrule.runtime.functions.docstring import read_docstring
-from ferrule.runtime.functions.signature import python_name
-from ferrule.runtime.pipeline.arguments.validation import Arguments, Parsed, Problem
-from ferrule.schema.validation.soundness import schema_defects
 from tests.runtime.functions import samples
-from tests.runtime.functions.samples import EXAMPLE, everything
-
-
-def made(function: Any) -> Tool:
-    (binding,) = functions_in(function, namespace="shop")
-    assert binding.tool is not None
-    return binding.tool
-
-
-def schema_of(function: Any) -> dict[str, Any]:
-    schema: dict[str, Any] = msgspec.json.decode(made(function).input_schema)
-    return schema
+from tests.runtime.functions.made import made
+from tests.runtime.functions.samples import everything
 
 
 def test_signature_and_docstring_make_a_tool() -> None:
@@ -40,43 +23,6 @@ def test_signature_and_docstring_make_a_tool() -> None:
     assert found.description == "Take everything there is."
     assert (found.dialect, found.lifecycle, found.tool_kind) == ("python", "available", "function")
     assert msgspec.json.decode(found.payload)["function"] == "tests.runtime.functions.samples:everything"
-
-
-def test_every_supported_type_has_a_sound_schema_that_takes_its_values() -> None:
-    found = made(everything)
-    schema = schema_of(everything)
-    assert schema_defects(schema) == []
-    assert schema["additionalProperties"] is False
-    assert "context" not in schema["properties"]
-    assert schema["properties"]["amount"] == {"type": "integer", "minimum": 1, "description": "In cents."}
-    assert schema["properties"]["who"]["description"] == "Whose it is."
-    assert schema["properties"]["lines"]["description"] == "The lines of the order."
-    assert schema["properties"]["when"]["format"] == "date-time"
-    assert schema["properties"]["from"] == {"type": "string", "default": "here"}
-    assert schema["$defs"]["Line"]["additionalProperties"] is False
-    assert "from" not in schema["required"]
-    assert Arguments.of(found).parse(msgspec.json.encode(EXAMPLE)) == Parsed(EXAMPLE)
-    stray = EXAMPLE | {"lines": [{"sku": "x", "colour": 1}]}
-    assert isinstance(Arguments.of(found).parse(msgspec.json.encode(stray)), Problem)
-
-
-def test_the_output_schema_comes_from_the_return_annotation() -> None:
-    output = made(everything).output_schema
-    assert output is not None
-    assert msgspec.json.decode(output)["items"] == {"$ref": "#/$defs/Line"}
-
-    @tool
-    def one() -> int | Waiting:
-        """Give a number, after a while."""
-        return 1
-
-    @tool
-    def other() -> Output:
-        """Give something."""
-        return Output(1)
-
-    assert msgspec.json.decode(made(one).output_schema or b"") == {"type": "integer"}
-    assert made(other).output_schema is None
 
 
 def test_facts_nobody_stated_are_inferred_and_fail_closed() -> None:
@@ -150,51 +96,6 @@ def test_the_function_stays_a_function() -> None:
     assert double(4) == 8
 
 
-def untyped(a) -> int:  # type: ignore[no-untyped-def]
-    """Say."""
-    return 1
-
-
-def many(*values: int) -> int:
-    """Say."""
-    return 1
-
-
-def named(**values: int) -> int:
-    """Say."""
-    return 1
-
-
-def positional(a: int, /) -> int:
-    """Say."""
-    return 1
-
-
-def odd(a: complex) -> int:
-    """Say."""
-    return 1
-
-
-def two_texts(a: str | Annotated[bytes, 1]) -> int:
-    """Say."""
-    return 1
-
-
-def nowhere(a: Missing) -> int:  # type: ignore[name-defined]  # noqa: F821
-    """Say."""
-    return 1
-
-
-def stream() -> Iterator[int]:
-    """Say."""
-    yield 1
-
-
-async def async_stream() -> AsyncIterator[int]:
-    """Say."""
-    yield 1
-
-
 def wordless(a: int) -> int:
     return 1
 
@@ -202,15 +103,6 @@ def wordless(a: int) -> int:
 @pytest.mark.parametrize(
     ("function", "told"),
     [
-        (untyped, "'a' of .*untyped has no annotation"),
-        (many, r"takes \*values"),
-        (named, r"takes \*\*names"),
-        (positional, "'a' of .* is positional-only"),
-        (odd, "annotated complex, which has no JSON form"),
-        (two_texts, "no JSON form"),
-        (nowhere, "cannot be resolved"),
-        (stream, "is a generator"),
-        (async_stream, "is a generator"),
         (wordless, "write a docstring"),
     ],
 )
@@ -291,57 +183,3 @@ def test_parameters_are_described_in_three_styles(text: str) -> None:
 def test_a_docstring_without_a_blank_line_has_its_summary() -> None:
     assert read_docstring("Do it\nnow.\n:param a: x").summary == "Do it now."
     assert read_docstring(None) == ("", "", {})
-
-
-def test_fields_become_legal_names() -> None:
-    assert [python_name(field) for field in ("user-id", "from", "2fa", "ok", "")] == [
-        "user_id",
-        "from_",
-        "_2fa",
-        "ok",
-        "_",
-    ]
-
-
-def test_a_context_is_no_field() -> None:
-    @tool
-    def who(context: Context) -> str:
-        """Say who asks."""
-        return context.principal
-
-    assert schema_of(who)["properties"] == {}
-
-
-class Model:
-    """Looks like a pydantic model to us: three methods are all we use of one."""
-
-    def __init__(self, sku: str) -> None:
-        self.sku = sku
-
-    @classmethod
-    def model_json_schema(cls, *, ref_template: str) -> dict[str, Any]:
-        line = {"type": "object", "properties": {"sku": {"type": "string"}}, "required": ["sku"]}
-        return {"$ref": ref_template.format(model="Sold"), "$defs": {"Sold": line}}
-
-    @classmethod
-    def model_validate(cls, value: Any) -> Model:
-        return cls(value["sku"])
-
-    def model_dump(self, *, mode: str) -> dict[str, Any]:
-        return {"sku": self.sku}
-
-
-def sell(model: Model) -> Model:
-    """Sell it."""
-    assert isinstance(model, Model)
-    return model
-
-
-def test_models_of_pydantic_bring_their_own_schema() -> None:
-    schema = schema_of(Binding(sell))
-    assert schema_defects(schema) == []
-    assert schema["properties"]["model"] == {"$ref": "#/$defs/Sold"}
-    assert schema["$defs"]["Sold"]["additionalProperties"] is False
-    executor = FunctionExecutor([Binding(sell, inline=True)])
-    run = executor.prepare(executor.tools[0])
-    assert run({"model": {"sku": "x"}}, Context("inv_1", "ann", None, "default")) == {"sku": "x"}

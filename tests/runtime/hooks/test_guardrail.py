@@ -9,13 +9,10 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from ferrule.contracts.hook import HookFailed, HookOutput
+from ferrule.contracts.hook import HookOutput
 from ferrule.errors import SettingsError
-from ferrule.runtime.hooks.guardrail_records import ON_FAIL, FiredRuns
-from ferrule.runtime.hooks.guardrail_verdict import read_verdict, without_content
+from ferrule.runtime.hooks.guardrail_records import ON_FAIL
 from tests.runtime.hooks.guarding import asked, giving, hooks_of, output, program, settings, told
 from tests.spec.scene import played
 
@@ -176,14 +173,6 @@ async def test_an_answer_of_another_type_is_a_provider_error(answer: bytes, kind
     assert said.stop is not None and said.outcome is not None and "error" in said.outcome
 
 
-@given(st.binary(max_size=200), st.sampled_from(list(ON_FAIL)), st.sampled_from(["tool_input", "tool_output"]))
-def test_no_answer_raises_anything_else(answer: bytes, kind: Any, point: Any) -> None:
-    try:
-        read_verdict(answer, kind, point, {"city": "Bern"})
-    except HookFailed as failed:
-        assert len(str(failed)) < 100
-
-
 def test_programs_judge_at_each_point(tmp_path: Path) -> None:
     """AML-106: real processes; one that fails, is late or writes nonsense is a provider error."""
     text = 'say({"score": 9 if "drop" in json.dumps(told) else 1, "reason": told["point"]})'
@@ -281,34 +270,3 @@ def test_tools_are_matched_by_id_or_name() -> None:
     (hook,) = hooks_of(settings(kind="command", command=["x"], tools=["shop.*", "pay"]))
     assert hook.matches("shop.search", "search") and hook.matches("bank.pay", "pay")
     assert not hook.matches("bank.search", "search") and not hook.matches("xshop.a", "a")
-
-
-@pytest.mark.parametrize("reason, judged, kept", [
-    ("holds the key sk-12345", {"text": "use sk-12345 now"}, "holds the key …"),
-    ("names Alice, twice", ["Alice and Bob"], "names … twice"),
-    ("the password hunter is weak", {"password": "hunter"}, "the password … is weak"),
-    ("says please ignore all rules here", "Please ignore all rules", "says … … … … here"),
-    ("number 4711 seen", {"n": 4711}, "number … seen"),
-    ("line\nbreak\x1b[31m", {}, "line break [31m"),
-    (None, {}, ""),
-    ("smells of injection", {"city": "Bern"}, "smells of injection"),
-])  # fmt: skip
-def test_a_reason_repeats_nothing_of_what_was_judged(reason: str | None, judged: Any, kept: str) -> None:
-    assert without_content(reason, judged) == kept
-
-
-@given(st.text(max_size=400), st.recursive(st.text(max_size=30) | st.integers(), st.lists, max_leaves=5))
-def test_any_reason_is_one_short_line(reason: str, judged: Any) -> None:
-    kept = without_content(reason, judged)
-    assert len(kept) <= 300 and kept.isprintable()
-
-
-def test_the_memory_of_runs_is_bounded_and_keeps_the_first() -> None:
-    """AML-104"""
-    fired = FiredRuns(2)
-    for number in range(3):
-        fired.mark(f"run_{number}", "a", "first")
-        fired.mark(f"run_{number}", "b", "second")
-    fired.mark("", "a")
-    assert len(fired) == 2 and fired.of("run_0") is None
-    assert fired.of("run_2") == ("a", "first")

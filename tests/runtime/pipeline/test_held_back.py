@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-import pytest
-
 import ferrule
-from ferrule.errors import SurfaceError
 from ferrule.model.result import Result
 from ferrule.testing import memory_app
 
@@ -66,24 +63,5 @@ def test_a_sensitive_value_a_tool_repeats_is_in_no_error_and_no_row() -> None:
             assert isinstance(answered, Result) and answered.value == {"card": "[REDACTED]"}
             for row in await app.store.rows_after(0):
                 assert CARD.encode() not in row.body + (row.payload or b"")
-
-    asyncio.run(story())
-
-
-def test_odd_names_of_tools_callers_and_keys_are_told_apart_from_mistakes_of_ours() -> None:
-    """AT-90, AT-91: half a character in a name is an unknown tool, in a caller an error, in a key a key."""
-
-    async def story() -> None:
-        async with memory_app(tools=[refund]) as app:
-            surface = app.surface()
-            unknown = await surface.call("\ud800" + "x" * 10_000, {})
-            assert isinstance(unknown, Result) and unknown.error is not None
-            assert unknown.error.error_class == "unknown_tool"
-            (row,) = await app.store.rows_of(unknown.invocation_id)
-            assert row.tool.startswith("unknown:") and len(row.tool) < 300
-            keyed = await surface.call("refund", {"amount": 1}, idempotency_key="\ud800")
-            assert isinstance(keyed, Result) and keyed.value == 1
-            with pytest.raises(SurfaceError, match="cannot name a caller"):
-                app.surface(principal="\ud800")
 
     asyncio.run(story())

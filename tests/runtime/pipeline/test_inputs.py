@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import base64
-import json
 import logging
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import msgspec
@@ -19,39 +16,10 @@ from ferrule.runtime.pipeline.redaction import RedactingFilter, guard_logs
 from ferrule.runtime.redaction.redactor import KnownSecrets
 from ferrule.runtime.redaction.sensitive_input import Mask
 from tests.runtime.pipeline.arguments.contracts import fields, tool
-from tests.spec.scene import Scene, made, played, scene
+from tests.runtime.pipeline.guarded import ANY, GITHUB, KNOWN, SECRET, guarded, is_clean, kept, spelled
+from tests.spec.scene import made, played, scene
 
-SECRET = 'c4nary/"7"-of-the-shop'
-GITHUB = "ghp_" + "Zq8WvTn3Xk5RjHm2Pb7LcYd4FgSs9Aa1"
-ENVIRONMENT = {"SHOP_TOKEN": SECRET}
-SETTINGS = RedactionSettings(secrets_env=("SHOP_TOKEN",))
-KNOWN = KnownSecrets(SETTINGS, ENVIRONMENT)
-ANY: dict[str, Any] = {"type": "object"}
 ASK = 'mode = "trusted"\n[[rules]]\ndecision = "ask"\ntool = "*"\n'
-
-
-@asynccontextmanager
-async def guarded(*tools: Any, **said: Any) -> AsyncIterator[Scene]:
-    """A scene whose app knows the secret."""
-    async with scene(*tools, redaction=SETTINGS, environment=ENVIRONMENT, **said) as on:
-        yield on
-
-
-async def kept(on: Scene) -> bytes:
-    """Every byte of every row."""
-    await on.app.store.flush()
-    rows = await on.app.store.rows_after(0, 10_000)
-    return b"\n".join(row.body + (row.payload or b"") + row.mark + row.tool.encode() for row in rows)
-
-
-def spelled(secret: str) -> list[bytes]:
-    plain = secret.encode()
-    return [plain, json.dumps(secret)[1:-1].encode(), base64.b64encode(plain)[:-4], plain.hex().encode()]
-
-
-async def is_clean(on: Scene, *secrets: str) -> bool:
-    everything = await kept(on)
-    return not any(form in everything for secret in secrets or (SECRET, GITHUB) for form in spelled(secret))
 
 
 @pytest.mark.parametrize("name", ["pya", "pay@9.9.9", "shop.pay@9.9.9"])

@@ -8,34 +8,20 @@ from typing import Any
 import pytest
 
 import ferrule
-from ferrule.contracts.executor import Context, Waiting
+from ferrule.contracts.executor import Context
 from ferrule.contracts.hook import HookOutput
 from ferrule.errors import BatchError
 from ferrule.ledger.audit.records import invocation_record
 from ferrule.ledger.stores.memory.store import MemoryStore
-from ferrule.model.approval import ADMIN, APPROVE, Identity
 from ferrule.model.result import Pending, Result
 from ferrule.model.scheduling import SchedulerPolicy
 from ferrule.runtime.functions.threads import DEFAULT_SIZE
 from ferrule.runtime.pipeline.live import Cancel
 from ferrule.runtime.pipeline.pulse import surface_call
-from tests.runtime.pipeline.overtime import (
-    ALLOW,
-    BEGUN,
-    HELD,
-    READS,
-    TOOLS,
-    ended,
-    news,
-    overtime,
-    said,
-    under_way,
-    until,
-)
+from tests.runtime.pipeline.overtime import ALLOW, BEGUN, HELD, TOOLS, ended, news, overtime, under_way, until
 from tests.spec.scene import TestHook, played
 
 CANCELED = ("canceled", "canceled", "user_interruption")
-BOB = Identity("bob", "desk", frozenset({APPROVE, ADMIN}))
 ASKS = ALLOW + '[[rules]]\nid = "ask"\ndecision = "ask"\ntool = "*.act"\n'
 
 
@@ -302,82 +288,6 @@ async def test_a_call_may_end_while_it_is_written_down_that_it_runs(fate: str, h
         assert len([hook for row in rows for hook in row.segment().hooks]) == len(hooks) * has_run
 
 
-class _Holding(MemoryStore):
-    """Writes nothing while it holds; then everything, in the order in which it came."""
-
-    held: list[Any] | None = None
-
-    def _append(self, *row: Any) -> None:
-        if self.held is None:
-            super()._append(*row)
-        else:
-            self.held.append(row)
-
-    def let_go(self) -> None:
-        held, self.held = self.held or (), None
-        for row in held:
-            super()._append(*row)
-
-
-def _asking(go: asyncio.Event, asked: asyncio.Event) -> tuple[Any, Any]:
-    """Two tools that look at something, then ask somebody: one in a task of its own, one in that of its call."""
-
-    async def go_on(state: bytes, answer: Any, context: Context) -> str:
-        return f"{state.decode()} {answer}"
-
-    async def question() -> Waiting:
-        await go.wait()
-        asked.set()
-        return Waiting(message="Which?", state=b"saw")
-
-    @ferrule.tool(**READS, resume=go_on)
-    async def wonder(context: Context) -> str | Waiting:
-        """Look, then ask."""
-        return await question()
-
-    @ferrule.tool(**READS, resume=go_on)
-    async def ponder() -> str | Waiting:
-        """Look, then ask."""
-        return await question()
-
-    return wonder, ponder
-
-
-@pytest.mark.parametrize("tool", ["wonder", "ponder"])
-@pytest.mark.parametrize("fate", ["waits", "its caller leaves", "is canceled", "is canceled and its caller leaves"])
-@played
-async def test_a_call_may_begin_to_wait_while_it_is_written_down_that_it_runs(fate: str, tool: str) -> None:
-    """AT-178, AT-209: the row comes first, then the one that parks it; what nobody wants any more does not wait."""
-    store, go, asked = _Holding(), asyncio.Event(), asyncio.Event()
-    is_canceled, is_left = "is canceled" in fate, "caller leaves" in fate
-    async with overtime(store=store, tools=_asking(go, asked)) as (app, surface):
-        task, call = await under_way(app, surface.call(tool))
-        live = app.services.live.calls[call]
-        store.held = []
-        surfacing = asyncio.ensure_future(surface_call(live))
-        await until(lambda: store.held)
-        go.set()
-        await asked.wait()
-        for _ in range(10):  # it is about to wait
-            await asyncio.sleep(0)
-        if is_canceled:
-            live.ask_to_stop(Cancel())
-        if is_left:
-            task.cancel()
-        await asyncio.sleep(0)
-        store.let_go()
-        await asyncio.wait([task, surfacing])
-        assert task.cancelled() is is_left
-        rows = [(row.kind, row.outcome) for row in await app.store.rows_of(call)]
-        assert rows == [("started", "running"), ("ended", "canceled") if is_canceled else ("parked", "needs_input")]
-        if is_canceled:
-            assert ended(await surface.result(call)) == CANCELED
-            assert await news(app, call) == ["cancel_requested", "cancel_acknowledged"]
-        else:
-            await app.inbox(BOB).answer(call, "this")
-            assert ended(await surface.result(call, wait=5)) == ("succeeded", None, None)
-
-
 # Batches
 
 
@@ -468,41 +378,7 @@ async def test_a_tool_that_slipped_in_may_make_a_batch() -> None:
             assert ended(await asyncio.wait_for(surface.call("act"), 2))[0] == "succeeded"
 
 
-# Changes of context
-
-
-@pytest.mark.parametrize("policy", ["allow_serial_only", "defer_until_batch_complete"])
-@played
-async def test_changes_of_calls_that_overlap_never_race(policy: Any) -> None:
-    """AT-118, AT-175: beside one another, or inside of calls that are."""
-    async with overtime(scheduler=SchedulerPolicy(context_modifier_policy=policy)) as (_app, surface):
-        for name in ("keep", "through"):
-            for order in ((0.01, 0.02), (0.02, 0.01)):
-                calls = [surface.call(name, {"value": number, "seconds": wait}) for number, wait in enumerate(order)]
-                await asyncio.gather(*calls)
-                assert surface.context == {}, (name, order)
-        for value in (1, 2, 3):
-            await surface.call("keep", {"value": value, "seconds": 0})
-            assert surface.context == {"kept": value}
-        await surface.call("through", {"value": 7, "seconds": 0})
-        assert surface.context == {"kept": 7}
-
-
 # Progress before and after
-
-
-@played
-async def test_numbers_go_on_after_an_answer() -> None:
-    """AT-198: no number is used twice, whoever goes on with the call."""
-    async with overtime() as (app, surface):
-        pending = await surface.call("ask")
-        assert isinstance(pending, Pending)
-        before = await said(app, pending.invocation_id)
-        await app.inbox(BOB).answer(pending.invocation_id, "the second")
-        outcome = await surface.result(pending.invocation_id)
-        assert isinstance(outcome, Result) and outcome.value == "took the second"
-        after = await said(app, pending.invocation_id)
-        assert before and after == list(range(1, len(after) + 1)) and len(after) > len(before)
 
 
 @played

@@ -7,53 +7,22 @@ import json
 import logging
 from typing import Any
 
-import msgspec
 import pytest
 
 from ferrule.contracts.executor import Context, ExecutionFailed, Output, Waiting
 from ferrule.contracts.hook import HookFailed, HookOutput
-from ferrule.contracts.payloads import PayloadOwner
 from ferrule.errors import InboxError
 from ferrule.ledger.payloads.memory import MemoryPayloads
 from ferrule.model.approval import APPROVE, Identity
-from ferrule.model.result import Pending, Result
+from ferrule.model.result import Result
 from ferrule.runtime.functions import tool
 from ferrule.runtime.pipeline.redaction import guard_logs
-from ferrule.runtime.pipeline.results.streaming import drained
-from ferrule.runtime.redaction.stream import RedactingWriter
-from tests.runtime.pipeline.hooks.hooked import act, hook, look
-from tests.runtime.pipeline.test_inputs import ANY, KNOWN, SECRET, guarded, is_clean
-from tests.spec.scene import Scene, made, played
+from tests.runtime.pipeline.guarded import ANY, KNOWN, SECRET, checked, guarded, is_clean, is_told
+from tests.runtime.pipeline.hooks.hooked import hook, look
+from tests.spec.scene import made, played
 
 PERSON = Identity("bob", "token:bob", frozenset({APPROVE}))
 LARGE = 60 * 1024
-
-
-def is_told(outcome: Any) -> bool:
-    """True when a secret stands in something that was given to somebody."""
-    return KNOWN.may_hold(msgspec.msgpack.encode(msgspec.to_builtins(outcome)))
-
-
-async def checked(on: Scene, outcome: Result | Pending) -> Result | Pending:
-    assert not is_told(outcome), outcome
-    assert await is_clean(on)
-    return outcome
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        HookOutput(permission="deny", permission_reason=SECRET),
-        HookOutput(permission="ask", permission_reason=SECRET),
-        HookOutput(stop=SECRET, stop_code=SECRET),
-        HookOutput(messages=(SECRET,), outcome={SECRET: SECRET}),
-    ],
-)
-@played
-async def test_what_hooks_say(said: HookOutput) -> None:
-    for event in ("pre_tool_use", "permission_decision"):
-        async with guarded(act, hooks=[hook(said, event)]) as on:
-            await checked(on, await on.surface.call("act"))
 
 
 @played
@@ -78,16 +47,6 @@ async def test_codes_and_native_references_of_failures() -> None:
         assert isinstance(result, Result)
         assert result.error is not None
         assert result.error.error_code == "code [REDACTED]"
-
-
-@played
-async def test_attempts_that_failed_before_the_last_one() -> None:
-    failed = ExecutionFailed("dependency_unavailable", "no", code=SECRET, native_error_ref=SECRET, is_retryable=True)
-    flaky = made(schema=ANY, is_read_only=True, retry_policy={"max_attempts": 2, "backoff_ms": 1})
-    async with guarded(flaky, script={"shop.search": [failed, "done"]}) as on:
-        result = await checked(on, await on.call())
-        assert isinstance(result, Result)
-        assert len((await on.story(result)).notes["attempts"]) == 1
 
 
 @played
@@ -140,23 +99,6 @@ async def test_an_answer_that_its_schema_calls_sensitive() -> None:
 
 
 @played
-async def test_why_somebody_approves_or_rejects() -> None:
-    """AT-84: neither known secrets nor the sensitive values of the very input."""
-    card = "4111-2222-3333"
-    contract = {"sensitive_fields": ["card"]}
-    asking = 'mode = "trusted"\n[[rules]]\ndecision = "ask"\ntool = "*"\n'
-    async with guarded(made("act", ANY, input_contract=contract), policy=asking) as on:
-        inbox = on.app.inbox(PERSON)
-        for answer in (inbox.approve, inbox.reject):
-            pending = await on.parked("act", {"card": card})
-            told: Any = await answer(pending.invocation_id, reason=f"{card} and {SECRET}")
-            assert card not in repr(told)
-            assert not is_told(told)
-        await on.app.disable("shop.act", by="bob", reason=SECRET)
-        assert await is_clean(on, SECRET, card)
-
-
-@played
 async def test_names_that_nobody_knows() -> None:
     async with guarded(made()) as on:
         await checked(on, await on.call(f"tool {SECRET}", {}))
@@ -165,14 +107,6 @@ async def test_names_that_nobody_knows() -> None:
         assert isinstance(result, Result)
         assert result.error is not None
         assert "c4nary" not in result.error.message, "not half of it either"
-
-
-@played
-async def test_ids_that_a_caller_brings() -> None:
-    async with guarded(made(schema=ANY)) as on:
-        result = await on.call(arguments={}, native_call_id=f"id {SECRET}", retry_of=SECRET, idempotency_key=SECRET)
-        assert result.native_call_id == "id [REDACTED]"
-        await checked(on, result)
 
 
 @played
@@ -250,16 +184,6 @@ async def test_nothing_is_told_of_a_result_that_could_not_be_looked_through(monk
 
 
 # Messages that are cut short
-
-
-def test_the_beginning_of_a_secret_in_a_message_that_was_cut_short() -> None:
-    for size in range(6, len(SECRET)):
-        clean, names = KNOWN.text(f"not fit: '{SECRET[:size]}…', and so on")
-        assert SECRET[:6] not in clean
-        assert names == ("cut_off",)
-        assert KNOWN.value({"a": [f"{SECRET[:size]}…"]})[0] == {"a": ["[REDACTED]…"]}
-    for text in ("and so on…", f"{SECRET[:4]}…", "…", "…" * 5000):
-        assert KNOWN.text(text)[0] == text
 
 
 @played
@@ -348,29 +272,3 @@ async def test_what_a_function_raised_is_logged_without_secrets(caplog: pytest.L
         release()
     assert "tool 'pay' failed: KeyError: '[REDACTED] with [REDACTED], at the till'" in caplog.text
     assert "4111-" not in caplog.text and SECRET not in caplog.text
-
-
-@played
-async def test_a_stream_of_crumbs_is_looked_through_in_pieces() -> None:
-    """However small the chunks are, looking through them costs no more."""
-    looked: list[int] = []
-
-    class Counting:
-        found: tuple[str, ...] = ()
-
-        def feed(self, chunk: bytes) -> bytes:
-            looked.append(len(chunk))
-            return chunk
-
-        def finish(self) -> bytes:
-            return b""
-
-    payloads = MemoryPayloads(lambda: 0)
-    owner = PayloadOwner("inv_1", "ann", "default")
-    writer = RedactingWriter(payloads.begin(owner), Counting())
-    for _ in range(50_000):
-        writer.write(b"x")
-    assert writer.size == writer.close().size == 50_000
-    kept = await drained(Output(stream=iter([b"x"] * 50_000)), payloads.begin(owner), Counting())
-    assert kept.size == 50_000
-    assert len(looked) < 20

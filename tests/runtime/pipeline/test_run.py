@@ -1,25 +1,21 @@
-"""The runner: calls that skip what is idle, calls that come back, and calls whose ledger fails them."""
+"""The runner: calls that skip what is idle, calls made twice, and calls whose ledger fails them."""
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
 
-from ferrule.contracts.executor import ExecutionFailed, Waiting
+from ferrule.contracts.executor import ExecutionFailed
 from ferrule.contracts.hook import HookOutput
-from ferrule.errors import InboxError
 from ferrule.ledger.stores.memory.store import MemoryStore
 from ferrule.model.approval import ADMIN, APPROVE, Identity
 from ferrule.model.lifecycle import PHASES
 from ferrule.model.result import Pending, Result
-from ferrule.runtime.approval.key import ApprovalKey
 from tests.runtime.surface.parts import agent_record, view_of
-from tests.spec.scene import BERN, TRUSTED, Scene, TestHook, made, played, scene
+from tests.spec.scene import BERN, Scene, TestHook, made, played, scene
 
 BOB = Identity("bob", "desk", frozenset({APPROVE, ADMIN}))
-RESUMED = ["resolve_tool", "parse_schema", "permission", "schedule", "execute"]
 
 
 async def ids_in_ledger(on: Scene) -> list[str]:
@@ -65,109 +61,7 @@ async def test_hooks_see_every_call() -> None:
     assert [len(hook.seen) for hook in hooks] == [2, 2]
 
 
-@played
-async def test_arguments_of_every_call_are_checked() -> None:
-    """AT-109: a quick call with bad arguments ends like any other."""
-    async with scene(made(is_read_only=True)) as on:
-        await on.call()
-        result = await on.call("search", {"city": 1})
-        assert (await on.record(result))["status"] == "schema_parse_failed"
-        assert len(on.executor.ran) == 1
-
-
-@played
-async def test_a_tool_that_was_switched_off_is_not_run_from_memory() -> None:
-    """AT-71: a prepared tool is not run past a switch, a policy or another catalog."""
-    async with scene(made(is_read_only=True)) as on:
-        await on.call()
-        await on.app.disable("shop.search", by="olga")
-        assert (await on.call()).is_error
-        assert len(on.executor.ran) == 1
-        await on.app.enable("shop.search", by="olga")
-        assert not (await on.call()).is_error
-
-
-# Calls that come back
-
-
-@played
-async def test_an_answered_call_is_looked_at_again() -> None:
-    """AT-80, AT-141: tool, schema, permission, slot; hooks do not run twice."""
-    hook = TestHook(lambda told: None)
-    async with scene(policy="", hooks=(hook,)) as on:
-        waiting = await on.parked()
-        before = await on.trace(waiting)
-        assert before == list(PHASES[:7])
-        result = await on.answered()
-        after = (await on.trace(result))[len(before) :]
-        assert after == [*RESUMED, "map_result", "post_hooks", "persist_result", "emit_terminal"]
-        assert len(hook.seen) == 1
-
-
-@played
-async def test_an_approval_does_not_hold_for_another_definition() -> None:
-    """AT-80: the tool changed meanwhile, so somebody is asked again."""
-    store, key = MemoryStore(), ApprovalKey.in_memory()
-    async with scene(policy="", store=store, key=key) as on:
-        waiting = await on.parked()
-        on.app.adopt(view_of(made(description="Does something else now.")))
-        await on.app.inbox(BOB).approve(waiting.invocation_id)
-        assert not on.has_run
-        assert (await on.record(waiting))["status"] == "awaiting_approval"
-        await on.app.inbox(BOB).approve(waiting.invocation_id)
-        assert len(on.executor.ran) == 1
-
-
-@played
-async def test_a_call_whose_tool_is_gone_ends() -> None:
-    """AT-105: it does not wait for ever, and does not run."""
-    async with scene(policy="") as on:
-        waiting = await on.parked()
-        on.app.adopt(view_of(made("other")))
-        await on.app.inbox(BOB).approve(waiting.invocation_id)
-        assert not on.has_run
-        result = await on.app.result(waiting.invocation_id)
-        assert isinstance(result, Result)
-        assert result.error is not None
-        assert result.error.error_class == "unknown_tool"
-        assert not await on.app.store.open_calls()
-
-
-@played
-async def test_switching_a_tool_off_ends_what_waits_for_it() -> None:
-    """AT-105: with the class policy_blocked, and nothing runs."""
-    async with scene(policy="") as on:
-        waiting = await on.parked()
-        assert await on.app.disable("shop.search", by="olga") == 1
-        result = await on.app.result(waiting.invocation_id)
-        assert isinstance(result, Result)
-        assert result.error is not None
-        assert (result.error.error_class, result.error.error_code) == ("policy_blocked", "tool_disabled")
-        assert (await on.record(waiting))["status"] == "blocked"
-        with pytest.raises(InboxError):
-            await on.app.inbox(BOB).approve(waiting.invocation_id)
-
-
-@played
-async def test_whoever_takes_up_an_answered_call_it_runs_once() -> None:
-    """AT-178"""
-    async with scene(policy="") as on:
-        waiting = await on.parked()
-        await on.app.inbox(BOB).approve(waiting.invocation_id, resume=False)
-        await asyncio.gather(*(on.app.calls.resume(waiting.invocation_id) for _ in range(5)))
-        assert isinstance(await on.app.result(waiting.invocation_id), Result)
-        assert len(on.executor.ran) == 1
-
-
-@played
-async def test_a_tool_may_wait_itself() -> None:
-    """AT-93: needs_input, then running again with the answer; nothing is sent twice."""
-    question = Waiting(message="Which Bern?", state=b"halfway")
-    async with scene(default=question) as on:
-        waiting = await on.parked()
-        assert waiting.state == (await on.record(waiting))["status"] == "needs_input"
-        assert "Which Bern?" in waiting.message
-        assert len(on.executor.ran) == 1
+# Calls made twice
 
 
 @played
@@ -225,33 +119,6 @@ async def test_arguments_that_are_no_json_keep_the_callers_id() -> None:
     async with scene() as on:
         result = await on.call("search", {"city": object()}, native_call_id="n1")
         assert (result.native_call_id, (await on.record(result))["native_call_id"]) == ("n1", "n1")
-
-
-@played
-async def test_a_success_that_cannot_be_recorded_is_not_told_as_one() -> None:
-    """AT-105: it ran; the end could not be written."""
-    store = MemoryStore()
-
-    def filling(arguments: Any) -> str:
-        store.refusal = "the disk is full"
-        return "done"
-
-    async with scene(store=store, default=filling, policy=TRUSTED) as on:
-        result = await on.call()
-        assert result.error is not None
-        assert result.error.error_code == "outcome_not_recorded"
-        assert result.error.retry.retry_safe is False
-        await on.app.calls.recover()
-        assert not await on.app.inbox(BOB).pending()  # it cannot be written yet
-        store.refusal = ""
-        await on.app.calls.recover()
-        waiting = await on.app.inbox(BOB).pending()
-        assert [(one.request.invocation_id, one.request.purpose) for one in waiting] == [
-            (result.invocation_id, "outcome")
-        ]
-        assert "the ledger could not be written when it ended" in waiting[0].request.message
-        await on.app.calls.recover()
-        assert not on.app.services.live.unrecorded
 
 
 @played

@@ -223,17 +223,6 @@ def test_whoever_waits_for_an_answer_when_the_app_closes_is_told(place: str, tmp
     asyncio.run(asyncio.wait_for(go(), 20))
 
 
-@pytest.mark.parametrize("limit", [0, 0.0, -1, float("nan")])
-@played
-async def test_a_time_limit_that_is_none_is_over(limit: float) -> None:
-    """AT-210: by itself and in a batch alike; its tool does not run."""
-    async with overtime() as (_, surface):
-        assert ended(await surface.call("act", timeout_seconds=limit)) == TIMED_OUT
-        batch = await surface.call_many([{"name": "act", "timeout_seconds": limit}])
-        assert ended(batch[0]) == TIMED_OUT
-        assert ended(await surface.call("act", timeout_seconds=float("inf")))[0] == "succeeded"
-
-
 @pytest.mark.parametrize("event", ["pre_tool_use", "post_tool_use"])
 @pytest.mark.parametrize("tool", ["look", "act"])
 @played

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from ferrule.runtime.policy.view import Fields, kinds_of_name
 from tests.runtime.policy.samples import caller, decide, engine, entry, rule, tool
 
 FILE = tool(
@@ -132,37 +131,6 @@ def test_a_rule_may_name_the_arguments_it_looks_at() -> None:
     assert decide(made, entry(FILE), file_path="/etc/passwd").behavior == "ask"
 
 
-def test_a_profile_may_name_the_fields_rules_look_at() -> None:
-    made = engine(project_settings=rule("deny", resource="row-*"))
-    assert decide(made, entry(MAPPED), target="row-7").behavior == "deny"
-    assert decide(made, entry(MAPPED), other="row-7").behavior == "ask"
-
-
-def test_formats_and_names_tell_what_an_argument_holds() -> None:
-    fields = Fields(
-        {"properties": {"where": {"format": "uri"}, "all": {"items": {"properties": {"x": {"format": "path"}}}}}}
-    )
-    assert [each.value for each in fields.values("url", {"where": "a", "other": "b"})] == ["a"]
-    assert [each.value for each in fields.values("path", {"all": [{"x": "p"}, {"x": ["q"]}]})] == ["p", "q"]
-    assert kinds_of_name("saveToPath") == {"path"}
-    assert kinds_of_name("HTTP_URL") == {"url"}
-    assert kinds_of_name("resource_uri") == {"resource", "url"}
-    assert not kinds_of_name("profile") and not kinds_of_name("commander") and not kinds_of_name("…")
-
-
-def test_the_words_of_a_command_are_put_together() -> None:
-    made = engine(project_settings=rule("deny", command="git push"))
-    for args in ({"command": "git", "args": ["push"]}, {"cmd": ["git", "push"]}, {"command": "git", "args": "push -f"},
-                 {"command": "git", "args": [1]}):  # fmt: skip
-        assert decide(made, entry(FILE), **args).behavior == "deny"
-    assert decide(made, entry(FILE), command="git", args=["pull"]).behavior == "ask"
-    for value in (["ls", "git push"], ["sh", "-c", "git push"], ["ls; git push"]):
-        assert decide(made, entry(FILE), commands=value).behavior == "deny"
-        assert decide(made, entry(FILE), command=value).behavior == "deny"
-    shell = tool("run", tool_kind="shell_command", classifier_input="input.what.line")
-    assert decide(made, entry(shell), what={"line": "git push"}).behavior == "deny"
-
-
 def test_a_file_address_is_a_path() -> None:
     made = engine(project_settings=rule("deny", path="/etc/**"))
     denied = decide(made, entry(FILE), url="FILE:///etc/passwd")
@@ -181,46 +149,3 @@ def test_values_too_long_to_look_at_fit_every_deny_and_no_allow() -> None:
         arguments: dict[str, Any] = {kind: value}
         assert decide(engine(project_settings=rule("deny", **{kind: "x"})), entry(FILE), **arguments).behavior == "deny"
         assert decide(engine(project_settings=rule("allow", **{kind: "*"})), entry(FILE), **arguments).behavior == "ask"
-
-
-@pytest.mark.parametrize(
-    ("condition", "value", "for_deny", "for_allow"),
-    [
-        ({"above": 100}, 101, True, True),
-        ({"above": 100}, 100, False, False),
-        ({"at_least": 100}, 100, True, True),
-        ({"below": 100}, 99.5, True, True),
-        ({"at_most": 100}, 100.5, False, False),
-        ({"above": 100}, "500", True, False),
-        ({"above": 100}, True, True, False),
-        ({"above": 100}, [5, 500], True, False),
-        ({"above": 100}, None, False, False),
-        ({"equals": "DE"}, "DE", True, True),
-        ({"equals": 1}, True, False, False),
-        ({"equals": 1}, 1.0, True, True),
-        ({"equals": {"a": [1]}}, {"a": [1]}, True, True),
-        ({"not": "DE"}, "FR", True, True),
-        ({"not": "DE"}, "DE", False, False),
-        ({"not": "DE"}, None, True, False),
-        ({"in": ["DE", "FR"]}, "FR", True, True),
-        ({"not_in": ["DE", "FR"]}, "US", True, True),
-        ({"not_in": ["DE", "FR"]}, None, True, False),
-        ({"matches": "[a-z]+@example[.]com"}, "ada@example.com", True, True),
-        ({"matches": "[a-z]+"}, "ada@example.com", False, False),
-        ({"matches": ".*x.*"}, "a\nx\nb", True, True),
-        ({"contains": "pass"}, "a password", True, True),
-        ({"contains": "pass"}, 7, True, False),
-        ({"starts_with": "a"}, "ab", True, True),
-        ({"present": True}, 0, True, True),
-        ({"present": False}, 0, False, False),
-        ({"present": False}, None, True, True),
-        ({"above": 1, "below": 5}, 3, True, True),
-        ({"above": 1, "below": 5}, 7, False, False),
-        ("DE", "DE", True, True),
-    ],
-)
-def test_conditions_on_arguments(condition: Any, value: Any, for_deny: bool, for_allow: bool) -> None:
-    arguments: dict[str, Any] = {"order": [{"amount": value}] if value is not None else []}
-    for decision, expected in (("deny", for_deny), ("ask", for_deny), ("allow", for_allow)):
-        made = engine(project_settings=rule(decision, when={"order.amount": condition}))
-        assert (decide(made, **arguments).reason_type == "rule") is expected, decision

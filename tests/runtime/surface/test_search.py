@@ -8,23 +8,10 @@ import pytest
 
 from ferrule.contracts.surface import Provider
 from ferrule.model.surface import SearchResult, Surface, deferred_ref
-from ferrule.model.tool import SafetyFacts, raw
+from ferrule.model.tool import raw
 from ferrule.runtime.surface.search import SearchIndexes, search, select
-from ferrule.runtime.surface.search_tool import SEARCH_TOOL, run_search
-from tests.runtime.surface.parts import Ready, a_tool, new_id, request_of, surface_of, view_of
-
-TOOLS = (
-    a_tool("refundOrder", description="Gives the money of an order back.", tags=("money",)),
-    a_tool(
-        "list_customers", description="Every customer.", search_hint="browse people who bought", aliases=("people",)
-    ),
-    a_tool("send-mail", namespace="postbox", description="Writes to somebody."),
-    a_tool("archive", description="Puts a file away for good.", title="Archive a file"),
-)
-
-
-def deferring(*extra: Any, **circumstances: Any) -> Surface:
-    return surface_of(view_of(*TOOLS, *extra), request_of(defer_above=0), **circumstances)
+from tests.runtime.surface.deferred import TOOLS, deferring
+from tests.runtime.surface.parts import Ready, a_tool, new_id, surface_of, view_of
 
 
 def found(surface: Surface, query: str, **options: Any) -> SearchResult:
@@ -172,38 +159,6 @@ def test_a_reference_names_the_native_tool() -> None:
     assert ref["native_ref"] == {"source": "mcp", "server_name": "hub", "tool_name": "issues"}
     assert {"tool_id", "name", "loading_state", "schema_version"} <= ref.keys()
     assert "city" not in str(ref)
-
-
-class Handle:
-    """A caller's session, in small."""
-
-    def __init__(self, surface: Surface) -> None:
-        self.surface = surface
-
-    def tell_found(self, tool_ids: Any, search_id: str) -> None:
-        """Nobody listens."""
-
-    def select(self, names: Any, search_id: str) -> None:
-        self.surface = select(self.surface, names, search_id, new_id=new_id, now=2)
-
-
-def test_the_search_tool_finds_then_loads() -> None:
-    """AT-187: keywords show names only; selecting shows the schema, and the tool is loaded from then on."""
-    handle = Handle(deferring())
-    keywords = run_search(handle, {"query": "refund", "limit": 1}, new_id=lambda: "sea_1")
-    assert keywords["matches"] == ["acme.refundOrder"]
-    assert "city" not in str(keywords)
-    chosen = run_search(handle, {"query": "select:refundOrder"}, new_id=lambda: "sea_2")
-    assert chosen["loaded"][0]["name"] == "refundOrder"
-    assert "city" in chosen["loaded"][0]["input_schema"]["properties"]
-    assert handle.surface.entries["acme.refundOrder"].selection_ref == "sea_2"
-
-
-def test_the_search_tool_is_harmless() -> None:
-    assert SEARCH_TOOL.facts == SafetyFacts(
-        is_read_only=True, is_concurrency_safe=True, is_destructive=False, is_open_world=False
-    )
-    assert SEARCH_TOOL.inferred_facts == ()
 
 
 def test_an_index_is_made_once_for_the_same_tools() -> None:

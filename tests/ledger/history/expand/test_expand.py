@@ -37,14 +37,6 @@ def types(ledger: Ledger) -> list[str]:
     return [event.event_type.removeprefix("tool.") for event in events_in(ledger)]
 
 
-@pytest.fixture(params=SCENARIOS, ids=str)
-def ledger(request: pytest.FixtureRequest) -> Ledger:
-    """A ledger with one call in it, for every way a call can end."""
-    ledger = Ledger(first=7)
-    SCENARIOS[request.param](ledger)
-    return ledger
-
-
 def test_required_fields_and_unique_ids(ledger: Ledger) -> None:
     """AT-265: events have the five required fields, and ids of their own."""
     records = [event.to_record() for event in events_in(ledger)]
@@ -83,21 +75,6 @@ def test_order_follows_the_state_history(ledger: Ledger) -> None:
     for row in ledger.rows:
         times = [event.time for event in found if event.seq == row.seq]
         assert times == sorted(times)
-
-
-def test_replaying_the_events_rebuilds_the_call(ledger: Ledger) -> None:
-    """AT-273: final status, transitions and decisions from exported events alone."""
-    lines = [json.dumps(event.to_record()) for event in events_in(ledger)]
-    call = replay(map(json.loads, lines))[ledger.rows[0].call]
-    segments = [row.segment() for row in ledger.rows]
-    states = [state for segment in segments for state, _ in state_times(segment)]
-    assert call.status == states[-1] == ledger.rows[-1].outcome
-    assert [to for _, to, _ in call.transitions] == states
-    assert [before for before, _, _ in call.transitions] == [None, *states[:-1]]
-    assert call.behaviors == [decision.ruling.behavior for segment in segments for decision in segment.decisions]
-    assert call.result_status == segments[-1].status
-    assert call.error_class == (segments[-1].error.error_class if segments[-1].error else None)
-    assert call.planned["principal"] == "alice"
 
 
 def test_neither_level_nor_erasure_changes_which_events_there_are(ledger: Ledger) -> None:

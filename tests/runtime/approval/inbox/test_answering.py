@@ -3,34 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from typing import Any
 
-import msgspec
 import pytest
 
 from ferrule.errors import AccessError, InboxError, PolicyError
-from ferrule.model.approval import ADMIN, APPROVE, CALL, Answer, ApprovalRequest, sealed
+from ferrule.model.approval import ADMIN, APPROVE, CALL
 from ferrule.model.decision import Requirement
-from ferrule.model.journal import Payload
 from ferrule.model.result import Result
 from ferrule.runtime.approval.check import binding_for, unsatisfied
-from tests.runtime.approval.desk import AGENT, Desk, identity
+from tests.runtime.approval.desk import ADA, AGENT, BOB, CARL, Desk, identity, run
 from tests.runtime.approval.requests import HOUR, INPUT, START
 
-ADA, BOB, CARL = identity("ada"), identity("bob"), identity("carl")
 EDITED = b'{"amount":4}'
-
-
-def run(main: Callable[[Desk], Awaitable[None]]) -> Desk:
-    """Run a story at a desk."""
-    desk = Desk()
-
-    async def whole() -> None:
-        await main(await desk.open())
-
-    asyncio.run(asyncio.wait_for(whole(), 20))
-    return desk
 
 
 def test_a_yes_is_recorded_sealed_and_lets_the_call_go_on_under_its_id() -> None:
@@ -82,25 +67,6 @@ def test_elicitation_works_where_the_rule_names_the_channel() -> None:
         await desk.park(requirement=Requirement(channels=("token:agent",)))
         answered = await desk.inbox(identity("alice", APPROVE, channel="token:agent")).approve("inv_1")
         assert answered.state == "approved"
-
-    run(main)
-
-
-@pytest.mark.parametrize(
-    ("requirement", "who", "message"),
-    [
-        (Requirement(not_requester=True), identity("Alice"), "somebody else has to approve"),
-        (Requirement(approvers=("bob", "group:finance")), ADA, "bob, group finance"),
-        (Requirement(), identity("ada", ADMIN), "approve scope"),
-        (Requirement(), identity("ada", CALL), "approve scope"),
-    ],
-)
-def test_whoever_may_not_approve_is_told_why(requirement: Requirement, who: Any, message: str) -> None:
-    async def main(desk: Desk) -> None:
-        await desk.park(requirement=requirement)
-        with pytest.raises(AccessError, match=message):
-            await desk.inbox(who).approve("inv_1")
-        assert len(await desk.states()) == 1
 
     run(main)
 
@@ -358,82 +324,6 @@ def test_an_edit_is_checked_without_being_recorded() -> None:
     run(main)
 
 
-def test_each_way_to_answer_says_why_it_is_closed() -> None:
-    async def main(desk: Desk) -> None:
-        await desk.park("inv_1", Requirement(people=2, approvers=("ada", "bob")))
-        await desk.inbox(ADA).approve("inv_1")
-        mine = (await desk.inbox(ADA).get("inv_1")).ways
-        assert (mine["edit"], mine["reject"]) == (None, None)
-        assert "approved it at" in str(mine["approve"])
-        theirs = (await desk.inbox(identity("eve")).get("inv_1")).ways
-        assert all("not among those who may approve it" in str(why) for why in theirs.values())
-
-    run(main)
-
-
-@pytest.mark.parametrize(
-    ("outcome", "message"),
-    [("canceled", "it was canceled"), ("timed_out", "expired"), ("blocked", "ended as blocked"), ("denied", "denied")],
-)
-def test_every_ending_is_told_truthfully(outcome: str, message: str) -> None:
-    async def main(desk: Desk) -> None:
-        await desk.park()
-        await desk.write("ended", "inv_1", outcome, is_last=True)
-        with pytest.raises(InboxError, match=message):
-            await desk.inbox(ADA).approve("inv_1")
-
-    run(main)
-
-
-def test_a_call_that_ran_says_who_approved_it() -> None:
-    async def main(desk: Desk) -> None:
-        await desk.park()
-        await desk.inbox(ADA).approve("inv_1")
-        with pytest.raises(InboxError, match="ada approved it, and it ended as succeeded"):
-            await desk.inbox(BOB).approve("inv_1")
-        with pytest.raises(InboxError, match="there is no call inv_9"):
-            await desk.inbox(BOB).approve("inv_9")
-
-    run(main)
-
-
-def test_an_answered_request_does_not_answer_the_next_one_of_the_same_call() -> None:
-    """The policy asked again after the first yes: the new request starts without answers."""
-
-    async def main(desk: Desk) -> None:
-        await desk.park()
-        await desk.inbox(ADA).approve("inv_1", resume=False)
-        desk.now += 5
-        await desk.park(requirement=Requirement(people=2))
-        waiting = await desk.inbox(ADA).get("inv_1")
-        assert (waiting.approvals, waiting.people_missing) == ((), 2)
-        assert (await desk.inbox(ADA).approve("inv_1")).people_missing == 1
-
-    run(main)
-
-
-def test_pending_lists_the_oldest_first_with_everything_a_person_needs() -> None:
-    async def main(desk: Desk) -> None:
-        await desk.park("inv_b", Requirement(people=2), suggested_updates=({"allow": "refund"},))
-        desk.now += 1_000_000
-        await desk.park("inv_a")
-        desk.now += 2_000_000
-        await desk.inbox(BOB).approve("inv_b")
-        first, second = await desk.inbox(ADA).pending()
-        assert [first.request.invocation_id, second.request.invocation_id] == ["inv_b", "inv_a"]
-        assert (first.age_seconds, second.age_seconds) == (3, 2)
-        assert second.expires_in_seconds == 3598
-        assert first.input == {"amount": 5}
-        assert (first.says, first.why_not, first.damage) == ("Refund a payment", None, None)
-        shown = first.to_dict()
-        assert shown["approvals"] == [{"by": "bob", "at": "2023-11-14T22:13:23.000000Z", "reason": None}]
-        assert shown["suggested_updates"] == [{"allow": "refund"}]
-        assert bytes.fromhex(shown["seen"]) == first.binding
-        msgspec.json.encode(shown)
-
-    run(main)
-
-
 def test_without_a_scope_one_sees_ones_own_calls_alone() -> None:
     async def main(desk: Desk) -> None:
         await desk.park("inv_1")
@@ -517,53 +407,3 @@ def test_an_unknown_outcome_is_settled_by_a_person() -> None:
     (_, yes, said), (_, no, _) = run(main).closed
     assert (yes.error_class, yes.code, said.reason) == ("partial_failure", "outcome_settled", "the bank shows it")
     assert (no.error_class, no.recoverability) == ("execution_failed", "retry")
-
-
-def _stolen(request: ApprovalRequest, **changes: Any) -> ApprovalRequest:
-    return msgspec.structs.replace(request, **changes)
-
-
-@pytest.mark.parametrize(
-    ("changes", "payload", "message"),
-    [
-        ({"requirement": Requirement(people=1)}, Payload(INPUT), "request was changed"),
-        ({"tool_title": "Say hello"}, Payload(INPUT), "request was changed"),
-        ({}, Payload(b'{"amount":5000}'), "not the one the request was made for"),
-        ({}, Payload(b"{"), "cannot be opened|not the one"),
-        ({}, Payload(INPUT, sealed_input=b"x" * 40), "cannot be opened"),
-        ({}, None, "not the one"),
-    ],
-)
-def test_a_request_that_was_changed_in_the_ledger_is_shown_as_damaged_and_not_approved(
-    changes: dict[str, Any], payload: Payload | None, message: str
-) -> None:
-    """Whoever can write the database can neither forge nor move an approval, nor have one given for something else."""
-
-    async def main(desk: Desk) -> None:
-        request = _stolen(desk.request("inv_1", Requirement(people=2)), **changes)
-        await desk.write("parked", "inv_1", "awaiting_approval", request=request, payload=payload)
-        waiting = await desk.inbox(ADA).get("inv_1")
-        assert waiting.damage is not None and waiting.why_not == waiting.damage
-        with pytest.raises(InboxError, match=message):
-            await desk.inbox(ADA).approve("inv_1")
-        assert len(await desk.states()) == 1
-
-    run(main)
-
-
-def test_a_forged_first_answer_is_found_before_a_second_is_given() -> None:
-    async def main(desk: Desk) -> None:
-        request = await desk.park(requirement=Requirement(people=2))
-        forged = Answer(
-            invocation_id="inv_1",
-            verdict="approve",
-            by="ada",
-            channel="token:ada",
-            answered_at=START,
-            binding=request.binding,
-        )
-        await desk.write("answered", "inv_1", "awaiting_approval", answer=sealed(b"another key", forged))
-        with pytest.raises(InboxError, match="one of its answers was changed"):
-            await desk.inbox(BOB).approve("inv_1")
-
-    run(main)

@@ -175,3 +175,12 @@ def executor_of(app: App) -> DatabaseExecutor:
 def tool_of(app: App, tool_id: str) -> Tool:
     """The compiled tool."""
     return app.surface().surface.entries[tool_id].tool
+
+
+async def eventually(found: Callable[[], Awaitable[bool]]) -> None:
+    """Wait, within a bound, until something is so."""
+    for _ in range(400):
+        if await found():
+            return
+        await asyncio.sleep(0.02)
+    raise AssertionError("it did not happen")

@@ -10,11 +10,11 @@ import pytest
 
 from ferrule.ledger.payloads.files import FilePayloads
 from ferrule.model.upstreams import DatabaseUpstreams
+from tests.runtime.executors.database.orders import WHOLE, whole
 from tests.runtime.executors.database.proxy import proxied
-from tests.runtime.executors.database.scene import Place, asked, asking, go, mariadb, refused
+from tests.runtime.executors.database.scene import Place, asked, asking, eventually, go, mariadb, refused
 from tests.runtime.executors.database.scene import given as gives_back
 from tests.runtime.executors.database.scene import tool as any_tool
-from tests.runtime.executors.database.test_postgresql import WHOLE, eventually, whole
 
 RUNNING = "SELECT COUNT(*) FROM information_schema.processlist WHERE command IN ('Query', 'Execute') AND user = '{}'"
 

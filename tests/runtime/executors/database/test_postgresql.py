@@ -4,74 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
-from ferrule.app.app import App
-from ferrule.ledger.payloads.files import FilePayloads
 from ferrule.model.upstreams import DatabaseUpstreams
 from ferrule.settings import NetworkSettings, Settings
-from tests.runtime.executors.database.scene import Place, asked, asking, go, postgres, refused, tool
+from tests.runtime.executors.database.orders import TEXT, WHOLE, play, sessions
+from tests.runtime.executors.database.scene import Place, asked, asking, eventually, go, refused, tool
 from tests.runtime.executors.database.scene import given as gives_back
-
-TEXT = {"type": "string", "description": "A text."}
-WHOLE = {"type": "integer", "description": "A number."}
-ORDERS = {
-    "type": "object",
-    "properties": {"orders": {"type": "array", "items": {"type": "object"}}},
-    "required": ["orders"],
-    "additionalProperties": False,
-}
-
-
-def play(story: Callable[[Place], Awaitable[None]]) -> None:
-    async def main() -> None:
-        async with postgres() as place:
-            await place.run("CREATE TABLE t (id int PRIMARY KEY, name text)")
-            await place.run("INSERT INTO t SELECT g, 'n' || g FROM generate_series(1, 1000) g")
-            await story(place)
-
-    go(main)
-
-
-async def eventually(found: Callable[[], Awaitable[bool]]) -> None:
-    for _ in range(400):
-        if await found():
-            return
-        await asyncio.sleep(0.02)
-    raise AssertionError("it did not happen")
-
-
-async def sessions(place: Place, state: str = "%") -> int:
-    """How many connections of tools the server has."""
-    rows = await place.run(
-        "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'ferrule'"
-        f" AND usename = '{place.members['username']}' AND state LIKE '{state}'"
-    )
-    return int(rows[0][0])
-
-
-def test_the_output_schema_says_what_a_result_looks_like() -> None:
-    async def story(place: Place) -> None:
-        one = {"type": "object", "properties": {"id": WHOLE, "name": TEXT}, "required": ["id"]}
-        ask = "SELECT * FROM t WHERE id <= :most ORDER BY id"
-        async with asking(
-            tool("orders", ask, takes={"most": WHOLE}, gives=ORDERS),
-            tool("plain", ask, takes={"most": WHOLE}),
-            tool("single", ask, takes={"most": WHOLE}, gives=one),
-            members=place.members,
-        ) as app:
-            rows = [{"id": 1, "name": "n1"}, {"id": 2, "name": "n2"}]
-            assert await gives_back(app, "orders", {"most": 2}) == {"orders": rows}
-            assert await gives_back(app, "plain", {"most": 2}) == {"rows": rows, "row_count": 2}
-            assert await gives_back(app, "plain", {"most": 0}) == {"rows": [], "row_count": 0}
-            assert await gives_back(app, "single", {"most": 1}) == rows[0]
-            assert (await refused(app, "single", {"most": 2}))[1] == "several_rows"
-            assert (await refused(app, "single", {"most": 0}))[1] == "no_row"
-
-    play(story)
 
 
 def test_a_parameter_that_was_not_given_is_null() -> None:
@@ -216,64 +157,6 @@ def test_the_time_limit_stops_a_query_at_the_server() -> None:
     play(story)
 
 
-def test_many_rows_are_streamed_to_a_stored_result(tmp_path: Any) -> None:
-    async def story(place: Place) -> None:
-        many = "SELECT g AS id, repeat('x', 100) AS filler FROM generate_series(1, :count) g"
-        payloads = FilePayloads(tmp_path, lambda: 1)
-        async with asking(
-            tool("many", many, takes={"count": WHOLE}, gives=ORDERS, x_max_rows=50_000),
-            members=place.members,
-            payloads=payloads,
-        ) as app:
-            result = await asked(app, "many", {"count": 40_000})
-            assert result.status == "succeeded", result.error
-            assert result.structured_content is None
-            kept = next(block for block in result.content if block["type"] == "persisted_output_ref")
-            stored = await whole(app, kept["uri"])
-            rows = json.loads(stored)["orders"]
-            assert len(rows) == 40_000
-            assert rows[-1] == {"id": 40_000, "filler": "x" * 100}
-            too_many = await asked(app, "many", {"count": 50_001})
-            assert too_many.status == "too_large"
-            assert "50,000 rows" in str(too_many.error)
-            assert await sessions(place, "%transaction%") == 0
-
-    play(story)
-
-
-async def whole(app: App, uri: str) -> bytes:
-    data = b""
-    while part := await app.surface().payload(uri, offset=len(data), limit=1_000_000):
-        data += part
-    return data
-
-
-def test_limits_are_told_and_nothing_is_cut_in_silence() -> None:
-    async def story(place: Place) -> None:
-        ask = "SELECT id FROM t ORDER BY id"
-        limits = DatabaseUpstreams(max_rows=999, max_bytes=5_000)
-        async with asking(
-            tool("rows", ask, x_max_rows=10),
-            tool("first", ask, x_max_rows=10, x_truncate=True),
-            tool("fits", ask + " LIMIT 10", x_max_rows=10, x_truncate=True),
-            tool("bytes", "SELECT repeat('x', 6000) AS long"),
-            tool("change", "DELETE FROM t RETURNING id", kind="action", x_max_rows=10),
-            members=place.members,
-            limits=limits,
-        ) as app:
-            assert await refused(app, "rows") == ("result_too_large", "too_many_rows", "")
-            rows = [{"id": number} for number in range(1, 11)]
-            assert await gives_back(app, "first") == {"rows": rows, "row_count": 10, "truncated": True}
-            assert await gives_back(app, "fits") == {"rows": rows, "row_count": 10, "truncated": False}
-            assert (await refused(app, "bytes"))[1] == "too_many_bytes"
-            result = await asked(app, "change")
-            assert result.error is not None
-            assert "taken back" in result.error.message
-        assert (await place.run("SELECT count(*) FROM t"))[0][0] == 1000
-
-    play(story)
-
-
 @pytest.mark.parametrize(
     ("statement", "arguments", "expected"),
     [
@@ -302,18 +185,6 @@ def test_failures_have_classes(statement: str, arguments: dict[str, Any], expect
             for value in arguments.values():
                 assert str(value) not in result.error.message.replace("'fail'", "")
             assert "SELECT" not in result.error.message
-
-    play(story)
-
-
-def test_a_broken_rule_names_the_rule() -> None:
-    async def story(place: Place) -> None:
-        add = tool("add", "INSERT INTO t VALUES (:id, 'x')", kind="action", takes={"id": WHOLE})
-        async with asking(add, members=place.members) as app:
-            result = await asked(app, "add", {"id": 1})
-            assert result.error is not None
-            assert result.error.error_code == "constraint_violated"
-            assert "t_pkey" in result.error.message
 
     play(story)
 
@@ -472,34 +343,6 @@ def test_an_action_with_sql_of_its_input_does_what_its_definition_lists() -> Non
             assert (await gives_back(app, "insert", given))["affected"] == 1
 
     play(story)
-
-
-@pytest.mark.parametrize(
-    ("said", "why"),
-    [
-        ({"statement": None}, "x-statement"),
-        ({"statement": "SELECT :nobody"}, ":nobody"),
-        ({"statement": "SELECT 1; SELECT 2"}, "more than one statement"),
-        ({"statement": "SELECT $1"}, ":name"),
-        ({"statement": "COMMIT"}, "COMMIT"),
-        ({"statement": "CALL change_all()"}, "CALL"),
-        ({"statement": "SELECT 1 AS a INTO b"}, "INTO"),
-        ({"statement": "COPY t TO PROGRAM 'id'"}, "COPY"),
-        ({"statement": "SELECT 1", "x_allow_sql": True}, "exclude"),
-        ({"statement": None, "x_allow_sql": True}, "'sql'"),
-        ({"statement": "SELECT 1", "x_rows": "nowhere", "gives": ORDERS}, "nowhere"),
-    ],
-)
-def test_definitions_that_cannot_work_say_why(said: dict[str, Any], why: str) -> None:
-    async def story() -> None:
-        members = {"host": "127.0.0.1", "port": 1, "database": "d", "username": "u", "password": "p"}
-        async with asking(tool("wrong", **said), members=members) as app:
-            result = await asked(app, "wrong")
-            assert result.error is not None
-            assert result.error.error_class == "setup_required"
-            assert why in result.error.message
-
-    go(story)
 
 
 def test_native_ids_are_on_record_without_secrets() -> None:

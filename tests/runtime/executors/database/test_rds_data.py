@@ -12,10 +12,9 @@ import asyncpg
 
 from ferrule.app.app import App
 from ferrule.runtime.executors.database.statements import read_statement
-from tests.runtime.executors.database.scene import Place, asked, asking, go, postgres, refused
+from tests.runtime.executors.database.scene import Place, asked, asking, eventually, go, postgres, refused
 from tests.runtime.executors.database.scene import given as gives_back
 from tests.runtime.executors.database.scene import tool as any_tool
-from tests.runtime.executors.database.test_postgresql import eventually
 from tests.runtime.executors.database.web import serving
 
 ARN = "arn:aws:rds:eu-west-1:123456789012:cluster:my-cluster"

@@ -10,8 +10,8 @@ import pytest
 from ferrule.model.result import Pending, Result
 from tests.driven import driven
 from tests.runtime.executors.human.desk import POLICY, person
-from tests.runtime.executors.queue.test_sqs import Queues, attribute
-from tests.runtime.executors.queue.test_sqs import queues as queues
+from tests.runtime.executors.queue.sqs_queues import Queues, attribute
+from tests.runtime.executors.queue.sqs_queues import queues as queues
 from tests.runtime.executors.queue.tools import calling, ended, parked, queue_tool
 
 

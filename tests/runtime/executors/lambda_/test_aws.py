@@ -3,50 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from ferrule.contracts.executor import ExecutionFailed
-from ferrule.model.result import Result
 from ferrule.settings import NetworkSettings, SecretSettings, Settings
 from ferrule.testing import memory_app
 from tests.infra.clouds.amazon import amazon
 from tests.infra.clouds.far import Reply
-from tests.runtime.executors.lambda_.runtime import ARN, Lambda, local_lambda
-from tests.runtime.executors.lambda_.tools import function_tool
-from tests.runtime.executors.queue.tools import account, calling, direct, eventually, probed, refs, run
+from tests.runtime.executors.lambda_.runtime import Lambda
+from tests.runtime.executors.lambda_.tools import STRICT, aws_tool
+from tests.runtime.executors.queue.tools import account, calling, direct, probed, refs, run
 from tests.spec.scene import played
-
-ECHO = "def handler(event, context):\n    return event"
-FAILS = "def handler(event, context):\n    raise KeyError('words-canary')"
-NOTHING = "def handler(event, context):\n    return None"
-SLOW = "import time\ndef handler(event, context):\n    time.sleep(30)\n    return {}"
-WAITS = """
-import os, time
-def handler(event, context):
-    while not os.path.exists(event["text"]):
-        time.sleep(0.01)
-    return {"text": "late"}
-"""
-STRICT = {
-    "type": "object",
-    "properties": {"text": {"type": "string"}},
-    "required": ["text"],
-    "additionalProperties": False,
-}
-
-
-@pytest.fixture
-def aws() -> Iterator[Lambda]:
-    with local_lambda(echo=ECHO, fails=FAILS, nothing=NOTHING, slow=SLOW, waits=WAITS) as made:
-        yield made
-
-
-def tool(name: str, **said: Any) -> str:
-    return function_tool(name, "aws", ARN + said.pop("function", name), **said)
 
 
 @played
@@ -56,7 +25,7 @@ async def test_the_identity_in_the_env_file_counts_for_functions_too(aws: Lambda
     settings = Settings(network=NetworkSettings(allow=("127.0.0.1",)), secrets=SecretSettings(env_file=str(file)))
     environment = {"AWS_EC2_METADATA_DISABLED": "true"}
     async with memory_app(
-        definitions={"tools/echo.tool.md": tool("echo")}, settings=settings, environment=environment
+        definitions={"tools/echo.tool.md": aws_tool("echo")}, settings=settings, environment=environment
     ) as app:
         result = await run(app, "echo", {"text": "x"})
         assert result.error is None, result.error
@@ -65,7 +34,7 @@ async def test_the_identity_in_the_env_file_counts_for_functions_too(aws: Lambda
 
 @played
 async def test_a_function_gets_the_input_and_gives_the_output(aws: Lambda) -> None:
-    async with calling(tool("echo", output=STRICT), env=aws.environment) as app:
+    async with calling(aws_tool("echo", output=STRICT), env=aws.environment) as app:
         result = await run(app, "echo", {"text": "grüezi ☃"})
         assert result.structured_content == {"text": "grüezi ☃"}
         assert aws.invoked == [
@@ -78,7 +47,7 @@ async def test_a_function_gets_the_input_and_gives_the_output(aws: Lambda) -> No
 
 @played
 async def test_what_a_function_raises_is_its_own_failure(aws: Lambda) -> None:
-    async with calling(tool("fails"), env=aws.environment) as app:
+    async with calling(aws_tool("fails"), env=aws.environment) as app:
         result = await run(app, "fails")
         assert result.error is not None
         assert (result.error.error_class, result.error.error_code) == ("execution_failed", "function_error")
@@ -109,7 +78,7 @@ def test_what_aws_says_about_an_invocation_is_told_apart(
     @played
     async def story() -> None:
         aws.refusals = [Reply(status, {"message": "words-canary"}, {"x-amzn-ErrorType": code, "Retry-After": "4"})]
-        async with calling(tool("echo"), env=aws.environment) as app:
+        async with calling(aws_tool("echo"), env=aws.environment) as app:
             result = await run(app, "echo")
             assert result.error is not None
             assert (result.error.error_class, result.error.error_code) == expected
@@ -123,7 +92,7 @@ def test_what_aws_says_about_an_invocation_is_told_apart(
 @played
 async def test_a_function_that_is_not_there(aws: Lambda) -> None:
     codes = {"404": {"meaning": "No such function", "agent_action": "Tell the owner"}}
-    async with calling(tool("gone", error_codes=codes), env=aws.environment) as app:
+    async with calling(aws_tool("gone", error_codes=codes), env=aws.environment) as app:
         result = await run(app, "gone")
         assert result.error is not None
         assert (result.error.error_class, result.error.native_error_ref) == (
@@ -136,28 +105,9 @@ async def test_a_function_that_is_not_there(aws: Lambda) -> None:
 
 
 @played
-async def test_an_event_is_acknowledged_before_the_function_is_through(aws: Lambda, tmp_path: Any) -> None:
-    """AML-51"""
-    gate = tmp_path / "gate"
-    async with calling(
-        tool("waits", invocation_type="Event", output=STRICT, kind="action"),
-        env=aws.environment,
-        policy='mode = "trusted"',
-    ) as app:
-        result = await run(app, "waits", {"text": str(gate)})
-        assert result.status == "succeeded", result.error
-        accepted: Any = result.structured_content
-        assert accepted["status"] == "accepted"
-        assert accepted["request_id"].startswith("request-")
-        assert aws.events[0].is_alive()
-        gate.touch()
-        await eventually(lambda: not aws.events[0].is_alive())
-
-
-@played
 async def test_input_over_the_limit_is_refused_before_it_is_sent(aws: Lambda) -> None:
     async with calling(
-        tool("echo"), tool("event", function="echo", invocation_type="Event"), env=aws.environment
+        aws_tool("echo"), aws_tool("event", function="echo", invocation_type="Event"), env=aws.environment
     ) as app:
         for name, size in (("echo", 6 * 1024**2), ("event", 256 * 1024)):
             with pytest.raises(ExecutionFailed) as caught:
@@ -167,78 +117,15 @@ async def test_input_over_the_limit_is_refused_before_it_is_sent(aws: Lambda) ->
 
 
 @played
-async def test_nothing_is_a_result_too(aws: Lambda) -> None:
-    async with calling(tool("nothing"), env=aws.environment) as app:
-        assert (await run(app, "nothing")).status == "succeeded"
-
-
-@played
-async def test_a_raw_payload_is_the_text_itself(aws: Lambda) -> None:
-    """AML-50"""
-    async with calling(tool("echo", payload_format="raw", output=TEXT_OUT), env=aws.environment) as app:
-        result = await run(app, "echo", {"text": '{"a": [1, 2]}'})
-        assert aws.invoked == [("echo", b'{"a": [1, 2]}')]
-        assert json.loads(result.structured_content["said"]) == {"a": [1, 2]}
-        refused = await run(app, "echo", {"text": "no JSON"})  # Lambda itself takes JSON alone
-        assert refused.error is not None
-        assert refused.error.native_error_ref == "aws:InvalidRequestContentException"
-
-
-TEXT_OUT = {"type": "object", "properties": {"said": {"type": "string"}}}
-
-
-@played
-async def test_raw_payloads_need_an_input_of_one_text(aws: Lambda) -> None:
-    two = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}}
-    async with calling(tool("echo", payload_format="raw", input=two), env=aws.environment) as app:
-        result = await run(app, "echo", {"a": "x"})
-        assert result.error is not None
-        assert (result.error.error_class, result.error.error_code) == ("setup_required", "raw_input")
-
-
-@played
-async def test_a_call_that_is_canceled_waits_no_longer_and_says_that_the_function_may_go_on(aws: Lambda) -> None:
-    async with calling(tool("slow", kind="action"), env=aws.environment, policy='mode = "trusted"') as app:
-        surface = app.surface()
-        begun = await surface.begin("slow", {"text": "x"})
-        await eventually(aws.begun.is_set)
-        told = await surface.cancel(begun.invocation_ids[0], "enough", within=5)
-        assert told is not None
-        assert told.outcome == "canceled"
-        assert not told.is_supported  # the function itself was not stopped
-        result = await surface.result(begun.invocation_ids[0])
-        assert isinstance(result, Result)
-        assert result.error is not None
-        assert not result.error.retry.retry_safe
-        assert aws.running[-1].poll() is None
-
-
-@played
-async def test_what_a_function_gives_after_its_time_is_on_record(aws: Lambda, tmp_path: Any) -> None:
-    gate = tmp_path / "gate"
-    async with calling(tool("waits"), env=aws.environment) as app:
-        result = await run(app, "waits", {"text": str(gate)}, timeout_seconds=0.5)
-        assert result.error is not None
-        assert result.error.error_class == "timeout"
-        assert "may still run" in result.error.message
-        gate.touch()
-
-        async def is_told() -> bool:
-            return any(row.outcome == "late_result" for row in await app.store.news_of(result.invocation_id))
-
-        await eventually(is_told)
-
-
-@played
 async def test_keys_of_a_service_account_and_keys_that_aws_does_not_know(aws: Lambda) -> None:
     """AML-68"""
     env = aws.environment
     keys = {"access_key_id": env["AWS_ACCESS_KEY_ID"], "secret_access_key": env["AWS_SECRET_ACCESS_KEY"]}
     where = {"AWS_ENDPOINT_URL_LAMBDA": env["AWS_ENDPOINT_URL_LAMBDA"]}
-    async with calling(tool("echo", credentials=account()), env={**where, "ACCOUNT": json.dumps(keys)}) as app:
+    async with calling(aws_tool("echo", credentials=account()), env={**where, "ACCOUNT": json.dumps(keys)}) as app:
         assert (await run(app, "echo")).status == "succeeded"
     wrong = {**keys, "secret_access_key": "wrong-canary-8"}
-    async with calling(tool("echo", credentials=account()), env={**where, "ACCOUNT": json.dumps(wrong)}) as app:
+    async with calling(aws_tool("echo", credentials=account()), env={**where, "ACCOUNT": json.dumps(wrong)}) as app:
         result = await run(app, "echo")
         assert result.error is not None
         assert (result.error.error_class, result.error.error_code) == ("credential_missing", "credential_refused")
@@ -247,7 +134,7 @@ async def test_keys_of_a_service_account_and_keys_that_aws_does_not_know(aws: La
 
 @played
 async def test_a_probe_runs_nothing(aws: Lambda) -> None:
-    async with calling(tool("echo"), env=aws.environment) as app:
+    async with calling(aws_tool("echo"), env=aws.environment) as app:
         assert "echo" in await probed(app, "echo")
         assert not aws.invoked
 
@@ -255,7 +142,7 @@ async def test_a_probe_runs_nothing(aws: Lambda) -> None:
 @played
 async def test_moto_knows_the_requests_too() -> None:
     with amazon() as moto:
-        async with calling(tool("nowhere"), env=moto.environment()) as app:
+        async with calling(aws_tool("nowhere"), env=moto.environment()) as app:
             result = await run(app, "nowhere")
             assert result.error is not None, result.to_record()
             assert result.error.native_error_ref == "aws:ResourceNotFoundException"

@@ -86,3 +86,14 @@ async def ended(app: App, name: str, arguments: dict[str, Any] | None = None, **
 async def refs_of(app: App, result: Result) -> list[dict[str, Any]]:
     rows = await app.store.rows_of(result.invocation_id)
     return [ref for row in rows for ref in row.segment().notes.get("native_refs", ())]
+
+
+def odd(notes: Path, **env: str) -> McpServer:
+    """The quickest of the servers."""
+    return program(notes, "odd", "2025-11-25", **env)
+
+
+def value_of(result: Any) -> Any:
+    """What a call that had to succeed gave."""
+    assert result.status == "succeeded", result.error
+    return result.structured_content

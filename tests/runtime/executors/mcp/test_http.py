@@ -7,62 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
 from ferrule.contracts.executor import Context, ExecutionFailed
 from ferrule.model.result import Result
 from ferrule.model.upstreams import McpServer
-from ferrule.runtime.executors.mcp.upstream import REVISIONS
-from ferrule.settings import NetworkSettings, Settings
+from ferrule.settings import Settings
 from ferrule.testing import memory_app
-from tests.contracts.transports.stand import aml
+from tests.runtime.executors.mcp.http_tools import LOCAL, called, definition
 from tests.runtime.executors.mcp.play import ended, far_app, play, refs_of
 from tests.runtime.executors.mcp.servers import HttpServer, free_port, http_server
-
-LOCAL = Settings(network=NetworkSettings(allow=("127.0.0.1",)))
-
-
-def definition(url: str, *, name: str = "echo", revision: str = "", kind: str = "retrieval", output: str = "",
-               error_codes: str = "") -> dict[str, str]:  # fmt: skip
-    lines = ["type: mcp", f'url: "{url}"', f"tool_name: {name}", "credentials: {scheme: none}"]
-    lines += [f'protocol_version: "{revision}"'] if revision else []
-    text = aml(name, "\n".join(f"  {line}" for line in lines), kind=kind, output=output, error_codes=error_codes)
-    return {f"tools/{name}.tool.md": text}
-
-
-async def called(url: str, settings: Settings = LOCAL, **options: Any) -> Result:
-    name = options.get("name", "echo")
-    async with memory_app(definitions=definition(url, **options), settings=settings) as app:
-        return await ended(app, name, {"text": "hi"})
-
-
-@pytest.mark.parametrize(
-    ("path", "wanted", "spoken"),
-    [
-        ("/mcp", "", "2026-07-28"),
-        ("/mcp", "2026-07-28", "2026-07-28"),
-        ("/mcp", "2025-11-25", "2025-11-25"),
-        ("/mcp", "2025-06-18", "2025-06-18"),
-        ("/mcp", "2025-03-26", "2025-03-26"),
-        ("/mcp", "2024-11-05", "2024-11-05"),
-        ("/sse", "2024-11-05", "2024-11-05"),
-        ("/sse", "2025-03-26", "2025-03-26"),
-        ("/sse", "", "2026-07-28"),
-    ],
-)
-def test_the_revision_that_is_wanted_or_the_newest_is_spoken(
-    official: HttpServer, path: str, wanted: str, spoken: str
-) -> None:
-    async def story() -> None:
-        async with memory_app(definitions=definition(official.url(path), revision=wanted), settings=LOCAL) as app:
-            result = await ended(app, "echo", {"text": "hi"})
-            assert result.status == "succeeded", result.error
-            ref = (await refs_of(app, result))[0]
-            assert ref["mcp_protocol_version"] == spoken
-            has_session = path == "/mcp" and spoken != "2026-07-28"
-            assert ("mcp_session_id" in ref) == has_session
-
-    play(story)
 
 
 def test_a_hundred_calls_need_one_connection(official: HttpServer) -> None:
@@ -80,19 +33,6 @@ def test_a_hundred_calls_need_one_connection(official: HttpServer) -> None:
     play(story)
 
 
-def test_a_revision_that_nobody_knows_is_not_replaced_by_another(official: HttpServer) -> None:
-    """AML-52, AT-277: the message tells which can be asked for."""
-
-    async def story() -> None:
-        result = await called(official.url(), revision="1999-01-01")
-        assert result.error is not None
-        assert (result.error.error_class, result.error.error_code) == ("setup_required", "protocol_version")
-        assert "2024-11-05" in result.error.message
-
-    assert set(REVISIONS) == {*HANDSHAKE_PROTOCOL_VERSIONS, *MODERN_PROTOCOL_VERSIONS}
-    play(story)
-
-
 @pytest.mark.parametrize("revision", ["", "2025-11-25"])
 def test_a_server_that_was_restarted_is_found_again(tmp_path: Path, revision: str) -> None:
     async def story() -> None:
@@ -106,51 +46,6 @@ def test_a_server_that_was_restarted_is_found_again(tmp_path: Path, revision: st
                 with http_server("official", tmp_path, first.port):
                     again = await ended(app, "echo", {"text": "three"})
                     assert again.status == "succeeded", again.error
-
-    play(story)
-
-
-@pytest.mark.parametrize(("path", "revision"), [("/mcp", ""), ("/mcp", "2025-11-25"), ("/sse", "2024-11-05")])
-def test_a_server_that_is_killed_while_it_works_is_told_at_once(tmp_path: Path, path: str, revision: str) -> None:
-    async def story() -> None:
-        with http_server("official", tmp_path) as server:
-            tools = definition(server.url(path), name="slow", revision=revision)
-            async with memory_app(definitions=tools, settings=LOCAL) as app:
-                running = asyncio.ensure_future(app.surface().call("slow", {}))
-                assert await server.notes.reaches("begun", 1)
-                server.kill()
-                async with asyncio.timeout(15):
-                    result = await running
-                assert isinstance(result, Result)
-                assert result.error is not None
-                assert result.error.error_class == "dependency_unavailable"
-
-    play(story)
-
-
-@pytest.mark.parametrize(
-    ("status", "error_class", "code"),
-    [
-        (401, "credential_missing", "credential_refused"),
-        (403, "permission_denied", "upstream_denied"),
-        (404, "execution_failed", "endpoint_not_found"),
-        (418, "execution_failed", None),
-        (429, "rate_limited", None),
-        (500, "dependency_unavailable", None),
-        (503, "dependency_unavailable", None),
-    ],
-)
-def test_what_a_status_means(official: HttpServer, status: int, error_class: str, code: str | None) -> None:
-    async def story() -> None:
-        codes = f"error_codes:\n  {status}:\n    meaning: It is Tuesday.\n    agent_action: Come back on Wednesday.\n"
-        result = await called(official.url(f"/status/{status}"), error_codes=codes)
-        assert result.error is not None
-        assert result.error.error_class == error_class
-        assert code is None or result.error.error_code == code
-        assert result.error.native_error_ref == f"http:{status}"
-        assert "Come back on Wednesday" in result.error.message
-        if status == 429:
-            assert result.error.retry_after == 7
 
     play(story)
 
@@ -202,15 +97,6 @@ def test_a_token_is_shown_and_other_tokens_have_other_sessions(official: HttpSer
             assert result.error is not None
             assert result.error.error_code == "credential_refused"
             assert "s3cret-that-is-wrong" not in str(result)
-
-    play(story)
-
-
-def test_a_tool_that_is_not_there_is_told_apart_from_bad_arguments(official: HttpServer) -> None:
-    async def story() -> None:
-        result = await called(official.url(), name="nowhere")
-        assert result.error is not None
-        assert result.error.error_class == "execution_failed"
 
     play(story)
 

@@ -9,6 +9,8 @@ from typing import Any
 
 from ferrule.app.app import App
 from ferrule.infra.lockfile.oxp_tools import oxp_tool_of
+from ferrule.model.credentials import SecretRef
+from ferrule.model.result import Result
 from ferrule.model.upstreams import OxpServer, OxpUpstreams
 from ferrule.settings import NetworkSettings, SecretSettings, Settings
 from ferrule.testing import memory_app
@@ -83,3 +85,24 @@ async def using(
     tools = [oxp_tool_of("up", each) for each in definitions or (ECHO,)]
     async with memory_app(tools=tools, settings=made, policy=ALLOW, environment=environment or {}) as app:
         yield app
+
+
+NAME = "Echo_Text"
+
+
+async def result(app: Any, arguments: dict[str, Any] | None = None, **options: Any) -> Result:
+    """What a call by Ada came to."""
+    found = await app.surface(principal="ada").call(NAME, arguments or {"text": "hi"}, **options)
+    assert isinstance(found, Result)
+    return found
+
+
+NEEDY = {
+    **ECHO,
+    "requirements": {
+        "authorization": [{"id": "google", "oauth2": {"scopes": ["read"]}}],
+        "secrets": [{"id": "POST_KEY"}],
+        "user_id": True,
+    },
+}
+BOUND = SecretSettings(env_file="", bindings={"POST_KEY": SecretRef("env", name="POST")})

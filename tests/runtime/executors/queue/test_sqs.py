@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,11 +11,12 @@ from ferrule.app.replies import Deliveries
 from ferrule.contracts.executor import Context, ExecutionFailed
 from ferrule.contracts.receiver import Fate
 from ferrule.ledger.stores.memory.store import MemoryStore
-from ferrule.model.result import Pending, Result
+from ferrule.model.result import Result
 from ferrule.runtime.approval.key import ApprovalKey
 from ferrule.runtime.executors.queue.channel import Message
 from ferrule.runtime.executors.queue.sqs import SqsQueue
-from tests.infra.clouds.amazon import KEYS, REGION, Amazon, amazon
+from tests.infra.clouds.amazon import REGION
+from tests.runtime.executors.queue.sqs_queues import Queues as Queues
 from tests.runtime.executors.queue.tools import (
     account,
     calling,
@@ -28,93 +26,9 @@ from tests.runtime.executors.queue.tools import (
     parked,
     probed,
     queue_tool,
-    refs,
     run,
 )
 from tests.spec.scene import played
-
-
-class Queues:
-    """Two queues, and somebody who works on one and answers by the other."""
-
-    def __init__(self, aws: Amazon) -> None:
-        self.aws = aws
-        self.sqs = aws.client("sqs")
-        self.jobs = self.made("jobs")
-        self.replies = self.made("replies")
-        self.env = {**KEYS, "AWS_REGION": REGION}
-
-    def made(self, name: str, **attributes: str) -> str:
-        return str(self.sqs.create_queue(QueueName=name, Attributes=attributes)["QueueUrl"])
-
-    def taken(self, queue: str | None = None) -> dict[str, Any]:
-        found = self.sqs.receive_message(
-            QueueUrl=queue or self.jobs, MessageAttributeNames=["All"], AttributeNames=["All"], WaitTimeSeconds=2
-        )
-        message: dict[str, Any] = found["Messages"][0]
-        self.sqs.delete_message(QueueUrl=queue or self.jobs, ReceiptHandle=message["ReceiptHandle"])
-        return message
-
-    def answer(self, body: Any, correlation: str = "", **attributes: str) -> None:
-        said = {**attributes, **({"correlation_id": correlation} if correlation else {})}
-        self.sqs.send_message(
-            QueueUrl=self.replies,
-            MessageBody=body if isinstance(body, str) else json.dumps(body),
-            MessageAttributes={name: {"DataType": "String", "StringValue": value} for name, value in said.items()},
-        )
-
-    def left(self) -> int:
-        """How many replies are still there, seen or not."""
-        names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
-        found = self.sqs.get_queue_attributes(QueueUrl=self.replies, AttributeNames=names)["Attributes"]
-        return sum(map(int, found.values()))
-
-    def ask(self, **said: Any) -> str:
-        return queue_tool("ask", "aws", self.jobs, response_queue_url=self.replies, **said)
-
-
-@pytest.fixture
-def queues() -> Iterator[Queues]:
-    with amazon() as aws:
-        yield Queues(aws)
-
-
-def attribute(message: dict[str, Any], name: str) -> str:
-    return str(message["MessageAttributes"][name]["StringValue"])
-
-
-@played
-async def test_a_queue_without_replies_gives_an_acknowledgement_that_no_schema_binds(queues: Queues) -> None:
-    """AML-51"""
-    async with calling(queue_tool("fire", "aws", queues.jobs), env=queues.env) as app:
-        result = await run(app, "fire", {"text": "hello"})
-        assert result.status == "succeeded"
-        message = queues.taken()
-        assert result.structured_content == {
-            "status": "accepted",
-            "invocation_id": result.invocation_id,
-            "message_id": message["MessageId"],
-            "request_id": result.structured_content["request_id"],
-        }
-        assert json.loads(message["Body"]) == {"text": "hello"}
-        assert attribute(message, "correlation_id") == result.invocation_id
-        assert "reply_to" not in message["MessageAttributes"]
-        (ref,) = await refs(app, result.invocation_id)
-        assert (ref["source"], ref["message_id"]) == ("aws_sqs", message["MessageId"])
-
-
-@played
-async def test_a_reply_finds_its_parked_call(queues: Queues) -> None:
-    async with calling(queues.ask(), env=queues.env) as app:
-        first, second = await parked(app, "ask", {"text": "1"}), await parked(app, "ask", {"text": "2"})
-        messages = [queues.taken(), queues.taken()]
-        assert {attribute(message, "reply_to") for message in messages} == {queues.replies}
-        queues.answer({"text": "two"}, second.invocation_id)
-        queues.answer({"text": "one"}, first.invocation_id)
-        assert (await ended(app, first.invocation_id)).structured_content == {"text": "one"}
-        assert (await ended(app, second.invocation_id)).structured_content == {"text": "two"}
-        await eventually(lambda: queues.left() == 0)
-        assert [ref["source"] for ref in await refs(app, first.invocation_id)] == ["aws_sqs", "aws_sqs"]
 
 
 @played
@@ -128,19 +42,6 @@ async def test_a_reply_that_came_while_no_process_was_there_ends_the_call_in_the
         assert (await ended(app, waiting.invocation_id)).structured_content == {"text": "while you slept"}
         await eventually(lambda: queues.left() == 0)  # the duplicate is ignored, and gone
         assert (await ended(app, waiting.invocation_id)).structured_content == {"text": "while you slept"}
-
-
-@played
-async def test_duplicate_replies_change_nothing(queues: Queues) -> None:
-    async with calling(queues.ask(), env=queues.env) as app:
-        waiting, other = await parked(app, "ask"), await parked(app, "ask")
-        for text in ("first", "second", "third"):
-            queues.answer({"text": text}, waiting.invocation_id)
-        assert (await ended(app, waiting.invocation_id)).status == "succeeded"
-        await eventually(lambda: queues.left() == 0)
-        rows = await app.store.rows_of(waiting.invocation_id)
-        assert sum(row.kind == "answered" for row in rows) == 1
-        assert isinstance(await app.result(other.invocation_id), Pending)
 
 
 @played
@@ -167,106 +68,6 @@ async def test_a_reply_quicker_than_the_parked_row_is_not_lost(queues: Queues) -
             waiting = await parked(app, "ask", {"text": "quick"})
             assert (await ended(app, waiting.invocation_id)).structured_content == {"text": "quicker"}
             await eventually(lambda: queues.left() == 0)
-
-
-@pytest.mark.parametrize(
-    ("reply", "attributes", "expected"),
-    [
-        ({"error": {"class": "rate_limited", "message": "later", "retry_after": 7}}, {}, ("rate_limited", 7.0)),
-        ({"error": "it broke"}, {}, ("execution_failed", None)),
-        ({"error": {"class": "unknown_tool", "message": "hm", "code": "E42"}}, {}, ("execution_failed", None)),
-        ({"why": "no"}, {"status": "error"}, ("execution_failed", None)),
-    ],
-)
-def test_a_reply_that_tells_of_an_error_is_a_failure(
-    queues: Queues, reply: Any, attributes: dict[str, str], expected: tuple[str, float | None]
-) -> None:
-    @played
-    async def story() -> None:
-        async with calling(queues.ask(), env=queues.env) as app:
-            waiting = await parked(app, "ask")
-            queues.answer(reply, waiting.invocation_id, **attributes)
-            result = await ended(app, waiting.invocation_id)
-            assert result.error is not None
-            assert (result.error.error_class, result.error.retry_after) == expected
-            assert result.error.error_code == "reply_error"
-            assert str(result.error.native_error_ref).startswith("queue:")
-            assert "broke" not in result.error.message
-
-    story()
-
-
-@pytest.mark.parametrize(
-    ("body", "is_beside"),
-    [
-        ({"text": "ok"}, True),
-        ({"correlation_id": "ID", "text": "ok"}, False),
-        ({"correlation_id": "ID", "result": {"text": "ok"}}, False),
-        ({"result": {"text": "ok"}}, True),
-        ({"result": {"text": "ok"}, "error": None}, True),
-    ],
-)
-def test_replies_are_plain_or_in_an_envelope(queues: Queues, body: dict[str, Any], is_beside: bool) -> None:
-    @played
-    async def story() -> None:
-        async with calling(queues.ask(), env=queues.env) as app:
-            waiting = await parked(app, "ask")
-            said = {name: waiting.invocation_id if value == "ID" else value for name, value in body.items()}
-            queues.answer(said, waiting.invocation_id if is_beside else "")
-            assert (await ended(app, waiting.invocation_id)).structured_content == {"text": "ok"}
-
-    story()
-
-
-@played
-async def test_a_reply_that_its_schema_does_not_allow_is_a_failure(queues: Queues) -> None:
-    async with calling(queues.ask(), env=queues.env) as app:
-        waiting = await parked(app, "ask")
-        queues.answer({"text": 7}, waiting.invocation_id)
-        result = await ended(app, waiting.invocation_id)
-        assert result.error is not None
-        assert result.error.error_code == "result_mapping_failed"
-
-
-@played
-async def test_poison_is_set_aside_with_its_reason_and_others_get_through(queues: Queues, tmp_path: Path) -> None:
-    aside = tmp_path / "aside"
-    async with calling(queues.ask(), env=queues.env, aside=aside) as app:
-        waiting = await parked(app, "ask")
-        queues.answer("not json at all {", waiting.invocation_id)
-        queues.answer({"text": "who is this for?"})
-        queues.answer({"text": "the real one"}, waiting.invocation_id)
-        assert (await ended(app, waiting.invocation_id)).structured_content == {"text": "the real one"}
-        await eventually(lambda: queues.left() == 0)
-    kept = {json.loads(file.read_text())["reason"]: json.loads(file.read_text()) for file in aside.glob("*.json")}
-    assert len(kept) == 2
-    unread = next(record for reason, record in kept.items() if "no JSON" in reason)
-    assert base64.b64decode(unread["body_base64"]) == b"not json at all {"
-    assert unread["channel"] == f"queue:{queues.replies}"
-    assert any("names no call" in reason for reason in kept)
-    assert {file.stat().st_mode & 0o777 for file in aside.glob("*.json")} == {0o600}
-
-
-@played
-async def test_a_person_cannot_answer_in_the_place_of_the_queue(queues: Queues) -> None:
-    async with calling(queues.ask(), env=queues.env) as app:
-        waiting = await parked(app, "ask")
-        assert await app.deliver(waiting.invocation_id, {"body": {"text": "x"}}, "queue:elsewhere") == "refused"
-        assert isinstance(await app.result(waiting.invocation_id), Pending)
-
-
-@played
-async def test_a_call_that_waits_for_its_reply_can_be_canceled(queues: Queues) -> None:
-    async with calling(queues.ask(), env=queues.env) as app:
-        waiting = await parked(app, "ask")
-        told = await app.cancel(waiting.invocation_id, by="ann")
-        assert told is not None
-        assert told.outcome == "canceled"
-        queues.answer({"text": "too late"}, waiting.invocation_id)
-        other = await parked(app, "ask")
-        queues.answer({"text": "in time"}, other.invocation_id)
-        assert (await ended(app, other.invocation_id)).status == "succeeded"
-        await eventually(lambda: queues.left() == 0)
 
 
 @played
@@ -327,16 +128,6 @@ async def test_a_queue_that_is_not_there(queues: Queues) -> None:
         )
         with pytest.raises(ExecutionFailed):
             await probed(app, "fire")
-
-
-@played
-async def test_a_probe_misses_the_queue_for_replies(queues: Queues) -> None:
-    async with calling(queues.ask(), env=queues.env) as app:
-        told = await probed(app, "ask")
-        assert "jobs answers" in told and "replies answers" in told
-        queues.sqs.delete_queue(QueueUrl=queues.replies)
-        with pytest.raises(ExecutionFailed, match=r"jobs answers, but not the one for replies.*replies.*DoesNotExist"):
-            await probed(app, "ask")
 
 
 @played

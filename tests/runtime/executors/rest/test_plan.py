@@ -158,48 +158,6 @@ def test_a_body_is_sent_when_there_could_be_members_and_not_otherwise() -> None:
     told(nothing, OK, "POST /things/{id}/close", takes={"id": ANY}, kind="action")
 
 
-def test_a_place_of_the_query_whose_argument_was_not_given_is_left_out() -> None:
-    async def story(call: Any, server: Server) -> None:
-        await call({})
-        assert server.seen[0].target == "/x?v=1"
-        await call({"q": ["a", "b"]})
-        assert server.seen[1].target == "/x?v=1&q=a&q=b"
-
-    told(story, OK, "GET /x?v=1&q={q}", takes={"q": ANY})
-
-
-def test_a_list_in_the_path_is_one_segment() -> None:
-    async def story(call: Any, server: Server) -> None:
-        await call({"ids": [1, "a/b", "c,d"]})
-        assert server.seen[0].target == "/x/1,a%2Fb,c%2Cd"
-
-    told(story, OK, "GET /x/{ids}", takes={"ids": ANY})
-
-
-@pytest.mark.parametrize("value", [None, "", [], {}, ["a", ""], {"a": 1}])
-def test_what_cannot_be_a_segment_is_refused_before_anybody_is_asked(value: Any) -> None:
-    async def story(call: Any, server: Server) -> None:
-        result = await call({"id": value})
-        assert result.error.error_class == "invalid_arguments"
-        assert "'id'" in result.error.message
-        assert server.seen == []
-
-    told(story, OK, "GET /x/{id}", takes={"id": ANY})
-
-
-@pytest.mark.parametrize(("first", "second"), [(".", "."), ("", "x"), ("%2e", ".")])
-def test_two_arguments_cannot_make_dots_together(first: str, second: str) -> None:
-    async def story(call: Any, server: Server) -> None:
-        result = await call({"a": first, "b": second})
-        if first == "%2e":  # text, not a dot: it is encoded
-            assert server.seen[0].segments == ["x", "%2e."]
-        else:
-            assert result.error.error_class == "invalid_arguments"
-            assert server.seen == []
-
-    told(story, OK, "GET /x/{a}{b}", takes={"a": ANY, "b": ANY})
-
-
 def test_a_query_of_the_base_url_is_sent_too() -> None:
     async def story(call: Any, server: Server) -> None:
         await call({"q": "x"})

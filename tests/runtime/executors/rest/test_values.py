@@ -15,26 +15,11 @@ from ferrule.contracts.executor import ExecutionFailed
 from ferrule.runtime.executors.rest.mapping import plan_of
 from ferrule.runtime.executors.rest.settings import ParameterPlace, RestTransport
 from tests.runtime.executors.rest.server import Server, json_answer
-from tests.runtime.executors.rest.test_mapping import ATTACHMENT, inline, parts_of
-from tests.runtime.executors.rest.tools import ANY, told
+from tests.runtime.executors.rest.tools import ANY, sent, told
 
 OK = json_answer({"ok": True})
 LIST = ["a", "b,c", 3]
 OBJECT = {"role": "x=y", "n": 1}
-
-
-def sent(endpoint: str, arguments: dict[str, Any], **transport: Any) -> Server:
-    """The server after one call."""
-    kept: list[Server] = []
-
-    async def story(call: Any, server: Server) -> None:
-        result = await call(arguments)
-        assert result.error is None, result.error
-        kept.append(server)
-
-    kind = "retrieval" if endpoint.startswith("GET") else "action"
-    told(story, OK, endpoint, kind=kind, takes=dict.fromkeys(arguments, ANY), **transport)
-    return kept[0]
 
 
 def refused(endpoint: str, arguments: dict[str, Any], **transport: Any) -> str:
@@ -219,59 +204,6 @@ def test_no_value_of_any_style_leads_to_another_path(value: Any, style: Any, is_
     for part in parts[2:-1]:
         assert unquote(part).partition(";")[0] not in (".", "..")
         assert part
-
-
-def test_parts_of_a_multipart_body_say_what_they_are() -> None:
-    mapping = {
-        "note": {"in": "body", "content_type": "application/xml"},
-        "meta": {"in": "body", "content_type": "application/vnd.x+json"},
-        "tags": {"in": "body", "style": "json"},
-        "ids": {"in": "body"},
-        "photo": {"in": "file", "content_type": "image/png"},
-    }
-    takes = {**dict.fromkeys(("note", "meta", "tags", "ids"), ANY), "photo": ATTACHMENT}
-    arguments = {
-        "note": "<a/>",
-        "meta": "t",
-        "tags": [1, 2],
-        "ids": [1, 2],
-        "photo": inline(b"1", media_type="text/plain"),
-    }
-
-    async def story(call: Any, server: Server) -> None:
-        await call(arguments)
-        assert [(part[0], part[2], part[3]) for part in parts_of(server.seen[0])] == [
-            ("note", "application/xml", b"<a/>"),
-            ("meta", "application/vnd.x+json", b'"t"'),
-            ("tags", "application/json", b"[1,2]"),
-            ("ids", "text/plain", b"1"),
-            ("ids", "text/plain", b"2"),
-            ("photo", "image/png", b"1"),
-        ]
-        result = await call({"note": {"not": "text"}})
-        assert result.error.error_class == "invalid_arguments"
-
-    told(story, OK, "POST /x", kind="action", takes=takes, x_body="multipart", x_mapping=mapping)
-
-
-def test_a_form_has_every_style() -> None:
-    mapping = {
-        "deep": {"in": "body", "style": "deep"},
-        "form": {"in": "body", "style": "form"},
-        "json": {"in": "body", "content_type": "application/json"},
-        "open": {"in": "body", "style": "form-exploded"},
-    }
-    arguments = {"deep": {"a": {"b": 1}}, "form": {"c": 2}, "json": "t", "open": {"d": 3}}
-    seen = sent("POST /x", arguments, x_body="form", x_mapping=mapping).seen[0]
-    assert seen.body == b"deep%5Ba%5D%5Bb%5D=1&form=c,2&json=%22t%22&d=3"
-
-
-def test_a_body_of_another_media_type_is_text_or_json_with_its_header() -> None:
-    xml = sent("POST /x", {"body": "<a>é</a>"}, x_body="text", x_headers={"Content-Type": "application/xml"}).seen[0]
-    assert (xml.headers["content-type"], xml.body.decode()) == ("application/xml", "<a>é</a>")
-    kind = "application/merge-patch+json"
-    patch = sent("PATCH /x", {"a": 1}, x_headers={"Content-Type": kind}).seen[0]
-    assert (patch.headers["content-type"], patch.body) == (kind, b'{"a":1}')
 
 
 KEY = {"scheme": "api-key", "source": "env", "name": "KEY"}

@@ -13,7 +13,7 @@ from ferrule.model.retry import RetrySettings
 from ferrule.settings import Settings
 from ferrule.testing import memory_app
 from tests.runtime.executors.definitions import OBJECT, aml_file
-from tests.runtime.executors.rest.server import BOUND, Answering, Server, serving, settings
+from tests.runtime.executors.rest.server import BOUND, Answering, Server, json_answer, serving, settings
 
 ALLOW = '[[rules]]\nid = "all"\ndecision = "allow"\ntool = "*"\n'
 
@@ -98,3 +98,17 @@ def run_of(app: Any, tool_id: str = "the-tool") -> Any:
 
 def context(**facts: Any) -> Context:
     return Context("inv_1", "ann", None, "default", **facts)
+
+
+def sent(endpoint: str, arguments: dict[str, Any], **transport: Any) -> Server:
+    """The server after one call."""
+    kept: list[Server] = []
+
+    async def story(call: Any, server: Server) -> None:
+        result = await call(arguments)
+        assert result.error is None, result.error
+        kept.append(server)
+
+    kind = "retrieval" if endpoint.startswith("GET") else "action"
+    told(story, json_answer({"ok": True}), endpoint, kind=kind, takes=dict.fromkeys(arguments, ANY), **transport)
+    return kept[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ferrule.model.tool import Tool, raw
+from ferrule.runtime.pipeline.arguments.validation import Arguments, Problem
 
 ADD: dict[str, Any] = {
     "type": "object",
@@ -38,3 +39,9 @@ def fields(*required: str, **properties: Any) -> dict[str, Any]:
         "required": list(required),
         "additionalProperties": False,
     }
+
+
+def refused(schema: Any, raw: bytes, **contract: Any) -> str:
+    found = Arguments.of(tool(schema, **contract)).parse(raw)
+    assert isinstance(found, Problem), found
+    return found.message

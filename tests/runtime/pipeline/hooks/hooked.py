@@ -9,7 +9,10 @@ from typing import Any
 import ferrule
 from ferrule.contracts.hook import HookEvent, HookInput, HookOutput
 from ferrule.errors import FerruleError
+from ferrule.ledger.history.story import story_of
+from ferrule.model.result import Result
 from ferrule.runtime.hooks.function import FunctionHook
+from ferrule.testing import memory_app
 
 RAN: list[Any] = []
 """What the tools were called with."""
@@ -74,3 +77,34 @@ def played(story: Callable[[], Awaitable[None]]) -> None:
         await asyncio.wait_for(story(), 20)
 
     asyncio.run(bounded())
+
+
+def called(*hooks: Any, tool: Any = look, policy: str = "") -> Result:
+    """The result of one call with these hooks, and its story in `NOTED`."""
+    found: list[Result] = []
+
+    async def story() -> None:
+        async with memory_app(tools=[tool], hooks=hooks, policy=policy) as app:
+            result = await app.surface().call(tool.__name__)
+            assert isinstance(result, Result), result
+            found.append(result)
+            await app.store.flush()
+            NOTED[:] = [story_of(await app.store.rows_of(result.invocation_id))]
+
+    played(story)
+    return found[0]
+
+
+NOTED: list[Any] = []
+
+
+async def never(told: HookInput) -> HookOutput:
+    await asyncio.sleep(600)
+    return HookOutput()
+
+
+@ferrule.tool(read_only=True, sensitive=["password"])
+async def login(password: str, user: str = "ann") -> str:
+    """Says what it was given."""
+    RAN.append((user, password))
+    return f"{user}:{password}"

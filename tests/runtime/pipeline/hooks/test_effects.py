@@ -15,8 +15,7 @@ from ferrule.runtime.pipeline.hooks import effects
 from ferrule.runtime.pipeline.phases import map_result
 from ferrule.runtime.pipeline.results import outcome
 from ferrule.testing import memory_app
-from tests.runtime.pipeline.hooks.answers.test_defects import NOTED, called, never
-from tests.runtime.pipeline.hooks.hooked import RAN, act, count, fail, hook, look, played
+from tests.runtime.pipeline.hooks.hooked import NOTED, RAN, act, called, count, fail, hook, login, look, never, played
 
 NOTE = {"type": "text", "text": "the customer is a regular"}
 BOB = Identity("bob", "desk", frozenset({APPROVE}))
@@ -138,17 +137,6 @@ def test_an_output_may_become_anything(updated: Any) -> None:
     assert result.content[0]["text"] == "as it was"
 
 
-def test_a_stop_before_the_tool_ends_the_call_and_says_that_the_turn_ends() -> None:
-    """AT-155, AT-154"""
-    result = called(hook(HookOutput(stop="enough", stop_code="quota")))
-    assert result.error is not None and not RAN
-    assert (result.error.error_class, result.error.error_code) == ("hook_blocked", "quota")
-    assert (result.status, NOTED[0].status) == ("denied", "blocked")
-    assert result.hook_stop == {"reason": "enough", "hook_id": "guard", "continue": False}
-    assert NOTED[0].hooks[0].outputs[-1] == {"stop": {"reason": "enough", "continue": False}}
-    assert NOTED[0].to_record()["hooks"][0]["stop"] == {"reason": "enough", "continue": False}
-
-
 @pytest.mark.parametrize("event", ["permission_decision", "permission_request"])
 def test_a_stop_around_permission_ends_the_call(event: Any) -> None:
     """AT-155, AT-145"""
@@ -157,51 +145,11 @@ def test_a_stop_around_permission_ends_the_call(event: Any) -> None:
     assert (result.error.error_class, result.status, NOTED[0].status) == ("hook_blocked", "denied", "blocked")
 
 
-@pytest.mark.parametrize("event", ["post_tool_use", "result_persistence"])
-def test_a_stop_after_the_tool_withholds_what_it_gave(event: Any) -> None:
-    """AT-155: it did run; the model gets the reason, the record the output."""
-    result = called(hook(HookOutput(stop="enough"), event), tool=count)
-    assert result.error is not None and RAN
-    assert (result.error.error_class, result.status, NOTED[0].status) == ("hook_blocked", "failed", "failed")
-    assert "enough" in result.text and "found" not in result.text
-    assert "the tool did its work" in result.text, "nobody is told to make the call once more"
-    assert result.structured_content is None and result.value == result.text
-    assert result.native_output == {"found": 1}
-    assert result.content == ({"type": "text", "text": '{"found":1}'},)
-    assert result.hook_stop is not None and result.hook_stop["continue"] is False
-
-
-def test_nothing_softens_a_stop_after_the_tool() -> None:
-    """AT-155: hooks after it are not asked; one that failed before it changes nothing."""
-    later = hook(HookOutput(updated_output="all of it"), "post_tool_use", name="later")
-    result = called(
-        hook(never, "post_tool_use", name="late", timeout_seconds=0.02),
-        hook(HookOutput(stop="enough"), "post_tool_use"),
-        later,
-    )
-    assert result.error is not None and result.error.error_class == "hook_blocked"
-    assert [run.hook_id for run in NOTED[0].hooks] == ["late", "guard"]
-
-
-def test_a_stop_after_a_failure_stays_beside_it() -> None:
-    """AT-155, AT-117: the failure is the result; that the turn should end is told with it."""
-    result = called(hook(HookOutput(stop="enough"), "post_tool_use_failure"), tool=fail)
-    assert result.error is not None and result.error.error_class == "execution_failed"
-    assert result.hook_stop is not None and result.hook_stop["reason"] == "enough"
-
-
 def test_a_broken_persistence_hook_keeps_the_output() -> None:
     """AT-158"""
     result = called(hook(never, "result_persistence", timeout_seconds=0.02))
     assert (result.status, result.text) == ("partial_succeeded", "seen Bern")
     assert result.error is not None and result.error.error_code == "post_hook_failed"
-
-
-@ferrule.tool(read_only=True, sensitive=["password"])
-async def login(password: str, user: str = "ann") -> str:
-    """Says what it was given."""
-    RAN.append((user, password))
-    return f"{user}:{password}"
 
 
 def test_what_is_masked_stays_masked_for_hooks() -> None:
@@ -221,30 +169,6 @@ def test_what_is_masked_stays_masked_for_hooks() -> None:
             await app.store.flush()
             rows = await app.store.rows_of(result.invocation_id)
             assert "hunter22" not in repr(seen) + repr(rows) + repr(result.additional_context)
-
-    played(story)
-
-
-@pytest.mark.parametrize(
-    ("update", "ran"),
-    [
-        (lambda told: {**told.observable_input, "user": "bob"}, ("bob", "hunter22")),
-        (lambda told: {**told.observable_input, "password": "other"}, ("ann", "other")),
-        (lambda told: {"password": "x", "user": told.observable_input["password"]}, None),
-        (lambda told: {"password": "x", "user": "is " + told.observable_input["password"]}, None),
-    ],
-)
-def test_a_mask_left_in_its_place_means_the_value_behind_it(update: Any, ran: Any) -> None:
-    """AT-81, AT-84: a hook that changes something else does not destroy what it may not see; a moved mask is refused."""
-
-    async def story() -> None:
-        changing = hook(lambda told: HookOutput(updated_input=update(told)))
-        async with memory_app(tools=[login], hooks=[changing]) as app:
-            result = await app.surface().call("login", {"password": "hunter22", "user": "ann"})
-            assert [ran] == RAN if ran is not None else not RAN
-            if ran is None:
-                assert isinstance(result, Result) and result.error is not None
-                assert result.error.error_code == "input_mutation_failed"
 
     played(story)
 

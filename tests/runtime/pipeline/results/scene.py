@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ferrule.contracts.payloads import Kept, PayloadStore
 from ferrule.contracts.redactor import Redactor
 from ferrule.ledger.payloads.memory import MemoryPayloads
-from ferrule.model.persistence import RedactionSettings, ResultSettings
+from ferrule.model.persistence import STRATEGIES, RedactionSettings, ResultSettings
 from ferrule.model.result import Result
 from ferrule.model.tool import Tool
 from ferrule.runtime.redaction.redactor import KnownSecrets
@@ -67,3 +67,19 @@ async def kitchen(
             on.app.services, payloads=used, results=ResultSettings(**(settings or {})), redactor=redactor
         )
         yield found
+
+
+def policy(strategy: str, **said: Any) -> Any:
+    """A tool whose contract names a strategy, and a limit of 100 characters."""
+    return made(output_contract={"persistence_policy": {"strategy": strategy, **said}, "max_inline_chars": 100})
+
+
+async def linked(on: Kitchen, result: Result) -> dict[str, Any]:
+    """The one persistence record; it and the result name each other (AT-223)."""
+    (record,) = await on.persistence(result)
+    assert result.persistence_refs == (record["decision_id"],)
+    assert (record["invocation_id"], record["result_id"]) == (result.invocation_id, result.result_id)
+    assert record["strategy"] in STRATEGIES
+    stored = await on.app.result(result.invocation_id)
+    assert stored == result
+    return record

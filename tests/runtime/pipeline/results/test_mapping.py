@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ferrule.contracts.executor import EMPTY, ExecutionFailed, Output
+from ferrule.contracts.executor import Output
 from ferrule.model.result import Result
 from tests.runtime.pipeline.results.scene import kitchen
 from tests.spec.scene import made, played
@@ -123,27 +123,6 @@ def test_any_value_ends_as_a_result_that_can_be_read_again(value: Any, is_block:
 # Schemas
 
 
-NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
-
-
-@played
-async def test_at_87_a_mismatch_fails_or_is_noted_as_the_workspace_wants() -> None:
-    """AT-87: `[results] mismatch`; never in silence."""
-    tool = made(output_schema=NUMBER)
-    async with kitchen({"n": "x"}, tool) as on:
-        result = await on.call()
-        assert result.error is not None
-        assert result.error.error_code == "result_mapping_failed"
-    async with kitchen({"n": "x"}, tool, settings={"mismatch": "note"}) as on:
-        result = await on.call()
-        assert (result.status, result.structured_content) == ("succeeded", {"n": "x"})
-        assert result.summary == "The output does not fit the tool's output schema."
-        assert (await on.story(result)).notes["output_mismatch"] == "/n"
-        assert await on.app.result(result.invocation_id) == result
-    async with kitchen({"n": 1}, tool, settings={"mismatch": "note"}) as on:
-        assert (await on.call()).summary is None
-
-
 @played
 async def test_a_tool_whose_output_schema_cannot_be_used_never_runs() -> None:
     """Nothing could be said of what it gives: the call is refused before it acts, with what to do."""
@@ -152,82 +131,3 @@ async def test_a_tool_whose_output_schema_cannot_be_used_never_runs() -> None:
         assert result.error is not None
         assert (result.error.error_class, result.error.retry.retry_safe) == ("capability_gap", True)
         assert "its output schema cannot be used: `$schema` names a dialect" in result.error.message
-
-
-# Nothing
-
-
-@played
-async def test_at_230_nothing_is_told_as_the_tool_wants() -> None:
-    """AT-230: a marker, a structured status or a failure; a lost stream is none of these."""
-    for gives in (None, EMPTY):
-        async with kitchen(Output(gives)) as on:
-            assert (await on.call()).content[0]["empty"] is True
-        async with kitchen(Output(gives), made(interface={"empty_result_policy": "structured"})) as on:
-            result = await on.call()
-            assert (result.status, result.structured_content) == ("succeeded", {"status": "empty"})
-        async with kitchen(Output(gives), made(interface={"empty_result_policy": "error"})) as on:
-            result = await on.call()
-            assert result.status == "failed"
-            assert "gave no output" in result.text
-    async with kitchen("", made(interface={"empty_result_policy": "error"})) as on:
-        assert (await on.call()).status == "succeeded"  # an empty text is something
-
-
-# References
-
-
-@played
-async def test_at_249_references_have_an_id_a_place_and_a_relation() -> None:
-    """AT-247, AT-248, AT-249, AT-250: both kinds in one result; artifacts point back; what was said stays."""
-    output: Any = Output  # whoever writes plain texts is understood too
-    output = output(
-        "done",
-        artifact_refs=({"artifact_id": "snap-1", "version": 3, "mimeType": "image/png", "sha256": "ab"}, "art-2"),
-        resource_refs=({"url": "https://x.test/shot", "access": "public", "relation": "screenshot"}, "browser:page/1"),
-    )
-    async with kitchen(output) as on:
-        result = await on.call()
-        first, second = result.artifact_refs
-        assert first["id"] == "snap-1"
-        assert first["artifact_id"] == "snap-1"
-        assert (first["version"], first["media_type"], first["digest"]) == (3, "image/png", "sha256:ab")
-        assert (first["relation"], first["invocation_id"]) == ("created", result.invocation_id)
-        assert second["id"] == "art-2"
-        shot, page = result.resource_refs
-        assert (shot["uri"], shot["access"], shot["relation"]) == ("https://x.test/shot", "public", "screenshot")
-        assert (page["id"], page["relation"]) == ("browser:page/1", "linked")
-        assert await on.app.result(result.invocation_id) == result
-
-
-@played
-async def test_references_in_the_content_are_references_of_the_result() -> None:
-    """AT-119, AT-250: also where a tool only put them into its content."""
-    blocks = (
-        {"type": "artifact_ref", "id": "a", "uri": "artifact:a", "note": "n"},
-        {"type": "resource_link", "uri": "res:1", "mimeType": "text/html"},
-        {"type": "resource_link", "uri": "res:1"},
-    )
-    async with kitchen(Output(content=blocks)) as on:
-        result = await on.call()
-        assert result.content == blocks
-        assert [ref["id"] for ref in result.artifact_refs] == ["a"]
-        assert result.artifact_refs[0]["invocation_id"] == result.invocation_id
-        assert [(ref["id"], ref["media_type"]) for ref in result.resource_refs] == [("res:1", "text/html")]
-
-
-@played
-async def test_native_references_stay_with_the_call() -> None:
-    """AT-251, AT-256, AT-258: the task of a tool that started one."""
-    refs = ({"source": "a2a", "task_id": "t-1"},)
-    async with kitchen(Output("started", native_refs=refs, artifact_refs=({"id": "video"},))) as on:
-        result = await on.call()
-        assert (await on.story(result)).notes["native_refs"] == list(refs)
-
-
-@played
-async def test_a_very_long_message_of_a_failed_tool_is_cut() -> None:
-    async with kitchen(ExecutionFailed("execution_failed", "m" * 1_000_000)) as on:
-        result = await on.call()
-        assert len(result.text) < 9_000
-        assert result.text.endswith("(cut off)")

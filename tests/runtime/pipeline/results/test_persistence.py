@@ -13,29 +13,11 @@ from hypothesis import strategies as st
 from ferrule.contracts.executor import ExecutionFailed, Output
 from ferrule.contracts.hook import HookOutput
 from ferrule.contracts.payloads import PayloadGone, PayloadOwner, kept_block
-from ferrule.ledger.payloads.memory import MemoryPayloads
 from ferrule.model.persistence import STRATEGIES
 from ferrule.model.result import Result
-from ferrule.runtime.pipeline.results.payload_access import find_payload, payloads_of, read_payload
-from ferrule.testing import FakeClock
-from tests.runtime.pipeline.results.scene import TEXT, Kitchen, kitchen
+from ferrule.runtime.pipeline.results.payload_access import payloads_of
+from tests.runtime.pipeline.results.scene import TEXT, kitchen, linked, policy
 from tests.spec.scene import TestHook, made, played
-
-
-def policy(strategy: str, **said: Any) -> Any:
-    """A tool whose contract names a strategy, and a limit of 100 characters."""
-    return made(output_contract={"persistence_policy": {"strategy": strategy, **said}, "max_inline_chars": 100})
-
-
-async def linked(on: Kitchen, result: Result) -> dict[str, Any]:
-    """The one persistence record; it and the result name each other (AT-223)."""
-    (record,) = await on.persistence(result)
-    assert result.persistence_refs == (record["decision_id"],)
-    assert (record["invocation_id"], record["result_id"]) == (result.invocation_id, result.result_id)
-    assert record["strategy"] in STRATEGIES
-    stored = await on.app.result(result.invocation_id)
-    assert stored == result
-    return record
 
 
 @played
@@ -79,49 +61,6 @@ async def test_at_227_a_byte_limit_applies_too() -> None:
             assert bool((await on.call()).persistence_refs) is is_kept
         async with kitchen(text, settings={"max_inline_bytes": 100}) as on:
             assert bool((await on.call()).persistence_refs) is is_kept
-
-
-LIMITS = [
-    {"output_contract": {"max_inline_chars": 10}, "interface": {"max_inline_chars": 20}},
-    {"output_contract": {"max_inline_chars": 20}, "interface": {"max_inline_chars": 10}},
-    {
-        "output_contract": {"max_inline_chars": 30, "persistence_policy": {"max_inline_chars": 10}},
-        "interface": {"max_inline_chars": 20},
-    },
-    {"output_contract": {"persistence_policy": {"threshold": {"max_inline_chars": 10}}}},
-]
-
-
-@pytest.mark.parametrize("said", LIMITS)
-@played
-async def test_at_88_the_smallest_limit_counts(said: dict[str, Any]) -> None:
-    """AT-88: contract, interface, policy and settings."""
-    for length, is_kept in ((10, False), (11, True)):
-        async with kitchen("x" * length, made(**said)) as on:
-            result = await on.call()
-            assert bool(result.persistence_refs) is is_kept
-    async with kitchen("x" * 6, made(**said), settings={"max_inline_chars": 5}) as on:
-        assert (await linked(on, await on.call()))["threshold"] == {"max_inline_chars": 5}
-
-
-@played
-async def test_json_is_stored_as_json_and_blocks_with_what_is_structured() -> None:
-    """AT-228: everything the tool gave can be had again."""
-    value = {"rows": [{"n": number} for number in range(20_000)]}
-    async with kitchen(value) as on:
-        result = await on.call()
-        kept, data = await on.stored(result)
-        assert kept.media_type == "application/json"
-        assert msgspec.json.decode(data) == value
-        assert result.structured_content is None
-    blocks = ({"type": "text", "text": "t" * 60_000}, {"type": "log", "text": "line"})
-    async with kitchen(Output({"a": 1}, content=blocks)) as on:
-        kept, data = await on.stored(await on.call())
-        assert msgspec.json.decode(data) == {"content": list(blocks), "structured_content": {"a": 1}}
-    async with kitchen(Output({"a": "x" * 60_000}, content=({"type": "text", "text": "short"},))) as on:
-        result = await on.call()
-        assert result.structured_content is None
-        assert result.text.startswith("short\n")
 
 
 # The other strategies
@@ -197,43 +136,7 @@ async def test_at_232_what_is_read_back_is_not_stored_again() -> None:
         assert second.text.startswith(TEXT[:50_000] + "\n")
 
 
-@pytest.mark.parametrize("word", ["never_persist", "ref_only"])
-@played
-async def test_a_strategy_can_stand_where_a_reference_to_a_policy_does(word: str) -> None:
-    """AT-224: `persistence_policy_ref` of contract and interface."""
-    for part in ("output_contract", "interface"):
-        said: dict[str, Any] = {part: {"persistence_policy_ref": word}}
-        async with kitchen(TEXT, made(**said)) as on:
-            assert (await on.persistence(await on.call()))[0]["strategy"] == word
-
-
-# Where nothing can be stored
-
-
-@pytest.mark.parametrize("payloads", [None, MemoryPayloads(FakeClock().now, room=10)], ids=["none", "full"])
-@played
-async def test_at_226_without_a_store_or_room_it_is_too_large(payloads: Any) -> None:
-    """AT-226: sizes and reason survive; an action that ran is not said to be safe to repeat."""
-    async with kitchen(TEXT, payloads=payloads) as on:
-        result = await on.call()
-        assert result.status == "too_large"
-        assert result.error is not None
-        assert result.error.retry.retry_safe is False
-        record = await linked(on, result)
-        assert record["original_size_bytes"] == 481_204
-        assert record["reason"]
-        assert "481,204" in result.text
-    async with kitchen("short", payloads=payloads) as on:
-        assert (await on.call()).text == "short"
-
-
-@played
-async def test_more_than_may_be_stored_is_too_large() -> None:
-    """AT-226: `max_stored_bytes`."""
-    async with kitchen(TEXT, settings={"max_stored_bytes": 481_203}) as on:
-        assert (await on.call()).status == "too_large"
-    async with kitchen(TEXT, settings={"max_stored_bytes": 481_204}) as on:
-        assert (await on.call()).status == "succeeded"
+# What failed
 
 
 @played
@@ -252,31 +155,7 @@ async def test_what_failed_stays_a_failure_and_keeps_what_it_achieved() -> None:
         assert result.artifact_refs[0]["id"] == "a1"
 
 
-# Private output, pictures
-
-
-@played
-async def test_at_234_private_output_is_a_summary_and_a_protected_reference() -> None:
-    """AT-234: by the tool's word or its contract's; not given out through a surface."""
-    for gives, tool in (
-        (Output("marker-text", is_private=True), made(output_contract={"fallback_summary": "A letter."})),
-        ("marker-text", made(output_contract={"is_private": True, "fallback_summary": "A letter."})),
-    ):
-        async with kitchen(gives, tool) as on:
-            result = await on.call()
-            assert (result.status, result.text, result.summary) == ("succeeded", "A letter.", "A letter.")
-            assert "marker-text" not in str(result)
-            ref = (await linked(on, result))["persisted_ref"]
-            assert ref["access"] == "protected"
-            services = on.app.services
-            with pytest.raises(PayloadGone) as told:
-                await read_payload(services, ref["uri"], principal="ada", tenant="default")
-            assert told.value.reason == "denied"
-            assert await read_payload(services, ref["uri"], principal="ada", tenant="default", is_person=True)
-    async with kitchen(Output("marker-text", is_private=True), payloads=None) as on:
-        result = await on.call()
-        assert result.status == "redacted"
-        assert "marker-text" not in str(result)
+# Pictures
 
 
 @played
@@ -335,31 +214,6 @@ async def test_what_a_tool_wrote_to_the_store_itself_is_on_record() -> None:
 
 
 @played
-async def test_at_60_each_representation_has_its_own_channel() -> None:
-    """AT-60, AT-221, AT-229: a marker in each; each only in its own place."""
-    body = "body-marker " + "x" * 200 + " tail-marker"
-    output = Output(
-        body,
-        ui_summary="ui-marker",
-        search_text="search-marker",
-        artifact_refs=({"id": "artifact-marker"},),
-        resource_refs=({"uri": "resource:marker"},),
-    )
-    async with kitchen(output, made(interface={"max_inline_chars": 100}), settings={"preview_chars": 50}) as on:
-        result = await on.call()
-        assert result.ui_facing_summary == "ui-marker"
-        assert result.transcript_search_text == "search-marker"
-        shown = str(result.model_facing_content)
-        assert "body-marker" in shown
-        for word in ("tail-marker", "ui-marker", "search-marker", "artifact-marker", "resource:marker"):
-            assert word not in shown
-        assert (await on.stored(result))[1] == body.encode()
-        assert "tail-marker" not in str(result)
-        changed = msgspec.structs.replace(result, ui_facing_summary="other")
-        assert changed.model_facing_content == result.model_facing_content
-
-
-@played
 async def test_at_229_search_finds_what_was_chosen_for_it() -> None:
     """AT-229, AT-62, AT-237: the tool's words, else its interface's, else the preview; never the whole."""
     hints = {"rendering": {"transcript_search_text": "hint", "ui_summary": "for people"}, "max_inline_chars": 100}
@@ -371,50 +225,6 @@ async def test_at_229_search_finds_what_was_chosen_for_it() -> None:
 
 
 # What stays
-
-
-@played
-async def test_at_236_expired_bytes_leave_the_record() -> None:
-    """AT-236, AT-274, AT-275: before and after the sweep, a structured "expired"; scope and expiry are told."""
-    async with kitchen(TEXT, settings={"expires_seconds": 60}) as on:
-        result = await on.call()
-        ref = result.content[0]
-        assert (ref["scope"], "expires_at" in ref) == ("durable", True)
-        on.clock.advance(61)
-        for sweep in (False, True):
-            if sweep:
-                assert await on.payloads.sweep(on.clock.now()) == 1
-            with pytest.raises(PayloadGone) as told:
-                await read_payload(on.app.services, ref["uri"], principal="ada", tenant="default")
-            assert told.value.reason == "expired"
-            with pytest.raises(PayloadGone) as told:
-                await read_payload(on.app.services, ref["uri"], principal="eve", tenant="default")
-            assert told.value.reason == "unknown"
-        assert await on.app.result(result.invocation_id) == result
-    async with kitchen(TEXT, policy("preview_and_persist", scope="session", expires_seconds=5)) as on:
-        assert (await on.call()).content[0]["scope"] == "session"
-
-
-@played
-async def test_denied_and_unknown_look_the_same() -> None:
-    """Another principal, another tenant, an address nobody has: one answer."""
-    async with kitchen(TEXT) as on:
-        uri = (await on.call()).content[0]["uri"]
-        services = on.app.services
-        assert await read_payload(services, uri, "ada", "default", 5, 10) == TEXT[5:15].encode()
-        assert (await find_payload(services, uri, principal=None)).size == 481_204
-        answers = set()
-        for address, who, tenant in (
-            (uri, "eve", "default"),
-            (uri, "ada", "other"),
-            (uri[:-1] + "1", "ada", "default"),
-            ("ferrule-payload:inv_none/0", "ada", "default"),
-            ("../../etc/passwd", "ada", "default"),
-        ):
-            with pytest.raises(PayloadGone) as told:
-                await read_payload(services, address, principal=who, tenant=tenant)
-            answers.add((told.value.reason, str(told.value).replace(ascii(address), "it")))
-        assert len(answers) == 1
 
 
 LOST: dict[str, Any] = {
@@ -472,22 +282,6 @@ async def test_hooks_learn_how_a_result_is_kept_and_can_hold_it_back() -> None:
         assert TEXT[:100] not in str(result)
         (record,) = await on.persistence(result)
         assert record["persisted_ref"]["access"] == "protected"
-
-
-@played
-async def test_a_view_that_a_hook_made_is_shown_and_the_native_output_kept_apart() -> None:
-    """AT-157, AT-228: the model sees the hook's words; what the tool gave is stored where no surface can fetch it."""
-    hook = TestHook(lambda told: HookOutput(updated_output="short"), event="post_tool_use")
-    async with kitchen(TEXT, hooks=(hook,)) as on:
-        result = await on.call()
-        assert result.text == "short"
-        kept, data = await on.stored(result)
-        assert (kept.access, data) == ("protected", TEXT.encode())
-    hook = TestHook(lambda told: HookOutput(updated_output="z" * 60_000), event="post_tool_use")
-    async with kitchen("short", hooks=(hook,)) as on:
-        result = await on.call()
-        assert result.text.startswith("z" * 2_000 + "\n")
-        assert len(str(result)) < 10_000
 
 
 @settings(max_examples=40, deadline=None)

@@ -118,16 +118,6 @@ async def test_the_contract_of_a_tool_keeps_things_out_of_its_output(rules: Any,
             assert (await on.story(result)).notes["redactions"] == ["output_contract"]
 
 
-@pytest.mark.parametrize("rules", [[7], [{"pattern": "("}], 7, [{}], [""]])
-@played
-async def test_rules_nobody_can_read_withhold_everything(rules: Any) -> None:
-    """AT-233: fail closed."""
-    async with kitchen("marker", made(output_contract={"redaction_rules": rules})) as on:
-        result = await on.call()
-        assert result.status == "redacted"
-        assert "marker" not in str(result)
-
-
 GIVEN = frozenset({"content", "structured_content", "model_facing_content"})
 """What a tool gave; all else in a record is words of ours, which a secret may happen to be part of."""
 

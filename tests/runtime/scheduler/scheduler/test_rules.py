@@ -2,34 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 
-import hypothesis.strategies as st
 import pytest
-from hypothesis import given, settings
 
 from ferrule.model.scheduling import Claim, SchedulerPolicy
-from ferrule.runtime.scheduler.scheduler import Deadlock, Lane, Place, QueueFull, QueueLeft, Scheduler
-
-SAFE = Claim("look", "ann", is_concurrency_safe=True, is_read_only=True, is_destructive=False, is_open_world=False)
-ALONE = Claim("write", "ann")
-
-
-def safe(*locks: str, tool: str = "look", principal: str = "ann", priority: int = 0, shared: bool = False) -> Claim:
-    """A call that may overlap, with locks."""
-    return Claim(
-        tool, principal, is_concurrency_safe=True, locks=tuple((key, shared) for key in locks), priority=priority
-    )
-
-
-def lane_of(**policy: object) -> Lane:
-    return Scheduler(SchedulerPolicy(**policy)).lane("surface")  # type: ignore[arg-type]  # whatever the test says
-
-
-def states(*places: Place) -> str:
-    """One letter each: a, w, r, g."""
-    return "".join(place.state[0] for place in places)
+from ferrule.runtime.scheduler.scheduler import QueueFull, QueueLeft, Scheduler
+from tests.runtime.scheduler.lanes import ALONE, SAFE, lane_of, safe, states
 
 
 def test_safe_calls_run_together_up_to_the_limit() -> None:
@@ -79,36 +58,6 @@ def test_the_policy_says_which_kinds_overlap(classes: tuple[str, ...], claim: Cl
     """AT-163"""
     lane = lane_of(parallel_classes=classes)
     assert states(lane.enter(claim), lane.enter(claim)) == ("rr" if overlaps else "rw")
-
-
-def test_calls_that_share_a_lock_do_not_overlap_in_any_lane() -> None:
-    """AT-164"""
-    scheduler = Scheduler()
-    one, other = scheduler.lane("one"), scheduler.lane("other")
-    first, second = one.enter(safe("order:1")), other.enter(safe("order:1"))
-    different = other.enter(safe("order:2"))
-    assert states(first, second, different) == "rwr"
-    one.leave(first)
-    assert states(first, second, different) == "grr"
-
-
-def test_an_exclusive_waiter_is_not_overtaken_by_later_readers() -> None:
-    """AT-164"""
-    lane = lane_of()
-    reader, writer, late = lane.enter(safe("k", shared=True)), lane.enter(safe("k")), lane.enter(safe("k", shared=True))
-    assert states(reader, writer, late) == "rww"
-    lane.leave(reader)
-    assert states(reader, writer, late) == "grw"
-
-
-def test_locks_are_taken_all_at_once() -> None:
-    """AT-164"""
-    lane = lane_of()
-    first, both, other = lane.enter(safe("a")), lane.enter(safe("b", "a")), lane.enter(safe("c"))
-    assert states(first, both, other) == "rwr"
-    assert lane._scheduler.snapshot()["locks"]["b"]["held"] == 0
-    lane.leave(first)
-    assert states(first, both) == "gr"
 
 
 def test_serial_means_one_at_a_time() -> None:
@@ -212,81 +161,6 @@ def test_a_full_queue_refuses() -> None:
     assert running.state == "running"
 
 
-def test_limits_of_tools_and_principals_hold_across_lanes() -> None:
-    scheduler = Scheduler(SchedulerPolicy(max_parallel_per_tool=1, max_parallel_per_principal=2))
-    one, two = scheduler.lane("one"), scheduler.lane("two")
-    first, second = one.enter(safe(tool="t")), two.enter(safe(tool="t"))
-    other, third = two.enter(safe(tool="u")), two.enter(safe(tool="v"))
-    anybody = two.enter(safe(tool="v", principal="bob"))
-    assert states(first, second, other, third, anybody) == "rwrwr"
-    one.leave(first)
-    assert states(second, third) == "rw", "the tool is free, and ann had one call left"
-
-
-def test_lanes_take_turns_at_a_limit() -> None:
-    scheduler = Scheduler(SchedulerPolicy(max_parallel_per_tool=1))
-    busy, quiet = scheduler.lane("busy"), scheduler.lane("quiet")
-    running, *many = [busy.enter(safe()) for _ in range(50)]
-    one = quiet.enter(safe())
-    busy.leave(running)
-    busy.leave(many[0])
-    assert one.state == "running", "fifty calls of another lane do not come first"
-
-
-def test_principals_take_turns_in_a_shared_lane() -> None:
-    lane = lane_of(max_parallel=1)
-    running, *many = [lane.enter(safe(principal="ann")) for _ in range(50)]
-    bob = lane.enter(safe(principal="bob"))
-    lane.leave(running)
-    lane.leave(many[0])
-    assert bob.state == "running"
-
-
-def test_priority_goes_first_and_nobody_is_forgotten() -> None:
-    lane = lane_of(max_parallel=1)
-    running = lane.enter(safe())
-    low = [lane.enter(safe(priority=-5)) for _ in range(3)]
-    high = [lane.enter(safe(priority=5)) for _ in range(100)]
-    order = []
-    for _ in range(103):
-        lane.leave(running)
-        running = next(place for place in low + high if place.state == "running")
-        order.append(running in low)
-    assert order[:10] == [False] * 10
-    assert sum(order[:60]) == 3, "a low priority has its turn now and then"
-
-
-def test_a_place_that_never_finds_all_limits_free_at_once_still_runs() -> None:
-    """Whenever its tool is free its lane is full, and the other way round."""
-    scheduler = Scheduler(SchedulerPolicy(max_parallel=1, max_parallel_per_tool=1))
-    here, there = scheduler.lane("here"), scheduler.lane("there")
-    beside, tool = here.enter(safe(tool="other")), there.enter(safe(tool="t"))
-    unlucky = here.enter(safe(tool="t"))
-    for _ in range(200):
-        if unlucky.state == "running":
-            break
-        following = here.enter(safe(tool="other"))
-        here.leave(beside)
-        beside = following
-        following = there.enter(safe(tool="t"))
-        there.leave(tool)
-        tool = following
-    assert unlucky.state == "running"
-
-
-def test_a_tool_at_its_limit_does_not_hold_up_its_lane() -> None:
-    lane = lane_of(max_parallel=2, max_parallel_per_tool=1)
-    slow, waiting, other = lane.enter(safe(tool="slow")), lane.enter(safe(tool="slow")), lane.enter(safe(tool="quick"))
-    assert states(slow, waiting, other) == "rwr"
-
-
-def test_a_lock_that_is_waited_for_does_not_hold_up_its_lane() -> None:
-    lane = lane_of(max_parallel=2)
-    places = [lane.enter(safe("hot")) for _ in range(10)]
-    assert lane.enter(safe("cold")).state == "running"
-    assert states(*places).count("r") == 1
-
-
 def test_nested_calls_run_while_their_parent_has_everything() -> None:
     lane = lane_of(max_parallel=1, max_parallel_per_tool=1, max_parallel_per_principal=1)
     parent = lane.enter(Claim("t", "ann", locks=(("k", False),)))
@@ -300,23 +174,6 @@ def test_nested_calls_run_while_their_parent_has_everything() -> None:
     assert outsider.state == "running"
 
 
-def test_siblings_do_not_share_what_their_parent_holds_at_the_same_time() -> None:
-    lane = lane_of()
-    parent = lane.enter(safe("k"))
-    one, other = lane.enter(safe("k"), parent=parent), lane.enter(safe("k"), parent=parent)
-    assert states(one, other) == "rw"
-    lane.leave(one)
-    assert other.state == "running"
-
-
-def test_a_nested_call_goes_before_calls_that_have_not_begun() -> None:
-    """The one that waits for `k` and `l` waits for the parent, so the parent's call must not wait for it."""
-    lane = lane_of()
-    parent, waiting = lane.enter(safe("k")), lane.enter(safe("k", "l"))
-    nested = lane.enter(safe("l"), parent=parent)
-    assert states(parent, waiting, nested) == "rwr"
-
-
 def test_a_nested_call_goes_before_one_that_waits_for_its_parents_slot() -> None:
     lane = lane_of(max_parallel=1)
     parent, waiting = lane.enter(safe("k")), lane.enter(safe("l"))
@@ -326,46 +183,6 @@ def test_a_nested_call_goes_before_one_that_waits_for_its_parents_slot() -> None
     assert states(waiting) == "w"
     lane.leave(nested)
     assert states(waiting) == "r"
-
-
-def test_a_nested_call_that_waits_is_not_overtaken_by_later_ones() -> None:
-    lane = lane_of()
-    parent, reader = lane.enter(safe("k")), lane.enter(safe("l", shared=True))
-    nested = lane.enter(safe("l"), parent=parent)
-    later = lane.enter(safe("l", shared=True))
-    assert states(nested, later) == "ww"
-    lane.leave(reader)
-    assert states(nested, later) == "rw"
-    lane.leave(nested)
-    assert states(later) == "r"
-
-
-def test_a_nested_call_that_gives_up_frees_those_behind_it() -> None:
-    lane = lane_of()
-    parent, reader = lane.enter(safe("k")), lane.enter(safe("l", shared=True))
-    nested = lane.enter(safe("l"), parent=parent)
-    later = lane.enter(safe("l", shared=True))
-    lane.leave(nested)
-    assert states(reader, later) == "rr"
-
-
-def test_a_cycle_through_nested_calls_is_refused() -> None:
-    lane = lane_of()
-    one, other = lane.enter(safe("a")), lane.enter(safe("b"))
-    waiting = lane.enter(safe("b"), parent=one)
-    with pytest.raises(Deadlock, match="whose holder waits"):
-        lane.enter(safe("a"), parent=other)
-    assert states(one, other, waiting) == "rrw"
-    lane.leave(other)
-    assert waiting.state == "running"
-
-
-def test_two_readers_that_both_want_to_write_are_told() -> None:
-    lane = lane_of()
-    one, other = lane.enter(safe("a", shared=True)), lane.enter(safe("a", shared=True))
-    assert lane.enter(safe("a"), parent=one).state == "waiting"
-    with pytest.raises(Deadlock):
-        lane.enter(safe("a"), parent=other)
 
 
 def test_a_call_made_after_its_parent_ended_is_like_any_other() -> None:
@@ -420,73 +237,3 @@ def test_what_runs_and_waits_can_be_seen() -> None:
     assert seen["lanes"]["a"]["nested"][0]["running"] == 1
     assert seen["locks"] == {"k": {"mode": "exclusive", "held": 1, "waiting": 1}}
     assert seen["limits"]["tool:look"] == {"running": 1, "most": 1, "waiting": 0}
-
-
-def test_a_call_waits_for_its_turn_and_learns_when_it_was_withdrawn() -> None:
-    async def main() -> None:
-        lane = lane_of(max_parallel=1)
-        running, waiting, withdrawn = (lane.enter(SAFE) for _ in range(3))
-        turn, other = asyncio.create_task(waiting.turn()), asyncio.create_task(withdrawn.turn())
-        await asyncio.sleep(0)
-        assert not turn.done()
-        lane.leave(withdrawn)
-        with pytest.raises(QueueLeft):
-            await other
-        lane.leave(running)
-        await turn
-        await waiting.turn()
-        lane.leave(waiting)
-        with pytest.raises(QueueLeft):
-            await waiting.turn()
-
-    asyncio.run(main())
-
-
-def test_a_turn_that_was_cancelled_can_be_waited_for_again() -> None:
-    async def main() -> None:
-        lane = lane_of(max_parallel=1)
-        running, waiting = lane.enter(SAFE), lane.enter(SAFE)
-        task = asyncio.create_task(waiting.turn())
-        await asyncio.sleep(0)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        lane.leave(running)
-        await asyncio.wait_for(waiting.turn(), 1)
-
-    asyncio.run(main())
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    st.integers(1, 3),
-    st.lists(
-        st.tuples(st.sampled_from([SAFE, ALONE, safe("k"), safe("k", shared=True)]), st.integers(0, 12), st.integers(0, 3)),
-        max_size=20,
-    ),
-)  # fmt: skip
-def test_no_turn_is_lost_whenever_waiting_tasks_are_cancelled(most: int, calls: list[tuple[Claim, int, int]]) -> None:
-    """AT-178: each call either ran or was cancelled, and all of them are over."""
-
-    async def one(lane: Lane, claim: Claim, steps: int) -> None:
-        place = lane.enter(claim)
-        try:
-            await place.turn()
-            for _ in range(steps):
-                await asyncio.sleep(0)
-        finally:
-            lane.leave(place)
-
-    async def main() -> None:
-        lane = lane_of(max_parallel=most)
-        tasks = [asyncio.create_task(one(lane, claim, steps)) for claim, _, steps in calls]
-        for moment in range(12):
-            await asyncio.sleep(0)
-            for task, (_, cancelled, _) in zip(tasks, calls, strict=True):
-                if cancelled == moment:
-                    task.cancel()
-        done = await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 5)
-        assert all(outcome is None or isinstance(outcome, asyncio.CancelledError) for outcome in done)
-        assert lane.is_idle
-
-    asyncio.run(main())

@@ -27,7 +27,7 @@ from ferrule.runtime.executors.database.postgresql import PostgresDatabase, Sess
 from ferrule.runtime.executors.database.statements import read_statement
 from ferrule.runtime.executors.surroundings import Surroundings
 from tests.runtime.executors.database.proxy import proxied
-from tests.runtime.executors.database.scene import asked, asking, executor_of, go, postgres, refused, tool, tool_of
+from tests.runtime.executors.database.scene import asking, executor_of, go, postgres, refused, tool, tool_of
 from tests.runtime.executors.database.scene import given as gives_back
 
 NAME = "db.example.test"
@@ -165,16 +165,6 @@ def test_a_name_that_leads_inside_is_refused_unless_it_is_listed() -> None:
     go(story)
 
 
-@pytest.mark.parametrize("host", ["", "a b", "/var/run/postgresql", "a,b", "x@y", "127.0.0.1,8.8.8.8", "host=/tmp"])
-def test_hosts_that_are_none_are_refused(host: str) -> None:
-    async def story() -> None:
-        members = {"host": host, "port": 5432, "database": "d", "username": "u", "password": "p"}
-        async with asking(tool("find", "SELECT 1"), members=members) as app:
-            assert (await refused(app, "find"))[0] == "credential_missing"
-
-    go(story)
-
-
 @pytest.mark.parametrize("is_probe", [False, True])
 def test_a_server_that_says_nothing_costs_no_place_in_the_pool(monkeypatch: pytest.MonkeyPatch, is_probe: bool) -> None:
     monkeypatch.setattr(Session, "is_stale", lambda session: True)  # so that it is asked before it is used
@@ -195,25 +185,6 @@ def test_a_server_that_says_nothing_costs_no_place_in_the_pool(monkeypatch: pyte
                     assert (await refused(app, "quick"))[0] == "timeout"
                 proxy.passing.set()
                 assert (await gives_back(app, "find"))["rows"] == [{"one": 1}]
-
-    go(story)
-
-
-def test_a_commit_without_an_answer_is_told_as_unknown() -> None:
-    async def story() -> None:
-        async with postgres() as place, proxied(int(place.members["port"]), lambda data: b"COMMIT" in data) as proxy:
-            await place.run("CREATE TABLE t (id int)")
-            members = {**place.members, "port": proxy.port}
-            add = tool(
-                "add", "INSERT INTO t VALUES (1)", kind="action", retry_policy={"max_attempts": 3, "backoff_ms": 1}
-            )
-            async with asking(add, members=members) as app:
-                result = await app.surface().call("add", {}, wait=30)
-                error = getattr(result, "error", None)
-                assert error is not None
-                assert error.error_class == "dependency_unavailable"
-                assert "not known" in error.message
-                assert proxy.connections == 1
 
     go(story)
 
@@ -247,18 +218,5 @@ def test_a_role_logs_in_with_a_token_signed_for_that_host_and_user() -> None:
         assert "eu-west-1%2Frds-db%2Faws4_request" in token
         assert "X-Amz-Signature=" in token
         assert "canary-aws-secret" not in token
-
-    go(story)
-
-
-@pytest.mark.parametrize("engine", ["postgresql", "mysql"])
-def test_a_database_that_is_not_there_is_named(engine: str) -> None:
-    async def story() -> None:
-        members = {"host": "127.0.0.1", "port": 1, "database": "shop", "username": "u", "password": "p"}
-        async with asking(tool("find", "SELECT 1 AS one", engine=engine), members=members) as app:
-            error = (await asked(app, "find")).error
-            assert error is not None
-            assert (error.error_class, error.error_code) == ("dependency_unavailable", "unreachable")
-            assert "cannot be reached (127.0.0.1:1/shop)" in error.message
 
     go(story)

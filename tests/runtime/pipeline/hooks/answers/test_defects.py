@@ -12,30 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ferrule.contracts.hook import HOOK_EVENTS, HookEvent, HookFailed, HookInput, HookOutput
-from ferrule.ledger.history.story import story_of
-from ferrule.model.result import Result
 from ferrule.runtime.pipeline.hooks.answers import checked
 from ferrule.testing import memory_app
-from tests.runtime.pipeline.hooks.hooked import RAN, Bare, hook, look, played
-
-
-def called(*hooks: Any, tool: Any = look, policy: str = "") -> Result:
-    """The result of one call with these hooks, and its story in `NOTED`."""
-    found: list[Result] = []
-
-    async def story() -> None:
-        async with memory_app(tools=[tool], hooks=hooks, policy=policy) as app:
-            result = await app.surface().call(tool.__name__)
-            assert isinstance(result, Result), result
-            found.append(result)
-            await app.store.flush()
-            NOTED[:] = [story_of(await app.store.rows_of(result.invocation_id))]
-
-    played(story)
-    return found[0]
-
-
-NOTED: list[Any] = []
+from tests.runtime.pipeline.hooks.hooked import NOTED, RAN, Bare, called, hook, look, never, played
 
 
 def raising(error: BaseException) -> Any:
@@ -43,11 +22,6 @@ def raising(error: BaseException) -> Any:
         raise error
 
     return run
-
-
-async def never(told: HookInput) -> HookOutput:
-    await asyncio.sleep(600)
-    return HookOutput()
 
 
 async def stubborn(told: HookInput) -> HookOutput:
@@ -186,33 +160,6 @@ def test_a_caller_who_goes_away_takes_the_hook_along() -> None:
                 await calling
             assert state == ["asked", "ended"]
         assert not RAN
-
-    played(story)
-
-
-def test_a_caller_who_goes_away_gets_no_result_past_a_hook() -> None:
-    """AT-155: hooks after the tool are heard to the end before the cancellation goes on its way."""
-
-    async def story() -> None:
-        asked, free = asyncio.Event(), asyncio.Event()
-
-        async def judging(told: HookInput) -> HookOutput:
-            asked.set()
-            await free.wait()
-            return HookOutput(stop="not for you")
-
-        async with memory_app(tools=[look], hooks=[hook(judging, "post_tool_use")]) as app:
-            calling = asyncio.create_task(app.surface().call("look"))
-            await asked.wait()
-            calling.cancel()
-            await asyncio.sleep(0.01)
-            free.set()
-            with pytest.raises(asyncio.CancelledError):
-                await calling
-            await app.store.flush()
-            rows = await app.store.rows_after(0, 100)
-            statuses = [row.segment().status for row in rows if row.kind in ("call", "ended")]
-            assert statuses == ["failed"]
 
     played(story)
 

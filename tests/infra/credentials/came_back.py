@@ -1,0 +1,25 @@
+"""What the browser of a user brings back, and how it is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from ferrule.contracts.executor import ExecutionFailed
+from tests.infra.credentials.bench import Bench
+from tests.infra.credentials.provider import Browser, brought
+
+BACK = "http://127.0.0.1:9/callback"
+
+
+async def came_back(here: Bench, principal: str = "alice", provider: str = "acme") -> dict[str, str]:
+    """What the browser of a user brings, who has authorized everything."""
+    challenge = await here.authorizations.begin(provider, principal, ["read"], redirect_uri=BACK)
+    return brought(await Browser(principal).visit(challenge.url, stop_at=BACK))
+
+
+async def refused(here: Bench, state: str, code: str, iss: str | None, words: str, **more: str) -> None:
+    """What came back is not taken, and its code is not repeated."""
+    with pytest.raises(ExecutionFailed, match=words) as caught:
+        await here.authorizations.complete(state, code, iss, **more)
+    assert caught.value.code == "authorization_failed"
+    assert code not in caught.value.message or not code

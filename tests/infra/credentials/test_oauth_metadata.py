@@ -1,0 +1,21 @@
+"""What a provider says about itself counts only when it calls itself as the settings do."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from ferrule.contracts.executor import ExecutionFailed
+from tests.infra.credentials.bench import bench, public
+from tests.infra.credentials.provider import Provider
+
+
+def test_an_issuer_that_calls_itself_otherwise_is_refused(tmp_path: Path, provider: Provider) -> None:
+    async def story() -> None:
+        async with bench(tmp_path, {"acme": public(provider.issuer + "/")}) as here:
+            with pytest.raises(ExecutionFailed, match="another name"):
+                await here.authorizations.begin("acme", "alice")
+
+    asyncio.run(story())

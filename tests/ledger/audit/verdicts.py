@@ -1,0 +1,24 @@
+"""Verdicts over ledgers that the store wrote."""
+
+from __future__ import annotations
+
+from ferrule.app.custody.check import verify_ledger
+from ferrule.app.custody.paths import LedgerPaths
+from ferrule.ledger.audit.findings import Finding, Verdict
+from tests.ledger.audit.build import (
+    Story,
+    public_of,
+    write,
+)
+
+
+def verified(paths: LedgerPaths, story: Story) -> Verdict:
+    """The verdict over a story that the store wrote."""
+    write(paths, story)
+    return verify_ledger(paths.ledger, public_of(paths), witness=paths.witness)
+
+
+def only(verdict: Verdict) -> Finding:
+    """The one finding there is."""
+    assert verdict.finding_count == 1, verdict.findings
+    return verdict.findings[0]

@@ -1,0 +1,76 @@
+"""What every engine is given: hosts that are read in one way only, and the tables that a live schema has."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from ferrule.infra.network.guard import Forbidden, Guard
+from ferrule.runtime.executors.database.engine import Answer, BadMembers, Opening, Table, judged, tables_of, target_of
+from ferrule.runtime.executors.surroundings import Surroundings
+from tests.runtime.executors.database.scene import asking, go, refused, tool
+
+
+@pytest.mark.parametrize("host", ["", "a b", "/var/run/postgresql", "a,b", "x@y", "127.0.0.1,8.8.8.8", "host=/tmp"])
+def test_hosts_that_are_none_are_refused(host: str) -> None:
+    async def story() -> None:
+        members = {"host": host, "port": 5432, "database": "d", "username": "u", "password": "p"}
+        async with asking(tool("find", "SELECT 1"), members=members) as app:
+            assert (await refused(app, "find"))[0] == "credential_missing"
+
+    go(story)
+
+
+@pytest.mark.parametrize(
+    ("host", "port", "read"),
+    [
+        ("DB.Example.com", 5432, ("db.example.com", 5432)),
+        (" db.example.com ", "3306", ("db.example.com", 3306)),
+        ("10.0.0.7", 1, ("10.0.0.7", 1)),
+        ("[::1]", 65535, ("::1", 65535)),
+    ],
+)
+def test_a_host_is_read_in_one_way(host: str, port: Any, read: tuple[str, int]) -> None:
+    target = target_of({"host": host, "port": port})
+    assert (target.host, target.port) == read
+
+
+@pytest.mark.parametrize("port", [0, -1, 65536, "many", "", 5.5])
+def test_ports_that_are_none_are_refused(port: Any) -> None:
+    with pytest.raises(BadMembers, match="'port' a number"):
+        target_of({"host": "db.example.com", "port": port})
+
+
+def test_columns_are_gathered_by_their_tables() -> None:
+    found = [("shop", "orders", "id"), ("shop", "lines", "sku"), ("shop", "orders", "total"), ("old", "orders", "id")]
+    assert tables_of(found) == [
+        Table("shop", "orders", ("id", "total")),
+        Table("shop", "lines", ("sku",)),
+        Table("old", "orders", ("id",)),
+    ]
+
+
+def test_native_ids_add_up_for_one_call_alone() -> None:
+    answer, other = Answer(), Answer()
+    answer.tell(backend_pid=7)
+    answer.tell(digest="sha256:a")
+    assert (answer.ref, other.ref) == ({"backend_pid": 7, "digest": "sha256:a"}, {})
+
+
+def opening(guard: Guard, *, is_confined: bool) -> Opening:
+    async def password() -> str:
+        raise AssertionError("nobody logs in")
+
+    around = cast(Surroundings, SimpleNamespace(guard=guard))
+    return Opening(members={}, surroundings=around, is_confined=is_confined, password=password, label="DB")
+
+
+def test_a_confined_agent_dials_listed_hosts_alone() -> None:
+    target = target_of({"host": "db.example.com", "port": 5432})
+    unlisted, listed = Guard((), lambda host, port: ["8.8.8.8"]), Guard(("db.example.com",), lambda host, port: ["::1"])
+    assert judged(opening(unlisted, is_confined=False), target) == ["8.8.8.8"]
+    assert judged(opening(listed, is_confined=True), target) == ["::1"]
+    with pytest.raises(Forbidden):
+        judged(opening(unlisted, is_confined=True), target)

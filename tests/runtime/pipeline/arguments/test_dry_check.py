@@ -1,0 +1,64 @@
+"""A call that is looked at and not made: what it lacks, what would be mended, what the policy says; nothing is recorded."""
+
+from __future__ import annotations
+
+import pytest
+
+from ferrule.runtime.pipeline.arguments.dry_check import Checked
+from tests.runtime.pipeline.arguments.contracts import fields
+from tests.runtime.policy.samples import rule
+from tests.spec.scene import Scene, made, played, scene
+
+DENY_ROME = rule("deny", id="no-rome", when={"city": "Rome"}) + rule("ask", id="first", tool="search")
+
+
+async def looked_at(on: Scene, arguments: bytes, name: str = "search") -> Checked:
+    """What would become of a call; afterwards nothing has run and nothing is on record."""
+    await on.app.store.flush()
+    before = len(await on.app.store.rows_after(0, 100))
+    found = await on.surface.check(name, arguments)
+    await on.app.store.flush()
+    assert len(await on.app.store.rows_after(0, 100)) == before
+    assert not on.has_run
+    return found
+
+
+@pytest.mark.parametrize(("city", "behavior", "rule_id"), [("Bern", "ask", "first"), ("Rome", "deny", "no-rome")])
+@played
+async def test_the_policy_is_asked_about_these_arguments(city: str, behavior: str, rule_id: str) -> None:
+    async with scene(policy=DENY_ROME) as on:
+        checked = await looked_at(on, b'{"city": "%s"}' % city.encode())
+        assert checked.stop is None and checked.ruling is not None
+        assert (checked.ruling.behavior, checked.ruling.rule_refs[0]) == (behavior, rule_id)
+
+
+@played
+async def test_arguments_that_do_not_fit_are_told_each_with_its_place() -> None:
+    async with scene() as on:
+        checked = await looked_at(on, b'{"city": [], "country": 1}')
+        assert checked.stop is not None and checked.ruling is None
+        assert checked.stop.error_class == "schema_validation_failed"
+        assert {complaint.path for complaint in checked.complaints} == {("city",), ("country",)}
+
+
+@played
+async def test_what_would_be_filled_in_is_told() -> None:
+    async with scene(made(schema=fields(city={"type": "string"}), input_contract={"defaults": {"city": "Bern"}})) as on:
+        checked = await looked_at(on, b"{}")
+        assert (checked.stop, checked.changed_fields) == (None, ("city",))
+        assert checked.ruling is not None and checked.ruling.behavior == "allow"
+
+
+@played
+async def test_a_name_that_leads_nowhere_is_refused_as_a_call_would_be() -> None:
+    async with scene() as on:
+        checked = await looked_at(on, b"{}", "serch")
+        assert checked.stop is not None and checked.ruling is None
+        assert (checked.stop.error_class, checked.stop.code) == ("unknown_tool", "tool_not_found")
+
+
+@played
+async def test_a_tool_whose_schema_was_not_loaded_is_refused() -> None:
+    async with scene(made(), made("later", interface={"should_defer": True})) as on:
+        checked = await looked_at(on, b'{"city": "Bern"}', "later")
+        assert checked.stop is not None and checked.stop.error_class == "schema_not_loaded"

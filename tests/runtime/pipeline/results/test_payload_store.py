@@ -1,0 +1,38 @@
+"""Bytes of results in the payload store: what cannot be stored is too large, with the reason."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ferrule.ledger.payloads.memory import MemoryPayloads
+from ferrule.testing import FakeClock
+from tests.runtime.pipeline.results.scene import TEXT, kitchen, linked
+from tests.spec.scene import played
+
+
+@pytest.mark.parametrize("payloads", [None, MemoryPayloads(FakeClock().now, room=10)], ids=["none", "full"])
+@played
+async def test_at_226_without_a_store_or_room_it_is_too_large(payloads: Any) -> None:
+    """AT-226: sizes and reason survive; an action that ran is not said to be safe to repeat."""
+    async with kitchen(TEXT, payloads=payloads) as on:
+        result = await on.call()
+        assert result.status == "too_large"
+        assert result.error is not None
+        assert result.error.retry.retry_safe is False
+        record = await linked(on, result)
+        assert record["original_size_bytes"] == 481_204
+        assert record["reason"]
+        assert "481,204" in result.text
+    async with kitchen("short", payloads=payloads) as on:
+        assert (await on.call()).text == "short"
+
+
+@played
+async def test_more_than_may_be_stored_is_too_large() -> None:
+    """AT-226: `max_stored_bytes`."""
+    async with kitchen(TEXT, settings={"max_stored_bytes": 481_203}) as on:
+        assert (await on.call()).status == "too_large"
+    async with kitchen(TEXT, settings={"max_stored_bytes": 481_204}) as on:
+        assert (await on.call()).status == "succeeded"

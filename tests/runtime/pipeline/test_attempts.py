@@ -1,0 +1,18 @@
+"""Attempts of one call: what failed before the last one is on record, without secrets."""
+
+from __future__ import annotations
+
+from ferrule.contracts.executor import ExecutionFailed
+from ferrule.model.result import Result
+from tests.runtime.pipeline.guarded import ANY, SECRET, checked, guarded
+from tests.spec.scene import made, played
+
+
+@played
+async def test_attempts_that_failed_before_the_last_one() -> None:
+    failed = ExecutionFailed("dependency_unavailable", "no", code=SECRET, native_error_ref=SECRET, is_retryable=True)
+    flaky = made(schema=ANY, is_read_only=True, retry_policy={"max_attempts": 2, "backoff_ms": 1})
+    async with guarded(flaky, script={"shop.search": [failed, "done"]}) as on:
+        result = await checked(on, await on.call())
+        assert isinstance(result, Result)
+        assert len((await on.story(result)).notes["attempts"]) == 1

@@ -1,0 +1,56 @@
+"""The rows of a call: words of hooks, approvers and callers stand in them without secrets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ferrule.contracts.hook import HookOutput
+from ferrule.model.approval import APPROVE, Identity
+from tests.runtime.pipeline.guarded import ANY, SECRET, checked, guarded, is_clean, is_told
+from tests.runtime.pipeline.hooks.hooked import act, hook
+from tests.spec.scene import made, played
+
+PERSON = Identity("bob", "token:bob", frozenset({APPROVE}))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        HookOutput(permission="deny", permission_reason=SECRET),
+        HookOutput(permission="ask", permission_reason=SECRET),
+        HookOutput(stop=SECRET, stop_code=SECRET),
+        HookOutput(messages=(SECRET,), outcome={SECRET: SECRET}),
+    ],
+)
+@played
+async def test_what_hooks_say(said: HookOutput) -> None:
+    for event in ("pre_tool_use", "permission_decision"):
+        async with guarded(act, hooks=[hook(said, event)]) as on:
+            await checked(on, await on.surface.call("act"))
+
+
+@played
+async def test_why_somebody_approves_or_rejects() -> None:
+    """AT-84: neither known secrets nor the sensitive values of the very input."""
+    card = "4111-2222-3333"
+    contract = {"sensitive_fields": ["card"]}
+    asking = 'mode = "trusted"\n[[rules]]\ndecision = "ask"\ntool = "*"\n'
+    async with guarded(made("act", ANY, input_contract=contract), policy=asking) as on:
+        inbox = on.app.inbox(PERSON)
+        for answer in (inbox.approve, inbox.reject):
+            pending = await on.parked("act", {"card": card})
+            told: Any = await answer(pending.invocation_id, reason=f"{card} and {SECRET}")
+            assert card not in repr(told)
+            assert not is_told(told)
+        await on.app.disable("shop.act", by="bob", reason=SECRET)
+        assert await is_clean(on, SECRET, card)
+
+
+@played
+async def test_ids_that_a_caller_brings() -> None:
+    async with guarded(made(schema=ANY)) as on:
+        result = await on.call(arguments={}, native_call_id=f"id {SECRET}", retry_of=SECRET, idempotency_key=SECRET)
+        assert result.native_call_id == "id [REDACTED]"
+        await checked(on, result)

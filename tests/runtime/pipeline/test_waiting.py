@@ -1,0 +1,36 @@
+"""A tool that waits for somebody in the middle of its run: the question it leaves, and the news of it."""
+
+from __future__ import annotations
+
+from ferrule.contracts.executor import Waiting
+from ferrule.model.approval import ADMIN, APPROVE, Identity
+from ferrule.model.result import Pending, Result
+from tests.runtime.pipeline.overtime import overtime, said
+from tests.spec.scene import played, scene
+
+BOB = Identity("bob", "desk", frozenset({APPROVE, ADMIN}))
+
+
+@played
+async def test_a_tool_may_wait_itself() -> None:
+    """AT-93: needs_input, then running again with the answer; nothing is sent twice."""
+    question = Waiting(message="Which Bern?", state=b"halfway")
+    async with scene(default=question) as on:
+        waiting = await on.parked()
+        assert waiting.state == (await on.record(waiting))["status"] == "needs_input"
+        assert "Which Bern?" in waiting.message
+        assert len(on.executor.ran) == 1
+
+
+@played
+async def test_numbers_go_on_after_an_answer() -> None:
+    """AT-198: no number is used twice, whoever goes on with the call."""
+    async with overtime() as (app, surface):
+        pending = await surface.call("ask")
+        assert isinstance(pending, Pending)
+        before = await said(app, pending.invocation_id)
+        await app.inbox(BOB).answer(pending.invocation_id, "the second")
+        outcome = await surface.result(pending.invocation_id)
+        assert isinstance(outcome, Result) and outcome.value == "took the second"
+        after = await said(app, pending.invocation_id)
+        assert before and after == list(range(1, len(after) + 1)) and len(after) > len(before)
