@@ -13,7 +13,6 @@ from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_
 from ferrule.contracts.executor import Context, Output, Waiting
 from ferrule.errors import BindingError
 from ferrule.runtime.functions.inject import asked_for
-from ferrule.runtime.functions.inject import python_name as python_name
 
 ABSENT: Any = inspect.Parameter.empty
 """No annotation, no default."""

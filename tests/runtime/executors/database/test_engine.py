@@ -37,6 +37,17 @@ def test_a_host_is_read_in_one_way(host: str, port: Any, read: tuple[str, int]) 
     assert (target.host, target.port) == read
 
 
+@pytest.mark.parametrize("host", ["db.example.com:5432", "a:b", "[::1", "::1]x", "[[::1]]", "fe80::1%eth0/64"])
+def test_an_address_with_colons_is_a_whole_one_or_none(host: str) -> None:
+    with pytest.raises(BadMembers, match="'host' must be a host name or an address"):
+        target_of({"host": host, "port": 5432})
+
+
+def test_members_without_a_host_are_refused() -> None:
+    with pytest.raises(BadMembers, match="'host'"):
+        target_of({"port": 5432})
+
+
 @pytest.mark.parametrize("port", [0, -1, 65536, "many", "", 5.5])
 def test_ports_that_are_none_are_refused(port: Any) -> None:
     with pytest.raises(BadMembers, match="'port' a number"):

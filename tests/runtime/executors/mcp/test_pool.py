@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from contextlib import AsyncExitStack
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -139,6 +140,19 @@ def test_of_too_many_the_longest_unused_makes_way() -> None:
                 await used(pool, str(number), line)
             await asyncio.sleep(0)
             assert [number for number, line in enumerate(lines) if line.is_closed] == [1]
+        await pool.aclose()
+
+    play(story)
+
+
+def test_one_more_than_there_is_room_for_is_not_closed_while_it_is_used() -> None:
+    async def story() -> None:
+        pool, lines = Connections(), [Line() for _ in range(65)]
+        async with AsyncExitStack() as held:
+            for number, line in enumerate(lines):
+                await held.enter_async_context(pool.using((number,), lambda line=line: line, 5.0))  # type: ignore[misc]
+            await asyncio.sleep(0)
+            assert not any(line.is_closed for line in lines)
         await pool.aclose()
 
     play(story)

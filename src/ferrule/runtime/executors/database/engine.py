@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
+from ipaddress import IPv6Address
 from typing import Any, Protocol
 
 import msgspec
@@ -107,11 +108,12 @@ def target_of(members: Mapping[str, Any]) -> Target:
     """Host and port, read in one way only. Raises BadMembers."""
     try:
         host = str(members["host"]).strip()
-        name = host.strip("[]") if ":" in host else parse_host(host)
+        bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host
+        name = str(IPv6Address(bare)) if ":" in host else parse_host(host)
         port = int(str(members["port"]))
-    except (BadUrl, ValueError):
+    except (BadUrl, KeyError, ValueError):
         raise BadMembers("'host' must be a host name or an address, 'port' a number") from None
-    if not 0 < port < 65536 or "/" in name:
+    if not 0 < port < 65536:
         raise BadMembers("'host' must be a host name or an address, 'port' a number")
     return Target("https", name.lower(), port, "/")
 

@@ -96,13 +96,14 @@ class Connections:
         if self._is_closed:
             self._end(connection)
             raise ExecutionFailed("canceled", "the app is being closed")
-        self._open[key] = connection
         self._make_room()
+        self._open[key] = connection
         return connection
 
     def _make_room(self) -> None:
+        """Closes connections that nobody uses, the longest unused first, until one more is not too many."""
         for key, connection in list(self._open.items()):
-            if len(self._open) <= _MOST:
+            if len(self._open) < _MOST:
                 return
             if not connection.calls:
                 self.drop(key, connection)
