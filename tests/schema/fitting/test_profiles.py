@@ -79,9 +79,3 @@ def test_what_is_taken_already_stays_as_it_is(profile: Profile) -> None:
     assert fitted.schema == schema
     assert fitted.steps == () == fitted.changes
     assert fit(schema, profile) is fitted
-
-
-@pytest.mark.parametrize("name", ["gemini", "gemini-openapi"])
-def test_an_empty_text_is_told_where_it_may_not_be_listed(name: str) -> None:
-    fitted = fit({"type": "object", "properties": {"a": {"type": "string", "enum": ["", "x"]}}}, PROFILES[name])
-    assert "enum" not in fitted.schema["properties"]["a"] and '"x"' in fitted.schema["properties"]["a"]["description"]

@@ -1,0 +1,58 @@
+"""The types that a schema takes, and bounds as draft 4 wrote them: `exclusiveMinimum: true` beside `minimum`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ferrule.schema.fitting import PROFILES, fit
+from ferrule.schema.fitting.typed import bounds_in_numbers, type_of, types_of
+
+
+@pytest.mark.parametrize("profile", sorted(PROFILES))
+def test_no_provider_is_sent_a_bound_that_is_no_number(profile: str) -> None:
+    bounds = {"minimum": 0, "exclusiveMinimum": True, "maximum": 9, "exclusiveMaximum": False}
+    schema: dict[str, Any] = {
+        "$schema": "http://json-schema.org/draft-04/schema#",
+        "type": "object",
+        "properties": {"count": {"type": "integer", **bounds}},
+        "required": ["count"],
+    }
+    count = fit(schema, PROFILES[profile]).schema["properties"]["count"]
+    assert not any(isinstance(count.get(word), bool) for word in bounds)
+    if "exclusiveMinimum" in count:
+        assert count["exclusiveMinimum"] == 0 and "minimum" not in count
+
+
+def test_a_true_beside_a_bound_takes_its_place() -> None:
+    keywords: dict[str, Any] = {"minimum": 0, "exclusiveMinimum": True, "maximum": 9, "exclusiveMaximum": False}
+    bounds_in_numbers(keywords)
+    assert keywords == {"exclusiveMinimum": 0, "maximum": 9}
+
+
+def test_a_true_without_a_bound_says_nothing() -> None:
+    keywords: dict[str, Any] = {"exclusiveMaximum": True, "exclusiveMinimum": 3}
+    bounds_in_numbers(keywords)
+    assert keywords == {"exclusiveMinimum": 3}
+
+
+@pytest.mark.parametrize(
+    ("keywords", "types"),
+    [
+        ({}, []),
+        ({"type": "integer"}, ["integer"]),
+        ({"type": ["integer", "number", "null"]}, ["number", "null"]),
+        ({"type": ["string", "file"]}, ["string"]),
+        ({"properties": {}}, ["object"]),
+        ({"minLength": 1, "items": {}}, ["array", "string"]),
+        ({"type": "string", "minimum": 1}, ["string"]),
+    ],
+)
+def test_a_schema_without_a_type_means_those_its_keywords_speak_of(keywords: dict[str, Any], types: list[str]) -> None:
+    assert types_of(keywords) == types
+
+
+def test_a_truth_value_is_no_number() -> None:
+    values: list[Any] = [None, True, 1, 1.5, "a", [], {}]
+    assert [type_of(value) for value in values] == ["null", "boolean", "number", "number", "string", "array", "object"]
