@@ -1,10 +1,12 @@
-"""Shared by every test: a cache of its own, and `--quick`, which leaves out the tests of `NOT_QUICK`."""
+"""Shared by every test: a cache of its own, and `--quick`, which leaves out the tests of `NOT_QUICK` and tries fewer examples."""
 
 from __future__ import annotations
 
+from itertools import count
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests import ROOT
 
@@ -69,6 +71,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Lets property tests try fewer examples under `--quick`, unless they say how many they need."""
+    if config.getoption("quick"):
+        settings.register_profile("quick", max_examples=20)
+        settings.load_profile("quick")
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Keeps `--quick` from even importing the tests it leaves out."""
     if not config.getoption("quick"):
@@ -76,9 +85,12 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if collection_path.relative_to(ROOT).as_posix() in NOT_QUICK else None
 
 
+_CACHES = count(1)
+
+
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Points caches at a folder of this test's own, so nothing is remembered from elsewhere."""
-    folder = tmp_path_factory.mktemp("cache")
+    """Points caches at a folder of this test's own, so nothing is remembered from elsewhere. Few tests ever make it."""
+    folder = tmp_path_factory.getbasetemp() / "caches" / str(next(_CACHES))
     monkeypatch.setenv("FERRULE_CACHE_DIR", str(folder))
     return folder

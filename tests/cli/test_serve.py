@@ -38,7 +38,7 @@ def greet(name: str) -> str:
 @ferrule.tool(read_only=True)
 def nap(seconds: float) -> str:
     """Takes a while."""
-    (ROOT / "tests" / "servers" / "begun").touch()
+    Path(__file__).with_name("begun").touch()
     time.sleep(seconds)
     return "rested"
 '''

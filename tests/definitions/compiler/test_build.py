@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import shutil
 from collections.abc import Callable
@@ -167,48 +166,6 @@ def test_a_catalog_of_a_stranger_is_refused(tmp_path: Path) -> None:
         load_catalog(Workspace.open(tmp_path / "b"))
     with pytest.raises(CatalogError, match="ferrule build"):
         load_catalog(Workspace.open(write(tmp_path / "c", shop())))
-
-
-def test_publishing_records_who_and_what_and_repeats_nothing(tmp_path: Path) -> None:
-    workspace = Workspace.open(write(tmp_path, shop()))
-    first = publish(workspace, by="ada", at=AT, message="begin", approved_by="grace", now=NOW)
-    again = publish(workspace, by="ada", at=AT, now=NOW)
-    write(tmp_path, {"tools/find-order.tool.md": tool(version="1.0.1", name="Find an order")})
-    second = publish(workspace, by="bob", at=AT, now=NOW)
-    assert (first.is_new, again.is_new, second.is_new) == (True, False, True)
-    assert again.release == first.release and second.release.number == 2
-    record = json.loads((tmp_path / ".ferrule/releases/0001.json").read_text())
-    assert (record["released_by"], record["approved_by"], record["message"]) == ("ada", "grace", "begin")
-    names = sorted(path.name for path in (tmp_path / ".ferrule/releases").iterdir())
-    assert names == sorted(
-        ["0001.json", "0002.json", f"{first.release.digest}.ferrule", f"{second.release.digest}.ferrule"]
-    )
-
-
-def test_an_edited_or_removed_release_record_is_noticed(tmp_path: Path) -> None:
-    workspace = Workspace.open(write(tmp_path, shop()))
-    publish(workspace, by="ada", at=AT, now=NOW)
-    write(tmp_path, {"tools/find-order.tool.md": tool(version="1.0.1", name="Find an order")})
-    publish(workspace, by="ada", at=AT, now=NOW)
-    record = tmp_path / ".ferrule/releases/0001.json"
-    text = record.read_text()
-    record.write_text(text.replace('"ada"', '"eve"'))
-    with pytest.raises(SealError, match="changed after"):
-        publish(workspace, by="ada", at=AT, now=NOW)
-    record.unlink()
-    with pytest.raises(SealError, match="does not follow"):
-        publish(workspace, by="ada", at=AT, now=NOW)
-
-
-def test_publishing_refuses_a_breaking_change_without_a_major_version(tmp_path: Path) -> None:
-    workspace = Workspace.open(write(tmp_path, shop()))
-    publish(workspace, by="ada", at=AT, now=NOW)
-    stricter = {"type": "object", "properties": {"q": {"type": "string", "minLength": 1, "description": "Words."}}}
-    write(tmp_path, {"tools/find-order.tool.md": tool(version="1.1.0", takes={**stricter, "required": ["q"]})})
-    with pytest.raises(BuildRefused) as refused:
-        publish(workspace, by="ada", at=AT, now=NOW)
-    assert rules_of(refused) == [("AML-83", "find-order.tool.md", 4)]
-    assert '{"q":""}' in refused.value.report.diagnostics[0].message  # type: ignore[attr-defined]
 
 
 def test_an_agent_without_a_role_can_be_built_but_not_published(tmp_path: Path) -> None:

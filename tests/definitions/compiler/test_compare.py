@@ -8,37 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ferrule.definitions.compiler.compare import compare
-from ferrule.model.change import Part, Snapshot, ToolChange
-from ferrule.model.outline import ToolOutline
 from ferrule.model.semver import Bump
 from ferrule.model.value import MISSING
+from tests.definitions.compiler.schemas import TEXT, change, of, q
 
 KEYWORDS = (
     *("type", "properties", "required", "additionalProperties", "items", "enum", "const", "anyOf", "oneOf", "allOf"),
     *("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "minLength", "maxItems", "pattern", "format"),
     *("if", "not", "$ref", "string", "integer", "object", "patternProperties", "description"),
 )
-TEXT: dict[str, Any] = {"type": "string"}
-
-
-def of(properties: dict[str, Any], **more: Any) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, **more}
-
-
-def q(**schema: Any) -> dict[str, Any]:
-    return of({"q": schema})
-
-
-def change(old: Any, new: Any, *, result: bool = False) -> ToolChange:
-    """The comparison of one tool whose input (or result) schema changed."""
-    parts = []
-    for number, schema in enumerate((old, new)):
-        outline = ToolOutline("f", "aml", "shop", "tool", "tool", version="1.0.0" if number == 0 else "1.1.0")
-        takes, gives = (of({}), schema) if result else (schema, of({}))
-        parts.append(Part(outline, str(number), str(number), takes, gives, {}))
-    before, after = (Snapshot((part,), {}, {}, (part.outline,)) for part in parts)
-    return compare(before, after).changes[0]
 
 
 BREAKING = {
@@ -148,14 +126,6 @@ def test_a_counterexample_comes_with_the_change(old: Any, new: Any, example: Any
     assert change(old, new).example == example
 
 
-def test_changes_are_told_in_words() -> None:
-    found = change(of({"f": of({"a": TEXT, "b": TEXT})}), of({"f": of({"a": {"type": "string", "maxLength": 5}})}))
-    assert [item.text for item in found.narrowed] == [
-        "`f.b` was removed",
-        "`f.a` has its longest length set to 5",
-    ]
-
-
 json_values: st.SearchStrategy[Any] = st.recursive(
     st.none()
     | st.booleans()
@@ -181,35 +151,3 @@ def test_what_cannot_be_decided_is_said_to_be_so() -> None:
     )
     found = change(old, new)
     assert found.is_undecided and found.needed is not Bump.MAJOR
-
-
-WEAKENED = {
-    "member removed": (of({"a": TEXT, "b": TEXT}), of({"a": TEXT})),
-    "nested member removed": (of({"a": of({"b": TEXT})}), of({"a": of({})})),
-    "no longer required": (of({"a": TEXT}, required=["a"]), of({"a": TEXT})),
-    "type widened": (q(type="string"), q(type=["string", "null"])),
-    "integer to number": (q(type="integer"), q(type="number")),
-    "type changed": (q(type="string"), q(type="integer")),
-    "type lifted": (q(type="string"), q()),
-    "enum widened": (q(enum=["a"]), q(enum=["a", "b"])),
-    "enum lifted": (q(type="string", enum=["a"]), q(type="string")),
-    "list items widened": (q(type="array", items=TEXT), q(type="array", items={"type": ["string", "null"]})),
-}
-KEPT = {
-    "member added": (
-        of({"a": TEXT}, additionalProperties=False),
-        of({"a": TEXT, "b": TEXT}, additionalProperties=False),
-    ),
-    "now required": (of({"a": TEXT}), of({"a": TEXT}, required=["a"])),
-    "type narrowed": (q(type=["string", "null"]), q(type="string")),
-    "enum narrowed": (q(enum=["a", "b"]), q(enum=["a"])),
-    "bound loosened": (q(type="string", maxLength=3), q(type="string", maxLength=4)),
-    "texts": (q(type="string"), q(type="string", description="New.")),
-}
-
-
-@pytest.mark.parametrize("name", [*WEAKENED, *KEPT])
-def test_results_that_promise_less_are_told(name: str) -> None:
-    found = change(*(WEAKENED.get(name) or KEPT[name]), result=True)
-    assert bool(found.weakened) is (name in WEAKENED)
-    assert found.needed is not Bump.MAJOR

@@ -15,46 +15,14 @@ from ferrule.definitions.compiler.read import read
 from ferrule.definitions.dialects.adl import DIALECT
 from ferrule.model.builtin_tools import BUILTIN_TOOLS
 from ferrule.model.credentials import is_secret_name
-from ferrule.model.document import Document, Source
+from ferrule.model.document import Source
 from ferrule.model.outline import ToolOutline
-from ferrule.model.tool import Compiled, SafetyFacts, Tool
+from ferrule.model.tool import SafetyFacts
 from ferrule.schema.validation.soundness import schema_defects
 from tests import ROOT
+from tests.definitions.dialects.manifests import compiled, document, manifest, user_tool
 
 BASES = ROOT / "tests" / "definitions" / "rules" / "bases" / "adl"
-
-
-def document(text: str, name: str = "agent.yaml") -> Document:
-    return read(Source(name, text.encode()))[0]
-
-
-def manifest(**spec: Any) -> dict[str, Any]:
-    return {
-        "apiVersion": "adl.inference-gateway.com/v1",
-        "kind": "Agent",
-        "metadata": {"name": "shop", "description": "Sells", "version": "2.0.1"},
-        "spec": {
-            "capabilities": {"streaming": True, "pushNotifications": False, "stateTransitionHistory": False},
-            "server": {"port": 80},
-            "language": {"go": {"module": "m", "version": "1"}},
-            **spec,
-        },
-    }
-
-
-def compiled(value: dict[str, Any]) -> Compiled:
-    return DIALECT.compile(document(json.dumps(value)), Definition("adl.manifest", (), value), "elsewhere")
-
-
-def user_tool(**fields: Any) -> dict[str, Any]:
-    return {
-        "id": "sell",
-        "name": "sell",
-        "description": "Sell a thing",
-        "tags": ["sales"],
-        "schema": {"type": "object", "properties": {"what": {"type": "string"}}},
-        **fields,
-    }
 
 
 @pytest.mark.parametrize(
@@ -186,55 +154,6 @@ def test_credentials_are_the_variables_of_injected_groups() -> None:
     assert second.credentials is None
 
 
-def test_emit_reports_what_adl_cannot_say() -> None:
-    tool = Tool(
-        tool_id="x",
-        namespace="n",
-        name="send-mail",
-        description="Send a mail",
-        lifecycle="deprecated",
-        tool_kind="function",
-        dialect="aml",
-        version="1.0.0",
-        owner="mail team",
-        output_schema=msgspec.Raw(b"{}"),
-        approval_required=True,
-    )
-    value: Any
-    value, losses, demands = DIALECT.emit(tool)
-    assert value["spec"]["tools"] == [
-        {
-            "id": "send_mail",
-            "name": "send_mail",
-            "description": "Send a mail",
-            "tags": ["function"],
-            "schema": {"type": "object"},
-        }
-    ]
-    assert {loss.field for loss in losses} == {
-        "tool_id", "name", "title", "tags", "owner", "output_schema", "lifecycle", "approval_required", "inferred_facts",
-        "input_schema/type",
-    }  # fmt: skip
-    assert {loss.instead for loss in losses} == {"extension"}
-    assert [found.rule for found in demands] == ["ADL-3"]
-    (again,) = compiled(value).tools
-    assert (again.owner, again.lifecycle, again.approval_required) == ("mail team", "deprecated", True)
-
-
-def test_a_name_taken_by_a_built_in_is_changed() -> None:
-    tool = Tool(
-        tool_id="x",
-        namespace="n",
-        name="read",
-        description="d",
-        lifecycle="available",
-        tool_kind="function",
-        dialect="aml",
-    )
-    value: Any = DIALECT.emit(tool).value
-    assert value["spec"]["tools"][0]["id"] == "read_"
-
-
 texts = st.text(min_size=1, max_size=12)
 tools = st.fixed_dictionaries(
     {
@@ -254,26 +173,6 @@ def test_parse_emit_parse_is_stable(items: list[dict[str, Any]]) -> None:
     emitted: Any = [DIALECT.emit(tool) for tool in first.tools]
     assert not any(one.losses for one in emitted)
     assert compiled(manifest(tools=[one.value["spec"]["tools"][0] for one in emitted])).tools == first.tools
-
-
-@given(texts, texts, st.lists(texts, max_size=2))
-def test_what_other_dialects_emit_is_stable_after_one_turn(name: str, description: str, tags: list[str]) -> None:
-    foreign = Tool(
-        tool_id="x",
-        namespace="n",
-        name=name,
-        description=description,
-        lifecycle="available",
-        tool_kind="function",
-        dialect="oxp",
-        tags=tuple(tags),
-        input_schema=msgspec.Raw(b'{"type":"object"}'),
-    )
-    value: Any = DIALECT.emit(foreign).value
-    (tool,) = compiled(manifest(tools=value["spec"]["tools"])).tools
-    again: Any = DIALECT.emit(tool).value
-    assert again["spec"]["tools"] == value["spec"]["tools"]
-    assert tool.description == (description if description.strip() else tool.name) and tool.tool_kind == "function"
 
 
 @pytest.mark.parametrize(

@@ -5,37 +5,16 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ferrule.definitions.compiler.read import read
-from ferrule.definitions.content.linkage import REFERRED_BY, apply_interface, apply_record
 from ferrule.definitions.dialects.agent_tool import DIALECT, kind_of
-from ferrule.model.document import Document, Source
-from ferrule.model.tool import FACT_NAMES, Tool, raw
+from ferrule.model.document import Source
+from ferrule.model.tool import FACT_NAMES
+from tests.definitions.dialects.agent_records import DECLARATION, INTERFACE, compiled, document
 from tests.definitions.dialects.test_oxp import values
 
-DECLARATION: dict[str, Any] = {
-    "schema_version": "0.2.0",
-    "tool_id": "tool_run",
-    "namespace": "local",
-    "name": "run",
-    "description": "Runs a command.",
-    "lifecycle": "available",
-    "tool_kind": "shell_command",
-    "input_contract": {"model_input_schema": {"type": "object", "properties": {"command": {"type": "string"}}}},
-}
-INTERFACE: dict[str, Any] = {
-    "schema_version": "0.2.0",
-    "interface_id": "i1",
-    "tool_id": "tool_run",
-    "is_read_only": "classifier:shell",
-    "is_destructive": True,
-    "classifier_input": "input.command",
-    "output_schema": {"type": "object"},
-}
 RECORDS: dict[str, dict[str, Any]] = {
     "declaration": DECLARATION,
     "interface": INTERFACE,
@@ -49,26 +28,6 @@ RECORDS: dict[str, dict[str, Any]] = {
     },
     "surface": {"schema_version": "0.2.0", "surface_id": "s1", "scope": "turn", "loaded_tools": []},
 }
-
-
-def document(value: Any) -> Document:
-    return read(Source("records.json", json.dumps(value).encode()))[0]
-
-
-def compiled(value: Any) -> Tool:
-    """The one tool of a list of records, with the records it refers to applied."""
-    text = document(value)
-    definitions, findings = DIALECT.definitions(text)
-    assert not findings
-    results = [DIALECT.compile(text, definition, "ws") for definition in definitions]
-    records = {(record.kind, record.record_id): record for result in results for record in result.records}
-    (tool,) = (tool for result in results for tool in result.tools)
-    payload = msgspec.json.decode(tool.payload)
-    for kind, key in REFERRED_BY.items():
-        record = records.get((kind, payload.get(key)))
-        if record is not None:
-            tool = apply_record(tool, kind, msgspec.json.decode(record.payload))
-    return tool
 
 
 @pytest.mark.parametrize("kind", RECORDS)
@@ -135,51 +94,6 @@ def test_annotations_relax_nothing() -> None:
     assert tool.facts.is_read_only is False
 
 
-def test_embedded_and_linked_interfaces_state_the_same() -> None:
-    embedded = compiled(DECLARATION | {"tool_interface": INTERFACE})
-    linked = compiled([DECLARATION | {"interface_ref": "i1"}, INTERFACE])
-    applied = apply_interface(compiled(DECLARATION), INTERFACE)
-    for tool in (embedded, linked, applied):
-        assert tool.facts.is_read_only == "classifier:shell"
-        assert "is_destructive" not in tool.inferred_facts and "strict" in tool.inferred_facts
-        assert tool.output_schema is not None
-
-
-def test_permission_profile_asks_for_approval_and_names_credentials() -> None:
-    tool = compiled(DECLARATION | {"permission_profile": {"approval_required": True, "credential_refs": ["ssh"]}})
-    assert tool.approval_required
-    assert tool.credentials is not None and bytes(tool.credentials) == b'["ssh"]'
-
-
-def test_export_is_four_complete_records() -> None:
-    records = DIALECT.emit(compiled(DECLARATION)).value
-    assert isinstance(records, list)
-    declaration, interface, execution, permission = records
-    assert [kind_of(record) for record in records] == ["declaration", *REFERRED_BY]
-    assert {record["schema_version"] for record in records} == {"0.2.0"}
-    assert interface["inferred_facts"] == list(FACT_NAMES)
-    assert declaration["interface_ref"] == interface["interface_id"]
-    assert (execution["execution_kind"], permission["risk_level"]) == ("shell", "high")
-
-
-def test_export_makes_up_no_record_that_lives_elsewhere() -> None:
-    emitted: Any = DIALECT.emit(compiled(DECLARATION | {"permission_profile_ref": "elsewhere"})).value
-    assert [kind_of(record) for record in emitted] == ["declaration", "interface", "execution_profile"]
-    assert emitted[0]["permission_profile_ref"] == "elsewhere"
-
-
-def test_internal_fields_are_listed_and_marked_on_export() -> None:
-    contract = {
-        "runtime_input_schema": {"properties": {"a": {"visibility": "internal"}, "b": {}, "c": {}}},
-        "internal_only_fields": ["b"],
-    }
-    records: Any = DIALECT.emit(compiled(DECLARATION | {"input_contract": contract})).value
-    exported = records[0]["input_contract"]
-    assert exported["internal_only_fields"] == ["b", "a"]
-    members = exported["runtime_input_schema"]["properties"]
-    assert [members[name].get("visibility") for name in "abc"] == ["internal", "internal", None]
-
-
 extras = st.dictionaries(st.text(min_size=1, max_size=6).map("x_".__add__), values, max_size=2)
 
 
@@ -206,24 +120,3 @@ def test_parse_emit_parse_is_stable_and_keeps_unknown_fields(
         again.inferred_facts,
         again.input_schema,
     )
-
-
-def test_a_tool_of_another_dialect_is_exported_whole() -> None:
-    tool = Tool(
-        tool_id="send-mail",
-        namespace="post",
-        name="send-mail",
-        description="Sends.",
-        lifecycle="available",
-        tool_kind="native_tool",
-        dialect="aml",
-        version="1.0.0",
-        owner="post",
-        inferred_facts=FACT_NAMES,
-        output_schema=raw({"type": "object"}),
-    )
-    emitted, losses, _ = DIALECT.emit(tool)
-    again = compiled(emitted)
-    assert (again.tool_id, again.version, again.inferred_facts) == ("send-mail", "1.0.0", FACT_NAMES)
-    assert [(loss.field, loss.instead, loss.rule) for loss in losses] == [("owner", "extension", "AT-278")]
-    assert again.owner == "post"

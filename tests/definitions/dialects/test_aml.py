@@ -10,26 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ferrule.definitions.compiler.read import read
 from ferrule.definitions.dialects.aml import DIALECT, compiled_tool
-from ferrule.model.document import Document, Issue, Source
+from ferrule.model.document import Issue, Source
 from ferrule.model.outline import AgentOutline, BrokenOutline, RoleOutline, ToolOutline
-from ferrule.model.tool import Compiled, SafetyFacts, Tool, raw
+from ferrule.model.tool import SafetyFacts, Tool
+from tests.definitions.dialects.aml_files import compiled, document
 from tests.definitions.rules.cases import HERE
 
 BASES = HERE / "bases"
 MAIL = (BASES / "tools" / "send-mail.tool.md").read_text(encoding="utf-8")
-
-
-def document(text: str, name: str = "tools/send-mail.tool.md") -> Document:
-    return read(Source(name, text.encode()))[0]
-
-
-def compiled(text: str, name: str = "tools/send-mail.tool.md") -> Compiled:
-    read_document = document(text, name)
-    (definition,), findings = DIALECT.definitions(read_document)
-    assert not findings
-    return DIALECT.compile(read_document, definition, "shop")
 
 
 def payload(tool: Tool) -> Any:
@@ -223,14 +212,6 @@ def test_an_agent_keeps_its_body_and_a_role_does_not() -> None:
     assert (record.kind, "body" in payload(record)) == ("role", False)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("path", sorted((BASES / "tools").glob("*.tool.md")), ids=lambda path: path.name)
-def test_an_emitted_tool_compiles_to_the_same(path: Any) -> None:
-    (tool,) = compiled(path.read_text(encoding="utf-8")).tools
-    text, losses, demands = DIALECT.emit(tool)
-    assert (losses, demands) == ((), ())
-    assert compiled(str(text)).tools == (tool,)
-
-
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12) | st.sampled_from(
     [
         "yes",
@@ -278,76 +259,3 @@ def test_parse_emit_parse_is_stable(default: Any, name: str, extra: Any, key: st
     (parsed,) = compiled(once).tools
     assert payload(parsed) == value
     assert DIALECT.emit(parsed).value == once
-
-
-def test_a_foreign_tool_is_emitted_with_a_report_of_losses() -> None:
-    tool = Tool(
-        tool_id="Shop.SendMail",
-        namespace="Shop",
-        name="Shop_SendMail",
-        description="Sends a mail.",
-        lifecycle="requires_setup",
-        tool_kind="function",
-        dialect="oxp",
-        version="1.0",
-        aliases=("mail",),
-        input_schema=raw({"properties": {"to": {"$ref": "#/x"}}}),
-        inferred_facts=tuple(SafetyFacts.__struct_fields__),
-        approval_required=True,
-        max_calls_per_run=2,
-    )
-    text, losses, demands = DIALECT.emit(tool)
-    value: Any = document(str(text)).value
-    assert (value["tool_id"], value["version"], value["status"]) == ("shop-sendmail", "0.1.0", "active")
-    assert (value["type"], value["approval_required"], value["max_calls_per_run"]) == ("action", True, 2)
-    assert value["interface"]["input"] == {"type": "object", "properties": {"to": {}}}
-    assert {loss.field: (loss.instead, loss.rule) for loss in losses} == {
-        "tool_id": ("extension", "AML-9"),
-        "namespace": ("extension", "AML-15"),
-        "name": ("extension", "AML-9"),
-        "version": ("extension", "AML-10"),
-        "title": ("extension", "AML-12"),
-        "aliases": ("extension", "AML-15"),
-        "owner": ("extension", "AML-12"),
-        "lifecycle": ("extension", "AML-11"),
-        "tool_kind": ("extension", ""),
-        "facts.is_open_world": ("extension", "AML-14"),
-        "inferred_facts": ("extension", "AML-14"),
-        "input_schema/type": ("extension", "AML-25"),
-        "input_schema/properties/to/$ref": ("extension", "AML-26"),
-        "output_schema": ("extension", "AML-23"),
-    }
-    assert [(found.rule, found.path) for found in demands] == [
-        ("AML-74", ("Shop.SendMail", "use_guidance")),
-        ("AML-37", ("Shop.SendMail", "transport")),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("facts", "expected"),
-    [
-        ({"is_read_only": True, "is_open_world": False}, "function"),
-        ({"is_read_only": True}, "retrieval"),
-        ({"is_read_only": False}, "action"),
-        ({"is_read_only": "classifier:x"}, "action"),
-        ({"requires_user_interaction": True}, "human"),
-    ],
-)
-def test_a_foreign_tool_gets_the_type_its_facts_allow(facts: dict[str, Any], expected: str) -> None:
-    tool = Tool(
-        tool_id="a",
-        namespace="n",
-        name="a",
-        description="",
-        lifecycle="retired",
-        tool_kind="function",
-        dialect="agent_tool",
-        facts=SafetyFacts(**facts),
-        inferred_facts=tuple(name for name in SafetyFacts.__struct_fields__ if name not in facts),
-        input_schema=raw(True),
-        output_schema=raw({"type": "array"}),
-    )
-    value: Any = document(str(DIALECT.emit(tool).value)).value
-    assert value["type"] == expected
-    assert value["interface"]["output"]["properties"]["value"] == {"type": "array"}
-    assert (value["tool_id"], value["status"], value["meta"]["description"]) == ("tool-a", "disabled", "a")

@@ -11,38 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ferrule.contracts.dialect import Definition
-from ferrule.definitions.compiler.read import read
 from ferrule.definitions.dialects.oxp import DIALECT
-from ferrule.model.document import Document, Source
+from ferrule.model.document import Source
 from ferrule.model.outline import ToolOutline
-from ferrule.model.tool import FACT_NAMES, SafetyFacts, Tool, raw
-
-TOOL: dict[str, Any] = {
-    "id": "Mail.GetUnread@1.2.0",
-    "name": "Mail_GetUnread",
-    "description": "Lists unread mail.",
-    "version": "1.2.0",
-    "input_schema": {"parameters": {"properties": {"box": {"type": "string", "description": "Mailbox."}}}},
-    "output_schema": {"type": "array"},
-    "requirements": {"secrets": [{"id": "MAIL_KEY"}], "region": "eu"},
-}
+from ferrule.model.tool import FACT_NAMES, SafetyFacts
+from tests.definitions.dialects.oxp_definitions import TOOL, compiled, document
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
     max_leaves=8,
 )
-
-
-def document(value: Any, name: str = "tools.json") -> Document:
-    return read(Source(name, json.dumps(value).encode()))[0]
-
-
-def compiled(value: Any) -> tuple[Tool, ...]:
-    text = document(value)
-    definitions, findings = DIALECT.definitions(text)
-    assert not findings
-    return tuple(tool for definition in definitions for tool in DIALECT.compile(text, definition, "ws").tools)
 
 
 @pytest.mark.parametrize(
@@ -145,30 +124,3 @@ def test_parse_emit_parse_is_stable_and_keeps_unknown_fields(inner: dict[str, An
     assert emitted == value
     assert not losses
     assert compiled(emitted) == first
-
-
-def test_a_tool_of_another_dialect_is_emitted_with_its_losses() -> None:
-    tool = Tool(
-        tool_id="send-mail",
-        namespace="my mail",
-        name="send-mail",
-        description="Sends.",
-        lifecycle="deprecated",
-        tool_kind="function",
-        dialect="aml",
-        version="1.0.0-rc.1",
-        owner="post",
-        approval_required=True,
-        inferred_facts=tuple(name for name in FACT_NAMES if name != "is_read_only"),
-        input_schema=raw({"$defs": {"a": {}}, "properties": {"to": {"$ref": "#/$defs/a"}, "x": True}}),
-    )
-    emitted, losses, _ = DIALECT.emit(tool)
-    assert isinstance(emitted, dict)
-    assert emitted["id"] == "my_mail.send_mail@1.0.0"
-    parameters = {"properties": {"to": {"description": "to"}, "x": {"description": "x"}}}
-    assert emitted["input_schema"]["parameters"] == parameters
-    told = {loss.field for loss in losses}
-    assert {"owner", "approval_required", "inferred_facts", "lifecycle", "version", "name", "title"} <= told
-    assert {"input_schema/$defs", "input_schema/properties/to/$ref", "input_schema/properties/x"} <= told
-    assert {loss.instead for loss in losses} == {"extension"}
-    assert compiled(emitted)[0].tool_id == "my_mail.send_mail"

@@ -14,7 +14,7 @@ from ferrule.definitions.formats.builtin import FORMATS
 from ferrule.definitions.formats.functions import FunctionList
 from ferrule.model.tool import raw
 from ferrule.schema.fitting import encode
-from tests.definitions.formats.test_functions import tool
+from tests.definitions.formats.shop import tool
 
 TOOL = tool("orders.refund")
 ARGUMENTS = {"order": "A-1"}

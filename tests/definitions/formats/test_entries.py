@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
-import msgspec
 import pytest
 
 from ferrule.contracts.format import WriteOptions
 from ferrule.definitions.formats.builtin import FORMATS
-from ferrule.definitions.formats.openai import CHAT, RESPONSES
+from ferrule.definitions.formats.openai import CHAT
 from ferrule.model.diagnostic import Severity
 from ferrule.model.native_definition import native_refs
 from ferrule.model.value import JsonValue
+from tests.definitions.formats.lists import BARE, CHAT_TOOL, FLAT, OLD_DECLARATION, SCHEMA
 
-SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"], "x-unknown": [1]}
-BARE = {"name": "get_weather", "description": "The weather of a city.", "parameters": SCHEMA}
-CHAT_TOOL = {"type": "function", "function": {**BARE, "strict": False, "x-inner": 1}, "x-outer": {"a": 1}}
-FLAT = {"type": "function", **BARE, "strict": None, "output_schema": {"type": "string"}, "allowed_callers": ["direct"]}
 CLAUDE = {
     "name": "get_weather",
     "description": "The weather of a city.",
@@ -32,14 +27,6 @@ DECLARATION = {
     "description": "The weather.",
     "parametersJsonSchema": SCHEMA,
     "behavior": "BLOCKING",
-}
-OLD_DECLARATION = {
-    "name": "get:weather.now",
-    "description": "The weather.",
-    "parameters": {
-        "type": "OBJECT",
-        "properties": {"days": {"type": "INTEGER", "nullable": True}, "tags": {"type": "ARRAY", "minItems": "1"}},
-    },
 }
 CONVERSE = {"toolSpec": {"name": "get_weather", "inputSchema": {"json": SCHEMA}, "strict": False, "x-new": 1}}
 MCP = {
@@ -119,39 +106,6 @@ def unwrapped(value: Any) -> list[Any]:
     return found
 
 
-def test_a_schema_in_the_older_words_of_gemini_is_read_as_json_schema() -> None:
-    reading = FORMATS.get("gemini").read([OLD_DECLARATION], "", {})
-    assert json.loads(bytes(reading.tools[0].tool.input_schema)) == {
-        "type": "object",
-        "properties": {"days": {"type": ["integer", "null"]}, "tags": {"type": "array", "minItems": 1}},
-    }
-
-
-def test_groups_of_functions_stay_groups() -> None:
-    group = {
-        "type": "namespace",
-        "name": "crm",
-        "description": "Customers.",
-        "tools": [FLAT, {**FLAT, "name": "other"}],
-    }
-    reading = RESPONSES.read([group, {**FLAT, "name": "third"}], "", {})
-    assert [native_refs(read.tool)[0].get("namespace") for read in reading.tools] == ["crm", "crm", None]
-    assert reading.tools[1].path == (0, "tools", 1)
-    assert RESPONSES.write([read.tool for read in reading.tools], WriteOptions()).value == [
-        group,
-        {**FLAT, "name": "third"},
-    ]
-
-
-def test_a_changed_tool_keeps_what_nobody_knows_of() -> None:
-    (read,) = CHAT.read(CHAT_TOOL, "", {}).tools
-    changed = msgspec.structs.replace(read.tool, description="Other words.")
-    (written,) = listed(CHAT.write([changed], WriteOptions()).value)
-    assert written["x-outer"] == {"a": 1}
-    assert written["function"]["x-inner"] == 1
-    assert written["function"]["description"] == "Other words."
-
-
 BROKEN: list[tuple[str, Any, tuple[str | int, ...]]] = [
     ("openai", 5, ()),
     ("openai", {"type": "function"}, ("name",)),
@@ -229,14 +183,4 @@ def test_nesting_without_end_is_an_answer_like_any_other() -> None:
     ]:
         reading = FORMATS.get(name).read([tool], "", {})
         assert not reading.tools
-        assert "nested too deeply" in reading.findings[0].message or "recursion" in reading.findings[0].message
-
-
-def test_a_function_without_parameters_takes_none() -> None:
-    for tool in (
-        {"type": "function", "function": {"name": "x"}},
-        {"type": "function", "function": {"name": "x", "parameters": None}},
-    ):
-        reading = CHAT.read([tool], "", {})
-        assert json.loads(bytes(reading.tools[0].tool.input_schema)) == {"type": "object", "properties": {}}
-        assert CHAT.write([reading.tools[0].tool], WriteOptions()).value == [tool]
+        assert "nested too deeply" in reading.findings[0].message

@@ -10,33 +10,10 @@ import pytest
 from ferrule.contracts.format import WriteOptions
 from ferrule.definitions.formats.builtin import FORMATS
 from ferrule.model.diagnostic import Severity
-from ferrule.model.tool import FACT_NAMES, ResourceExposure, SafetyFacts, Tool, raw
+from ferrule.model.tool import SafetyFacts, Tool, raw
+from tests.definitions.formats.shop import SCHEMA, tool, written
 
 NAMES = [name for name in FORMATS.names() if name != "openapi"]
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {"order": {"type": "string"}, "note": {"type": "string"}},
-    "required": ["order"],
-}
-
-
-def tool(name: str = "refund", **more: Any) -> Tool:
-    given: dict[str, Any] = {
-        "tool_id": f"shop.{name}",
-        "namespace": "shop",
-        "name": name,
-        "description": "Give money back.",
-        "lifecycle": "available",
-        "tool_kind": "function",
-        "dialect": "agent_tool",
-        "input_schema": raw(SCHEMA),
-        "inferred_facts": FACT_NAMES,
-    }
-    return Tool(**given | more)
-
-
-def written(name: str, *tools: Tool, **options: Any) -> Any:
-    return FORMATS.get(name).write(tools, WriteOptions(**options)).value
 
 
 def test_each_provider_gets_its_own_shape() -> None:
@@ -88,16 +65,6 @@ def test_tools_that_are_loaded_later_say_so_where_a_provider_knows_it() -> None:
     assert "defer_loading" not in json.dumps(written("openai", tool(), **later))
 
 
-def test_examples_that_fit_are_shown_to_claude() -> None:
-    examples = [{"order": "A-1"}, {"order": 5}, "nonsense", {"order": "A-2", "trace": "x"}, {"order": "A-1"}]
-    contract = {"examples": examples, "internal_only_fields": ["trace"]}
-    one = tool(payload=raw({"input_contract": contract}))
-    assert written("anthropic", one)[0]["input_examples"] == [{"order": "A-1"}]
-    by_schema = tool(input_schema=raw({**SCHEMA, "examples": [{"order": "B-1"}]}))
-    assert written("anthropic", by_schema)[0]["input_examples"] == [{"order": "B-1"}]
-    assert "input_examples" not in written("anthropic", tool())[0]
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_at_56_what_the_runtime_fills_in_is_shown_to_nobody(name: str) -> None:
     """AT-55, AT-56."""
@@ -130,57 +97,6 @@ def test_a_title_stands_in_for_a_description_that_is_missing() -> None:
     assert written("openai", one)[0]["function"]["description"] == "Refund an order"
     assert "description" not in written("bedrock", tool(description=""))["tools"][0]["toolSpec"]
     assert written("gemini", tool(description=""))[0]["functionDeclarations"][0]["description"] == "refund"
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_one_bad_tool_takes_none_of_the_others_with_it(name: str) -> None:
-    form = FORMATS.get(name)
-    old, new = tool("old", version="1.0.0"), tool("old", version="1.10.0", description="Newer.")
-    page = tool("page", exposed_as=ResourceExposure(uri="shop://page"))
-    writing = form.write([old, new, page, tool("fine")], WriteOptions())
-    assert [read.tool.description for read in form.read(writing.value, "", {}).tools] == ["Newer.", "Give money back."]
-    assert {finding.path for finding in writing.left_out} == {("shop.old",), ("shop.page",)}
-    assert all("is left out" in finding.message for finding in writing.left_out)
-
-
-def test_a_schema_that_cannot_be_said_leaves_out_its_tool_alone() -> None:
-    endless = {"type": "object", "properties": {"next": {"$ref": "#"}}, "required": ["next"]}
-    bad = tool("bad", input_schema=raw(endless))
-    for name in ("anthropic", "openai", "gemini", "ollama"):
-        writing = FORMATS.get(name).write([bad, tool("fine")], WriteOptions(is_strict=True))
-        reading = FORMATS.get(name).read(writing.value, "", {})
-        assert len(reading.tools) + len(writing.left_out) == 2
-        assert "fine" in {read.tool.name for read in reading.tools}
-
-
-def test_at_261_a_name_that_is_forbidden_is_changed_and_leads_back() -> None:
-    name = "orders.of.customers/" + "x" * 70
-    form = FORMATS.get("openai")
-    writing = form.write([tool(name)], WriteOptions())
-    (changed,) = writing.names
-    assert len(changed) == 64
-    assert form.read(writing.value, "", writing.names).tools[0].tool.name == name
-    assert [loss.put for loss in writing.losses if loss.field == "name"] == [changed]
-
-
-def test_mcp_tells_declared_facts_alone() -> None:
-    facts = SafetyFacts(is_read_only=True, is_destructive=False, is_open_world=False)
-    stated = tool(
-        facts=facts, inferred_facts=tuple(n for n in FACT_NAMES if n not in ("is_read_only", "is_open_world"))
-    )
-    assert written("mcp", stated)["tools"][0]["annotations"] == {"readOnlyHint": True, "openWorldHint": False}
-    assert "annotations" not in written("mcp", tool(facts=facts))["tools"][0]
-
-
-def test_mcp_carries_what_it_has_no_words_for_and_gives_it_back() -> None:
-    one = tool(
-        dialect="aml", version="2.0.0", owner="us", tags=("a",), payload=raw({"transport": {"type": "rest-api"}})
-    )
-    writing = FORMATS.get("mcp").write([one], WriteOptions())
-    back = FORMATS.get("mcp").read(json.loads(json.dumps(writing.value)), "elsewhere", {}).tools[0].tool
-    assert back == one
-    assert {loss.instead for loss in writing.losses} == {"extension"}
-    assert "aml.transport" in {loss.field for loss in writing.losses}
 
 
 def test_what_a_model_says_with_null_is_not_lost() -> None:

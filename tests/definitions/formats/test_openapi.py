@@ -18,58 +18,12 @@ from ferrule.model.native_definition import native_refs
 from ferrule.model.tool import Tool, raw
 from ferrule.schema.internal_fields import internal_fields
 from tests.definitions.dialects.tools import tools as native_tools
+from tests.definitions.formats.pets import PETS, read_back
 from tests.definitions.formats.tools import tools as made_up_tools
 
 quick = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 TOOLS = st.one_of(made_up_tools(), native_tools())
 
-A_PET = {"application/json": {"schema": {"$ref": "#/components/schemas/Pet"}}}
-NAMES = {"$ref": "#/components/schemas/Names"}
-PETS: dict[str, Any] = {
-    "openapi": "3.0.3",
-    "info": {"title": "Pet Store", "version": "1.2.0"},
-    "servers": [{"url": "https://pets.example.com/v1"}],
-    "paths": {
-        "/pets/{petId}": {
-            "parameters": [{"name": "petId", "in": "path", "required": True, "schema": {"type": "integer"}}],
-            "get": {
-                "operationId": "getPet",
-                "summary": "Get a pet",
-                "tags": ["pets"],
-                "parameters": [{"name": "fields", "in": "query", "explode": False, "schema": NAMES}],
-                "responses": {
-                    "200": {"description": "It.", "content": A_PET},
-                    "404": {"description": "No such pet."},
-                },
-                "security": [{"key": []}],
-                "x-audience": "public",
-            },
-        },
-        "/pets": {
-            "post": {
-                "description": "Adds a pet.",
-                "deprecated": True,
-                "requestBody": {"required": True, "content": A_PET},
-                "responses": {"201": {"description": "Added."}},
-            }
-        },
-    },
-    "components": {
-        "schemas": {
-            "Pet": {
-                "type": "object",
-                "properties": {
-                    "name": {"type": "string", "nullable": True, "example": "Rex"},
-                    "age": {"type": "integer", "minimum": 0, "exclusiveMinimum": True},
-                    "mother": {"$ref": "#/components/schemas/Pet"},
-                },
-                "required": ["name"],
-            },
-            "Names": {"type": "array", "items": {"type": "string"}},
-        },
-        "securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}},
-    },
-}  # fmt: skip
 
 CALLS_AN_API: dict[str, Any] = {
     "spec_version": "1.2",
@@ -107,11 +61,6 @@ CALLS_AN_API: dict[str, Any] = {
     },
     "use_guidance": {"use_when": ["a call ended"], "avoid_when": ["it was empty"], "side_effects": "A note is kept."},
 }
-
-
-def read_back(value: Any, names: Any = None) -> list[Tool]:
-    reading = FORMAT.read(json.loads(json.dumps(value)), "", names or {})
-    return [each.tool for each in reading.tools]
 
 
 @given(TOOLS, st.booleans())
@@ -174,14 +123,6 @@ def test_operations_come_back_as_they_were() -> None:
         "server_url": "https://pets.example.com/v1",
         "security_scheme_refs": ["key"],
     }
-
-
-def test_the_method_tells_facts_and_they_are_marked_as_inferred() -> None:
-    """AT-51."""
-    get, post = read_back(PETS)
-    assert get.facts.is_read_only is True and "is_read_only" in get.inferred_facts
-    assert post.facts.is_read_only is False and post.lifecycle == "deprecated"
-    assert (get.tool_kind, get.namespace, get.name) == ("openapi_operation", "pet-store", "getPet")
 
 
 def test_a_tool_that_calls_an_api_is_written_as_the_operation_it_calls() -> None:

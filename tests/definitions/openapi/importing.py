@@ -48,3 +48,9 @@ def body(schema: Any, media_type: str = "application/json", **rest: Any) -> dict
 def components(**schemas: Any) -> dict[str, Any]:
     """Components with schemas."""
     return {"components": {"schemas": schemas}}
+
+
+def member(schema: Any, version: str = "3.0.3", **root: Any) -> Any:
+    """What a schema becomes as a member of a body."""
+    made = one(body({"type": "object", "properties": {"a": schema}}), version=version, **root)
+    return made["interface"]["input"]["properties"]["a"]

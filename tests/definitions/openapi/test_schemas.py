@@ -2,67 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import pytest
-
-from ferrule.schema.validation.soundness import fits
 from ferrule.schema.walk import positions
-from tests.definitions.openapi.importing import body, bring_in, components, one
-
-
-def member(schema: Any, version: str = "3.0.3", **root: Any) -> Any:
-    """What a schema becomes as a member of a body."""
-    made = one(body({"type": "object", "properties": {"a": schema}}), version=version, **root)
-    return made["interface"]["input"]["properties"]["a"]
-
-
-@pytest.mark.parametrize(
-    ("version", "schema", "expected"),
-    [
-        ("3.0.3", {"type": "string", "nullable": True}, {"type": ["string", "null"], "description": "A."}),
-        (
-            "3.0.3",
-            {"type": "string", "enum": ["x"], "nullable": True},
-            {"type": ["string", "null"], "description": "A.", "enum": ["x", None]},
-        ),
-        (
-            "3.0.3",
-            {"type": "integer", "minimum": 1, "exclusiveMinimum": True},
-            {"type": "integer", "description": "A.", "exclusiveMinimum": 1},
-        ),
-        (
-            "3.1.0",
-            {"type": "integer", "exclusiveMinimum": 1},
-            {"type": "integer", "description": "A.", "exclusiveMinimum": 1},
-        ),
-        ("3.1.0", {"anyOf": [{"type": "string"}, {"type": "null"}]}, {"type": ["string", "null"], "description": "A."}),
-        ("3.1.0", {"type": "string", "examples": ["e"]}, {"type": "string", "description": 'Example: "e".'}),
-        ("3.0.3", {"type": "string", "format": "password"}, {"type": "string", "description": "A.", "sensitive": True}),
-        (
-            "3.0.3",
-            {"type": "string", "format": "byte"},
-            {"type": "string", "description": "A.", "contentEncoding": "base64"},
-        ),
-        ("3.0.3", {"type": "string", "format": "hostname"}, {"type": "string", "description": "The name of a host."}),
-        ("3.0.3", {"type": "string", "default": 3}, {"type": "string", "description": "A."}),
-        (
-            "3.0.3",
-            {"type": "string", "default": "d", "title": "Name"},
-            {"type": "string", "description": "Name.", "default": "d"},
-        ),
-        (
-            "3.0.3",
-            {"type": "array", "items": {"type": "integer"}, "uniqueItems": True},
-            {"type": "array", "description": "Each only once.", "items": {"type": "integer"}},
-        ),
-        ("3.0.3", {"type": "number", "minimum": 5, "maximum": 1}, {"type": "number", "description": "A."}),
-        ("3.0.3", {"type": "string", "pattern": "["}, {"type": "string", "description": "Pattern: `[`."}),
-        ("3.0.3", {"type": "date"}, {"description": "A."}),
-    ],
-)
-def test_keywords_become_those_of_aml(version: str, schema: Any, expected: Any) -> None:
-    assert member(schema, version) == expected
+from tests.definitions.openapi.importing import body, bring_in, components, member, one
 
 
 def test_all_of_is_merged() -> None:
@@ -79,29 +20,6 @@ def test_all_of_is_merged() -> None:
     made = member(both, **components(**parts))
     assert made["required"] == ["x", "y"] and made["description"] == "Both." and "additionalProperties" not in made
     assert made["properties"]["x"] == {"type": "string", "description": "X.", "minLength": 1, "maxLength": 5}
-
-
-def test_alternatives_are_told_apart_by_their_discriminator() -> None:
-    cat = {"type": "object", "properties": {"kind": {"type": "string"}, "lives": {"type": "integer"}}}
-    dog = {"type": "object", "properties": {"kind": {"type": "string", "enum": ["hound", "pug"]}}}
-    pets = {
-        "oneOf": [{"$ref": "#/components/schemas/Cat"}, {"$ref": "#/components/schemas/Dog"}],
-        "discriminator": {"propertyName": "kind", "mapping": {"hound": "#/components/schemas/Dog", "pug": "Dog"}},
-    }
-    made = member(pets, **components(Cat=cat, Dog=dog))
-    first, second = made["oneOf"]
-    assert first["properties"]["kind"]["const"] == "Cat" and first["required"] == ["kind"]
-    assert second["properties"]["kind"]["enum"] == ["hound", "pug"]
-
-
-def test_a_base_class_stands_for_its_heirs() -> None:
-    base = {"type": "object", "discriminator": {"propertyName": "t"}, "properties": {"t": {"type": "string"}}}
-    heir = {
-        "allOf": [{"$ref": "#/components/schemas/Base"}, {"type": "object", "properties": {"n": {"type": "integer"}}}]
-    }
-    made = member({"$ref": "#/components/schemas/Base"}, **components(Base=base, One=heir, Two=heir))
-    assert [branch["properties"]["t"]["const"] for branch in made["oneOf"]] == ["One", "Two"]
-    assert all("n" in branch["properties"] for branch in made["oneOf"])
 
 
 def test_recursion_is_unrolled_and_then_open() -> None:
@@ -124,20 +42,6 @@ def test_what_a_recursive_schema_demands_is_still_told_where_it_ends() -> None:
     for _ in range(3):
         made = made["properties"]["child"]
     assert made["required"] == ["name"] and list(made["properties"]) == ["name"]
-
-
-@pytest.mark.parametrize(
-    "schema",
-    [
-        {"nullable": True, "allOf": [{"$ref": "#/components/schemas/Size"}]},
-        {"nullable": True, "oneOf": [{"type": "integer"}, {"type": "boolean"}]},
-        {"$ref": "#/components/schemas/Size", "nullable": True},
-        {"nullable": True, "enum": ["a"]},
-    ],
-)
-def test_null_is_taken_where_the_document_says_so(schema: Any) -> None:
-    made = member(schema, **components(Size={"type": "string", "enum": ["s"]}))
-    assert fits(made, None)
 
 
 def test_read_only_members_are_not_sent_and_write_only_ones_do_not_come_back() -> None:

@@ -93,7 +93,7 @@ def test_null_is_said_beside_a_list_that_may_not_hold_it() -> None:
         {"long_enum": (1, 3)},
         {"allows_empty_texts": False},
     ],
-    ids=str,
+    ids=lambda rules: next(iter(rules)),
 )
 def test_a_list_that_cannot_be_sent_is_told_and_its_type_is_taken(rules: dict[str, Any]) -> None:
     assert enum({"enum": ["", "four"]}, **rules) == {"type": "string", "description": 'One of: "", "four"'}

@@ -9,7 +9,6 @@ from urllib.parse import quote
 import pytest
 
 from ferrule.errors import LedgerUnavailable
-from ferrule.servers.api.route import Router
 from ferrule.servers.asgi import Answer
 from ferrule.servers.console import endpoint as module
 from ferrule.servers.console.pages import PAGES
@@ -299,14 +298,6 @@ async def test_the_twin_of_a_page_is_an_address(tmp_path: Path) -> None:
         page = (await person.see('/inbox?x="><script>alert(1)</script>&format=html')).body.decode()
         assert "<script>alert" not in page
         assert 'href="/console/inbox?x=' in page
-
-
-def test_routes_of_pages_are_distinct() -> None:
-    seen = [(page.method, page.path) for page in PAGES]
-    assert len(seen) == len(set(seen))
-    for page in PAGES:
-        match = Router(PAGES).find(filled(page.path))
-        assert match is not None and page.method in match.routes, page.path
 
 
 def test_nothing_in_a_template_is_marked_safe_or_inline() -> None:

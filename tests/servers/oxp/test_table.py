@@ -43,7 +43,7 @@ def test_each_request_is_answered_as_the_protocol_says(served: Desk, case: Case)
 
 def test_every_requirement_of_the_server_is_shown_by_a_request_or_a_test() -> None:
     shown = {number for case in TABLE for number in re.findall(r"OXP-(\d+)", case.ids)}
-    for file in (*_HERE.glob("test_*.py"), *(ROOT / "tests" / "runtime" / "executors" / "oxp").glob("test_*.py")):
+    for file in (*_HERE.rglob("test_*.py"), *(ROOT / "tests" / "runtime" / "executors" / "oxp").glob("test_*.py")):
         if file.name != Path(__file__).name:
             shown |= set(re.findall(r"OXP-(\d+)", file.read_text()))
     assert not {str(number) for number in range(19, 51)} - shown

@@ -188,42 +188,6 @@ def test_records_of_an_earlier_version_stay_of_it() -> None:
     assert again[0]["input_contract"] == {"schema": {"type": "object"}}
 
 
-def test_what_somebody_writes_in_the_new_dialect_makes_it_the_tools_own(tmp_path: Path) -> None:
-    """A transport in a converted file is not lost on the way to a third dialect, and the first form is still known."""
-    made = to("aml", load([BASES / "oxp" / "weather.json"]))
-    (file,) = written(made, tmp_path).rglob("*.md")
-    transport = (
-        "transport: {type: mcp, url: 'https://mcp.example.com', tool_name: forecast, protocol_version: '2025-11-25', "
-        "credentials: {scheme: none}}\n"
-    )
-    file.write_text(
-        file.read_text(encoding="utf-8").replace("use_guidance:", transport + "use_guidance:"), encoding="utf-8"
-    )
-    (edited,) = load([file]).tools
-    assert edited.tool.dialect == "aml"
-    assert "aml.transport" in {loss.field for loss in convert([edited], "agent-tool", WriteOptions()).losses}
-    back = msgspec.json.decode(convert([edited], "oxp", WriteOptions(is_plain=True)).files["tools.oxp.json"])["tools"]
-    first = msgspec.json.decode((BASES / "oxp" / "weather.json").read_bytes())
-    del first["requirements"]  # what the transport says of credentials is newer
-    assert back == [first]
-
-
-def test_what_somebody_changes_between_is_kept(tmp_path: Path) -> None:
-    made = to("agent-tool", load([BASES / "tools" / "send-mail.tool.md"]))
-    file = written(made, tmp_path) / "tools.agent-tool.json"
-    text = file.read_text(encoding="utf-8")
-    file.write_text(text.replace('"title": "Send mail"', '"title": "Send a mail"'), encoding="utf-8")
-    files = to("aml", load([file])).files
-    assert list(files) == ["send-mail.tool.md"]
-    data = files["send-mail.tool.md"]
-    assert (
-        b'name: "Send a mail"' in data
-        and b"base_url" in data
-        and b"# Purpose" in data
-        and EXTENSION.encode() not in data
-    )
-
-
 def test_an_unknown_target_is_an_error_that_names_the_known_ones() -> None:
     with pytest.raises(SettingsError, match="agent-tool"):
         convert([], "cobol", WriteOptions())

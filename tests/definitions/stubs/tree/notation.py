@@ -98,3 +98,10 @@ def written(made: Type) -> str:
 
 def _json(value: object) -> str:
     return msgspec.json.encode(value).decode()
+
+
+def root_record(tree: TypeTree) -> Record:
+    """The record that a tree begins with."""
+    root = tree.declarations[0]
+    assert isinstance(root, Record)
+    return root

@@ -6,12 +6,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import ferrule
-from ferrule.servers.api.calls import tallies
-from ferrule.servers.api.calls.tallies import width_for
-from ferrule.servers.api.openapi import openapi
 from tests.driven import driven
 from tests.servers.api.api import NOBODY, api
 from tests.servers.stand import serving
@@ -32,26 +27,6 @@ async def test_calls_are_listed_newest_first_in_pages(tmp_path: Path) -> None:
             found += [call["invocation_id"] for call in page["items"]]
             address = page["next"]
         assert found == [parked, *reversed(made)]
-
-
-@driven
-async def test_calls_are_found_by_what_they_were(tmp_path: Path) -> None:
-    async with api(tmp_path) as here:
-        added = await here.called("ada", "add", {"a": 1, "b": 1})
-        failed = await here.called("ada", "fail")
-        other = await here.called("bob", "add", {"a": 1, "b": 1})
-
-        async def found(who: str, query: str) -> list[str]:
-            reply = await here.ask(who, "GET", f"/v1/invocations?{query}")
-            return [call["invocation_id"] for call in reply.json()["items"]]
-
-        assert await found("ada", "tool=add") == [added]
-        assert await found("ada", "tool=shop.fail&status=failed") == [failed]
-        assert await found("ada", "principal=bob") == []
-        assert await found("oda", "principal=bob") == [other]
-        assert await found("oda", "status=succeeded") == [other, added]
-        assert await found("oda", "tenant=acme") == []
-        assert await found("ada", f"cursor={10**15}") == [failed, added]
 
 
 @driven
@@ -100,115 +75,6 @@ async def test_queries_are_taken_strictly(tmp_path: Path) -> None:
             reply = await here.ask("ada", "GET", f"/v1/invocations?{query}")
             assert reply.status == 400, query
             assert reply.json()["code"] in ("invalid_query", "unknown_parameter")
-
-
-@driven
-async def test_calls_are_found_by_standing_words_and_time(tmp_path: Path) -> None:
-    """The numbers are long, so that no id of a call holds them by chance."""
-    async with api(tmp_path) as here:
-        added = await here.called("ada", "add", {"a": 410041, "b": 1})
-        failed = await here.called("ada", "fail")
-        parked = await here.called("ada", "pay", {"amount": 777000777})
-        refused = await here.called("bob", "pay", {"amount": "much"})
-
-        async def found(query: str, who: str = "oda") -> list[str]:
-            reply = await here.ask(who, "GET", f"/v1/invocations?{query}")
-            assert reply.status == 200, reply
-            return [call["invocation_id"] for call in reply.json()["items"]]
-
-        assert await found("standing=succeeded") == [added]
-        assert await found("standing=failed") == [refused, failed], "what does not fit its schema has failed, too"
-        assert await found("standing=failed&tool=fail") == [failed]
-        assert await found("standing=waiting") == await found("status=awaiting_approval") == [parked]
-        assert await found("standing=waiting&principal=bob") == await found("standing=unknown") == []
-        assert await found("words=777000777") == [parked]
-        assert await found("words=ADD%20410041") == [added]
-        assert await found("words=much%20pay") == [refused]
-        assert await found(f"words={failed}") == [failed]
-        assert await found(f"words={failed}", "bob") == await found("words=777000777", "bob") == []
-        assert await found("words=777000777", "ada") == [parked]
-        briefs = (await here.ask("oda", "GET", "/v1/invocations")).json()["items"]
-        middle = next(brief for brief in briefs if brief["invocation_id"] == failed)
-        assert await found(f"after={middle['seq']}") == [refused, parked]
-        later = next(brief for brief in briefs if brief["invocation_id"] == parked)["at"].replace("+", "%2B")
-        assert await found(f"since={later}") == [refused, parked]
-        assert await found("until=2020-01-01T00:00:00Z") == await found("since=2999-01-01") == []
-        by_id = {brief["invocation_id"]: brief for brief in briefs}
-        assert (by_id[added]["input"], by_id[added]["standing"]) == ('{"a": 410041, "b": 1}', "succeeded")
-        assert by_id[parked]["standing"] == "waiting"
-        for query in ("standing=fine", "since=yesterday", "until=", "after=0", "words="):
-            assert (await here.ask("ada", "GET", f"/v1/invocations?{query}")).status == 400, query
-
-
-@driven
-async def test_searching_tells_nobody_of_a_hidden_tool(tmp_path: Path) -> None:
-    """How a call of it really ended decides nothing about which searches find it: it is found like a call of no tool at all."""
-    async with api(tmp_path) as here:
-        hidden = await here.called("ada", "secret_tool")
-        nothing = await here.called("ada", "no_such_tool")
-        for query in ("", "standing=failed", "status=failed", "standing=refused", "status=blocked", "words=tool",
-                      "words=shop", "tool=secret_tool", "tool=shop.secret_tool", "standing=running"):  # fmt: skip
-            items = (await here.ask("ada", "GET", f"/v1/invocations?{query}")).json()["items"]
-            found = [call["invocation_id"] for call in items]
-            assert (hidden in found) == (nothing in found), query
-        tally = (await here.ask("ada", "GET", "/v1/invocations/tally")).json()
-        assert tally["ended"] == {"failed": 2}
-        whole = (await here.ask("oda", "GET", "/v1/invocations?tool=secret_tool")).json()["items"]
-        assert [call["invocation_id"] for call in whole] == [hidden]
-
-
-@driven
-async def test_calls_are_counted_for_those_who_may_see_them(tmp_path: Path) -> None:
-    async with api(tmp_path) as here:
-        for _ in range(3):
-            await here.called("ada", "add", {"a": 1, "b": 1})
-        await here.called("ada", "fail")
-        await here.called("ada", "pay", {"amount": 1})
-        await here.called("bob", "add", {"a": 1, "b": 1})
-        await here.called("ada of acme", "add", {"a": 1, "b": 1})
-
-        async def tally(who: str, query: str = "") -> tuple[dict[str, int], dict[str, int]]:
-            reply = (await here.ask(who, "GET", f"/v1/invocations/tally?{query}")).json()
-            assert reply["is_complete"]
-            over_time = [stretch["ended"] for stretch in reply["stretches"]]
-            assert sum(sum(ended.values()) for ended in over_time) == sum(reply["ended"].values())
-            return reply["ended"], reply["open"]
-
-        assert await tally("oda") == ({"succeeded": 5, "failed": 1}, {"waiting": 1})
-        assert await tally("ada") == ({"succeeded": 3, "failed": 1}, {"waiting": 1})
-        assert await tally("bob") == ({"succeeded": 1}, {})
-        assert await tally("oda of acme") == await tally("ada of acme") == ({"succeeded": 1}, {})
-        assert await tally("oda", "tool=add") == ({"succeeded": 5}, {})
-        assert await tally("oda", "principal=ada&tool=add") == ({"succeeded": 4}, {})
-        assert await tally("oda", "until=2020-01-02T00:00:00Z") == ({}, {"waiting": 1})
-        for query in ("standing=failed", "status=failed", "stretches=0", "since=x"):
-            assert (await here.ask("oda", "GET", f"/v1/invocations/tally?{query}")).status == 400
-    taken = {one["name"] for one in openapi()["paths"]["/v1/invocations/tally"]["get"]["parameters"]}
-    assert not taken & {"standing", "status"}, "calls are counted by how they stand"
-
-
-@driven
-async def test_a_count_says_when_it_is_not_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tallies, "_MOST_ROWS", 3)
-    monkeypatch.setattr(tallies, "_MOST_READ", 2)
-    async with api(tmp_path) as here:
-        for _ in range(5):
-            await here.called("ada", "add", {"a": 1, "b": 1})
-        for who, counted in (("oda", 3), ("ada", 2)):
-            tally = (await here.ask(who, "GET", "/v1/invocations/tally")).json()
-            assert not tally["is_complete"]
-            assert tally["ended"] == {"succeeded": counted}
-            assert tally["counted_since"] > tally["since"]
-
-
-def test_stretches_of_time_are_round() -> None:
-    hour = 3600 * 1_000_000
-    assert width_for(24 * hour, 96) == hour // 4
-    assert width_for(hour, 96) == hour // 60
-    assert width_for(7 * 24 * hour, 96) == 2 * hour
-    assert width_for(0, 96) == 1_000_000
-    for span in (1, hour, 24 * hour * 1000):
-        assert width_for(span, 10) * 10 >= span
 
 
 @ferrule.tool(read_only=True)

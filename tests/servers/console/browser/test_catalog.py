@@ -6,7 +6,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page
 
-from tests.servers.api.catalog.test_search import write
+from tests.servers.api.catalog.catalog_scene import write
 from tests.servers.console.browser.browser import browsing, person
 from tests.servers.stand import served
 

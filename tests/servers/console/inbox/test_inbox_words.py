@@ -1,14 +1,7 @@
-"""What the inbox says: differences, countdowns, people; and answers made from what was typed."""
+"""What the inbox says: differences, countdowns, people."""
 
 from __future__ import annotations
 
-from typing import Any
-
-import pytest
-
-from ferrule.app.views.evidence import Thing, thing_of
-from ferrule.servers.console.calls.call_words import known_as
-from ferrule.servers.console.inbox.inbox_answers import Unreadable, answer_form, answer_of
 from ferrule.servers.console.inbox.inbox_words import clock, decision, diff, left_out, listed, people, seconds_left
 
 
@@ -26,21 +19,6 @@ def test_only_lines_that_differ_are_marked() -> None:
 
 def test_a_comma_alone_is_no_difference() -> None:
     assert [row["kind"] for row in diff({"a": 1}, {"a": 1, "b": 2})] == ["", "", "add", ""]
-
-
-@pytest.mark.parametrize(
-    ("tool_id", "called", "shown"),
-    [
-        ("Delivery.BookCourier", "Delivery_BookCourier", "Delivery.BookCourier"),
-        ("Delivery.BookCourier", "Delivery.BookCourier", "Delivery.BookCourier"),
-        ("shop.refund_order", "refund_order", "refund_order"),
-        ("shop.refund_order", "give_back", "shop.refund_order"),
-        ("unknown:nothing", "nothing", "nothing"),
-        ("shop.add", "", "shop.add"),
-    ],
-)
-def test_a_tool_has_one_name_on_every_page(tool_id: str, called: str, shown: str) -> None:
-    assert known_as({"tool_id": tool_id, "tool_name": called}) == shown
 
 
 def test_a_very_long_input_is_cut_and_says_so() -> None:
@@ -63,72 +41,3 @@ def test_people_are_named_as_a_person_would() -> None:
     assert people([]) == "anyone who may approve"
     assert decision("approved", ["me"], "me", is_edited=True) == "approved by you, edited"
     assert decision("expired", [], "me") == "expired, nobody answered"
-
-
-@pytest.mark.parametrize(
-    ("value", "thing"),
-    [
-        ({"reason": "late", "customer_id": "c-1", "email": "x"}, Thing("customer_id", "c-1")),
-        ({"orderNumber": 7, "name": "x"}, Thing("orderNumber", "7")),
-        ({"id": "[REDACTED]", "email": "a@b.c"}, Thing("email", "a@b.c")),
-        ({"id": "a\u202eb", "note": "x"}, Thing("", "erase")),
-        ({"id": "x" * 81}, Thing("", "erase")),
-        ({"id": " x "}, Thing("", "erase")),
-        ({"id": True, "path": {"id": "y"}}, Thing("", "erase")),
-        ("text", Thing("", "erase")),
-        (None, Thing("", "erase")),
-    ],
-)
-def test_what_is_typed_names_the_thing_and_can_be_typed(value: Any, thing: Thing) -> None:
-    assert thing_of(value, "erase") == thing
-
-
-OBJECT = {
-    "type": "object",
-    "properties": {
-        "shelf": {"enum": ["A", 2]},
-        "copies": {"type": "integer"},
-        "price": {"type": "number"},
-        "is_new": {"type": "boolean"},
-        "note": {"type": "string"},
-    },
-    "required": ["shelf"],
-}
-
-
-def test_an_answer_has_the_types_of_its_schema() -> None:
-    sent = {"shelf": "2", "copies": "3", "price": "1.5", "is_new": "no", "note": ""}
-    form = {f"answer.{name}": [text] for name, text in sent.items()}
-    assert answer_of(OBJECT, form) == {"shelf": 2, "copies": 3, "price": 1.5, "is_new": False}
-
-
-@pytest.mark.parametrize("text", ["two", "1.5", "NaN", "Infinity", "1e999", "true", '"3"', "[" * 5000])
-def test_what_is_no_whole_number_is_refused(text: str) -> None:
-    with pytest.raises(Unreadable, match="copies must be a whole number"):
-        answer_of(OBJECT, {"answer.shelf": ["A"], "answer.copies": [text]})
-
-
-@pytest.mark.parametrize(
-    ("schema", "kind"),
-    [
-        ({}, "text"),
-        ({"type": "string"}, "text"),
-        ({"type": "string", "enum": ["a"]}, "single"),
-        ({"type": "boolean"}, "single"),
-        ({"type": "array"}, "json"),
-        ({"type": "object", "properties": {"a": {"type": "array"}}}, "json"),
-        ({"type": "object", "properties": {"a": True}}, "json"),
-        ({"type": "object", "properties": {"a": {"type": "string", "maxLength": "x"}}, "required": 7}, "fields"),
-        ({"type": "object"}, "json"),
-    ],
-)
-def test_any_schema_has_a_form(schema: dict[str, Any], kind: str) -> None:
-    assert answer_form(schema)["kind"] == kind
-
-
-def test_answers_without_fields_are_text_or_json() -> None:
-    assert answer_of({}, {"answer": ["{}"]}) == "{}"
-    assert answer_of({"type": "array"}, {"answer": ["[1]"]}) == [1]
-    assert answer_of({"type": "boolean"}, {"answer.": ["yes"]}) is True
-    with pytest.raises(Unreadable, match="not JSON"):
-        answer_of({"type": "array"}, {"answer": ["[1"]})

@@ -11,7 +11,7 @@ import ferrule
 from ferrule.app.custody.check import verify_file
 from ferrule.servers.console.oversight.audit import sentence, size
 from tests.driven import driven
-from tests.servers.api.oversight.test_audits import tampered
+from tests.servers.api.oversight.tampering import tampered
 from tests.servers.console.browsing import Person, signed_in, text_of
 from tests.servers.stand import Stand, serving
 

@@ -14,7 +14,7 @@ from ferrule.runtime.surface.catalogs import EmptyCatalog, JoinedCatalog
 from ferrule.servers.mcp.methods.listing import list_tools, lists_of
 from tests.servers.mcp.methods.views.test_names import tool
 from tests.servers.mcp.published import check
-from tests.servers.mcp.talking import REVISIONS, Failed, in_loop, talking
+from tests.servers.mcp.talking import REVISIONS, in_loop, talking
 
 LISTS = {
     ("tools/list", "tools"): "ListToolsResult",
@@ -73,39 +73,6 @@ async def test_pages_are_written_once(tmp_path: Path) -> None:
         assert await list_tools(client.server, await client.exchange(), asked) is second
 
 
-@pytest.mark.parametrize("cursor", ["x", "", "AAAA", "ä", "A" * 5000, 3, ["x"]])
-@in_loop
-async def test_a_forged_cursor_is_refused(tmp_path: Path, cursor: Any) -> None:
-    """MCP-167."""
-    async with talking(tmp_path, tools=tools(3), page_size=2) as client:
-        with pytest.raises(Failed) as failed:
-            await client.ask("tools/list", cursor=cursor)
-        assert failed.value.code == -32602
-
-
-@in_loop
-async def test_a_cursor_that_was_changed_is_refused(tmp_path: Path) -> None:
-    async with talking(tmp_path, tools=tools(3), page_size=2) as client:
-        cursor = (await client.ask("tools/list"))["nextCursor"]
-        for changed in (cursor[:-4], cursor + "AAAA", cursor[:10] + ("A" if cursor[10] != "A" else "B") + cursor[11:]):
-            with pytest.raises(Failed) as failed:
-                await client.ask("tools/list", cursor=changed)
-            assert failed.value.code == -32602
-
-
-@in_loop
-async def test_a_cursor_is_of_one_method_and_one_kind_of_caller(tmp_path: Path) -> None:
-    """MCP-168: not of another method, nor of another tenant."""
-    given = [*tools(3), *(_prompt(number) for number in range(3))]
-    async with talking(tmp_path, tools=given, page_size=2) as client:
-        cursor = (await client.ask("tools/list"))["nextCursor"]
-        for other, method in ((client, "prompts/list"), (client.named("eve", "elsewhere"), "tools/list")):
-            with pytest.raises(Failed) as failed:
-                await other.ask(method, cursor=cursor)
-            assert failed.value.code == -32602
-        assert (await client.named("somebody").ask("tools/list", cursor=cursor))["tools"][0]["name"] == "tool_2"
-
-
 def _prompt(number: int) -> Any:
     @ferrule.prompt(name=f"prompt_{number}")
     def prompt() -> str:
@@ -113,15 +80,6 @@ def _prompt(number: int) -> Any:
         return "hi"
 
     return prompt
-
-
-@in_loop
-async def test_a_cursor_outlives_the_process_that_gave_it(tmp_path: Path) -> None:
-    """MCP-168: any replica of the workspace goes on with it, after a restart, too."""
-    async with talking(tmp_path, tools=tools(5), page_size=2) as client:
-        cursor = (await client.ask("tools/list"))["nextCursor"]
-    async with talking(tmp_path, tools=tools(5), page_size=2) as client:
-        assert [one["name"] for one in (await client.ask("tools/list", cursor=cursor))["tools"]] == ["tool_2", "tool_3"]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ import pytest
 import ferrule
 from ferrule.contracts.executor import ExecutionFailed, Output
 from ferrule.model.failure import ERROR_CLASSES, MEANINGS, Stop, tool_error
-from ferrule.servers.mcp.wire.blocks import projected
 from ferrule.servers.mcp.wire.results import advice
 from tests.servers.mcp.published import check
 from tests.servers.mcp.talking import REVISIONS, Client, in_loop, talking
@@ -181,36 +180,6 @@ async def test_blocks_are_those_that_a_revision_knows(tmp_path: Path) -> None:
         assert oldest[2] == {"type": "audio", "data": PNG, "mimeType": "audio/wav", "annotations": {}}
         assert oldest[3]["resource"] == {"uri": "test://x", "mimeType": "text/plain", "text": "x"}
         assert oldest[4] == {"type": "text", "text": "y: test://y"}
-
-
-@pytest.mark.parametrize(
-    ("block", "shown"),
-    [
-        ({"type": "text", "text": "x", "empty": True, "origin": "hook"}, {"type": "text", "text": "x"}),
-        (
-            {"type": "image", "data": b"\x89PNG", "media_type": "image/png"},
-            {"type": "image", "data": PNG, "mimeType": "image/png"},
-        ),
-        ({"type": "image", "dropped": {"reason": "size"}}, None),
-        (
-            {"type": "resource", "resource": {"uri": "a:b", "blob": b"\x89PNG"}},
-            {"type": "resource", "resource": {"uri": "a:b", "blob": PNG}},
-        ),
-        ({"type": "resource", "resource": {"uri": "a:b"}}, None),
-        ({"type": "resource_link", "uri": "a:b"}, {"type": "resource_link", "uri": "a:b", "name": "a:b"}),
-        ({"type": "chart", "points": [1, 2], "raw": b"123"}, None),
-        ({"type": "text"}, None),
-    ],
-    ids=range(8),
-)
-def test_what_has_no_form_in_a_revision_is_told_as_text(block: dict[str, Any], shown: dict[str, Any] | None) -> None:
-    """MCP-142: no block is lost, and none is sent that a client would refuse."""
-    (found,) = projected([block], MODERN)
-    if shown is None:
-        assert found["type"] == "text"
-        assert block["type"] in found["text"]
-    else:
-        assert found == shown
 
 
 @in_loop

@@ -1,4 +1,4 @@
-"""Literals, comments and columns of Go, and names of files and packages."""
+"""Literals, comments and columns of Go."""
 
 from __future__ import annotations
 
@@ -8,13 +8,8 @@ from random import Random
 import msgspec
 import pytest
 
-from ferrule.contracts.language import Project, Service
-from ferrule.definitions.stubs.languages.go.language import LANGUAGE
-from ferrule.definitions.stubs.languages.go.names import safe_stem, support_names
 from ferrule.definitions.stubs.languages.go.project import module_file
-from ferrule.definitions.stubs.languages.go.surroundings import module_of
 from ferrule.definitions.stubs.languages.go.text import aligned, comment, json_literal, quoted
-from tests.definitions.stubs.languages.go.workbench import planned, tool_of
 from tests.definitions.stubs.languages.toolchains import gofmt
 
 _LINES = (
@@ -64,51 +59,6 @@ def test_random_comments_and_columns_are_left_alone_by_gofmt(tmp_path: Path) -> 
         lines += [*(f"\t{row}" for row in aligned(rows)), "}", ""]
     (tmp_path / "x.go").write_text("\n".join(lines[:-1]) + "\n")
     assert gofmt().run("-d", ".", cwd=tmp_path) == ""
-
-
-@pytest.mark.parametrize(
-    ("stem", "safe"),
-    [
-        ("get_weather", "get_weather"),
-        ("linux", "linux"),
-        ("get_windows", "get_windows_go"),
-        ("a_linux_amd64", "a_linux_amd64_go"),
-        ("x_test", "x_test_go"),
-        ("x_gen", "x_gen_go"),
-        ("x_go", "x_go_go"),
-    ],
-)
-def test_a_file_is_compiled_everywhere(stem: str, safe: str) -> None:
-    assert safe_stem(stem) == safe
-
-
-@pytest.mark.parametrize("name", ["aux", "con", "nul", "prn", "com1", "lpt9"])
-def test_no_file_is_called_what_windows_takes_for_something_else(name: str) -> None:
-    service = Service(name=name, interface="X", factory="NewX")
-    plan = planned([tool_of(name, {"type": "object"})], project=Project(name="x", version="1", services=(service,)))
-    parts = {part.partition(".")[0] for file in LANGUAGE.write(plan).files for part in file.path.split("/")}
-    assert name not in parts
-    assert any(part.startswith(name) for part in parts)
-
-
-@pytest.mark.parametrize(
-    ("module", "name", "path"),
-    [
-        ("books.example/clerk", "x", "books.example/clerk"),
-        ("", "Book shop", "book-shop"),
-        ("@scope/x", "x", "x"),
-        ("a//b", "x", "x"),
-        ("../x", "y", "y"),
-        ("fmt", "fmt", "fmt-tools"),
-        ("", "日本", "u26085-u26412"),
-    ],
-)
-def test_a_module_has_a_legal_path(module: str, name: str, path: str) -> None:
-    assert module_of(Project(name=name, version="1", module=module)) == path
-
-
-def test_names_of_support_files_are_known() -> None:
-    assert {"Optional", "InvalidJSON", "parts", "patternSet", "Serve", "sharedClient"} <= support_names()
 
 
 @pytest.mark.parametrize(

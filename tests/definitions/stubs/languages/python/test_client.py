@@ -16,11 +16,7 @@ from typing import Any
 import pytest
 
 from ferrule.access.keys import KEYS_FOLDER, OWNER_FILE
-from ferrule.definitions.stubs.languages.python.client import error_names
 from ferrule.definitions.stubs.languages.python.support import errors
-from ferrule.definitions.stubs.languages.python.support.answers import plain_value, typed_value
-from ferrule.definitions.stubs.languages.python.support.shapes import Codec, Types
-from ferrule.model.failure import ERROR_CLASSES
 from tests.cli.run import ferrule
 from tests.definitions.stubs.languages.live import Live, write_workspace
 from tests.definitions.stubs.languages.python.workbench import checked_by_mypy, ran, ruff_objects
@@ -223,21 +219,6 @@ def test_a_result_is_the_value_that_the_tool_gave(stubs: Stubs, tool: str, value
     assert (read, type(read)) == (value, type(value))
 
 
-def test_a_text_is_json_only_where_the_output_takes_nothing_else() -> None:
-    def state(text: str) -> dict[str, Any]:
-        return {"result": {"content": [{"type": "text", "text": text}]}}
-
-    number: Codec[Any] = Codec(Types('{"type": "integer"}', '{"A": {"kind": "alias", "shape": "int"}}'), "A")
-    assert typed_value(state("7"), number) == 7
-    with pytest.raises(errors.TransportError, match="must be integer"):
-        typed_value(state("x"), number)
-    assert plain_value(state("7")) == "7"
-    image = {"type": "image", "data": "", "mimeType": "image/png"}
-    assert plain_value({"result": {"content": [image]}}) == [image]
-    empty = {"type": "text", "text": "The tool gave nothing.", "empty": True}
-    assert plain_value({"result": {"content": [empty]}}) is None
-
-
 def test_errors_tell_what_may_be_done_again(stubs: Stubs) -> None:
     wrong = _error(stubs, stubs.client().live_greet(stubs.made("Greet", name=5)), "SchemaValidationFailedError")
     assert (wrong.is_retry_safe, wrong.is_retryable) == (True, False)
@@ -370,8 +351,3 @@ def test_a_client_that_nobody_closes_goes_without_a_word(stubs: Stubs, way: str)
 def test_clients_are_typed_and_formatted(stubs: Stubs) -> None:
     assert ruff_objects(stubs.folder) == ""
     assert checked_by_mypy(stubs.folder, "client") == (0, "")
-
-
-def test_there_is_an_error_for_each_class() -> None:
-    assert set(errors.BY_CLASS) == set(ERROR_CLASSES)
-    assert all(hasattr(errors, name) for name in error_names())

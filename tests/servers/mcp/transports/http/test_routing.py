@@ -8,7 +8,6 @@ import pytest
 
 import ferrule
 from ferrule.model.serving import LimitSettings, McpSettings, ServeSettings
-from ferrule.servers.mcp.wire.answer_forms import accepted_by, is_json
 from tests.servers.mcp.modern_client import KEY, VERSION, Modern, body, headers, meta, standing
 from tests.servers.stand import Stand
 
@@ -141,66 +140,6 @@ async def test_other_methods_of_http(
     stand = client.stand
     reply = await stand.ask(method, "/mcp", b"", given)
     assert (reply.status, reply.headers.get("allow")) == (status, allow)
-
-
-@pytest.mark.parametrize(
-    ("accept", "json", "events"),
-    [
-        (None, True, True),
-        ("", True, True),
-        ("*/*", True, True),
-        ("application/json, text/event-stream", True, True),
-        ("application/json", True, False),
-        ("text/event-stream", False, True),
-        ("application/*", True, False),
-        ("text/*", False, True),
-        ("text/plain", False, False),
-        ("application/json;q=0", False, False),
-        ("*/*, application/json;q=0", False, True),
-        ("*/*;q=0.1, text/*;q=0", True, False),
-        ("Application/JSON; charset=utf-8 ; q=0.5", True, False),
-        ("application/json;q=nonsense", True, False),
-    ],
-    ids=range(14),
-)
-def test_accept_is_read_as_it_is_meant(accept: str | None, json: bool, events: bool) -> None:
-    """MCP-40."""
-    assert accepted_by(None if accept is None else accept.encode())[:2] == (json, events)
-
-
-@pytest.mark.parametrize(
-    ("accept", "is_preferred"),
-    [
-        ("application/json, text/event-stream", False),
-        ("text/event-stream, application/json", True),
-        ("text/event-stream;q=0.5, application/json", False),
-        ("application/json;q=0.5, text/event-stream", True),
-        ("*/*", False),
-        ("text/event-stream, */*", False),
-        ("text/event-stream", False),
-        ("text/event-stream, application/json;q=0", False),
-    ],
-)
-def test_whoever_names_a_stream_first_prefers_it(accept: str, is_preferred: bool) -> None:
-    assert accepted_by(accept.encode()).prefers_events is is_preferred
-
-
-@pytest.mark.parametrize(
-    ("given", "taken"),
-    [
-        ("application/json", True),
-        ("application/json; charset=utf-8", True),
-        ("Application/JSON", True),
-        ("text/plain", False),
-        ("application/jsonp", False),
-        ("application/x-www-form-urlencoded", False),
-        (None, False),
-    ],
-    ids=range(7),
-)
-def test_only_json_is_read(given: str | None, taken: bool) -> None:
-    """MCP-41."""
-    assert is_json(None if given is None else given.encode()) is taken
 
 
 @stood

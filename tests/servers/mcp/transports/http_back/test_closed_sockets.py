@@ -15,7 +15,7 @@ TOOLS = '''
 import asyncio, pathlib, time
 import ferrule
 
-HERE = pathlib.(ROOT / "tests" / "servers" / "mcp")
+HERE = pathlib.Path(__file__).parent
 
 
 @ferrule.tool(read_only=True)

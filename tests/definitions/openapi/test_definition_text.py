@@ -1,0 +1,92 @@
+"""The definition file of a tool: what its operation says, and words for what OpenAPI does not say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ferrule.definitions.compiler.read import read
+from ferrule.definitions.openapi.definition_text import Surroundings, definition_text, owner_of, shown_whole
+from ferrule.definitions.openapi.drafts import Drafting
+from ferrule.model.document import Source
+from tests.definitions.openapi.importing import body
+from tests.definitions.openapi.operations import document_of, heading_of
+
+AROUND = Surroundings("Pets", "1.2.0", "shop", "2026-01-31")
+
+
+def written(
+    operation: dict[str, Any] | None = None, around: Surroundings = AROUND, **more: Any
+) -> tuple[dict[str, Any], str]:
+    """The front matter of a tool's file, and its whole text."""
+    document = document_of(operation, **{"servers": [{"url": "https://pets.example.com"}], **more})
+    drafting = Drafting(document)
+    heading = heading_of(document)
+    text = definition_text(drafting.draft(heading, drafting.name(heading)), around, {})
+    (found,) = read(Source("a.tool.md", text.encode()))
+    assert not found.issues and isinstance(found.value, dict)
+    return found.value, text
+
+
+def test_a_file_says_what_the_operation_says() -> None:
+    value, text = written({"operationId": "listPets", "summary": "List pets", "tags": ["a", "b", "a"]}, method="get")
+    assert (value["tool_id"], value["version"], value["status"], value["type"]) == (
+        "list_pets",
+        "1.2.0",
+        "active",
+        "retrieval",
+    )
+    assert value["meta"]["name"] == "List pets" and value["meta"]["tags"] == ["a", "b"]
+    assert "side_effects" not in value["use_guidance"]
+    assert "From `GET /pets` of Pets 1.2.0." in text
+
+
+@pytest.mark.parametrize(
+    ("operation", "more", "status"),
+    [
+        ({}, {}, "active"),
+        ({}, {"servers": []}, "draft"),
+        ({"deprecated": True}, {}, "deprecated"),
+    ],
+)
+def test_the_status_says_whether_a_tool_can_be_called(
+    operation: dict[str, Any], more: dict[str, Any], status: str
+) -> None:
+    value, _ = written(operation, **more)
+    assert value["status"] == status
+    assert ("last_updated" in value["meta"]) is (status == "deprecated")
+
+
+def test_a_version_that_is_no_release_becomes_the_first_one() -> None:
+    value, _ = written(around=AROUND._replace(api_version="v1-beta"))
+    assert value["version"] == "1.0.0"
+
+
+def test_a_tool_that_changes_something_says_so() -> None:
+    value, _ = written(method="delete")
+    assert value["use_guidance"]["side_effects"] == "Deletes data in Pets, which may not be undone."
+    assert value["x-ferrule"]["facts"]["is_destructive"] is True
+
+
+def test_an_example_of_what_is_sent_is_shown_below() -> None:
+    schema = {"type": "object", "properties": {"name": {"type": "string"}}}
+    _, text = written(body(schema, example={"name": "Rex"}))
+    assert '```json\n{"name": "Rex"}\n```' in text
+
+
+def test_long_values_are_shown_in_lines_or_not_at_all() -> None:
+    assert shown_whole({"a": "x" * 300}).startswith("{\n  ")
+    assert shown_whole({"a": "x" * 3000}) == ""
+
+
+@pytest.mark.parametrize(
+    ("info", "owner"),
+    [
+        ({"contact": {"name": " Pet\nteam "}}, "Pet team"),
+        ({"contact": {"name": " "}}, "pets"),
+        ({"contact": []}, "pets"),
+    ],
+)
+def test_the_owner_is_whom_the_document_names(info: dict[str, Any], owner: str) -> None:
+    assert owner_of(info, "pets") == owner

@@ -1,0 +1,81 @@
+"""Definitions are written in block style, and every YAML reader gets back what was written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+
+from ferrule.definitions.compiler.compose import compose_all
+from ferrule.definitions.compiler.read import split_front_matter
+from ferrule.definitions.openapi.front_matter import Memo, flow_of, line_of, mapping_lines, remembered, text_of, whole
+
+
+def lines_of(value: dict[str, Any]) -> list[str]:
+    lines: list[str] = []
+    mapping_lines(value, 0, lines, {})
+    return lines
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("Lists pets", "Lists pets"),
+        ("yes", '"yes"'),
+        ("1.0", '"1.0"'),
+        ("a: b", '"a: b"'),
+        ('say "a: b"', "'say \"a: b\"'"),
+        ("ends with a space ", '"ends with a space "'),
+        ("\x07", '"\\u0007"'),
+        ("\u2028", '"\\u2028"'),
+        ("", '""'),
+    ],
+)
+def test_a_text_is_quoted_only_where_it_must_be(text: str, written: str) -> None:
+    assert line_of(text) == written
+    assert yaml.safe_load(f"a: {written}") == {"a": text}
+
+
+def test_a_text_of_several_lines_stays_as_it_is() -> None:
+    assert text_of("one\n\n  two", 0) == "|-\n  one\n\n    two"
+    assert text_of(" begins with a space\ntwo", 0).startswith('"')
+    assert text_of("ends with a break\n", 0).startswith('"')
+
+
+@pytest.mark.parametrize("item", ["a, b", "[x]", "true", "plain", "it's", 3, 0.5, None, True])
+def test_a_value_in_a_list_on_one_line_is_read_as_it_was(item: Any) -> None:
+    assert yaml.safe_load(f"[{flow_of(item)}]") == [item]
+
+
+def test_a_mapping_of_everything_is_read_as_it_was() -> None:
+    value = {
+        "type": "object",
+        "empty": {},
+        "none": [],
+        "on": "off",
+        "words": ["x" * 100, "y" * 100],
+        "items": [{"a": 1, "b": {"c": [1, 2]}}, {}, [1], "text", None],
+        "say": "one\ntwo",
+        "2": -1.5,
+        "nested": {"type": "string", "description": "A: b."},
+    }
+    text = "\n".join(lines_of(value)) + "\n"
+    assert yaml.safe_load(text) == value
+    assert compose_all(text)[0].value == value
+
+
+def test_a_mapping_that_many_files_share_is_written_once_for_each_depth() -> None:
+    memo: Memo = {}
+    shared = {"type": "string"}
+    lines: list[str] = []
+    remembered(shared, 1, lines, memo)
+    remembered(shared, 1, lines, memo)
+    remembered(shared, 2, lines, memo)
+    assert lines == ["  type: string", "  type: string", "    type: string"]
+    assert len(memo) == 2
+
+
+def test_the_body_stands_below_the_front_matter() -> None:
+    assert split_front_matter(whole(["a: 1"], "# Notes\nHalf \ud800.\n")) == ("a: 1\n", "\n# Notes\nHalf \ufffd.\n")
+    assert whole(["a: 1"], " ") == "---\na: 1\n---\n"

@@ -1,0 +1,63 @@
+"""What tools in Go are given: settings, services, and how tools name them."""
+
+from __future__ import annotations
+
+import pytest
+
+from ferrule.contracts.language import Project, Service
+from ferrule.definitions.stubs.languages.go.surroundings import Surroundings, module_of
+from tests.definitions.stubs.languages.plans import MAIL, injected, plan_of, tool_plan
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "path"),
+    [
+        ("books.example/clerk", "x", "books.example/clerk"),
+        ("", "Book shop", "book-shop"),
+        ("@scope/x", "x", "x"),
+        ("a//b", "x", "x"),
+        ("../x", "y", "y"),
+        ("fmt", "fmt", "fmt-tools"),
+        ("", "日本", "u26085-u26412"),
+    ],
+)
+def test_a_module_has_a_legal_path(module: str, name: str, path: str) -> None:
+    assert module_of(Project(name=name, version="1", module=module)) == path
+
+
+def test_a_tool_is_given_what_its_definition_names_in_that_order() -> None:
+    tool = tool_plan(inject=injected("shop", "logger", "config.mail", "config", "not declared", "config.gone"))
+    around = Surroundings(plan_of(tool))
+    assert [(each.field, each.go, each.argument) for each in around.dependencies(tool)] == [
+        ("shop", "shop.Shop", "shopService"),
+        ("logger", "*slog.Logger", "logger"),
+        ("mail", "*config.MailConfig", "&cfg.Mail"),
+        ("config", "*config.Config", "cfg"),
+    ]
+
+
+def test_a_section_and_a_service_of_one_name_are_told_apart() -> None:
+    mail = Service(name="mail", interface="Mail", factory="NewMail")
+    project = Project(name="x", version="1", services=(mail,), sections=(MAIL,))
+    tool = tool_plan(inject=injected("config.mail", "mail"))
+    assert [each.field for each in Surroundings(plan_of(tool, project=project)).dependencies(tool)] == [
+        "mail",
+        "mailService",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "folder", "package"),
+    [("shop", "shop", "shop"), ("config", "config_", "config_"), ("makeIt", "make_it", "makeIt_")],
+)
+def test_a_service_has_a_package_that_hides_nothing(name: str, folder: str, package: str) -> None:
+    service = Service(name=name, interface="shop-thing", factory="")
+    (found,) = Surroundings(plan_of(project=Project(name="x", version="1", services=(service,)))).packages.values()
+    assert (found.folder, found.name, found.interface, found.factory) == (folder, package, "ShopThing", "NewShopThing")
+
+
+def test_settings_are_needed_only_where_somebody_uses_them() -> None:
+    bare = Project(name="x", version="1")
+    assert not Surroundings(plan_of(tool_plan(), project=bare)).needs_config
+    assert Surroundings(plan_of(tool_plan(inject=injected("config")), project=bare)).needs_config
+    assert Surroundings(plan_of()).needs_config

@@ -1,0 +1,57 @@
+"""What was generated into a folder is written down so that two people can merge it, and read back exactly."""
+
+from __future__ import annotations
+
+import pytest
+
+from ferrule.definitions.stubs.runs import FileNote, Names, Record, Run, Wish, decoded, encoded, normal, sha256_of
+from ferrule.errors import WorkspaceError
+
+GO = Run(
+    wish=Wish(language="go", tools=("shop.*",), agent="clerk"),
+    files={
+        "b.go": FileNote(standing="generated", sha256="ab", tool="shop.b"),
+        "a.go": FileNote(standing="yours", contract="12345678"),
+        "old.go": FileNote(standing="generated", is_orphan=True),
+    },
+    names={"shop.b": Names("b", "B")},
+    pending={"c.go": "cd"},
+)
+RUST = Run(wish=Wish(language="rust", kind="client"))
+RECORD = Record().with_run(RUST).with_run(GO)
+
+
+def test_a_record_is_read_as_it_was_written() -> None:
+    assert decoded(encoded(RECORD), "x") == RECORD
+    assert decoded(None, "x") == Record()
+
+
+def test_each_file_has_a_line_and_all_are_sorted() -> None:
+    lines = encoded(RECORD).decode().splitlines()
+    assert [line.split('"')[1] for line in lines if '"standing"' in line] == ["a.go", "b.go", "old.go"]
+    assert encoded(Record().with_run(GO).with_run(RUST)) == encoded(RECORD)
+
+
+def test_a_run_takes_the_place_of_the_one_before() -> None:
+    again = RECORD.with_run(Run(wish=GO.wish))
+    assert list(again.runs) == ["go/implementation", "rust/client"]
+    assert again.runs["go/implementation"].files == {}
+
+
+def test_files_of_other_runs_are_known_but_for_orphans() -> None:
+    assert RECORD.others("rust/client") == {path: ("go/implementation", GO.files[path]) for path in ("b.go", "a.go")}
+    assert RECORD.others("go/implementation") == {}
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [(b"{", "take it from version control"), (b"\xff", "cannot be read"), (b'{"format": 9, "runs": {}}', "format 9")],
+)
+def test_what_is_no_record_of_ours_is_refused(data: bytes, words: str) -> None:
+    with pytest.raises(WorkspaceError, match=words):
+        decoded(data, "the record")
+
+
+def test_line_ends_of_a_checkout_do_not_change_a_digest() -> None:
+    assert sha256_of(b"a\r\nb\r\n") == sha256_of(b"a\nb\n") != sha256_of(b"a\nb")
+    assert normal(b"a\rb\r\n") == b"a\rb\n"
