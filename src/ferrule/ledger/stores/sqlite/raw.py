@@ -197,7 +197,7 @@ class SqliteSource:
         with _reading():
             self._check_defined("journal")
             upper = 2**63 - 1 if last is None else last
-            where = "WHERE seq >= ? AND seq <= ?" if first or last is not None else "WHERE ?1 <= ?2"
+            where = "WHERE seq >= ? AND seq <= ?" if first or last is not None else "WHERE ? <= ?"
             # Not `yield from`: it would close the cursor when the reader stops early, after its connection perhaps.
             for row in self._execute(f"SELECT {COLUMNS} FROM journal {where} ORDER BY seq", first, upper):  # noqa: UP028
                 yield row

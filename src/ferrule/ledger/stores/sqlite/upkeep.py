@@ -133,7 +133,7 @@ class Upkeep:
 
     def kept_keys(self, seq: int) -> list[tuple[Any, ...]]:
         """The idempotency keys taken up to a row by calls that went on after it."""
-        return self.db.execute(f"SELECT * FROM idempotency k WHERE seq <= ?1 AND {_GOES_ON}", (seq,)).fetchall()
+        return self.db.execute(f"SELECT * FROM idempotency k WHERE seq <= :seq AND {_GOES_ON}", {"seq": seq}).fetchall()
 
     def used(self, run: str, tool_id: str) -> int:
         """A run's counter, as the table has it."""
@@ -142,7 +142,7 @@ class Upkeep:
 
     def remove_up_to(self, seq: int, runs: Sequence[tuple[str, str]]) -> None:
         """Delete rows up to a number, their keys, and the counters of these runs. Only while writing."""
-        self.db.execute(f"DELETE FROM idempotency AS k WHERE seq <= ?1 AND NOT {_GOES_ON}", (seq,))
+        self.db.execute(f"DELETE FROM idempotency AS k WHERE seq <= :seq AND NOT {_GOES_ON}", {"seq": seq})
         self.db.executemany("DELETE FROM runs WHERE run = ? AND tool_id = ?", runs)
         self.db.execute("DELETE FROM journal WHERE seq <= ?", (seq,))
 
@@ -175,7 +175,7 @@ class Upkeep:
 
 
 _GOES_ON = (
-    "EXISTS (SELECT 1 FROM journal j WHERE j.call = k.call AND j.call <> '' AND j.seq > ?1 "
+    "EXISTS (SELECT 1 FROM journal j WHERE j.call = k.call AND j.call <> '' AND j.seq > :seq "
     f"AND j.kind <> {kind_number('news')})"
 )
 """News after a call's end does not hold its key: without the rows that ended it, nobody could be given its result."""
