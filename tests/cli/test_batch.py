@@ -14,8 +14,6 @@ YAML = """
   arguments: {a: 1, b: 2}
 - [add, {a: 3, b: 4}]
 """
-LINES = '{"name": "add", "arguments": {"a": 1, "b": 2}}\n\n["add", {"a": 3, "b": 4}]\n'
-SUMS = [{"name": "add", "arguments": {"a": 1, "b": 2}}, ["add", {"a": 3, "b": 4}]]
 
 
 def batch(folder: Path, *words: str, stdin: str = "") -> Ran:
