@@ -5,32 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import ferrule
-from ferrule.app.lock.pinning import accept, review
-from ferrule.app.lock.reviews import Reviewed
-from ferrule.infra.lockfile.file import read_lock, write_lock
+from ferrule.app.lock.pinning import review
+from ferrule.infra.lockfile.file import read_lock
 from ferrule.infra.lockfile.oxp_tools import imported_oxp_tools
 from ferrule.model.result import Result
 from ferrule.workspace.workspace import Workspace
+from tests.app.lock.pinned import locked, workspace
 from tests.driven import driven
 from tests.infra.clouds.far import far
-from tests.runtime.executors.oxp.upstream import ALLOW, ECHO, Server, done
+from tests.runtime.executors.oxp.upstream import ECHO, Server, done
 from tests.servers.oxp.written import definition
-
-AT = "2026-01-01T00:00:00Z"
-
-
-def workspace(folder: Path, url: str, more: str = "") -> Workspace:
-    (folder / "ferrule.toml").write_text(
-        f'[network]\nallow = ["127.0.0.1"]\n[oxp.servers.up]\nurl = "{url}/oxp"\n{more}'
-    )
-    (folder / "policy.toml").write_text(ALLOW)
-    return Workspace.open(folder)
-
-
-async def locked(here: Workspace, *names: str) -> Reviewed:
-    found = await review(here, {})
-    write_lock(here.root, accept(found, "ada", AT, names or None, firsts=True))
-    return found
 
 
 @driven
