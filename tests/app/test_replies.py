@@ -12,7 +12,7 @@ import pytest
 import ferrule
 from ferrule.model.result import Result
 from tests.infra.clouds.amazon import KEYS, REGION, amazon
-from tests.runtime.executors.queue.test_sqs import Queues
+from tests.runtime.executors.queue.sqs_queues import Queues
 from tests.runtime.executors.queue.tools import eventually
 from tests.spec.scene import played
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from ferrule.definitions.content.linkage import apply_interface
+from ferrule.definitions.content.linkage import apply_record
 from tests.definitions.dialects.agent_records import DECLARATION, INTERFACE, compiled
 
 
 def test_embedded_and_linked_interfaces_state_the_same() -> None:
     embedded = compiled(DECLARATION | {"tool_interface": INTERFACE})
     linked = compiled([DECLARATION | {"interface_ref": "i1"}, INTERFACE])
-    applied = apply_interface(compiled(DECLARATION), INTERFACE)
+    applied = apply_record(compiled(DECLARATION), "interface", INTERFACE)
     for tool in (embedded, linked, applied):
         assert tool.facts.is_read_only == "classifier:shell"
         assert "is_destructive" not in tool.inferred_facts and "strict" in tool.inferred_facts

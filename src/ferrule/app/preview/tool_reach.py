@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -28,7 +28,6 @@ from ferrule.runtime.policy.records import PolicyRule
 from ferrule.runtime.surface.build import build_surface
 
 CallerKind = Literal["agent", "role", "surface", "anyone"]
-CALLER_KINDS: tuple[CallerKind, ...] = get_args(CallerKind)
 Access = Literal["allowed", "asks", "denied", "hidden"]
 _ANSWERS: dict[str, Access] = {"allow": "allowed", "ask": "asks", "deny": "denied"}
 _SOMEBODY = "somebody"

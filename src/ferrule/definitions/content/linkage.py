@@ -41,11 +41,6 @@ def ids_meant(kind: str, reference: str) -> tuple[str, ...]:
     return (reference, bare) if bare is not None else (reference, *(word + reference for word in words))
 
 
-def apply_interface(tool: Tool, interface: dict[str, Any]) -> Tool:
-    """The tool with what its interface states."""
-    return apply_record(tool, "interface", interface)
-
-
 def apply_record(tool: Tool, kind: str, record: dict[str, Any]) -> Tool:
     """The tool with what a linked record of this kind states; the record is kept in the payload."""
     payload: dict[str, Any] = msgspec.json.decode(tool.payload)

@@ -16,7 +16,7 @@ from ferrule.runtime.approval.key import ApprovalKey
 from ferrule.runtime.executors.queue.channel import Message
 from ferrule.runtime.executors.queue.sqs import SqsQueue
 from tests.infra.clouds.amazon import REGION
-from tests.runtime.executors.queue.sqs_queues import Queues as Queues
+from tests.runtime.executors.queue.sqs_queues import Queues
 from tests.runtime.executors.queue.tools import (
     account,
     calling,

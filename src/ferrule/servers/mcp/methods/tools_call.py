@@ -43,7 +43,6 @@ from ferrule.servers.mcp.wire.results import (
 METHOD = "tools/call"
 CALLS = "mcp calls"
 """What a surface's session keeps of the tools that were called on it."""
-_NOBODY: frozenset[str] = frozenset()
 NO_ARGUMENTS = msgspec.Raw(b"{}")
 
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from ferrule.access.keys import Access
+from ferrule.app.app import App
+from ferrule.contracts.receiver import Fate
 from ferrule.model.result import Pending, Result
 from ferrule.model.serving import ServeSettings
+from ferrule.servers.api.calls import approvals
 from ferrule.servers.auth.gate import gate_of
 from ferrule.servers.caller_limits import FairTurnstile
 from ferrule.servers.edge import Edge
@@ -53,6 +59,24 @@ async def test_a_token_answers_its_task_once(tmp_path: Path) -> None:
         assert (unfit.status, unfit.json()["code"]) == (404, "not_taken")
         assert (await sent(stand, {"token": token, "value": GOOD})).json() == {"fate": "taken"}
         assert isinstance(await stand.app.result(call), Result)
+        assert (await sent(stand, {"token": token, "value": GOOD})).json() == {"fate": "duplicate"}
+
+
+@driven
+async def test_no_answer_is_told_as_taken_before_anybody_knows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(approvals, "_PATIENCE_SECONDS", 0.0)
+    answer_callback = App.answer_callback
+
+    async def answer_slowly(*given: Any, **more: Any) -> Fate:
+        await asyncio.sleep(0.05)
+        return await answer_callback(*given, **more)
+
+    monkeypatch.setattr(App, "answer_callback", answer_slowly)
+    async with posted(tmp_path) as (stand, call, token):
+        unfit = await sent(stand, {"token": token, "value": {"verdict": "no"}})
+        assert (unfit.status, unfit.json()["code"]) == (404, "not_taken")
+        assert (await sent(stand, {"token": token, "value": GOOD})).json() == {"fate": "taken"}
+        await stand.app.result(call, wait=5)
         assert (await sent(stand, {"token": token, "value": GOOD})).json() == {"fate": "duplicate"}
 
 
