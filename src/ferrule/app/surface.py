@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Coroutine, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -35,6 +35,23 @@ _encode = msgspec.json.encode
 _OF_LANES = frozenset({"scope", "max_parallel_per_tool", "max_parallel_per_principal", "max_queued", "parallel_classes",
                        "resource_locks"})  # fmt: skip
 """What a batch cannot say for itself: other calls are meant, too."""
+
+
+class CallUnderWay:
+    """A call that has not ended: its id, and its outcome, to be awaited once."""
+
+    __slots__ = ("_outcome", "invocation_id")
+
+    def __init__(self, invocation_id: str, outcome: Coroutine[Any, Any, Result | Pending]) -> None:
+        self.invocation_id = invocation_id
+        self._outcome = outcome
+
+    def __await__(self) -> Generator[Any, Any, Result | Pending]:
+        return self._outcome.__await__()
+
+    def close(self) -> None:
+        """Throws the call away before anybody has awaited it."""
+        self._outcome.close()
 
 
 class SurfaceHandle:
@@ -82,8 +99,6 @@ class SurfaceHandle:
         `client`: what the calling client can be asked for, where it can be asked at all; see `answer`.
         `options`: all that can be said of one call, instead of the words before.
         """
-        app = self._app
-        session = self._session
         if idempotency_key or timeout_seconds is not None or native_call_id or retry_of or priority or client:
             options = CallOptions(
                 idempotency_key=idempotency_key,
@@ -93,33 +108,55 @@ class SurfaceHandle:
                 priority=priority,
                 client=client,
             )
+        outcome = self.start(name, arguments, options, wait=wait)
+        return outcome if isinstance(outcome, Result) else await outcome
+
+    def start(
+        self,
+        name: str,
+        arguments: dict[str, Any] | bytes | None = None,
+        options: CallOptions = NO_OPTIONS,
+        *,
+        wait: float | None = None,
+        listener: Callable[[Progress], None] | None = None,
+    ) -> Result | CallUnderWay:
+        """Start a call. Returns its result where nothing has to be waited for, else the call under way, to await once in a task.
+
+        `listener`: called with each progress record of the call, in order, in the event loop. Never raises for what a call
+        can go wrong with.
+        """
+        app, session = self._app, self._session
         try:
             written = arguments if type(arguments) is bytes else _encode({} if arguments is None else arguments)
         except (TypeError, ValueError, OverflowError, RecursionError) as error:
             stop = Stop("schema_validation_failed", f"the arguments cannot be written as JSON: {error}", "invalid_json")
-            return await self._stopped(self._planned(session, name, b"null", options), stop)
-        if session.generation != app.generation():
-            try:
-                session = await self.refresh()
-            except FerruleError as error:
-                return await self._stopped(self._planned(session, name, written, options), _unmade(error))
-        if app.services.live.is_closing:
-            call = self._planned(session, name, written, options)
-            return await self._stopped(call, stopped_by(call, Cancel("runtime_shutdown")))
+            call = self._planned(session, name, b"null", options)
+            return CallUnderWay(call.invocation_id, self._stopped(call, stop))
         call = self._planned(session, name, written, options)
-        ended = at_once(call, app.services)
+        if listener is not None:
+            app.services.live.add(call, app.services).listener = listener
+        if session.generation != app.generation():
+            return CallUnderWay(call.invocation_id, self._on_new_surface(call, wait))
+        return self._driven(call, wait)
+
+    def _driven(self, call: Call, wait: float | None) -> Result | CallUnderWay:
+        services = self._app.services
+        if services.live.is_closing:
+            return CallUnderWay(call.invocation_id, self._stopped(call, stopped_by(call, Cancel("runtime_shutdown"))))
+        ended = at_once(call, services) if call.live is None else None
         if isinstance(ended, Result):
             return ended
-        return await self._gone_on(run_call(call, app.services) if ended is None else ended, wait)
+        going = run_call(call, services) if ended is None else ended
+        return CallUnderWay(call.invocation_id, self._gone_on(going, wait))
 
-    def call_now(self, name: str, arguments: bytes) -> Result | Coroutine[Any, Any, Result | Pending] | None:
-        """Use a tool without waiting for anything. Gives its result, or what is left to be awaited of a call that has more to
-        it; None when nothing was done: then it is for `call`."""
-        app, session = self._app, self._session
-        if session.generation != app.generation() or app.services.live.is_closing:
-            return None
-        ended = at_once(self._planned(session, name, arguments, NO_OPTIONS), app.services)
-        return ended if ended is None or isinstance(ended, Result) else self._gone_on(ended)
+    async def _on_new_surface(self, call: Call, wait: float | None) -> Result | Pending:
+        """Carry on a call after making its surface anew: something it depends on has changed."""
+        try:
+            call.session = await self.refresh()
+        except FerruleError as error:
+            return await self._stopped(call, _unmade(error))
+        outcome = self._driven(call, wait)
+        return outcome if isinstance(outcome, Result) else await outcome
 
     async def _gone_on(
         self, ended: Awaitable[Result | Pending | Replay], wait: float | None = None

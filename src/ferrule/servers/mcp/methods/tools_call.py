@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ferrule.app.batches import BatchRun
-from ferrule.app.surface import SurfaceHandle
+from ferrule.app.surface import CallUnderWay, SurfaceHandle
 from ferrule.model.result import Pending, Result
 from ferrule.runtime.functions.runs import InlineRun
 from ferrule.runtime.pipeline.call import CallOptions
@@ -139,7 +139,7 @@ class Begun(NamedTuple):
 
     callee: Callee
     arguments: bytes
-    outcome: Result | Coroutine[Any, Any, Result | Pending]
+    outcome: Result | CallUnderWay
     leave: Callable[[], None]
     """Has to be called when it is over."""
 
@@ -161,16 +161,16 @@ def answered_at_once(
         return None
     is_over = True
     try:
-        outcome = surface.call_now(callee.name, arguments)
+        outcome = surface.start(callee.name, arguments)
         if type(outcome) is Result and outcome.error is None:
             return result_text(request_id, call_result(server, revision, outcome, callee.shape))
-        is_over = outcome is None
+        is_over = False
     except Exception as error:
         return failure(request_id, METHOD, error).text
     finally:
         if is_over:
             leave()
-    return None if outcome is None else Begun(callee, arguments, outcome, leave)
+    return Begun(callee, arguments, outcome, leave)
 
 
 async def finished(
