@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from functools import partial
 from typing import Any, NamedTuple
 
 import pytest
 from msgspec import UNSET
 
-from ferrule.app import surface as surface_handle
 from ferrule.contracts.executor import Context, ExecutionFailed, Output
 from ferrule.contracts.hook import HookOutput
 from ferrule.model.lifecycle import PHASES, TERMINAL
 from ferrule.model.result import Result
 from ferrule.runtime.functions import tool
-from ferrule.runtime.pipeline import run
 from ferrule.runtime.pipeline.phases import emit_terminal
+from tests.runtime.pipeline.replaced_phase import replace_phase
 from tests.runtime.surface.parts import Ready
 from tests.spec.scene import BERN, TRUSTED, TestHook, has_required, made, played, scene
 
@@ -178,13 +176,7 @@ def broken(monkeypatch: pytest.MonkeyPatch, phase: str) -> None:
     def crash(call: Any, services: Any) -> None:
         raise RuntimeError("a secret of ours")
 
-    def with_crash(phases: Any) -> Any:
-        return tuple((number, crash if PHASES[number] == phase else function) for number, function in phases)
-
-    monkeypatch.setattr(surface_handle, "at_once", lambda call, services: None)
-    monkeypatch.setattr(surface_handle, "run_call", partial(run.run_call, opening=with_crash(run.OPENING)))
-    for name in ("CLOSING", "NEVER_RAN", "FAILED"):
-        monkeypatch.setattr(run, name, with_crash(getattr(run, name)))
+    replace_phase(monkeypatch, phase, crash)
 
 
 @pytest.mark.parametrize("phase", PHASES[:12])
@@ -382,7 +374,6 @@ async def test_at_114_the_executor_gets_six_things_in_one_object() -> None:
 def test_at_115_a_result_is_mapped_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """AT-115: also when the call waited, and when its result is read again."""
     mapped: list[str] = []
-    number, original = run.CLOSING[0]
 
     def counting(call: Any, services: Any) -> Any:
         mapped.append(call.invocation_id)
@@ -396,7 +387,7 @@ def test_at_115_a_result_is_mapped_once(monkeypatch: pytest.MonkeyPatch) -> None
             await on.record(result)
             assert mapped == [result.invocation_id]
 
-    monkeypatch.setattr(run, "CLOSING", ((number, counting), *run.CLOSING[1:]))
+    original = replace_phase(monkeypatch, "map_result", counting)
     asyncio.run(main())
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -21,11 +21,10 @@ from ferrule.model.failure import Stop
 from ferrule.model.progress import Progress
 from ferrule.model.result import Pending, Result
 from ferrule.model.scheduling import DEFAULT_POLICY, QueueState, SchedulerPolicy
-from ferrule.runtime.pipeline.at_once import in_turn
 from ferrule.runtime.pipeline.call import NO_OPTIONS, Call, CallOptions, Replay, place_of
 from ferrule.runtime.pipeline.context_modifiers import apply_modifiers
+from ferrule.runtime.pipeline.drive import Outcome, drive, finish, let_go, stop_call
 from ferrule.runtime.pipeline.live import Cancel, Live
-from ferrule.runtime.pipeline.run import stop_call
 from ferrule.runtime.pipeline.services import Services
 from ferrule.runtime.pipeline.session import Session
 from ferrule.runtime.pipeline.supervise import stopped_by
@@ -187,7 +186,7 @@ class BatchRun:
         """Take places in call order, unless every call may overlap with every other anyway."""
         calls = self._planned
         prepared = {call.tool_name: session.prepared.get(call.tool_name) for call in calls}.values()
-        if all(known is not None and known.is_express and not known.is_alone for known in prepared):
+        if all(known is not None and known.route.turn == "beside" for known in prepared):
             return
         for number, call in enumerate(calls):
             if not self.needs[number] and number not in refused and self.policy.ordering_policy != "serial":
@@ -259,10 +258,10 @@ class BatchRun:
         live.waiter = None
         self._note_wait(self._planned[number])
 
-    def _carried(self, number: int, refused: Stop | None) -> Awaitable[Result | Pending | Replay]:
+    async def _carried(self, number: int, refused: Stop | None) -> Outcome:
         call = self._planned[number]
         stop = refused or self._hindrance(number)
-        return in_turn(call, self._services) if stop is None else self._stopped(call, stop)
+        return await (finish(drive(call, self._services)) if stop is None else self._stopped(call, stop))
 
     async def _stopped(self, call: Call, stop: Stop) -> Result | Replay:
         """End a call that does not begin. Its place is free at once, and its end is on record."""
@@ -271,10 +270,9 @@ class BatchRun:
             call.place = None
         call.prepared = call.session.find(call.tool_name)
         try:
-            return await uncancelled(stop_call(call, self._services, stop))
+            return await uncancelled(finish(stop_call(call, self._services, stop)))
         finally:
-            if call.live is not None:
-                self._services.live.remove(call.live)
+            let_go(call, self._services)
 
     def _waits_for(self, number: int) -> tuple[int, ...]:
         if self.policy.ordering_policy == "serial" and number:

@@ -24,11 +24,11 @@ from ferrule.model.result import Pending, Result
 from ferrule.model.surface import SurfaceRequest
 from ferrule.runtime.approval.check import expired, is_genuine, lapsed
 from ferrule.runtime.pipeline.call import Call, Park, Replay
+from ferrule.runtime.pipeline.drive import APPROVED, RECEIVED, drive, finish, stop_call
 from ferrule.runtime.pipeline.live import Cancel, Live
 from ferrule.runtime.pipeline.results.packing import answer_of
 from ferrule.runtime.pipeline.resumption import Past, past_of, revived, revived_to_end
 from ferrule.runtime.pipeline.rows import unknown_row
-from ferrule.runtime.pipeline.run import APPROVED, RECEIVED, run_call, stop_call
 from ferrule.runtime.pipeline.services import Services
 from ferrule.runtime.pipeline.session import Session
 from ferrule.runtime.pipeline.waiting import count_on, question
@@ -148,7 +148,7 @@ class Calls:
             call.secrets |= handed.secrets
         count_on(call, self._services, told, past.notes, past.request)
         is_received = past.request is not None and past.request.purpose == "input"
-        return await self.settled(await run_call(call, self._services, RECEIVED if is_received else APPROVED))
+        return await self.settled(await finish(drive(call, self._services, RECEIVED if is_received else APPROVED)))
 
     def _refuse_ended(self, past: Past) -> None:
         """Raises _KeyEnded for a call that came with a key which has ended meanwhile, and AccessError when nobody can tell."""
@@ -250,7 +250,7 @@ class Calls:
         if call.state == "needs_input":  # it had begun to run, and a person says how that ended
             call.has_run = answer is None or answer.verdict == "approve"
             call.enter("running")
-        outcome = await stop_call(call, self._services, stop)
+        outcome = await finish(stop_call(call, self._services, stop))
         return outcome if isinstance(outcome, Result) else None
 
     async def recover(self) -> list[str]:
@@ -302,14 +302,13 @@ class Calls:
         if place.open.state == "queued":
             message = f"{why}; its turn had not come, so nothing ran, and it can be called again"
             stop = Stop("execution_failed", message, "interrupted", recoverability="retry")
-            await stop_call(call, self._services, stop)
+            await finish(stop_call(call, self._services, stop))
             return
         call.has_run = True
         if call.prepared.traits.is_read_only:
             message = f"{why}; it only read, so it can be called again"
-            await stop_call(
-                call, self._services, Stop("execution_failed", message, "interrupted", recoverability="retry")
-            )
+            stop = Stop("execution_failed", message, "interrupted", recoverability="retry")
+            await finish(stop_call(call, self._services, stop))
         else:
             await self._ask_what_happened(call, place.open, why)
 

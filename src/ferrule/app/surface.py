@@ -10,7 +10,6 @@ import msgspec
 from ferrule.app.batches import Batch, BatchRun, CallRequest, Given, Update, request_of, requests_of
 from ferrule.app.progress import Cancellation, followed
 from ferrule.errors import BatchError, FerruleError, LedgerError
-from ferrule.infra.tasks import own_task
 from ferrule.model.decision import CLIENT_CHANNEL
 from ferrule.model.failure import Stop
 from ferrule.model.progress import Progress
@@ -19,10 +18,9 @@ from ferrule.model.scheduling import SchedulerPolicy
 from ferrule.model.surface import SearchResult, Surface, SurfaceRequest
 from ferrule.runtime.approval.inbox import OnRecorded
 from ferrule.runtime.pipeline.arguments.dry_check import Checked, check_call
-from ferrule.runtime.pipeline.at_once import at_once
 from ferrule.runtime.pipeline.call import NO_OPTIONS, RUNNING, Call, CallOptions, Replay
+from ferrule.runtime.pipeline.drive import Outcome, drive, let_go, stop_call
 from ferrule.runtime.pipeline.live import Cancel, Live
-from ferrule.runtime.pipeline.run import run_call, stop_call
 from ferrule.runtime.pipeline.session import Session
 from ferrule.runtime.pipeline.supervise import stopped_by
 from ferrule.runtime.surface.render import Rendering, render
@@ -143,11 +141,8 @@ class SurfaceHandle:
         services = self._app.services
         if services.live.is_closing:
             return CallUnderWay(call.invocation_id, self._stopped(call, stopped_by(call, Cancel("runtime_shutdown"))))
-        ended = at_once(call, services) if call.live is None else None
-        if isinstance(ended, Result):
-            return ended
-        going = run_call(call, services) if ended is None else ended
-        return CallUnderWay(call.invocation_id, self._gone_on(going, wait))
+        going = drive(call, services)
+        return going if isinstance(going, Result) else CallUnderWay(call.invocation_id, self._settle(going, wait))
 
     async def _on_new_surface(self, call: Call, wait: float | None) -> Result | Pending:
         """Carry on a call after making its surface anew: something it depends on has changed."""
@@ -158,11 +153,9 @@ class SurfaceHandle:
         outcome = self._driven(call, wait)
         return outcome if isinstance(outcome, Result) else await outcome
 
-    async def _gone_on(
-        self, ended: Awaitable[Result | Pending | Replay], wait: float | None = None
-    ) -> Result | Pending:
-        await own_task()
-        outcome = await ended
+    async def _settle(self, going: Outcome | Awaitable[Outcome], wait: float | None = None) -> Result | Pending:
+        """Awaits what becomes of a call. A duplicate gets the first call's answer; whoever wants to wait does."""
+        outcome = going if isinstance(going, Pending | Replay | Result) else await going
         return outcome if isinstance(outcome, Result) else await self._app.calls.settled(outcome, wait)
 
     def _planned(self, session: Session, name: str, written: bytes, options: CallOptions) -> Call:
@@ -180,9 +173,11 @@ class SurfaceHandle:
 
     async def _stopped(self, call: Call, stop: Stop) -> Result | Pending:
         """End a call that cannot even begin; that it was made is still on record."""
-        await own_task()
         call.prepared = call.session.find(call.tool_name)
-        return await self._app.calls.settled(await stop_call(call, self._app.services, stop))
+        try:
+            return await self._settle(stop_call(call, self._app.services, stop))
+        finally:
+            let_go(call, self._app.services)
 
     async def call_many(self, calls: Iterable[Given], *, wait: float | None = None, **policy: Any) -> Batch:
         """Use many tools. Gives their results in call order; reads run side by side, everything else in turn.

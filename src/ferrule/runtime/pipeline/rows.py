@@ -138,16 +138,25 @@ def surfaced_row(call: Call, services: Services) -> Entry:
     """While a call runs that would be recorded behind its answer, or waits for its turn, and takes long: so that others can see
     and cancel it."""
     is_queued = call.state == "queued"
-    _with_passed_over(call.phases, _SCHEDULE if is_queued else _EXECUTE)
+    _fill_in_skipped(call.phases, _SCHEDULE if is_queued else _EXECUTE)
     entry = started_row(call, services, is_counted=False, state="queued" if is_queued else "running")
     call.states, call.phases = [], []  # what happens from now on belongs to the next row
     return entry
 
 
-def _with_passed_over(phases: list[int], until: int) -> None:
-    """Put in the phases before one that had nothing to do: they end with the one before."""
-    last = phases[-1] if phases else 0
-    phases += [last >> 4 << 4 | number for number in range((last & 15) + 1, until)]
+def _fill_in_skipped(phases: list[int], until: int = 0) -> None:
+    """Puts in the opening phases that the call's plan left out, up to the last that ran or `until`: each ends with the one
+    before."""
+    opening = [code for code in phases if code & 15 <= _EXECUTE]
+    last = max(opening[-1] & 15 if opening else -1, until - 1)
+    if len(opening) == last + 1:
+        return
+    ends = {code & 15: code for code in opening}
+    at, filled = 0, []
+    for number in range(last + 1):
+        at = ends.get(number, at << 4) >> 4
+        filled.append(at << 4 | number)
+    phases[: len(opening)] = filled
 
 
 def parked_row(call: Call, services: Services, park: Park) -> Entry:
@@ -175,11 +184,10 @@ def parked_row(call: Call, services: Services, park: Park) -> Entry:
 def last_row(call: Call, services: Services) -> Entry:
     """When a call has ended. It closes the call in the ledger's tables."""
     call.phases.append((call.tick() - call.origin) << 4 | _EMIT_TERMINAL)
-    result, prepared = call.result, call.prepared
+    result = call.result
     assert result is not None
     if (
         call.is_plain_result
-        and prepared.is_express
         and call.recorded is None
         and call.key is None
         and not call.decisions
@@ -213,6 +221,8 @@ def unknown_row(call: Call, services: Services, park: Park) -> Entry:
 
 
 def _segment(call: Call, services: Services) -> Segment:
+    if call.recorded is None:  # rows after the first tell of what happened since, and nothing was left out then
+        _fill_in_skipped(call.phases)
     segment = Segment(call.prepared.header, call.created_at, call.phases, call.states, call.decisions)
     if call.mutations and call.new_mutations:
         segment.mutations = call.mutations[-call.new_mutations :]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Mapping
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import msgspec
 
@@ -20,7 +20,7 @@ from ferrule.model.decision import Ruling
 from ferrule.model.failure import BLOCK_CLASSES, Stop
 from ferrule.model.hints import nearest
 from ferrule.model.journal import Header, encode
-from ferrule.model.lifecycle import State
+from ferrule.model.lifecycle import PHASES, State
 from ferrule.model.native_definition import native_refs
 from ferrule.model.retry import NO_RETRIES, RetryPolicy, RetrySettings
 from ferrule.model.scheduling import DEFAULT_POLICY, Claim, ModifierPolicy, stricter
@@ -38,11 +38,24 @@ _FEW = 500
 """Among more names nobody looks for the nearest one: comparing takes time, and names come from callers."""
 
 DEFAULT_RETRIES = RetrySettings()
-_AROUND = frozenset({"pre_tool_use", "post_tool_use", "post_tool_use_failure"})
-"""Events that come before and after the tool; the others have a word in what is decided about a call."""
+_AFTER = frozenset({"post_tool_use", "post_tool_use_failure"})
+"""Events that come after the tool."""
 
 FindExecutor = Callable[[Tool], Executor | None]
 """The executor that can run a tool in this process."""
+
+
+class Route(msgspec.Struct, frozen=True, gc=False):
+    """How calls of one tool travel. It is chosen once, when the tool is prepared."""
+
+    idle: int = 0
+    """One bit for each phase that has nothing to do for a call without options: they are left out."""
+    turn: Literal["in_line", "beside", "alone"] = "in_line"
+    """How a call gets its turn: from the lane, or without a place in it where nothing is in the way (`beside` others, or
+    `alone`). Only calls that read, and that nobody counts, do without."""
+    in_place: Literal["always", "without_deadline", "never"] = "never"
+    """When its runner is awaited in the call's own task. Only one that reads and stops when it is told to: `always` where it
+    keeps to its deadline itself."""
 
 
 class Prepared(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -86,22 +99,9 @@ class Prepared(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     modifier_policy: ModifierPolicy | None = None
     """What its definition says about context modifiers."""
     retry: RetryPolicy = NO_RETRIES
-    is_plain: bool = False
-    """True when nothing has to be arranged before it runs, except its deadline: it only reads, and nobody counts its calls."""
-    is_direct: bool = False
-    """True when, besides, its runner can be awaited where it is: it stops when told to, says nothing, and is tried once."""
-    runs_in_place: bool = False
-    """True when it only reads and its runner keeps to its deadline itself: it needs no task of its own."""
-    is_express: bool = False
-    """True when, besides, nothing in it is to be checked, masked or decided per call."""
-    is_hooked: bool = False
-    """True when some hook wants to see its calls."""
+    route: Route = Route()
     hooks: Mapping[str, tuple[Hook, ...]] | None = None
-    """Those hooks, by their events, in order; None when they have to be asked for every call."""
-    may_slip: bool = False
-    """True when its calls may run without a place in the lane, where nothing is in the way."""
-    is_alone: bool = False
-    """True when, of those, nothing may run beside it."""
+    """The hooks that want to see its calls, by their events, in order; None when they have to be asked for every call."""
 
 
 UNRESOLVED = Prepared(entry=None, header=msgspec.Raw(b"\xc0"), tool_id="")
@@ -263,15 +263,11 @@ class Session:
         locks = lock_plan(said, tool.tool_id, self.lane.policy)
         claim = self._claim(tool, traits, locks, is_exclusive=_says(said, "requires_exclusive_context") is True)
         mask, preflight = Mask.of(tool), getattr(run, "preflight", None)
-        is_plain = traits.is_read_only and not self._is_limited(entry)
         hooks = _chosen(self._hooks, tool)
-        is_idle = (
-            mask is None and preflight is None and unready is None and hooks is not None and hooks.keys() <= _AROUND
-        )
         retry = retry_policy_of(said, self._retries) if support.retries else NO_RETRIES
         wants_context = getattr(run, "wants_context", True)
-        is_alone = claim is not None and self.lane.may_slip_alone(claim)
-        may_slip = is_alone or (claim is not None and self.lane.may_slip(claim))
+        is_checked = preflight is not None or unready is not None
+        is_uncounted_read = traits.is_read_only and not self._is_limited(entry)
         arguments, validates_output = _schemas(tool, traits)
         return Prepared(
             entry=entry,
@@ -297,15 +293,18 @@ class Session:
             is_exclusive=_says(said, "requires_exclusive_context") is True,
             modifier_policy=_modifier_policy(said),
             retry=retry,
-            is_plain=is_plain,
-            is_direct=is_plain and support.cancel and not wants_context and retry is NO_RETRIES,
-            runs_in_place=traits.is_read_only and support.cancel and getattr(run, "runs_in_place", False),
-            is_express=is_plain and is_idle and in_header is not None and entry.standing == "loaded" and may_slip,
-            may_slip=may_slip,
-            is_alone=is_alone,
+            route=Route(
+                _idle_phases(hooks, is_checked=is_checked, is_decided=in_header is not None),
+                self._turn_of(claim) if is_uncounted_read else "in_line",
+                _in_place(run, wants_context=wants_context) if traits.is_read_only and support.cancel else "never",
+            ),
             hooks=hooks,
-            is_hooked=bool(hooks),
         )
+
+    def _turn_of(self, claim: Claim | None) -> Literal["in_line", "beside", "alone"]:
+        if claim is not None and self.lane.may_slip_alone(claim):
+            return "alone"
+        return "beside" if claim is not None and self.lane.may_slip(claim) else "in_line"
 
     def _unchosen(self, entry: SurfaceEntry) -> Stop | None:
         """An agent with `tool_choice: none` shows its tools and calls none of them (AML-90)."""
@@ -406,6 +405,26 @@ def _chosen(hooks: tuple[Hook, ...], tool: Tool) -> dict[str, tuple[Hook, ...]] 
     except Exception:
         return None
     return found
+
+
+def _idle_phases(hooks: Mapping[str, tuple[Hook, ...]] | None, *, is_checked: bool, is_decided: bool) -> int:
+    """Says which phases have nothing to do for calls of a tool that say nothing but its arguments."""
+    if hooks is None:
+        return 0
+    idle = set() if is_checked else {"validate_values"}
+    if "pre_tool_use" not in hooks:
+        idle.add("pre_hooks")
+        if is_decided and "permission_decision" not in hooks:
+            idle.add("permission")
+        if hooks.keys().isdisjoint(_AFTER):
+            idle.add("post_hooks")
+    return sum(1 << PHASES.index(name) for name in idle)
+
+
+def _in_place(run: Run | None, *, wants_context: bool) -> Literal["always", "without_deadline", "never"]:
+    if getattr(run, "runs_in_place", False):
+        return "always"
+    return "never" if wants_context else "without_deadline"
 
 
 def _payload(tool: Tool) -> dict[str, Any]:

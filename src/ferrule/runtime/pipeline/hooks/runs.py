@@ -56,7 +56,7 @@ def chosen(call: Call, services: Services, event: HookEvent) -> Sequence[Hook]:
     """The hooks that want to see a call at an event, in order. By which name it was called makes no difference."""
     if event not in services.hook_events:
         return ()
-    if call.prepared.is_hooked and call.prepared.hooks is not None:
+    if call.prepared.hooks is not None:
         return call.prepared.hooks.get(event, ())
     tool_id, name = call.prepared.tool_id, name_of(call)
     found: list[Hook] = []

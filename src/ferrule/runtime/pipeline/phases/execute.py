@@ -22,7 +22,6 @@ from ferrule.runtime.pipeline.attempts import again, attempted
 from ferrule.runtime.pipeline.call import NO_OPTIONS, NO_STATE, RUNNING, Call, Detached, Park
 from ferrule.runtime.pipeline.live import Cancel, Live
 from ferrule.runtime.pipeline.services import Services
-from ferrule.runtime.pipeline.session import Prepared
 from ferrule.runtime.pipeline.supervise import (
     failed_stop,
     stopped_by,
@@ -66,14 +65,13 @@ def execute(call: Call, services: Services) -> Stop | Park | Awaitable[Stop | Pa
             return failed_stop(call, failed)
         return supervised(call, services, _live(call, services, context), again(call, services, context, failed))
     is_coroutine = type(output) is CoroutineType
-    if is_coroutine and prepared.is_direct and call.deadline is None:
-        if asyncio.current_task() is None:
-            return _begun_later(call, services, context, output)
-        return _begun(call, services, context, output)
     if is_coroutine or (type(output) not in _VALUES and isawaitable(output)):
-        is_in_place = prepared.runs_in_place or (
-            context is NO_CONTEXT and call.deadline is None and _only_reads(prepared)
-        )
+        in_place = prepared.route.in_place
+        is_in_place = in_place == "always" or (in_place == "without_deadline" and call.deadline is None)
+        if is_in_place and is_coroutine and context is NO_CONTEXT and prepared.retry is NO_RETRIES:
+            if asyncio.current_task() is None:
+                return _begun_later(call, services, context, output)
+            return _begun(call, services, context, output)
         live = _live(call, services, context)
         if is_in_place:
             return _in_place(call, services, live, output)
@@ -82,11 +80,6 @@ def execute(call: Call, services: Services) -> Stop | Park | Awaitable[Stop | Pa
     if type(output) is Output and output.stream is not None:
         return supervised(call, services, _live(call, services, context), _given(output))
     return taken(call, services, output)
-
-
-def _only_reads(prepared: Prepared) -> bool:
-    """True for a tool that only reads and stops when it is told to."""
-    return prepared.traits.is_read_only and prepared.support.cancel
 
 
 def _begun(

@@ -18,7 +18,7 @@ from ferrule.model.decision import Decision, Ruling, expiry
 from ferrule.model.failure import Stop
 from ferrule.runtime.pipeline.call import Call, Park
 from ferrule.runtime.pipeline.hooks.permission import decision_hooks, denied, request_hooks, with_hook_words
-from ferrule.runtime.pipeline.hooks.runs import finished, wants
+from ferrule.runtime.pipeline.hooks.runs import chosen, finished, wants
 from ferrule.runtime.pipeline.rows import clean_ruling
 from ferrule.runtime.pipeline.services import Services
 from ferrule.runtime.pipeline.session import Prepared
@@ -29,7 +29,7 @@ def permission(call: Call, services: Services) -> Stop | Park | Awaitable[Stop |
     prepared = call.prepared
     if prepared.told_by_header is not None and not call.hook_permission:
         call.permission_input = call.call_input
-        if not services.hooks or not wants(services, "permission_decision"):
+        if not services.hooks or not chosen(call, services, "permission_decision"):
             return None
         return _settle(call, prepared.told_by_header, services)
     call.permission_input = call.input

@@ -47,16 +47,15 @@ def schedule(call: Call, services: Services) -> Stop | Awaitable[Stop | Replay |
 
 def _slipped_in(call: Call, services: Services) -> bool:
     """True when the call runs right now, needs no place for it, and nothing has to be arranged."""
-    prepared, lane = call.prepared, call.session.lane
+    turn, lane = call.prepared.route.turn, call.session.lane
     if (
-        prepared.may_slip
-        and prepared.is_plain
+        turn != "in_line"
         and call.place is None
         and call.parent is None
         and call.recorded is None
         and call.options is NO_OPTIONS
         and services.records_behind
-        and (lane.slip_in_alone() if prepared.is_alone else lane.slip_in())
+        and (lane.slip_in_alone() if turn == "alone" else lane.slip_in())
     ):
         call.slipped = lane
         limit_time(call)
@@ -153,8 +152,6 @@ def _refused_key(call: Call, services: Services) -> Stop | None:
 def _started(call: Call, services: Services) -> Stop | Awaitable[Stop | Replay | None] | None:
     prepared = call.prepared
     limit_time(call)
-    if prepared.is_plain and call.options is NO_OPTIONS and call.recorded is None and services.records_behind:
-        return None
     if call.deadline is not None and asyncio.get_running_loop().time() >= call.deadline:
         return stopped_by(call, Cancel("timeout", "its time was over before it could begin"))
     stop = take(call)

@@ -1,4 +1,4 @@
-"""The quick way through: a tool that answers in its first step, and one that runs alone where nobody else is."""
+"""A tool's own plan records what the whole plan does; first steps of coroutines; calls that run without a place."""
 
 from __future__ import annotations
 
@@ -15,14 +15,13 @@ from ferrule.contracts.hook import HookInput, HookOutput
 from ferrule.infra.tasks import rest_of
 from ferrule.ledger.audit.records import invocation_record
 from ferrule.model.journal import Payload, phase_times
-from ferrule.model.lifecycle import PHASES
 from ferrule.model.result import Result
 from ferrule.model.scheduling import Claim, SchedulerPolicy
 from ferrule.runtime.hooks.function import hook
-from ferrule.runtime.pipeline import at_once as short_way
 from ferrule.runtime.scheduler.scheduler import Lane, Scheduler
 from ferrule.testing import memory_app
 from tests.runtime.pipeline.readers import at_once, breaks, soon
+from tests.runtime.pipeline.replaced_phase import replace_phase
 
 SAFE = Claim("look", "ann", is_concurrency_safe=True, is_read_only=True)
 READ = Claim("look", "ann", is_concurrency_safe=False, is_read_only=True)
@@ -250,10 +249,10 @@ HANDLES: list[Any] = []
 QUICK = (plain, tells, asks, large, changes, at_once, soon, breaks, waits, hurries)
 _UNLIKE = re.compile(r"inv_[0-9a-f]+|[0-9-]+T[0-9:.]+Z")
 LONG = (("native_call_id", "n1"),)
-"""What makes a call take the whole way."""
+"""What makes a call take the whole plan."""
 
 
-def test_nobody_can_tell_which_way_a_call_took() -> None:
+def test_a_tool_s_own_plan_and_the_whole_plan_leave_the_same_record() -> None:
     """AT-104, AT-107, AT-218: the same phases and states in the same order, the same payload, the same result."""
 
     async def go() -> None:
@@ -267,7 +266,7 @@ def test_nobody_can_tell_which_way_a_call_took() -> None:
                 ("hurries", {"a": 5}), ("hurries", {"a": 0}), ("hurries", {"a": "5"}), ("hurries", {"a": "0"}),
             ]  # fmt: skip
             for name, arguments in cases:
-                await surface.call(name, arguments)  # the first call of a tool prepares it, and takes the whole way
+                await surface.call(name, arguments)  # the first call of a tool prepares it, and takes the whole plan
                 short: Any = await surface.call(name, arguments)
                 whole: Any = await surface.call(name, arguments, **dict(LONG))  # type: ignore[arg-type]
                 values = [_UNLIKE.sub("", repr(getattr(each, "value", None))) for each in (short, whole)]
@@ -295,7 +294,9 @@ async def told(app: Any, result: Result) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize("phase", ["execute", "map_result", "persist_result"])
-def test_a_mistake_of_ours_on_the_short_way_is_an_ordinary_failure(monkeypatch: pytest.MonkeyPatch, phase: str) -> None:
+def test_a_mistake_of_ours_in_a_tool_s_own_plan_is_an_ordinary_failure(
+    monkeypatch: pytest.MonkeyPatch, phase: str
+) -> None:
     """AT-105, AT-245"""
 
     def crash(call: Any, services: Any) -> None:
@@ -304,12 +305,8 @@ def test_a_mistake_of_ours_on_the_short_way_is_an_ordinary_failure(monkeypatch: 
     async def go() -> None:
         async with memory_app(tools=QUICK) as app:
             surface = app.surface(principal="ann")
-            await surface.call("plain", {"a": 1})  # the first call of a tool prepares it, and takes the whole way
-            monkeypatch.setattr(short_way, phase, crash)
-            for name in ("_OPENING", "_CLOSING"):
-                known = getattr(short_way, name)
-                crashing = tuple((number, crash if PHASES[number] == phase else step) for number, step in known)
-                monkeypatch.setattr(short_way, name, crashing)
+            await surface.call("plain", {"a": 1})  # the first call of a tool prepares it, and takes the whole plan
+            replace_phase(monkeypatch, phase, crash)
             result: Any = await surface.call("plain", {"a": 1})
             assert result.error.error_class == "execution_failed" and "secret" not in repr(result)
             assert surface.session.lane.is_idle
@@ -371,14 +368,14 @@ def hooks_of(kind: str) -> list[Any]:
 
 @pytest.mark.parametrize("kind", ["quiet", "waits", "changes", "asks", "stops", "tells", "fails", "adds", "replaces"])
 @pytest.mark.parametrize("name", ["plain", "soon", "breaks"])
-def test_hooks_mean_the_same_on_either_way(kind: str, name: str) -> None:
+def test_hooks_mean_the_same_in_a_tool_s_own_plan_and_in_the_whole_plan(kind: str, name: str) -> None:
     """AT-144, AT-148, AT-150, AT-155, AT-158"""
 
     async def go() -> None:
         async with memory_app(tools=QUICK, hooks=hooks_of(kind)) as app:
             surface = app.surface(principal="ann")
             arguments = {"when": "at once"} if name == "breaks" else {"a": 3}
-            for _ in range(2):  # the first call of a tool prepares it, and takes the whole way
+            for _ in range(2):  # the first call of a tool prepares it, and takes the whole plan
                 short: Any = await surface.call(name, arguments)
             whole: Any = await surface.call(name, arguments, native_call_id="n1")
             assert type(short) is type(whole)

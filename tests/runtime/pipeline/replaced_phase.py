@@ -1,0 +1,32 @@
+"""Puts another function in the place of one phase, in every plan of the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from ferrule.app import recorded_calls
+from ferrule.model.lifecycle import PHASES
+from ferrule.runtime.pipeline import drive
+
+
+def replace_phase(monkeypatch: pytest.MonkeyPatch, phase: str, replacement: Callable[[Any, Any], Any]) -> Any:
+    """Replaces a phase for calls that come from now on. Returns the function that stood there."""
+    number = PHASES.index(phase)
+
+    def swap(phases: Any) -> Any:
+        return tuple((each, replacement if each == number else function) for each, function in phases)
+
+    original = dict([*drive.OPENING, *drive.CLOSING])[number]
+    for name in ("OPENING", "CLOSING", "_FAILED", "_NEVER_RAN"):
+        monkeypatch.setattr(drive, name, swap(getattr(drive, name)))
+    for name in ("WHOLE", "APPROVED", "RECEIVED", "_JUDGED_AGAIN"):
+        plan = getattr(drive, name)
+        changed = drive.Plan(swap(plan.opening), swap(plan.closing))
+        monkeypatch.setattr(drive, name, changed)
+        if hasattr(recorded_calls, name):
+            monkeypatch.setattr(recorded_calls, name, changed)
+    monkeypatch.setattr(drive, "_plans", {})
+    return original
