@@ -134,24 +134,22 @@ class SurfaceHandle:
         if listener is not None:
             app.services.live.add(call, app.services).listener = listener
         if session.generation != app.generation():
-            return CallUnderWay(call.invocation_id, self._on_new_surface(call, wait))
-        return self._driven(call, wait)
-
-    def _driven(self, call: Call, wait: float | None) -> Result | CallUnderWay:
-        services = self._app.services
-        if services.live.is_closing:
+            return CallUnderWay(call.invocation_id, self._start_on_new_surface(call, wait))
+        if app.services.live.is_closing:
             return CallUnderWay(call.invocation_id, self._stopped(call, stopped_by(call, Cancel("runtime_shutdown"))))
-        going = drive(call, services)
+        going = drive(call, app.services)
         return going if isinstance(going, Result) else CallUnderWay(call.invocation_id, self._settle(going, wait))
 
-    async def _on_new_surface(self, call: Call, wait: float | None) -> Result | Pending:
-        """Carry on a call after making its surface anew: something it depends on has changed."""
+    async def _start_on_new_surface(self, call: Call, wait: float | None) -> Result | Pending:
+        """Starts a call after making its surface again: something that it depends on has changed."""
         try:
             call.session = await self.refresh()
         except FerruleError as error:
             return await self._stopped(call, _unmade(error))
-        outcome = self._driven(call, wait)
-        return outcome if isinstance(outcome, Result) else await outcome
+        services = self._app.services
+        if services.live.is_closing:
+            return await self._stopped(call, stopped_by(call, Cancel("runtime_shutdown")))
+        return await self._settle(drive(call, services), wait)
 
     async def _settle(self, going: Outcome | Awaitable[Outcome], wait: float | None = None) -> Result | Pending:
         """Awaits what becomes of a call. A duplicate gets the first call's answer; whoever wants to wait does."""

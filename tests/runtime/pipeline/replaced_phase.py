@@ -15,12 +15,14 @@ from ferrule.runtime.pipeline import drive
 def replace_phase(monkeypatch: pytest.MonkeyPatch, phase: str, replacement: Callable[[Any, Any], Any]) -> Any:
     """Replaces a phase for calls that come from now on. Returns the function that stood there."""
     number = PHASES.index(phase)
+    original = (*drive.OPENING, *drive.CLOSING)[number]
 
     def swap(phases: Any) -> Any:
-        return tuple((each, replacement if each == number else function) for each, function in phases)
+        return tuple(tuple(replacement if part is original else part for part in each) for each in phases)
 
-    original = dict([*drive.OPENING, *drive.CLOSING])[number]
-    for name in ("OPENING", "CLOSING", "_FAILED", "_NEVER_RAN"):
+    monkeypatch.setattr(drive, "OPENING", tuple(replacement if each is original else each for each in drive.OPENING))
+    monkeypatch.setattr(drive, "CLOSING", tuple(replacement if each is original else each for each in drive.CLOSING))
+    for name in ("_FAILED", "_NEVER_RAN"):
         monkeypatch.setattr(drive, name, swap(getattr(drive, name)))
     for name in ("WHOLE", "APPROVED", "RECEIVED", "_JUDGED_AGAIN"):
         plan = getattr(drive, name)
@@ -28,5 +30,5 @@ def replace_phase(monkeypatch: pytest.MonkeyPatch, phase: str, replacement: Call
         monkeypatch.setattr(drive, name, changed)
         if hasattr(recorded_calls, name):
             monkeypatch.setattr(recorded_calls, name, changed)
-    monkeypatch.setattr(drive, "_plans", {})
+    monkeypatch.setattr(drive, "_of_tools", {})
     return original

@@ -55,7 +55,7 @@ def test_failures_in_a_row_open_it_and_one_call_closes_it() -> None:
     assert refused(breakers).retry_after == 1.0, "the others hear soon what the one finds"
     breakers.ended("bank", None, ticket)
     assert breakers.state("bank") == "closed"
-    assert not breakers
+    assert not breakers.failing
     assert admitted(breakers) == 0
 
 
@@ -126,7 +126,7 @@ def test_it_can_be_turned_off() -> None:
     breakers, _ = made(failures=0)
     for _ in range(100):
         breakers.ended("bank", FAILED, admitted(breakers))
-    assert not breakers
+    assert not breakers.failing
 
 
 def test_only_so_many_keys_are_kept() -> None:
@@ -190,7 +190,7 @@ class Circuit(RuleBasedStateMachine):
 
     @invariant()
     def nobody_is_shut_out_for_ever(self) -> None:
-        breaker = self.breakers._breakers.get("bank")
+        breaker = self.breakers.failing.get("bank")
         assert breaker is None or breaker.until is None or breaker.until <= self.clock.now + 100
 
 

@@ -40,32 +40,29 @@ class Breaker:
 class Breakers:
     """The breakers of a process. `clock` gives seconds and never goes back."""
 
-    __slots__ = ("_breakers", "_clock", "_seconds", "_threshold", "_tickets")
+    __slots__ = ("_clock", "_seconds", "_threshold", "_tickets", "failing")
 
     def __init__(self, settings: RetrySettings, clock: Callable[[], float]) -> None:
         self._threshold = settings.breaker_failures
         self._seconds = settings.breaker_seconds
         self._clock = clock
-        self._breakers: OrderedDict[str, Breaker] = OrderedDict()
+        self.failing: OrderedDict[str, Breaker] = OrderedDict()
+        """Those of keys that have failed. While it is empty nothing needs to be asked, or told about successes."""
         self._tickets = 0
 
-    def __bool__(self) -> bool:
-        """False when no key has failed: then nothing needs to be asked or told about successes."""
-        return bool(self._breakers)
-
     def __len__(self) -> int:
-        return len(self._breakers)
+        return len(self.failing)
 
     def state(self, key: str) -> BreakerState:
         """How a key stands."""
-        breaker = self._breakers.get(key)
+        breaker = self.failing.get(key)
         if breaker is None or breaker.until is None:
             return "closed"
         return "half_open" if breaker.probe or self._clock() >= breaker.until else "open"
 
     def admit(self, key: str) -> Stop | int:
         """A ticket to hand to `ended`, or the refusal while the key is left alone."""
-        breaker = self._breakers.get(key)
+        breaker = self.failing.get(key)
         if breaker is None or breaker.until is None:
             return 0
         now = self._clock()
@@ -81,7 +78,7 @@ class Breakers:
         self, key: str, error_class: ErrorClass | None, ticket: int = 0, *, retry_after: float | None = None
     ) -> None:
         """How an admitted attempt ended; None for a success."""
-        breaker = self._breakers.get(key)
+        breaker = self.failing.get(key)
         if breaker is not None and breaker.until is not None:
             if ticket and ticket == breaker.probe:
                 self._judge(key, breaker, error_class, retry_after)
@@ -90,12 +87,12 @@ class Breakers:
             return
         if error_class not in COUNTED:
             if breaker is not None:
-                del self._breakers[key]
+                del self.failing[key]
             return
         if breaker is None:
-            breaker = self._breakers[key] = Breaker()
-            if len(self._breakers) > MOST_KEYS:
-                self._breakers.popitem(last=False)
+            breaker = self.failing[key] = Breaker()
+            if len(self.failing) > MOST_KEYS:
+                self.failing.popitem(last=False)
         breaker.failures += 1
         if breaker.failures >= self._threshold:
             self._open(breaker, retry_after)
@@ -108,7 +105,7 @@ class Breakers:
             breaker.failures += 1
             self._open(breaker, retry_after)
         else:
-            del self._breakers[key]
+            del self.failing[key]
 
     def _open(self, breaker: Breaker, retry_after: float | None) -> None:
         asked = retry_after if retry_after is not None and retry_after > self._seconds else self._seconds

@@ -190,9 +190,10 @@ class Call(msgspec.Struct, gc=False):
 
     def enter(self, state: State) -> None:
         """Go on to a state. Raises IllegalTransition."""
-        code = _MOVES[self.state].get(state)
-        if code is None:
-            check_transition(self.state, state)
+        try:
+            code = _MOVES[self.state][state]
+        except KeyError:
+            check_transition(self.state, state)  # raises, unless the call is there already
             return
         self.state = state
         self.states.append((self.tick() - self.origin) << 5 | code)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Coroutine
+from collections.abc import Awaitable, Coroutine, Iterable
 from contextlib import suppress
 from typing import NamedTuple, TypeAlias, TypeVar
 
@@ -57,108 +57,104 @@ from ferrule.runtime.pipeline.session import UNRESOLVED
 from ferrule.runtime.pipeline.supervise import BY_ITSELF, stopped_by
 from ferrule.runtime.pipeline.waiting import number_waiting, tell_waiting
 
-OPENING: tuple[tuple[int, Opening], ...] = (
-    (0, resolve_tool),
-    (1, parse_schema),
-    (2, check_schema_loaded),
-    (3, validate_values),
-    (4, prepare_observable_input),
-    (5, pre_hooks),
-    (6, permission),
-    (7, schedule),
-    (8, execute),
+OPENING: tuple[Opening, ...] = (
+    resolve_tool,
+    parse_schema,
+    check_schema_loaded,
+    validate_values,
+    prepare_observable_input,
+    pre_hooks,
+    permission,
+    schedule,
+    execute,
 )
-CLOSING: tuple[tuple[int, Closing], ...] = (
-    (9, map_result),
-    (10, post_hooks),
-    (11, persist_result),
-    (12, emit_terminal),
-)
+CLOSING: tuple[Closing, ...] = (map_result, post_hooks, persist_result, emit_terminal)
+_EXECUTE, _MAP_RESULT, _LAST = (PHASES.index(name) for name in ("execute", "map_result", "emit_terminal"))
+_BUSY = frozenset({PHASES.index("resolve_tool"), PHASES.index("parse_schema"), _EXECUTE})
+"""Phases that always have something to do."""
 
 
 class Plan(NamedTuple):
-    """The phases that calls go through, in order."""
+    """The phases that calls go through, in order, each with its number."""
 
-    opening: tuple[tuple[int, Opening], ...] = OPENING
-    closing: tuple[tuple[int, Closing], ...] = CLOSING
+    opening: tuple[tuple[int, Opening, bool], ...]
+    """And whether its end is noted. A phase that may be idle leaves no time in the plan of a tool; rows fill it in."""
+    closing: tuple[tuple[int, Closing], ...]
 
 
-WHOLE = Plan()
+def _plan(numbers: Iterable[int] = range(len(PHASES)), *, notes_all: bool = True) -> Plan:
+    """Makes the plan of some phases."""
+    chosen = tuple(numbers)
+    return Plan(
+        tuple((number, OPENING[number], notes_all or number in _BUSY) for number in chosen if number <= _EXECUTE),
+        tuple((number, CLOSING[number - _MAP_RESULT]) for number in chosen if number >= _MAP_RESULT),
+    )
+
+
+WHOLE = _plan()
 """Every phase: right for every call."""
-APPROVED = Plan(tuple(OPENING[number] for number in (0, 1, 6, 7, 8)))
+APPROVED = _plan((0, 1, 6, 7, 8, 9, 10, 11, 12))
 """For an answered call: everything that could have changed meanwhile, and nothing that ran already."""
-RECEIVED = Plan((OPENING[0], OPENING[7], OPENING[8]))
+RECEIVED = _plan((0, 7, 8, 9, 10, 11, 12))
 """For a call whose tool waited for somebody."""
-_JUDGED_AGAIN = Plan(OPENING[6:])
+_JUDGED_AGAIN = _plan(range(6, 13))
 """For a call whose approval lapsed while it waited for its turn."""
-_NEVER_RAN = CLOSING[2:]
-_FAILED = CLOSING[1:]
+_NEVER_RAN = WHOLE.closing[2:]
+_FAILED = WHOLE.closing[1:]
+_of_tools: dict[int, Plan] = {}
+"""The plans of tools, by their idle phases."""
 
-_STEPS = (Stop, Park, Replay, Detached, Again)
-_BUSY = frozenset({0, 1, 8})
-"""Phases that always have something to do. Another one that had nothing to wait for shares its time with the one before."""
-_LAST = 12
-_EXECUTE = 8
-T = TypeVar("T", bound=Result | Pending | Replay)
 StepTaken: TypeAlias = Stop | Park | Replay | Detached | Again
-_log = logging.getLogger("ferrule.pipeline")
-_plans: dict[int, Plan] = {}
-
+_STEPS = (Stop, Park, Replay, Detached, Again)
 Outcome: TypeAlias = Result | Pending | Replay
 """What becomes of a call: it has ended, waits in the ledger, or is another one's duplicate."""
+T = TypeVar("T", bound=Outcome)
+_log = logging.getLogger("ferrule.pipeline")
 
 
 def drive(call: Call, services: Services, plan: Plan | None = None) -> Outcome | Awaitable[Outcome]:
     """Carries one call to its terminal result, or parks it until somebody answers.
 
     Returns the outcome where no phase has to wait, else what to await for it, in a task. Without a plan the call takes the
-    phases that its tool needs; whoever reads the record finds all thirteen in it.
+    phases that its tool needs, and all of them when it says more than its arguments; its record has all thirteen.
     """
-    going: Outcome | Awaitable[Outcome] | None = None
-    try:
-        stop = None if call.live is None else _take_up(call)
-        going = _advance(call, services, plan or _plan_for(call)) if stop is None else _take_step(call, services, stop)
-        return going
-    finally:
-        if going is None or going.__class__ in _OUTCOMES:
-            let_go(call, services)
-
-
-_OUTCOMES = frozenset({Result, Pending, Replay})
-
-
-def _plan_for(call: Call) -> Plan:
-    """Finds the phases that a call's tool needs. A call that says more than its arguments goes through all of them."""
-    prepared = call.session.prepared.get(call.tool_name)
-    if prepared is None or call.options is not NO_OPTIONS:
-        return WHOLE
-    idle = prepared.route.idle
-    plan = _plans.get(idle)
+    if call.live is not None and (stop := _take_up(call)) is not None:
+        return _take_step(call, services, stop)
     if plan is None:
-        opening = tuple(each for each in OPENING if not idle >> each[0] & 1)
-        plan = _plans[idle] = Plan(opening, tuple(each for each in CLOSING if not idle >> each[0] & 1))
+        prepared = call.session.prepared.get(call.tool_name)
+        if prepared is None or call.options is not NO_OPTIONS:
+            plan = WHOLE
+        else:
+            idle = prepared.route.idle
+            plan = _of_tools.get(idle) or _plan_without(idle)
+    return _advance(call, services, plan, plan.opening)
+
+
+def _plan_without(idle: int) -> Plan:
+    """Makes the plan of tools for which some phases are idle."""
+    numbers = (number for number in range(len(PHASES)) if not idle >> number & 1)
+    plan = _of_tools[idle] = _plan(numbers, notes_all=False)
     return plan
 
 
-def _advance(call: Call, services: Services, plan: Plan, place: int = 0, at: int = 0) -> Outcome | Awaitable[Outcome]:
-    """Runs the opening phases from a place on, then ends the call. `at`: the offset of the phase before."""
-    tick, origin = call.tick, call.origin
-    opening = plan.opening if not place else plan.opening[place:]
-    for number, phase in opening:
+def _advance(
+    call: Call, services: Services, plan: Plan, opening: tuple[tuple[int, Opening, bool], ...]
+) -> Outcome | Awaitable[Outcome]:
+    """Runs these opening phases of a plan, then ends the call."""
+    phases = call.phases
+    for number, phase, is_noted in opening:
         try:
             step = phase(call, services)
-        except (Exception, asyncio.CancelledError) as error:
-            step = _crash(call, number, error)
-        if step is None:
-            if number in _BUSY:
-                at = tick() - origin
-            call.phases.append(at << 4 | number)
-            continue
-        if not isinstance(step, _STEPS):
-            return _drive_on(call, services, plan, number, step)
-        call.phases.append((tick() - origin) << 4 | number)
-        return _take_step(call, services, step)
-    if services.breakers:
+        except BaseException as error:
+            step = _crash(call, services, number, error)
+        if step is not None:
+            if not isinstance(step, _STEPS):
+                return _drive_on(call, services, plan, number, step)
+            phases.append((call.tick() - call.origin) << 4 | number)
+            return _take_step(call, services, step)
+        if is_noted:
+            phases.append((call.tick() - call.origin) << 4 | number)
+    if services.breakers.failing:
         services.breakers.ended(call.prepared.upstream, None, call.ticket)
     return _close(call, services, plan.closing)
 
@@ -167,11 +163,9 @@ async def _drive_on(call: Call, services: Services, plan: Plan, number: int, wai
     """Awaits what a phase waits for, then goes on with the plan as before."""
     try:
         step = await _wait_for_phase(call, services, number, waiting)
-        at = call.tick() - call.origin
-        call.phases.append(at << 4 | number)
+        call.phases.append((call.tick() - call.origin) << 4 | number)
         if step is None:
-            place = next(place for place, each in enumerate(plan.opening, 1) if each[0] == number)
-            going = _advance(call, services, plan, place, at)
+            going = _advance(call, services, plan, tuple(each for each in plan.opening if each[0] > number))
         else:
             going = _take_step(call, services, step)
         return going if isinstance(going, Result | Pending | Replay) else await going
@@ -201,9 +195,9 @@ async def _wait_for_phase(call: Call, services: Services, number: int, waiting: 
         if _is_cancelled():
             await _leave_behind(call, services)
             raise
-        return _crash(call, number, error)
+        return _crash(call, services, number, error)
     except Exception as error:
-        return _crash(call, number, error)
+        return _crash(call, services, number, error)
 
 
 def _drop(waiting: Awaitable[Step]) -> None:
@@ -275,11 +269,11 @@ async def _carry_on(call: Call, services: Services, running: Awaitable[Step]) ->
         try:
             step = await running
         except Exception as error:
-            step = _crash(call, _EXECUTE, error)
+            step = _crash(call, services, _EXECUTE, error)
         call.phases.append((call.tick() - call.origin) << 4 | _EXECUTE)
         if step is None:
             services.breakers.ended(call.prepared.upstream, None, call.ticket)
-            await finish(_close(call, services, CLOSING))
+            await finish(_close(call, services, WHOLE.closing))
         else:
             await finish(_take_step(call, services, step))
     finally:
@@ -311,10 +305,11 @@ def _take_step(call: Call, services: Services, step: StepTaken) -> Outcome | Awa
             services.breakers.ended(call.prepared.upstream, kind, call.ticket, retry_after=step.retry_after)
         return stop_call(call, services, step)
     if isinstance(step, Replay):
+        let_go(call, services)
         return step
     if isinstance(step, Again):
         _leave(call)
-        return _advance(call, services, _JUDGED_AGAIN)
+        return _advance(call, services, _JUDGED_AGAIN, _JUDGED_AGAIN.opening)
     return _park(call, services, step) if isinstance(step, Park) else _in_background(call, services, step)
 
 
@@ -337,7 +332,7 @@ def stop_call(call: Call, services: Services, stop: Stop) -> Result | Replay | A
     call.stop = stop
     if stop.code == KEY_CONFLICT:
         call.key = None  # it belongs to another call, whose answer is none for this one
-    closing = CLOSING
+    closing = WHOLE.closing
     if call.output is None:
         call.result = stopped_result(call, services)
         closing = _FAILED if call.has_run else _NEVER_RAN
@@ -352,28 +347,32 @@ async def finish(outcome: T | Awaitable[T]) -> T:
 def _close(
     call: Call, services: Services, closing: tuple[tuple[int, Closing], ...]
 ) -> Result | Replay | Awaitable[Result | Replay]:
-    """Runs the closing phases; as long as none of them has to wait, nothing is awaited."""
+    """Runs the closing phases and lets go of the call; as long as none of them has to wait, nothing is awaited."""
     if call.live is not None:
         call.live.close()
-    for place, (number, phase) in enumerate(closing):
+    for number, phase in closing:
         try:
             waiting = phase(call, services)
         except Exception as error:
             waiting = None
             _mend(call, services, number, error)
         if waiting is not None:
-            return _close_on(call, services, closing[place:], waiting)
+            rest = tuple(each for each in closing if each[0] > number)
+            return _close_on(call, services, number, waiting, rest)
         if number != _LAST:
             call.phases.append((call.tick() - call.origin) << 4 | number)
-    return _told(call)
+    let_go(call, services)
+    if call.notes and call.notes.get("committed", "written") != "written":
+        return Replay(call.notes["holder"] or call.invocation_id)
+    assert call.result is not None
+    return call.result
 
 
 async def _close_on(
-    call: Call, services: Services, closing: tuple[tuple[int, Closing], ...], waiting: Awaitable[None]
+    call: Call, services: Services, number: int, waiting: Awaitable[None], rest: tuple[tuple[int, Closing], ...]
 ) -> Result | Replay:
     """Awaits a closing phase, then runs the rest. A cancellation goes on its way when the call has ended."""
     cancelled: asyncio.CancelledError | None = None
-    number = closing[0][0]
     try:
         try:
             await waiting
@@ -383,19 +382,12 @@ async def _close_on(
             _mend(call, services, number, error)
         if number != _LAST:
             call.phases.append((call.tick() - call.origin) << 4 | number)
-        ended = await finish(_close(call, services, closing[1:]))
+        ended = await finish(_close(call, services, rest))
     finally:
         let_go(call, services)
     if cancelled is not None:
         raise cancelled
     return ended
-
-
-def _told(call: Call) -> Result | Replay:
-    if call.notes and call.notes.get("committed", "written") != "written":
-        return Replay(call.notes["holder"] or call.invocation_id)
-    assert call.result is not None
-    return call.result
 
 
 async def _park(call: Call, services: Services, park: Park) -> Outcome:
@@ -464,10 +456,14 @@ async def _cancel(call: Call, services: Services) -> None:
     await finish(stop_call(call, services, stopped_by(call, cancel)))
 
 
-def _crash(call: Call, number: int, error: BaseException) -> Stop:
-    """Turns a mistake of ours into a stop. The caller learns where, the log learns what. A tool may also stop itself."""
+def _crash(call: Call, services: Services, number: int, error: BaseException) -> Stop:
+    """Turns a mistake of ours into a stop. The caller learns where, the log learns what. A tool may also stop itself, and the
+    process: that goes on its way."""
     if isinstance(error, asyncio.CancelledError):
         return stopped_by(call, BY_ITSELF)
+    if not isinstance(error, Exception):
+        let_go(call, services)
+        raise error
     if call.prepared is UNRESOLVED:
         call.prepared = call.session.nowhere(call.tool_name)
     name = PHASES[number]
@@ -483,7 +479,7 @@ def _crash(call: Call, number: int, error: BaseException) -> Stop:
 
 def _mend(call: Call, services: Services, number: int, error: Exception) -> None:
     """A closing phase failed: the call still ends, once, and says what was lost."""
-    stop = _crash(call, number, error)
+    stop = _crash(call, services, number, error)
     if PHASES[number] == "map_result":
         stop = Stop("execution_failed", stop.message, "result_mapping_failed")
     call.stop = call.stop or stop

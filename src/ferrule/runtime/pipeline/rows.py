@@ -16,7 +16,6 @@ from msgspec.structs import replace
 from ferrule.model.decision import Decision, Ruling
 from ferrule.model.journal import Entry, Kind, Mark, Mutation, Segment
 from ferrule.model.lifecycle import PHASES
-from ferrule.model.result import Result
 from ferrule.runtime.pipeline.call import NO_OPTIONS, NO_STATE, OWN_NOTES, Call, Park
 from ferrule.runtime.pipeline.inputs import inputs_of, with_sealed_input
 from ferrule.runtime.pipeline.redaction import secrets_of, without_secrets
@@ -184,32 +183,27 @@ def parked_row(call: Call, services: Services, park: Park) -> Entry:
 def last_row(call: Call, services: Services) -> Entry:
     """When a call has ended. It closes the call in the ledger's tables."""
     call.phases.append((call.tick() - call.origin) << 4 | _EMIT_TERMINAL)
-    result = call.result
+    result, notes, recorded = call.result, call.notes, call.recorded
     assert result is not None
     if (
         call.is_plain_result
-        and call.recorded is None
+        and recorded is None
         and call.key is None
         and not call.decisions
-        and (not call.notes or call.notes is call.clean_notes or call.notes.keys() <= OWN_NOTES)
-    ):
-        return plain_row(call, result)
+        and (not notes or notes is call.clean_notes or notes.keys() <= OWN_NOTES)
+    ):  # nothing to say beyond its times, its hooks, its inputs and its result
+        header, tool_id = call.prepared.header, call.prepared.tool_id
+        plain = Segment(header, call.created_at, call.phases, call.states, (), (), call.hooks, result.status)
+        if notes:
+            plain.notes = notes
+        return Entry("call", call.invocation_id, result.created_at, tool_id, call.state, plain, call.payload)
     segment = _segment(call, services)
     segment.status = result.status
     segment.error = result.error
-    if call.recorded is None:
+    if recorded is None:
         mark = _mark(call, "") if call.key is not None else None
         return _entry("call", call, result.created_at, segment, mark, call.payload)
     return _entry("ended", call, result.created_at, segment, _mark(call, ""), call.payload)
-
-
-def plain_row(call: Call, result: Result) -> Entry:
-    """The only row of a call about which there is nothing to say beyond its times, its hooks, its inputs and its result."""
-    header, tool_id = call.prepared.header, call.prepared.tool_id
-    plain = Segment(header, call.created_at, call.phases, call.states, (), (), call.hooks, result.status)
-    if call.notes:
-        plain.notes = call.notes
-    return Entry("call", call.invocation_id, result.created_at, tool_id, call.state, plain, call.payload)
 
 
 def unknown_row(call: Call, services: Services, park: Park) -> Entry:

@@ -96,8 +96,14 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
     chance: Callable[[], float] = random.random
     """From 0 to 1: spreads attempts."""
 
+    inline_chars: int = 0
+    """Up to so many characters a result that is only text goes into its row as it is; worked out of the settings and hooks."""
+
     def __post_init__(self) -> None:
-        msgspec.structs.force_setattr(self, "hook_events", frozenset(hook.event for hook in self.hooks))
+        force, events = msgspec.structs.force_setattr, frozenset(hook.event for hook in self.hooks)
+        force(self, "hook_events", events)
+        is_looked_at = "result_persistence" in events or self.results.max_inline_bytes is not None
+        force(self, "inline_chars", -1 if is_looked_at else self.results.max_inline_chars)
 
     def wall(self) -> int:
         """The time by which things expire: the clock, or the ledger's latest time where the clock was set back."""

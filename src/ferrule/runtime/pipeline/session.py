@@ -45,6 +45,9 @@ FindExecutor = Callable[[Tool], Executor | None]
 """The executor that can run a tool in this process."""
 
 
+InPlace = Literal["always", "without_deadline", "from_first_step", "never"]
+
+
 class Route(msgspec.Struct, frozen=True, gc=False):
     """How calls of one tool travel. It is chosen once, when the tool is prepared."""
 
@@ -53,9 +56,9 @@ class Route(msgspec.Struct, frozen=True, gc=False):
     turn: Literal["in_line", "beside", "alone"] = "in_line"
     """How a call gets its turn: from the lane, or without a place in it where nothing is in the way (`beside` others, or
     `alone`). Only calls that read, and that nobody counts, do without."""
-    in_place: Literal["always", "without_deadline", "never"] = "never"
+    in_place: InPlace = "never"
     """When its runner is awaited in the call's own task. Only one that reads and stops when it is told to: `always` where it
-    keeps to its deadline itself."""
+    keeps to its deadline itself; `from_first_step` where, without a deadline, nobody has to see that it runs until it waits."""
 
 
 class Prepared(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -296,7 +299,9 @@ class Session:
             route=Route(
                 _idle_phases(hooks, is_checked=is_checked, is_decided=in_header is not None),
                 self._turn_of(claim) if is_uncounted_read else "in_line",
-                _in_place(run, wants_context=wants_context) if traits.is_read_only and support.cancel else "never",
+                _in_place(run, retry, wants_context=wants_context)
+                if traits.is_read_only and support.cancel
+                else "never",
             ),
             hooks=hooks,
         )
@@ -421,10 +426,12 @@ def _idle_phases(hooks: Mapping[str, tuple[Hook, ...]] | None, *, is_checked: bo
     return sum(1 << PHASES.index(name) for name in idle)
 
 
-def _in_place(run: Run | None, *, wants_context: bool) -> Literal["always", "without_deadline", "never"]:
+def _in_place(run: Run | None, retry: RetryPolicy, *, wants_context: bool) -> InPlace:
     if getattr(run, "runs_in_place", False):
         return "always"
-    return "never" if wants_context else "without_deadline"
+    if wants_context:
+        return "never"
+    return "from_first_step" if retry is NO_RETRIES else "without_deadline"
 
 
 def _payload(tool: Tool) -> dict[str, Any]:

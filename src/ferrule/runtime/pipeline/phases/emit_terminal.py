@@ -22,15 +22,17 @@ def emit_terminal(call: Call, services: Services) -> Awaitable[None] | None:
     """Adds the terminal state and writes the row. A result that cannot be recorded is not told as a success."""
     if call.surfacing is not None:
         return _after_surfacing(call, services)
+    stop, output, prepared = call.stop, call.output, call.prepared
     if call.live is not None:
         call.live.hush()
-    if call.output is not None and call.output.context_modifiers:
+    if output is not None and output.context_modifiers:
         settle_modifiers(call)
-    stop = call.stop
     if call.batch is not None and call.has_run:
         call.enter("yielded")
     call.enter("succeeded" if stop is None else last_state(stop, now=call.state, has_run=call.has_run))
-    if call.recorded is not None or call.key is not None or not services.records_behind or _is_action(call):
+    # Of a call of a known tool that does more than read, the refusal is on disk too before anybody is told.
+    is_action = not prepared.traits.is_read_only and prepared.entry is not None
+    if is_action or call.recorded is not None or call.key is not None or not services.records_behind:
         return _durably(call, services)
     try:
         services.store.record(last_row(call, services))
@@ -45,11 +47,6 @@ async def _after_surfacing(call: Call, services: Services) -> None:
     waiting = emit_terminal(call, services)
     if waiting is not None:
         await waiting
-
-
-def _is_action(call: Call) -> bool:
-    """True for a call of a known tool that does more than read: its refusal is on disk too before anybody is told."""
-    return call.prepared.entry is not None and not call.prepared.traits.is_read_only
 
 
 async def _durably(call: Call, services: Services) -> None:

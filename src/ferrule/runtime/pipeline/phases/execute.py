@@ -38,7 +38,7 @@ _VALUES = frozenset({bool, int, float, str, list, dict, tuple, NoneType, Output}
 def execute(call: Call, services: Services) -> Stop | Park | Awaitable[Stop | Park | Detached | None] | None:
     """Adds the native output. Stops with whatever class the executor gives, `timeout` or `canceled`."""
     prepared = call.prepared
-    if services.breakers:
+    if services.breakers.failing:
         ticket = services.breakers.admit(prepared.upstream)
         if isinstance(ticket, Stop):
             return ticket
@@ -64,20 +64,19 @@ def execute(call: Call, services: Services) -> Stop | Park | Awaitable[Stop | Pa
         if prepared.retry is NO_RETRIES:
             return failed_stop(call, failed)
         return supervised(call, services, _live(call, services, context), again(call, services, context, failed))
-    is_coroutine = type(output) is CoroutineType
-    if is_coroutine or (type(output) not in _VALUES and isawaitable(output)):
+    kind = type(output)
+    if kind is CoroutineType or (kind not in _VALUES and isawaitable(output)):
         in_place = prepared.route.in_place
-        is_in_place = in_place == "always" or (in_place == "without_deadline" and call.deadline is None)
-        if is_in_place and is_coroutine and context is NO_CONTEXT and prepared.retry is NO_RETRIES:
+        if in_place == "from_first_step" and call.deadline is None and kind is CoroutineType:
             if asyncio.current_task() is None:
                 return _begun_later(call, services, context, output)
             return _begun(call, services, context, output)
         live = _live(call, services, context)
-        if is_in_place:
+        if in_place == "always" or (in_place != "never" and call.deadline is None):
             return _in_place(call, services, live, output)
         running = output if prepared.retry is NO_RETRIES else attempted(call, services, context, output)
         return supervised(call, services, live, running, output)
-    if type(output) is Output and output.stream is not None:
+    if kind is Output and output.stream is not None:
         return supervised(call, services, _live(call, services, context), _given(output))
     return taken(call, services, output)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ferrule.model.failure import Stop
 from ferrule.model.journal import Mutation
-from ferrule.runtime.pipeline.arguments.validation import Arguments, Parsed, Problem
+from ferrule.runtime.pipeline.arguments.validation import Arguments, Problem
 from ferrule.runtime.pipeline.call import Call
 from ferrule.runtime.pipeline.services import Services
 
@@ -17,20 +17,12 @@ def parse_schema(call: Call, services: Services) -> Stop | None:
         return None
     if call.recorded is not None:
         return _again(call, prepared.arguments)
-    if call.options.is_exact:
-        return take_arguments(call, prepared.arguments.parse_exact(call.model_input))
-    return take_arguments(call, prepared.arguments.parse(call.model_input))
-
-
-def take_arguments(call: Call, parsed: Parsed | Problem) -> Stop | None:
-    """Use what parsing gave; what was mended is on record."""
-    if parsed.__class__ is Parsed and not parsed.changes:
-        call.arguments = parsed.arguments
-        return None
+    arguments, given = prepared.arguments, call.model_input
+    parsed = arguments.parse_exact(given) if call.options.is_exact else arguments.parse(given)
     if isinstance(parsed, Problem):
         return Stop("schema_validation_failed", parsed.message, parsed.code)
     call.arguments = parsed.arguments
-    for change in parsed.changes:
+    for change in parsed.changes:  # what was mended is on record
         mutation = Mutation(change.source_type, change.source_ref, change.changed_fields, call.offset(), change.reason)
         call.mutate(mutation, parsed.arguments, parsed.encoded)
     return None

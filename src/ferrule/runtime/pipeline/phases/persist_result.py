@@ -7,7 +7,6 @@ from collections.abc import Awaitable
 import msgspec
 from msgspec.structs import replace
 
-from ferrule.contracts.redactor import Redactor
 from ferrule.model.journal import Payload
 from ferrule.model.result import Result
 from ferrule.runtime.pipeline.call import Call
@@ -21,20 +20,16 @@ from ferrule.runtime.pipeline.services import Services
 _encode = msgspec.msgpack.Encoder().encode
 _APART = b"\xff\xfe\xff\xfe"
 """Stands in no text, so that nothing goes across it."""
-_SHORT = 500
-"""So many bytes are looked through together: the redactor has a quick way for what is short."""
 
 
 def persist_result(call: Call, services: Services) -> Awaitable[None] | None:
     """Adds the payload of the last row. A result that is small and has no secrets costs a look at its length."""
-    result, settings = call.result, services.results
+    result = call.result
     if (
         call.is_plain_result
         and result is not None
         and call.prepared.mask is None
-        and len(result.content[0]["text"]) <= settings.max_inline_chars
-        and settings.max_inline_bytes is None
-        and "result_persistence" not in services.hook_events
+        and len(result.content[0]["text"]) <= services.inline_chars
         and not call.secrets
     ):
         plain = call.payload = _plain(call, services, result)
@@ -53,32 +48,26 @@ def persist_result(call: Call, services: Services) -> Awaitable[None] | None:
 
 def _plain(call: Call, services: Services, result: Result) -> Payload | None:
     """The payload of a result that has nothing but its content; None when that must be looked at: a secret, half characters."""
+    notes, redactor, given = call.notes, services.redactor, call.model_input
     try:
         packed = packed_plain(result.content, result.structured_content)
-        refs = _encode(call.notes["native_refs"]) if "native_refs" in call.notes else b""
+        refs = _encode(notes["native_refs"]) if "native_refs" in notes else b""
     except (TypeError, ValueError, OverflowError):
         return None
-    redactor, given = services.redactor, call.model_input
     is_idle = redactor is None or redactor.is_idle
-    if call.recorded is None and call.call_input is None and (is_idle or b"\\" not in given):
-        # Nothing changed on the way, and without escapes texts stand in the input as they are: one look is enough.
-        if redactor is not None and not is_idle and _may_hold(redactor, given + _APART + packed, refs):
+    is_same = call.recorded is None and call.call_input is None and (is_idle or b"\\" not in given)
+    if redactor is not None and not is_idle:
+        # Where nothing changed on the way, and without escapes, texts stand in the input as they are: one look is enough.
+        told = given + _APART + packed if is_same else packed
+        if redactor.may_hold(told + _APART + refs if refs else told):
             return None
+    if is_same:
         payload = Payload(given, None, None, None, packed)
     else:
-        if redactor is not None and not is_idle and _may_hold(redactor, packed, refs):
-            return None
         payload = inputs_of(call, services)
         payload.result = packed
-    call.clean_notes = call.notes
+    call.clean_notes = notes
     return payload
-
-
-def _may_hold(redactor: Redactor, told: bytes, refs: bytes) -> bool:
-    """False when there is nothing to hide in texts, nor in what others told of the call."""
-    if refs and len(told) + len(refs) <= _SHORT:
-        return redactor.may_hold(told + _APART + refs)
-    return redactor.may_hold(told) or (bool(refs) and redactor.may_hold(refs))
 
 
 async def _packed_after(call: Call, payload: Payload, waiting: Awaitable[None]) -> None:

@@ -27,9 +27,21 @@ from ferrule.runtime.scheduler.scheduler import Deadlock, Place, QueueFull, Queu
 def schedule(call: Call, services: Services) -> Stop | Awaitable[Stop | Replay | Again | None] | None:
     """Adds a place in the lane and the deadline. Stops with `policy_blocked` when the run has used up its calls, with
     `rate_limited` when too many wait, `canceled` or `timeout` when its turn does not come; a duplicate is told apart here."""
-    if _slipped_in(call, services):
+    lane, turn, options = call.session.lane, call.prepared.route.turn, call.options
+    if (
+        turn != "in_line"
+        and options is NO_OPTIONS
+        and call.place is None
+        and call.parent is None
+        and call.recorded is None
+        and services.records_behind
+        and (lane.slip_in() if turn == "beside" else lane.slip_in_alone())
+    ):  # it runs right now, needs no place for it, and nothing has to be arranged
+        call.slipped = lane
+        if call.prepared.traits.timeout_seconds is not None:
+            limit_time(call)
         return None
-    given = call.options.timeout_seconds
+    given = options.timeout_seconds
     if given is not None:
         spent = call.offset() / 1e9 if call.recorded is None else 0.0  # people are not hurried by a call's deadline
         call.deadline = asyncio.get_running_loop().time() + given - spent
@@ -43,24 +55,6 @@ def schedule(call: Call, services: Services) -> Stop | Awaitable[Stop | Replay |
     if place.state == "waiting":
         return _in_turn(call, services, place)
     return _started(call, services)
-
-
-def _slipped_in(call: Call, services: Services) -> bool:
-    """True when the call runs right now, needs no place for it, and nothing has to be arranged."""
-    turn, lane = call.prepared.route.turn, call.session.lane
-    if (
-        turn != "in_line"
-        and call.place is None
-        and call.parent is None
-        and call.recorded is None
-        and call.options is NO_OPTIONS
-        and services.records_behind
-        and (lane.slip_in_alone() if turn == "alone" else lane.slip_in())
-    ):
-        call.slipped = lane
-        limit_time(call)
-        return True
-    return False
 
 
 def limit_time(call: Call) -> None:
