@@ -1,8 +1,8 @@
 """Holds every rule in force, prepares them for tools and callers, and explains how a call is decided.
 
-Rules that name a tool are found by its name, however many there are. An explanation lists every rule that was
-considered, in order, with what it did not match. Stands above `compiled.py`, `program.py` and `ruling.py`; knows no
-pipeline.
+Rules are found by the tool's name and by what they want of its arguments, however many there are (`index.py`). An
+explanation lists every rule that was considered, in order, with what it did not match. Stands above `compiled.py`,
+`program.py` and `ruling.py`; knows no pipeline.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from ferrule.model.decision import RuleSource, Ruling
 from ferrule.model.surface import SurfaceEntry, SurfaceRequest
 from ferrule.runtime.policy.classifiers import BUILTIN, Panel
 from ferrule.runtime.policy.compiled import CompiledRule, caller_miss, compile_rule, tool_miss
-from ferrule.runtime.policy.globs import fits, is_literal
+from ferrule.runtime.policy.globs import fits
+from ferrule.runtime.policy.index import ArgumentIndex, ToolIndex
 from ferrule.runtime.policy.load import refuse_errors
 from ferrule.runtime.policy.paths import Base
 from ferrule.runtime.policy.program import RuleProgram, Rules, ShadowProgram, Table
@@ -56,7 +57,7 @@ class RuleEngine:
         self._refs = tuple(file.ref for file in policy.files)
         self._authoritative = {hook: file.ref for file in policy.files for hook in file.authoritative_hooks}
         self._uses = tuple(use for file in policy.files for use in file.classifiers)
-        self._named, self._others = _indexed(self.rules)
+        self._by_tool = ToolIndex(self.rules)
         self._views: dict[tuple[str, str], ToolView] = {}
         self._handed: dict[bytes, tuple[PolicyFile, ...]] = {}
         self._cedar = _cedar_table(policy) if policy.cedar is not None else None
@@ -69,13 +70,12 @@ class RuleEngine:
         view = self.view(entry)
         handed = self.handed_over(request)
         rules = list(self._concerning(view, request, handed))
+        looking = ArgumentIndex(tuple(rule for rule in rules if rule.checks), view, self._base)
         table: Table | None = self._cedar.table(view, request) if self._cedar is not None else None
         return RuleProgram(
             view,
             self._frame(entry, request, view, handed),
-            Rules(
-                tuple(rule for rule in rules if not rule.checks), tuple(rule for rule in rules if rule.checks), table
-            ),
+            Rules(tuple(rule for rule in rules if not rule.checks), looking, table),
             Panel(entry, tuple(self._asked_about(view)), self._classifiers),
             self._shadowing(entry, request),
         )
@@ -112,10 +112,7 @@ class RuleEngine:
 
     def candidates(self, view: ToolView) -> Iterator[PolicyRule]:
         """The rules of files that may concern a tool, in order."""
-        numbers = set(self._others)
-        for name in (*view.names, *view.aliases):
-            numbers.update(self._named.get(name, ()))
-        return (self.rules[number] for number in sorted(numbers))
+        return self._by_tool.find_rules((*view.names, *view.aliases))
 
     def cedar_hits(self, view: ToolView, request: SurfaceRequest, judged: Judged) -> tuple[CompiledRule, ...]:
         """The Cedar policies that hold for a call; none where the engine is not Cedar."""
@@ -191,19 +188,6 @@ def refuse_unknown_groups(rules: Iterable[PolicyRule], policy: PolicySet) -> Non
                 raise PolicyError(
                     f"rule {rule.rule_id!r} ({rule.place}) is about {name}, which nobody defines; add it to [groups]"
                 )
-
-
-def _indexed(rules: tuple[PolicyRule, ...]) -> tuple[dict[str, list[int]], tuple[int, ...]]:
-    """Numbers of the rules by the names they give, and of those that may concern any tool."""
-    named: dict[str, list[int]] = {}
-    others: list[int] = []
-    for number, rule in enumerate(rules):
-        if rule.tool and all(is_literal(pattern) for pattern in rule.tool):
-            for pattern in rule.tool:
-                named.setdefault(pattern, []).append(number)
-        else:
-            others.append(number)
-    return named, tuple(others)
 
 
 def _digest(policy: PolicySet) -> str:

@@ -118,7 +118,7 @@ class UrlPattern:
         self._host = _host_pattern(host)
         self._port = port
         self._has_path = bool(slash) and path != ""
-        self._path = Segments([part for part in path.split("/") if part], needs_more=is_strict and path != "**")
+        self._path = Segments(_segments(path), needs_more=is_strict and path != "**")
 
     def fits(self, address: Address) -> bool:
         """True when every part that the pattern names fits."""
@@ -134,6 +134,16 @@ class UrlPattern:
     def names(self, text: str) -> bool:
         """True when the pattern's host stands somewhere in a text that cannot be parsed."""
         return len(text) > _LONGEST or self._host.strip("*.") in unquote(text).lower()
+
+
+def pattern_parts(pattern: str) -> tuple[str, list[str]]:
+    """Returns the host of a pattern, as addresses are compared with it, and the segments of its path."""
+    place, _, path = _cut_scheme(pattern)[1].partition("/")
+    return _host_pattern(_cut_port(place, "")[0]), _segments(path)
+
+
+def _segments(path: str) -> list[str]:
+    return [part for part in path.split("/") if part]
 
 
 def _cut_scheme(pattern: str) -> tuple[str, str]:
