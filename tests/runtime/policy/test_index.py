@@ -7,6 +7,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from enum import Enum, IntEnum, auto
 from typing import Any
+from unittest.mock import Mock, patch
 
 import pytest
 from hypothesis import given, settings
@@ -387,8 +388,21 @@ def test_a_rule_that_would_fail_before_it_misses_still_fails() -> None:
 
 
 def test_few_rules_are_not_looked_up() -> None:
-    compiled = tuple(compile_rule(written(when=(Condition(("a",), "equals", 1),)), VIEW, BASE) for _ in range(3))
-    assert ArgumentIndex(compiled, VIEW, BASE).find_rules(Judged({}, TOOL.facts, 0)) is compiled
+    made = index_of({"a": 1}, {"a": 2}, {"a": 3})
+    assert made.find_rules(Judged({}, TOOL.facts, 0)) is made.rules
+
+
+def test_callers_that_the_same_rules_concern_share_an_index() -> None:
+    rules = tuple(written(rule_id=f"r{number}", when=(Condition(("a",), "equals", number),)) for number in range(20))
+    of_eve = written(rule_id="eve", principal=("eve",), when=(Condition(("a",), "equals", 1),))
+    file = PolicyFile(source="policy_settings", name="p.toml", digest="d", rules=(*rules, of_eve))
+    engine, called = engine_of(PolicySet(files=(file,), root=ROOT)), entry(TOOL, digest="d")
+    compile_counted = Mock(side_effect=compile_rule)
+    with patch("ferrule.runtime.policy.engine.compile_rule", compile_counted):
+        programs = [engine.program(called, caller(principal=name)) for name in ("ada", "bob", "eve")]
+    assert compile_counted.call_count == 20 + 21
+    judged = Judged({"a": 1}, TOOL.facts, 0)
+    assert [program.early_deny(judged).rule_refs for program in programs] == [("r1",), ("r1",), ("r1", "eve")]  # type: ignore[union-attr]  # each denies
 
 
 def test_rules_are_found_by_the_names_of_tools_in_their_order() -> None:

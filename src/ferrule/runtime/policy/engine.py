@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -59,6 +60,7 @@ class RuleEngine:
         self._uses = tuple(use for file in policy.files for use in file.classifiers)
         self._by_tool = ToolIndex(self.rules)
         self._views: dict[tuple[str, str], ToolView] = {}
+        self._indexes: WeakValueDictionary[tuple[int, ...], ArgumentIndex] = WeakValueDictionary()
         self._handed: dict[bytes, tuple[PolicyFile, ...]] = {}
         self._cedar = _cedar_table(policy) if policy.cedar is not None else None
         self._shadow, self._shadow_problem = _shadow_of(policy, classifiers)
@@ -69,13 +71,12 @@ class RuleEngine:
         """The policy for this tool and caller. Raises PolicyError when the caller's own rules cannot be used."""
         view = self.view(entry)
         handed = self.handed_over(request)
-        rules = list(self._concerning(view, request, handed))
-        looking = ArgumentIndex(tuple(rule for rule in rules if rule.checks), view, self._base)
+        index = self._index(view, tuple(self._concerning(view, request, handed)))
         table: Table | None = self._cedar.table(view, request) if self._cedar is not None else None
         return RuleProgram(
             view,
             self._frame(entry, request, view, handed),
-            Rules(tuple(rule for rule in rules if not rule.checks), looking, table),
+            Rules(index.always, index, table),
             Panel(entry, tuple(self._asked_about(view)), self._classifiers),
             self._shadowing(entry, request),
         )
@@ -135,11 +136,21 @@ class RuleEngine:
 
     def _concerning(
         self, view: ToolView, request: SurfaceRequest, handed: tuple[PolicyFile, ...]
-    ) -> Iterator[CompiledRule]:
+    ) -> Iterator[PolicyRule]:
         groups = self.policy.groups
         for rule in (*self.candidates(view), *(rule for file in handed for rule in file.rules)):
             if tool_miss(rule, view) is None and caller_miss(rule, request, groups) is None:
-                yield compile_rule(rule, view, self._base)
+                yield rule
+
+    def _index(self, view: ToolView, rules: tuple[PolicyRule, ...]) -> ArgumentIndex:
+        """The rules, compiled and indexed: once for all callers that the same rules concern, while one of them is there."""
+        # An index keeps its view and its rules, so none of these ids is another's while it is in the table.
+        key = (id(view), *map(id, rules))
+        index = self._indexes.get(key)
+        if index is None:
+            index = ArgumentIndex((compile_rule(rule, view, self._base) for rule in rules), view, self._base)
+            self._indexes[key] = index
+        return index
 
     def _frame(
         self, entry: SurfaceEntry, request: SurfaceRequest, view: ToolView, handed: tuple[PolicyFile, ...]

@@ -63,17 +63,21 @@ class Way(NamedTuple):
 
 
 class ArgumentIndex:
-    """The rules of one tool that look at its calls, by what they want of the arguments. The first call fills it."""
+    """The rules of one tool; those that look at its calls, by what they want of the arguments. The first call fills it."""
 
-    __slots__ = ("_base", "_columns", "_unfiled", "_view", "rules")
+    __slots__ = ("__weakref__", "_base", "_columns", "_unfiled", "_view", "always", "rules")
 
-    def __init__(self, rules: tuple[CompiledRule, ...], view: ToolView, base: Base, few: int = _FEW) -> None:
-        self.rules = rules
+    def __init__(self, concerning: Iterable[CompiledRule], view: ToolView, base: Base, few: int = _FEW) -> None:
+        compiled = tuple(concerning)
+        self.always = tuple(rule for rule in compiled if not rule.checks)
+        """Those that fit every call."""
+        self.rules = tuple(rule for rule in compiled if rule.checks)
+        """Those that look at the call."""
         self._view = view
         self._base = base
         self._unfiled: tuple[int, ...] = ()
         # Surfaces make a program for each tool and ask most of them nothing, so filing waits for a call.
-        self._columns: tuple[ColumnReader, ...] | None = None if len(rules) > few else ()
+        self._columns: tuple[ColumnReader, ...] | None = None if len(self.rules) > few else ()
 
     def find_rules(self, judged: Judged) -> Sequence[CompiledRule]:
         """Returns the rules that may fit a call, in order. The others do not fit it, and testing them cannot fail."""

@@ -20,6 +20,7 @@ _LONGEST = 8192
 _ODD = re.compile(r"[\x00-\x20\x7f\\]|[^\x00-\x7f]")
 _SCHEME = re.compile(r"([A-Za-z*][A-Za-z0-9+.*-]*)://")
 _NUMERIC = re.compile(r"(?:0[xX][0-9a-fA-F]*|\d+)(?:\.(?:0[xX][0-9a-fA-F]*|\d+)){0,3}")
+_NAME = re.compile(r"[a-z][a-z0-9_-]*(?:\.[a-z0-9_-]+)*")
 _HOST = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
 
 
@@ -86,6 +87,8 @@ def host_of(text: str) -> tuple[str, bool]:
     host = unquote(text).lower().rstrip(".")
     if len(host) > 255:  # no name is that long, and encoding it takes quadratic time
         return host, False
+    if _NAME.fullmatch(host):  # no address of numbers begins with a letter, unless it has colons
+        return host, True
     try:
         return str(ipaddress.ip_address(host.strip("[]"))), "%" not in text
     except ValueError:
