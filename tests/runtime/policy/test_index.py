@@ -216,13 +216,14 @@ def operand(operator: str) -> st.SearchStrategy[Any]:
     return scalars | st.sampled_from([None, {"a": [1]}, {"a": True}, *Deep, Decimal(1)])
 
 
-conditions = st.sampled_from(list(OPERATORS)).flatmap(
-    lambda operator: st.builds(
-        lambda name, wanted: Condition(tuple(name.split(".")), operator, wanted),
-        st.sampled_from(NAMES),
-        operand(operator),
+def conditions(names: list[str]) -> st.SearchStrategy[Condition]:
+    return st.sampled_from(list(OPERATORS)).flatmap(
+        lambda operator: st.builds(
+            lambda name, wanted: Condition(tuple(name.split(".")), operator, wanted),
+            st.sampled_from(names),
+            operand(operator),
+        )
     )
-)
 
 
 def is_usable(kind: str, pattern: str) -> bool:
@@ -243,14 +244,62 @@ def wanted(kind: str) -> st.SearchStrategy[Values | None]:
 decisions: st.SearchStrategy[Behavior] = st.sampled_from(["allow", "ask", "deny", "passthrough"])
 
 
-@st.composite
-def written_rules(draw: st.DrawFn) -> PolicyRule:
-    chosen = draw(st.sampled_from(["when", "when", "when", "path", "command", "url", "resource", "both"]))
-    kind = draw(st.sampled_from(list(PATTERNS))) if chosen == "both" else chosen
-    matchers: dict[str, Any] = {kind: draw(wanted(kind))} if kind in PATTERNS else {}
-    if chosen in ("when", "both"):
-        matchers["when"] = tuple(draw(st.lists(conditions, min_size=1, max_size=3)))
-    return PolicyRule(rule_id="r", decision=draw(decisions), source="project_settings", file="p.toml", **matchers)
+def rules_about(kind: str) -> st.SearchStrategy[PolicyRule]:
+    """Rules about one kind of values, or about two arguments, so that several of them meet the same value."""
+    matchers: st.SearchStrategy[dict[str, Any]]
+    if kind == "when":
+        matchers = st.fixed_dictionaries({"when": st.lists(conditions(["a", "b"]), min_size=1, max_size=3).map(tuple)})
+    else:
+        when = st.just(()) | st.lists(conditions(["a", "b"]), min_size=1, max_size=1).map(tuple)
+        parts: dict[str, st.SearchStrategy[Any]] = {kind: wanted(kind), "when": when}
+        matchers = st.fixed_dictionaries(parts)
+    return st.builds(
+        lambda decision, fields: PolicyRule(
+            rule_id="r", decision=decision, source="project_settings", file="p.toml", **fields
+        ),
+        decisions,
+        matchers,
+    )
+
+
+SAMPLES = {
+    "path": ("path", PATHS),
+    "command": ("command", COMMANDS),
+    "url": ("place", URLS),
+    "resource": ("resource_id", TEXTS),
+}
+
+
+def calls_about(kind: str) -> st.SearchStrategy[dict[str, Any]]:
+    """Calls that have what such rules look at, mostly plain."""
+    usual = st.one_of(scalars, scalars, scalars, st.lists(scalars, max_size=3), values)
+    if kind == "when":
+        return st.fixed_dictionaries({"a": usual, "b": usual})
+    name, samples = SAMPLES[kind]
+    return st.fixed_dictionaries({name: kinds(samples) | loose_text}, optional={"a": usual, "b": usual})
+
+
+KINDS_AND_CONDITIONS = ["when", *PATTERNS]
+rules_and_calls = st.sampled_from(KINDS_AND_CONDITIONS).flatmap(
+    lambda kind: st.tuples(
+        st.lists(rules_about(kind), min_size=1, max_size=8), st.lists(calls_about(kind), min_size=1, max_size=4)
+    )
+)
+anything = st.tuples(
+    st.lists(st.sampled_from(KINDS_AND_CONDITIONS).flatmap(rules_about), min_size=1, max_size=10),
+    st.lists(arguments, min_size=1, max_size=3),
+)
+FILLING = [
+    PolicyRule(
+        rule_id="r",
+        decision="deny",
+        source="project_settings",
+        file="p.toml",
+        when=(Condition(("filling",), "equals", number),),
+    )
+    for number in range(40)
+]
+"""Rules that fit nothing: an index that finds most of its rules leaves none out, which would hide its mistakes."""
 
 
 def compiled(written: list[PolicyRule]) -> tuple[CompiledRule, ...]:
@@ -279,11 +328,12 @@ def program(looking: tuple[CompiledRule, ...], few: int) -> RuleProgram:
     return RuleProgram(VIEW, frame, rules, Panel(entry(TOOL), (), {}), None)
 
 
-@settings(max_examples=200, deadline=None)
-@given(st.lists(written_rules(), min_size=1, max_size=12), st.lists(arguments, min_size=1, max_size=3))
+@settings(max_examples=1000, deadline=None)
+@given(rules_and_calls | anything)
 def test_rulings_and_failures_are_the_same_with_and_without_an_index(
-    written: list[PolicyRule], calls: list[dict[str, Any]]
+    case: tuple[list[PolicyRule], list[dict[str, Any]]],
 ) -> None:
+    written, calls = [*case[0], *FILLING], case[1]
     rules = compiled(written)
     index, indexed, scanned = ArgumentIndex(rules, VIEW, BASE, few=0), program(rules, 0), program(rules, len(rules))
     for call in calls:
@@ -385,6 +435,30 @@ def test_a_rule_that_would_fail_before_it_misses_still_fails() -> None:
     assert len(made.find_rules(judged)) == 50
     with pytest.raises(UnicodeEncodeError):
         made.find_rules(judged)[0].fits(judged)
+
+
+def test_a_comparison_that_exceeds_the_stack_is_not_hidden_by_a_later_miss() -> None:
+    deep = Deep.LISTS.grow()
+    rules = [{"when": (Condition(("b",), "equals", deep), Condition(("a",), "equals", n))} for n in range(50)]
+    made = index_from(rules)
+    judged = Judged({"a": -1, "b": [Deep.LISTS.grow()]}, TOOL.facts, 0)
+    with pytest.raises(RecursionError):
+        [rule for rule in made.find_rules(judged) if rule.fits(judged)]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "value"),
+    [
+        ("order-1?", "order-"),
+        ("order-1*", "order-"),
+        ("order-1{0}", "order-"),
+        ("x|order-1", "x"),
+        ("(?i)ORDER", "order"),
+    ],
+)
+def test_a_regular_expression_is_found_by_what_all_its_texts_begin_with(pattern: str, value: str) -> None:
+    made = index_of(*({"a": {"matches": f"none-{number}"}} for number in range(50)), {"a": {"matches": pattern}})
+    assert candidates(made, a=value) == [50]
 
 
 def test_few_rules_are_not_looked_up() -> None:
