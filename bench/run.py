@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterator, Sequence
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,6 +37,8 @@ class Group(NamedTuple):
     sizes: Sequence[str]
     """The settings of a run that say how much work it was."""
     goals: Callable[[Sequence[Row]], Iterator[Goal]] = lambda rows: iter(())
+    programs: Sequence[str] = ()
+    """Debian packages, each named like the program it brings, without which most of it cannot be measured."""
 
 
 GROUPS = {
@@ -45,7 +48,7 @@ GROUPS = {
         together.run_group, together.PACKAGES, ("parallel", "queued", "megabytes", "rounds"), together.goals
     ),
     "transports": Group(transports.run_group, transports.PACKAGES, ("calls", "rounds"), transports.goals),
-    "serve": Group(serve.run_group, serve.PACKAGES, ("seconds", "listed", "rounds"), serve.goals),
+    "serve": Group(serve.run_group, serve.PACKAGES, ("seconds", "listed", "rounds"), serve.goals, serve.PROGRAMS),
     "console": Group(
         console.run_group, console.PACKAGES, ("seconds", "listed", "invocations", "rounds"), console.goals
     ),
@@ -79,12 +82,23 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=RESULTS, help="where the numbers are kept")
     options = vars(parser.parse_args())
     only, file = options.pop("only"), options.pop("results")
+    refuse_missing_programs(name for name in GROUPS if only in {None, name})
     bench = check.Bench(**options)
     results = json.loads(file.read_text()) if file.exists() else {}
     for name, group in GROUPS.items():
         if only in {None, name}:
             results[name] = measured(group, bench)
             file.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
+
+
+def refuse_missing_programs(names: Iterable[str]) -> None:
+    """Exits with one line when a group lacks a program, before anything is measured or written."""
+    for name in names:
+        for program in GROUPS[name].programs:
+            if shutil.which(program) is None:
+                raise SystemExit(
+                    f"the group '{name}' needs {program}, which is not installed: apt-get install {program}"
+                )
 
 
 def measured(group: Group, bench: check.Bench) -> dict[str, Any]:

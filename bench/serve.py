@@ -38,6 +38,7 @@ from bench.serve_contenders import (
 from bench.serve_load import IN_FLIGHT, Load, NotMeasured, Pipe, Wire, free_port, loaded, until_it_listens
 
 PACKAGES = ("fastmcp", "mcp", "arcade-mcp-server", "uvicorn", "uvloop", "httptools", "starlette")
+PROGRAMS = ("wrk",)
 CONNECTIONS = (32, 128)
 FIRST_ANSWERS = 10
 VERSION, SESSIONED = "2026-07-28", "2025-11-25"

@@ -55,6 +55,19 @@ def test_a_contender_that_fails_is_named_and_not_tried_again() -> None:
     assert missing == {"one": "it has no tools"} and len(tried) == 1
 
 
+def test_nothing_is_measured_without_the_program_that_makes_the_load(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for words in (["--only", "serve"], []):
+        monkeypatch.setattr(sys, "argv", ["bench", *words, "--results", str(tmp_path / "results.json")])
+        with pytest.raises(SystemExit) as refused:
+            run.main()
+        assert refused.value.code == "the group 'serve' needs wrk, which is not installed: apt-get install wrk"
+    assert not (tmp_path / "results.json").exists()
+    run.refuse_missing_programs(name for name in run.GROUPS if name != "serve")
+
+
 def test_processor_time_counts_this_process() -> None:
     before, until = cpu_seconds(os.getpid()), time.process_time() + 0.2
     while time.process_time() < until:

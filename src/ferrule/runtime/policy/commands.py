@@ -23,6 +23,7 @@ _CARRIERS = frozenset(
     }
 )  # fmt: skip
 """Words that run, or stand before, the command that follows them somewhere."""
+_RUNNING = _SHELLS | _CARRIERS
 _CRUDE = re.compile(r"[\s;&|()`$<>{}\"'\\=,]+")
 _LINE = re.compile(r"[\s;&|`$]")
 """What makes a word look like a command line of its own."""
@@ -92,6 +93,28 @@ def _spellings(value: object) -> Iterator[object]:
     if isinstance(value, list) and all(isinstance(word, str) for word in value):
         yield " ".join(value)
         yield from (word for word in value if _LINE.search(word))
+
+
+def beginnings_of(value: object, *, is_strict: bool) -> list[list[str]] | None:
+    """Returns the words that the words of a fitting pattern begin, for each command of a line.
+
+    None where a pattern may fit that no word shows: behind `sudo`, inside `sh -c "…"`, where a variable stands, and in
+    what cannot be parsed.
+    """
+    lines = [parsed_of(each) for each in ([value] if is_strict else _spellings(value))]
+    if not all(line.is_certain for line in lines):
+        return None
+    commands = [part.words for line in lines for part in line.parts]
+    if is_strict:
+        return [[word.text for word in words] for words in commands]
+    if any(word.is_open or _program(word) in _RUNNING for words in commands for word in words):
+        return None
+    return [
+        [program, *(word.text for word in words[1:])]
+        for words in commands
+        if words
+        for program in (words[0].text.casefold(), _program(words[0]))
+    ]
 
 
 def words_of(pattern: str) -> list[str]:

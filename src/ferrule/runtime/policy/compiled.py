@@ -15,7 +15,7 @@ from ferrule.runtime.policy.commands import CommandMatcher
 from ferrule.runtime.policy.conditions import condition_test
 from ferrule.runtime.policy.globs import fits, is_literal
 from ferrule.runtime.policy.paths import Base, PathMatcher
-from ferrule.runtime.policy.records import GROUP, PolicyRule, Values
+from ferrule.runtime.policy.records import GROUP, Condition, PolicyRule, Values
 from ferrule.runtime.policy.urls import UrlMatcher
 from ferrule.runtime.policy.view import KINDS, Found, Kind, ToolView
 
@@ -27,6 +27,10 @@ class Check(NamedTuple):
 
     key: str
     test: Callable[[Judged], bool]
+    about: Condition | Values | None
+    """The part of the rule that it tests; None for facts."""
+    kind: Kind | None = None
+    """The kind of values it looks at; None for a condition on an argument."""
 
 
 class CompiledRule(NamedTuple):
@@ -130,14 +134,15 @@ def _checks(rule: PolicyRule, view: ToolView, base: Base) -> Iterator[Check]:
     is_strict = rule.decision == "allow"
     if view.asks_facts and rule.facts:
         inferred = view.tool.inferred_facts
-        yield Check("facts", lambda judged: facts_fit(rule.facts, judged.facts, inferred))
+        yield Check("facts", lambda judged: facts_fit(rule.facts, judged.facts, inferred), None)
     for kind in KINDS:
         wanted: Values | None = getattr(rule, kind)
         if wanted is not None:
-            yield Check(kind, _values_test(kind, wanted, view, _matcher(kind, wanted, base, is_strict), is_strict))
+            test = _values_test(kind, wanted, view, _matcher(kind, wanted, base, is_strict), is_strict)
+            yield Check(kind, test, wanted, kind)
     for condition in rule.when:
         test = condition_test(condition, is_strict=is_strict)
-        yield Check(f"when {'.'.join(condition.path)}", lambda judged, test=test: test(judged.arguments))  # type: ignore[misc]  # bound now
+        yield Check(f"when {'.'.join(condition.path)}", test, condition)
 
 
 def _matcher(kind: Kind, wanted: Values, base: Base, is_strict: bool) -> Callable[[Any], bool]:
@@ -156,7 +161,7 @@ def _values_test(
     kind: Kind, wanted: Values, view: ToolView, matches: Callable[[Any], bool], is_strict: bool
 ) -> Callable[[Judged], bool]:
     def test(judged: Judged) -> bool:
-        found = _found(view, kind, wanted, judged)
+        found = find_values(view, kind, wanted.fields, judged)
         if is_strict:
             return bool(found) and all(matches(each.value) for each in found)
         return any(matches(each.value) for each in found)
@@ -164,10 +169,10 @@ def _values_test(
     return test
 
 
-def _found(view: ToolView, kind: Kind, wanted: Values, judged: Judged) -> list[Found]:
-    """The values a rule is about. `file:` addresses are paths too."""
-    found = view.fields.values(kind, judged.arguments, wanted.fields)
-    if kind == "path" and not wanted.fields:
+def find_values(view: ToolView, kind: Kind, fields: tuple[str, ...], judged: Judged) -> list[Found]:
+    """Returns the values a rule is about. `file:` addresses are paths too."""
+    found = view.fields.values(kind, judged.arguments, fields)
+    if kind == "path" and not fields:
         addresses = view.fields.values("url", judged.arguments)
         found += [each for each in addresses if isinstance(each.value, str) and each.value[:5].lower() == "file:"]
     return found
@@ -180,7 +185,7 @@ def _blocked(rule: PolicyRule, view: ToolView, base: Base) -> Callable[[Judged],
     matcher = PathMatcher(wanted.patterns, base, is_strict=False)
 
     def blocked(judged: Judged) -> str | None:
-        found = _found(view, "path", wanted, judged)
+        found = find_values(view, "path", wanted.fields, judged)
         return next((matcher.shown(each.value) for each in found if matcher.fits(each.value)), None)
 
     return blocked

@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from ferrule.contracts.policy import Judged
 from ferrule.contracts.registry import late
 from ferrule.model.value import is_number
 from ferrule.runtime.policy.records import Condition
@@ -37,24 +38,25 @@ def compile_regex(pattern: str) -> Callable[[str], bool]:
 Holds = Callable[[Any], bool | None]
 """Whether one value fulfils a condition; None when that cannot be told."""
 
-_SCALARS = (str, int, float, bool)
+SCALARS = (str, int, float, bool)
 NEGATIVE = frozenset({"not", "not_in"})
 """Conditions that a missing value may well fulfil."""
 
 
-def condition_test(condition: Condition, *, is_strict: bool) -> Callable[[dict[str, Any]], bool]:
-    """A test of a call's arguments. `is_strict` for an allow."""
+def condition_test(condition: Condition, *, is_strict: bool) -> Callable[[Judged], bool]:
+    """A test of a call. `is_strict` for an allow."""
     path, holds = condition.path, OPERATORS[condition.operator](condition.operand)
     if condition.operator == "present":
-        return lambda arguments: bool(_values(arguments, path)) is condition.operand
+        return lambda judged: bool(values_under(judged.arguments, path)) is condition.operand
 
     only = path[0] if len(path) == 1 else None
 
-    def test(arguments: dict[str, Any]) -> bool:
+    def test(judged: Judged) -> bool:
+        arguments = judged.arguments
         value = arguments.get(only) if only is not None else None
-        if value.__class__ in _SCALARS:  # nearly always, and then there is nothing to walk through
+        if value.__class__ in SCALARS:  # nearly always, and then there is nothing to walk through
             return (holds(value) is True) if is_strict else (holds(value) is not False)
-        values = _values(arguments, path)
+        values = values_under(arguments, path)
         if not values:
             return not is_strict and condition.operator in NEGATIVE
         if is_strict:
@@ -64,8 +66,8 @@ def condition_test(condition: Condition, *, is_strict: bool) -> Callable[[dict[s
     return test
 
 
-def _values(arguments: Any, path: tuple[str, ...]) -> list[Any]:
-    """Everything under a path; lists are walked through. Null counts as nothing."""
+def values_under(arguments: Any, path: tuple[str, ...]) -> list[Any]:
+    """Returns everything under a path; lists are walked through. Null counts as nothing."""
     found = [arguments]
     for step in path:
         members = [member for value in found for member in (value if isinstance(value, list) else (value,))]

@@ -1,8 +1,8 @@
 """Holds every rule in force, prepares them for tools and callers, and explains how a call is decided.
 
-Rules that name a tool are found by its name, however many there are. An explanation lists every rule that was
-considered, in order, with what it did not match. Stands above `compiled.py`, `program.py` and `ruling.py`; knows no
-pipeline.
+Rules are found by the tool's name and by what they want of its arguments, however many there are (`index.py`). An
+explanation lists every rule that was considered, in order, with what it did not match. Stands above `compiled.py`,
+`program.py` and `ruling.py`; knows no pipeline.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -20,7 +21,8 @@ from ferrule.model.decision import RuleSource, Ruling
 from ferrule.model.surface import SurfaceEntry, SurfaceRequest
 from ferrule.runtime.policy.classifiers import BUILTIN, Panel
 from ferrule.runtime.policy.compiled import CompiledRule, caller_miss, compile_rule, tool_miss
-from ferrule.runtime.policy.globs import fits, is_literal
+from ferrule.runtime.policy.globs import fits
+from ferrule.runtime.policy.index import ArgumentIndex, ToolIndex
 from ferrule.runtime.policy.load import refuse_errors
 from ferrule.runtime.policy.paths import Base
 from ferrule.runtime.policy.program import RuleProgram, Rules, ShadowProgram, Table
@@ -56,8 +58,9 @@ class RuleEngine:
         self._refs = tuple(file.ref for file in policy.files)
         self._authoritative = {hook: file.ref for file in policy.files for hook in file.authoritative_hooks}
         self._uses = tuple(use for file in policy.files for use in file.classifiers)
-        self._named, self._others = _indexed(self.rules)
+        self._by_tool = ToolIndex(self.rules)
         self._views: dict[tuple[str, str], ToolView] = {}
+        self._indexes: WeakValueDictionary[tuple[int, ...], ArgumentIndex] = WeakValueDictionary()
         self._handed: dict[bytes, tuple[PolicyFile, ...]] = {}
         self._cedar = _cedar_table(policy) if policy.cedar is not None else None
         self._shadow, self._shadow_problem = _shadow_of(policy, classifiers)
@@ -68,14 +71,12 @@ class RuleEngine:
         """The policy for this tool and caller. Raises PolicyError when the caller's own rules cannot be used."""
         view = self.view(entry)
         handed = self.handed_over(request)
-        rules = list(self._concerning(view, request, handed))
+        index = self._index(view, tuple(self._concerning(view, request, handed)))
         table: Table | None = self._cedar.table(view, request) if self._cedar is not None else None
         return RuleProgram(
             view,
             self._frame(entry, request, view, handed),
-            Rules(
-                tuple(rule for rule in rules if not rule.checks), tuple(rule for rule in rules if rule.checks), table
-            ),
+            Rules(index.always, index, table),
             Panel(entry, tuple(self._asked_about(view)), self._classifiers),
             self._shadowing(entry, request),
         )
@@ -112,10 +113,7 @@ class RuleEngine:
 
     def candidates(self, view: ToolView) -> Iterator[PolicyRule]:
         """The rules of files that may concern a tool, in order."""
-        numbers = set(self._others)
-        for name in (*view.names, *view.aliases):
-            numbers.update(self._named.get(name, ()))
-        return (self.rules[number] for number in sorted(numbers))
+        return self._by_tool.find_rules((*view.names, *view.aliases))
 
     def cedar_hits(self, view: ToolView, request: SurfaceRequest, judged: Judged) -> tuple[CompiledRule, ...]:
         """The Cedar policies that hold for a call; none where the engine is not Cedar."""
@@ -138,11 +136,21 @@ class RuleEngine:
 
     def _concerning(
         self, view: ToolView, request: SurfaceRequest, handed: tuple[PolicyFile, ...]
-    ) -> Iterator[CompiledRule]:
+    ) -> Iterator[PolicyRule]:
         groups = self.policy.groups
         for rule in (*self.candidates(view), *(rule for file in handed for rule in file.rules)):
             if tool_miss(rule, view) is None and caller_miss(rule, request, groups) is None:
-                yield compile_rule(rule, view, self._base)
+                yield rule
+
+    def _index(self, view: ToolView, rules: tuple[PolicyRule, ...]) -> ArgumentIndex:
+        """The rules, compiled and indexed: once for all callers that the same rules concern, while one of them is there."""
+        # An index keeps its view and its rules, so none of these ids is another's while it is in the table.
+        key = (id(view), *map(id, rules))
+        index = self._indexes.get(key)
+        if index is None:
+            index = ArgumentIndex((compile_rule(rule, view, self._base) for rule in rules), view, self._base)
+            self._indexes[key] = index
+        return index
 
     def _frame(
         self, entry: SurfaceEntry, request: SurfaceRequest, view: ToolView, handed: tuple[PolicyFile, ...]
@@ -191,19 +199,6 @@ def refuse_unknown_groups(rules: Iterable[PolicyRule], policy: PolicySet) -> Non
                 raise PolicyError(
                     f"rule {rule.rule_id!r} ({rule.place}) is about {name}, which nobody defines; add it to [groups]"
                 )
-
-
-def _indexed(rules: tuple[PolicyRule, ...]) -> tuple[dict[str, list[int]], tuple[int, ...]]:
-    """Numbers of the rules by the names they give, and of those that may concern any tool."""
-    named: dict[str, list[int]] = {}
-    others: list[int] = []
-    for number, rule in enumerate(rules):
-        if rule.tool and all(is_literal(pattern) for pattern in rule.tool):
-            for pattern in rule.tool:
-                named.setdefault(pattern, []).append(number)
-        else:
-            others.append(number)
-    return named, tuple(others)
 
 
 def _digest(policy: PolicySet) -> str:

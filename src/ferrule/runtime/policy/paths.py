@@ -72,12 +72,18 @@ def _absolute(text: str, base: Base) -> str | None:
 
 def globs_of(pattern: str, base: Base, *, is_strict: bool) -> tuple[Segments, ...]:
     """A glob of a rule over absolute paths. Relative ones start at the workspace, and `**/x` fits anywhere."""
+    parts = parts_of_glob(pattern, base, is_strict=is_strict)
+    return tuple(Segments(each, needs_more=is_strict) for each in parts)
+
+
+def parts_of_glob(pattern: str, base: Base, *, is_strict: bool) -> list[list[str]]:
+    """Returns the segments of every absolute glob that a glob of a rule stands for."""
     texts = [_anchored(pattern, base), "/" + pattern] if pattern.startswith("**/") else [_anchored(pattern, base)]
-    return tuple(Segments(_parts(text, is_strict=is_strict), needs_more=is_strict) for text in texts)
+    return [parts_of_path(text, is_strict=is_strict) for text in texts]
 
 
-def _parts(text: str, *, is_strict: bool) -> list[str]:
-    """The segments to compare. For an allow case counts; else neither case nor composition of letters does."""
+def parts_of_path(text: str, *, is_strict: bool) -> list[str]:
+    """Returns the segments to compare. For an allow case counts; else neither case nor composition of letters does."""
     return _segments(text if is_strict or (text.isascii() and text.islower()) else _folded(text))
 
 
@@ -130,7 +136,7 @@ class PathMatcher:
         return not is_certain or any(map(self._fits_path, paths))
 
     def _fits_path(self, path: str) -> bool:
-        parts = _parts(path, is_strict=self._is_strict)
+        parts = parts_of_path(path, is_strict=self._is_strict)
         return any(glob.fits(parts) for glob in self._globs)
 
     def shown(self, value: object) -> str:

@@ -15,6 +15,7 @@ from ferrule.runtime.policy.classifiers import Panel
 from ferrule.runtime.policy.commands import parsed_of
 from ferrule.runtime.policy.compiled import CompiledRule, is_harmless
 from ferrule.runtime.policy.facts import subject_of
+from ferrule.runtime.policy.index import ArgumentIndex
 from ferrule.runtime.policy.ruling import Frame, Heard, gate, ruling_of, suggestion
 from ferrule.runtime.policy.view import ToolView
 
@@ -29,7 +30,7 @@ class Rules(NamedTuple):
     """The rules that concern a tool and a caller."""
 
     always: tuple[CompiledRule, ...]
-    perhaps: tuple[CompiledRule, ...]
+    perhaps: ArgumentIndex
     """Those that look at the call."""
     table: Table | None = None
 
@@ -64,13 +65,14 @@ class RuleProgram:
     @property
     def looking(self) -> tuple[str, ...]:
         """The rules that look at each call."""
-        return tuple(hit.rule.rule_id for hit in self._rules.perhaps)
+        return tuple(hit.rule.rule_id for hit in self._rules.perhaps.rules)
 
     def early_deny(self, judged: Judged) -> Ruling | None:
         """The deny that rules and mode give this call by looking at its input alone."""
         if self.denies_statically is not None:
             return self.denies_statically
-        denying = tuple(hit for hit in self._rules.perhaps if hit.rule.decision == "deny" and hit.fits(judged))
+        found = self._rules.perhaps.find_rules(judged)
+        denying = tuple(hit for hit in found if hit.rule.decision == "deny" and hit.fits(judged))
         if self._rules.table is not None:
             denying += tuple(hit for hit in self._rules.table(judged) if hit.rule.decision == "deny")
         if denying or gate(self._frame.modes, is_read_only=judged.facts.is_read_only is True) == "deny":
@@ -86,7 +88,7 @@ class RuleProgram:
 
     def _hits(self, judged: Judged) -> tuple[CompiledRule, ...]:
         rules = self._rules
-        hits = (*rules.always, *(rule for rule in rules.perhaps if rule.fits(judged)))
+        hits = (*rules.always, *[rule for rule in rules.perhaps.find_rules(judged) if rule.fits(judged)])
         return hits if rules.table is None else (*hits, *rules.table(judged))
 
     def _ruled(self, judged: Judged, hits: tuple[CompiledRule, ...], notes: Notes) -> Ruling:
@@ -137,7 +139,7 @@ class RuleProgram:
         if self.denies_statically is not None and self._shadow is None:
             return self.denies_statically
         view, rules = self._view, self._rules
-        if rules.perhaps or rules.table is not None or self._panel.uses or view.asks_facts:
+        if rules.perhaps.rules or rules.table is not None or self._panel.uses or view.asks_facts:
             return None
         facts = view.tool.facts
         harmless = is_harmless(view.tool, facts)

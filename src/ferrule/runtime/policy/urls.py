@@ -20,6 +20,7 @@ _LONGEST = 8192
 _ODD = re.compile(r"[\x00-\x20\x7f\\]|[^\x00-\x7f]")
 _SCHEME = re.compile(r"([A-Za-z*][A-Za-z0-9+.*-]*)://")
 _NUMERIC = re.compile(r"(?:0[xX][0-9a-fA-F]*|\d+)(?:\.(?:0[xX][0-9a-fA-F]*|\d+)){0,3}")
+_NAME = re.compile(r"[a-z][a-z0-9_-]*(?:\.[a-z0-9_-]+)*")
 _HOST = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
 
 
@@ -86,6 +87,8 @@ def host_of(text: str) -> tuple[str, bool]:
     host = unquote(text).lower().rstrip(".")
     if len(host) > 255:  # no name is that long, and encoding it takes quadratic time
         return host, False
+    if _NAME.fullmatch(host):  # no address of numbers begins with a letter, unless it has colons
+        return host, True
     try:
         return str(ipaddress.ip_address(host.strip("[]"))), "%" not in text
     except ValueError:
@@ -118,7 +121,7 @@ class UrlPattern:
         self._host = _host_pattern(host)
         self._port = port
         self._has_path = bool(slash) and path != ""
-        self._path = Segments([part for part in path.split("/") if part], needs_more=is_strict and path != "**")
+        self._path = Segments(_segments(path), needs_more=is_strict and path != "**")
 
     def fits(self, address: Address) -> bool:
         """True when every part that the pattern names fits."""
@@ -134,6 +137,16 @@ class UrlPattern:
     def names(self, text: str) -> bool:
         """True when the pattern's host stands somewhere in a text that cannot be parsed."""
         return len(text) > _LONGEST or self._host.strip("*.") in unquote(text).lower()
+
+
+def pattern_parts(pattern: str) -> tuple[str, list[str]]:
+    """Returns the host of a pattern, as addresses are compared with it, and the segments of its path."""
+    place, _, path = _cut_scheme(pattern)[1].partition("/")
+    return _host_pattern(_cut_port(place, "")[0]), _segments(path)
+
+
+def _segments(path: str) -> list[str]:
+    return [part for part in path.split("/") if part]
 
 
 def _cut_scheme(pattern: str) -> tuple[str, str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -45,6 +46,7 @@ _COMPANIONS = ("args", "arguments", "argv", "parameters")
 """Siblings of a command that hold the rest of its words."""
 _WORD = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 _DEPTH = 8
+_SHORT = 64
 
 
 class Found(NamedTuple):
@@ -68,10 +70,6 @@ class Fields:
             if name and not kinds_of_name(name) and name not in self._kinds:
                 self._kinds[name] = {"resource"}
 
-    def kinds(self, path: str, name: str) -> frozenset[Kind]:
-        """What the argument holds."""
-        return kinds_of_name(name) | frozenset(self._kinds.get(path, ()))
-
     def values(self, kind: Kind, arguments: dict[str, Any], named: tuple[str, ...] = ()) -> list[Found]:
         """Every value of a kind among the arguments, or those of the named arguments alone."""
         found: list[Found] = []
@@ -86,14 +84,28 @@ class Fields:
             return
         for name, member in value.items():
             inner = f"{path}.{name}" if path else name
-            if inner in named or (not named and kind in self.kinds(inner, name)):
-                found.extend(_leaves(inner, member, kind, value))
+            if named:
+                is_meant = inner in named
             else:
+                is_meant = kind in kinds_of_name(name) or kind in self._kinds.get(inner, ())
+            if is_meant:
+                found.extend(_leaves(inner, member, kind, value))
+            elif isinstance(member, (dict, list)):  # a union takes longer, and this is every argument
                 self._collect(member, inner, kind, named, found)
 
 
 def kinds_of_name(name: str) -> frozenset[Kind]:
     """What an argument of this name holds, as far as a name can tell."""
+    # Callers choose names: a cache of long ones would be theirs to fill.
+    return _kinds_of_short_name(name) if len(name) <= _SHORT else _kinds_of_words(name)
+
+
+@lru_cache(maxsize=4096)
+def _kinds_of_short_name(name: str) -> frozenset[Kind]:
+    return _kinds_of_words(name)
+
+
+def _kinds_of_words(name: str) -> frozenset[Kind]:
     words = [word.lower() for word in _WORD.findall(name.rpartition(".")[2])]
     if not words:
         return frozenset()
