@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from hashlib import sha256
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from ferrule.app.app import App
 from ferrule.app.surface import SurfaceHandle
@@ -22,6 +22,10 @@ _FEWEST_KEPT, _ENTRIES_KEPT = 32, 200_000
 _log = logging.getLogger("ferrule.serve")
 
 
+Leave: TypeAlias = Callable[[], None]
+"""Gives back a place among the calls that run; called once, when the work is done."""
+
+
 class Gate(Protocol):
     """Lets requests in, or does not."""
 
@@ -33,8 +37,10 @@ class Gate(Protocol):
     def known(self, request: Request) -> Caller | None:
         """Who calls, if their credential was recognized before and still counts. Raises Refused."""
 
-    async def caller(self, request: Request) -> Caller:
-        """Who calls, by the request's credential alone. Raises Refused."""
+    def caller(self, request: Request) -> Caller | Awaitable[Caller]:
+        """Returns who calls, by the request's credential alone; something to await when an issuer has to be asked.
+
+        Raises Refused."""
 
     def challenge(self, request: Request, scopes: Sequence[str]) -> str:
         """For `WWW-Authenticate`, when a caller's credential lacks scopes."""
@@ -49,10 +55,10 @@ class Gate(Protocol):
 class Turnstile(Protocol):
     """Keeps one caller from taking what others need: limits of rate and of calls at the same time, with fair queues."""
 
-    async def enter(self, caller: Caller) -> Callable[[], None]:
-        """Wait for a turn; gives what has to be called when the work is done. Raises Refused (429)."""
+    def enter(self, caller: Caller) -> Leave | Awaitable[Leave]:
+        """Takes a place if there is one, else returns something to await for a turn. Raises Refused (429)."""
 
-    def enter_now(self, caller: Caller) -> Callable[[], None] | None:
+    def enter_now(self, caller: Caller) -> Leave | None:
         """The same where nothing has to be waited for; None when `enter` has to be asked."""
 
 

@@ -17,7 +17,19 @@ import msgspec
 
 from ferrule.model.approval import CALL
 from ferrule.runtime.policy.load import RefusingPolicy
-from ferrule.servers.asgi import JSON, Answer, ClientGone, Header, Receive, Request, Scope, Send, Stream, TooLarge
+from ferrule.servers.asgi import (
+    JSON,
+    Answer,
+    ClientGone,
+    Header,
+    Receive,
+    Request,
+    Scope,
+    Send,
+    Stream,
+    TooLarge,
+    resolve,
+)
 from ferrule.servers.auth.callers import Caller, Refused, demand, holds
 from ferrule.servers.auth.hosts import preflight
 from ferrule.servers.auth.metadata import WELL_KNOWN
@@ -141,7 +153,7 @@ class Root:
             raise Refused(404, "there is nothing at this path; /v1/docs tells what there is", code="not_found")
         if request.method != "POST" and (refused := _refused_method(endpoint, request)) is not None:
             return refused
-        caller = await self._edge.gate.caller(request)
+        caller = await resolve(self._edge.gate.caller(request))
         if endpoint is self._calls:
             demand(caller, CALL)
         return await endpoint(request, caller)

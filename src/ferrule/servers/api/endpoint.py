@@ -14,7 +14,7 @@ from ferrule.servers.api.replies import Problem, Replied, Reply, not_found, prob
 from ferrule.servers.api.requests import accepted, body_of, pairs_of, query_of
 from ferrule.servers.api.route import Route, Router
 from ferrule.servers.api.routes import ROUTES
-from ferrule.servers.asgi import Answer, ClientGone, Header, Request, Stream, TooLarge
+from ferrule.servers.asgi import Answer, ClientGone, Header, Request, Stream, TooLarge, resolve
 from ferrule.servers.auth.callers import Caller, Refused, holds
 from ferrule.servers.edge import Edge
 from ferrule.servers.root import OpenEndpoint, refusal, request_id_of
@@ -128,7 +128,7 @@ class HttpEndpoint:
                 is_optional=route.is_body_optional,
             )
         else:
-            await ask.request.body(limits.body_bytes)  # what nobody asked for is not looked at
+            await resolve(ask.request.read(limits.body_bytes))  # what nobody asked for is not looked at
         ask.read(query, body)
 
 

@@ -18,7 +18,7 @@ from ferrule.model.hints import nearest
 from ferrule.model.value import is_deeper
 from ferrule.runtime.pipeline.arguments.hostile_json import repeated_name
 from ferrule.servers.api.replies import Member, Problem, escaped
-from ferrule.servers.asgi import Request, no_garbage
+from ferrule.servers.asgi import Request, no_garbage, resolve
 
 _TOLD = re.compile(r"(?P<text>.*?)(?: - at `\$(?P<place>[^`]*)`)?", re.DOTALL)
 _UNKNOWN = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
@@ -177,7 +177,7 @@ def _unwrap_hint(hint: Any) -> type:
 
 async def body_of(request: Request, shape: type[Shape], *, limit: int, depth: int, is_optional: bool) -> Shape:
     """A body as a record. Raises Problem, TooLarge and ClientGone."""
-    body = await request.body(limit)
+    body = await resolve(request.read(limit))
     if not body and is_optional:
         return shape()
     _demand_json(request, has_body=bool(body))

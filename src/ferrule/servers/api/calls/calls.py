@@ -19,7 +19,7 @@ from ferrule.servers.api.calls.outcomes import as_seen, demand_recorded, demand_
 from ferrule.servers.api.replies import NO_STORE, Problem, Replied, Reply, not_found
 from ferrule.servers.api.requests import UNSAID, Preference
 from ferrule.servers.api.shapes import Name, Reason, Record, says, whole
-from ferrule.servers.asgi import EVENTS, Answer, Header, Stream
+from ferrule.servers.asgi import EVENTS, Answer, Header, Stream, resolve
 
 _UNDECIDED = frozenset({"planned", "selected", "arguments_ready", "pre_hooks_running"})
 """States in which a call may still turn out to be another one's duplicate."""
@@ -138,7 +138,7 @@ async def make_call(ask: Ask) -> Replied:
         "client": frozenset(body.client),
     }
     arguments = body.written_arguments
-    leave = await ask.edge.turnstile.enter(ask.caller)
+    leave = await resolve(ask.edge.turnstile.enter(ask.caller))
     key = said["idempotency_key"]
     if preference == UNSAID and not ask.wants_events and key is None and _is_quick(surface, body.tool):
         try:
@@ -321,7 +321,7 @@ async def answer_call(ask: Ask) -> Replied:
     """Give a tool what it asked its caller for."""
     owner = await demand_sight(ask)
     surface, preference = await ask.surface(), ask.preference
-    leave = await ask.edge.turnstile.enter(ask.caller)
+    leave = await resolve(ask.edge.turnstile.enter(ask.caller))
     recorded = asyncio.Event()
     later = ask.background.keep(
         surface.answer(ask.invocation_id, ask.body(AnswersBody).answers, on_recorded=recorded.set)
