@@ -71,7 +71,7 @@ class Place(NamedTuple):
         )
 
     async def surface(self, who: str, run_id: str = "") -> SurfaceHandle:
-        return await self.stand.edge.surface(await self.caller(who), run_id)
+        return await resolve(self.stand.edge.surface(await self.caller(who), run_id))
 
 
 PEOPLE: dict[str, tuple[str, list[str], str | None]] = {

@@ -88,20 +88,20 @@ class Edge:
         none yet."""
         return (self._runs if run_id else self._surfaces).get((caller, run_id, protocol))
 
-    async def surface(self, caller: Caller, run_id: str = "", protocol: str = "http") -> SurfaceHandle:
-        """The caller's surface, as it is now. One without a run of its own is shared by all requests of a credential.
-        Raises Refused for a credential that names an agent, role or surface that the catalog does not have."""
+    def surface(
+        self, caller: Caller, run_id: str = "", protocol: str = "http"
+    ) -> SurfaceHandle | Awaitable[SurfaceHandle]:
+        """Returns the caller's surface as it is now; something to await when it has to be made again.
+
+        A surface without a run of its own is shared by all requests of a credential. Raises Refused for a credential that
+        names an agent, role or surface that the catalog does not have."""
         handle = self.handle(caller, run_id, protocol)
-        try:
-            if handle is None:
+        if handle is None:
+            try:
                 handle = self._new_surface(caller, run_id, protocol)
-            if handle.session.generation != self.app.generation():
-                await handle.refresh()
-        except SurfaceError as error:
-            identity = caller.identity
-            _log.warning("%s came by %s and has no surface: %s", identity.principal, identity.channel, error)
-            raise Refused(403, "there is no surface for this credential; ask whoever gave it to you") from None
-        return handle
+            except SurfaceError as error:
+                raise _refuse_surface(caller, error) from None
+        return handle if handle.session.generation == self.app.generation() else _refresh(handle, caller)
 
     def _new_surface(self, caller: Caller, run_id: str, protocol: str) -> SurfaceHandle:
         identity = caller.identity
@@ -139,6 +139,20 @@ class Edge:
         for close in reversed(closing):
             await close()
         await self.gate.aclose()
+
+
+async def _refresh(handle: SurfaceHandle, caller: Caller) -> SurfaceHandle:
+    try:
+        await handle.refresh()
+    except SurfaceError as error:
+        raise _refuse_surface(caller, error) from None
+    return handle
+
+
+def _refuse_surface(caller: Caller, error: SurfaceError) -> Refused:
+    identity = caller.identity
+    _log.warning("%s came by %s and has no surface: %s", identity.principal, identity.channel, error)
+    return Refused(403, "there is no surface for this credential; ask whoever gave it to you")
 
 
 def own_run(caller: Caller, run_id: str) -> str:

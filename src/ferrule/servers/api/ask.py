@@ -11,7 +11,7 @@ from ferrule.servers.api.background import Background
 from ferrule.servers.api.replies import Problem
 from ferrule.servers.api.requests import Preference, accepted, preference_of
 from ferrule.servers.api.route import EVENT_TYPE, Field, Route
-from ferrule.servers.asgi import Request
+from ferrule.servers.asgi import Request, resolve
 from ferrule.servers.auth.callers import Caller
 from ferrule.servers.edge import Edge
 
@@ -131,4 +131,4 @@ class Ask:
 
     async def surface(self) -> SurfaceHandle:
         """The caller's surface, in the run that the request names. Raises Problem and SurfaceError."""
-        return await self.edge.surface(self.caller, self.header(RUN) or "", "http")
+        return await resolve(self.edge.surface(self.caller, self.header(RUN) or "", "http"))
