@@ -197,9 +197,6 @@ class Stream:
                 await close()
 
 
-Handler: TypeAlias = Callable[[Request], Awaitable[Answer | Stream]]
-
-
 _LARGE = 64 * 1024
 
 

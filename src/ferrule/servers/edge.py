@@ -34,9 +34,6 @@ class Gate(Protocol):
     def admit(self, request: Request) -> tuple[Header, ...]:
         """Look at Host and Origin, before anything else; gives headers that the answer needs for a browser. Raises Refused."""
 
-    def known(self, request: Request) -> Caller | None:
-        """Who calls, if their credential was recognized before and still counts. Raises Refused."""
-
     def caller(self, request: Request) -> Caller | Awaitable[Caller]:
         """Returns who calls, by the request's credential alone; something to await when an issuer has to be asked.
 

@@ -18,7 +18,7 @@ from ferrule.model.hints import nearest
 from ferrule.model.value import is_deeper
 from ferrule.runtime.pipeline.arguments.hostile_json import repeated_name
 from ferrule.servers.api.replies import Member, Problem, escaped
-from ferrule.servers.asgi import Request, no_garbage, resolve
+from ferrule.servers.asgi import Request, no_garbage
 
 _TOLD = re.compile(r"(?P<text>.*?)(?: - at `\$(?P<place>[^`]*)`)?", re.DOTALL)
 _UNKNOWN = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
@@ -175,9 +175,8 @@ def _unwrap_hint(hint: Any) -> type:
     return str
 
 
-async def body_of(request: Request, shape: type[Shape], *, limit: int, depth: int, is_optional: bool) -> Shape:
-    """A body as a record. Raises Problem, TooLarge and ClientGone."""
-    body = await resolve(request.read(limit))
+def decode_body(request: Request, body: bytes, shape: type[Shape], *, depth: int, is_optional: bool) -> Shape:
+    """Decodes the body of a request into a record. Raises Problem."""
     if not body and is_optional:
         return shape()
     _demand_json(request, has_body=bool(body))

@@ -136,15 +136,6 @@ class GuardedGate:
 
         self._takes_others = bool(settings.issuers) or _opens_without_keys(settings.oxp)
 
-    def known(self, request: Request) -> Caller | None:
-        """Who calls, if their credential was recognized before and still counts. Raises Refused."""
-        _, digest = self._read_credential(request)
-        now = self._clock()
-        if abs(now - self._looked_at) > _LOOK_SECONDS:  # also when the clock was set back
-            self._look(now)
-        known = self._known.get(digest)
-        return None if known is None or now >= known.again_at else self._let_in(known, request, now)
-
     def caller(self, request: Request) -> Caller | Awaitable[Caller]:
         """Returns who calls, by the request's credential alone; something to await when an issuer has to be asked.
 
@@ -299,10 +290,6 @@ class OpenGate:
         self.admit: Callable[[Request], tuple[Header, ...]] = self._door.admit
         self.metadata = Metadata(settings, self._door)
         self._caller = Caller(Identity("local", "loopback", frozenset({CALL}), tenant=DEFAULT_TENANT))
-
-    def known(self, request: Request) -> Caller:
-        """The local agent."""
-        return self._caller
 
     def caller(self, request: Request) -> Caller:
         """Returns the local agent."""

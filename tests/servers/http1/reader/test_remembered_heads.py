@@ -150,11 +150,14 @@ def test_few_heads_are_remembered() -> None:
     pieces = [plain(b"ab", f"X: {number}") for number in range(50)]
 
     async def held() -> int:
-        connection = Connection(HttpServer(echo, asyncio.get_running_loop()))
+        server = HttpServer(echo, asyncio.get_running_loop())
+        connection = Connection(server)
         connection.connection_made(Wire())  # type: ignore[arg-type]
         for piece in pieces:
             connection.data_received(piece)
-            await asyncio.sleep(0)
+            for _ in range(4):
+                await asyncio.sleep(0)
+        await server.aclose(0)
         return len(connection.reader.heads)
 
     assert asyncio.run(held()) == 2

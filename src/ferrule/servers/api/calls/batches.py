@@ -57,7 +57,7 @@ class BatchState(msgspec.Struct, kw_only=True):
 
 async def make_batch(ask: Ask) -> Replied:
     """Use many tools."""
-    body, surface, preference = ask.body(BatchBody), await ask.surface(), ask.preference
+    body, surface, preference = ask.body(BatchBody), await resolve(ask.surface()), ask.preference
     if ask.wants_events:
         ask.background.demand_room(ask.caller)
     for call in body.calls:

@@ -58,7 +58,7 @@ class CheckState(msgspec.Struct, kw_only=True):
 
 async def check_call(ask: Ask) -> Replied:
     """Find out what would become of a call."""
-    body, surface = ask.body(CheckBody), await ask.surface()
+    body, surface = ask.body(CheckBody), await resolve(ask.surface())
     load(surface, body)
     arguments = b"{}" if isinstance(body.arguments, msgspec.UnsetType) else bytes(body.arguments)
     leave = await resolve(ask.edge.turnstile.enter(ask.caller))
